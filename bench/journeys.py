@@ -1,7 +1,8 @@
 """Measures the journeys of a strong model: requests, bytes, and the share of bytes that a prefix cache has seen.
 
-Other agents are measured beside it on the same turns: `--mini PROGRAM` (PyPI: mini-swe-agent), `--codex PROGRAM`
-(npm: @openai/codex).
+"New" are the bytes that no cache has seen; "kept" is the part of the requests before the last with which the next
+begins. Other agents are measured beside it on the same turns:
+`--mini PROGRAM` (PyPI: mini-swe-agent), `--codex PROGRAM` (npm: @openai/codex).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 import json
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,15 +42,19 @@ def parts_of(played: Played) -> dict[str, int]:
     return sums
 
 
-def ours(journey: Journey) -> tuple[Figures, dict[str, int]]:
+LEAN = {"context.shareConversation": False}
+"""Settings under which each step begins anew."""
+
+
+def ours(journey: Journey, settings: Mapping[str, Any]) -> tuple[Figures, dict[str, int]]:
     """The figures of Planloom, and the bytes by part."""
     with tempfile.TemporaryDirectory() as folder:
-        played = asyncio.run(play(journey, Path(folder)))
+        played = asyncio.run(play(journey, Path(folder), settings))
     whole = played.plan.status == journey.outcome.status and len(played.requests) == len(played.turns)
     kept = scaled(played.kept, [cached_order(body) for body in played.bodies], played.sizes)
-    return Figures(played.sizes, kept, "" if whole and played.passes else played.plan.status), parts_of(
-        played
-    )
+    missing = sum(len(facts) for facts in played.missing_facts)
+    problem = f"without {missing} facts" if missing else "" if whole and played.passes else played.plan.status
+    return Figures(played.sizes, kept, problem), parts_of(played)
 
 
 def theirs(agent: other_agents.Agent, journey: Journey) -> Figures:
@@ -61,14 +67,19 @@ def shown(name: str, who: str, figures: Figures) -> str:
     """One line of the table."""
     total = sum(figures.sizes)
     cached = sum(figures.kept) / total if total else 0
+    followed = sum(figures.sizes[:-1])
+    kept = sum(figures.kept) / followed if followed else 0
+    new = (total - sum(figures.kept)) / 1000
     return (
-        f"{name:10} {who:10} {len(figures.sizes):>8} {total / 1000:>8.1f} {cached:>7.0%}  {figures.problem}"
+        f"{name:10} {who:10} {len(figures.sizes):>8} {total / 1000:>8.1f} {new:>7.1f} {cached:>7.0%} {kept:>7.0%}"
+        f"  {figures.problem}"
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="only these journeys")
+    parser.add_argument("--lean", action="store_true", help="also with steps that begin anew")
     parser.add_argument("--mini", type=Path, help="the program mini")
     parser.add_argument("--codex", type=Path, help="the program codex")
     args = parser.parse_args()
@@ -78,12 +89,14 @@ def main() -> None:
     }
     rows = []
     parts = {}
-    print(f"{'journey':10} {'agent':10} {'requests':>8} {'kB':>8} {'cached':>7}")
+    print(f"{'journey':10} {'agent':10} {'requests':>8} {'kB':>8} {'new kB':>7} {'cached':>7} {'kept':>7}")
     for journey in journeys():
         if args.names and journey.name not in args.names:
             continue
-        figures, parts[journey.name] = ours(journey)
+        figures, parts[journey.name] = ours(journey, {})
         found = {"planloom": figures}
+        if args.lean:
+            found["lean"], _ = ours(journey, LEAN)
         if not journey.answers:
             # The others run without asking, so nothing can be denied.
             found |= {who: theirs(agent, journey) for who, agent in agents.items()}

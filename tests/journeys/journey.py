@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 from planloom.domain.plans.plan import Plan
@@ -165,6 +166,13 @@ class Played:
         adapter = OpenAICompatible()
         return tuple(adapter.build_request("strong", request, ALL, 0).body for request in self.requests)
 
+    @property
+    def missing_facts(self) -> tuple[tuple[str, ...], ...]:
+        """For each request, the facts that its answer rests on and that do not stand in it."""
+        texts = ["\n".join(message.text for message in request.messages) for request in self.requests]
+        pairs = zip(self.turns, texts, strict=False)
+        return tuple(tuple(fact for fact in turn.needs if fact not in text) for turn, text in pairs)
+
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The bytes of each body."""
@@ -180,6 +188,11 @@ class Played:
     def cached_share(self) -> float:
         """The part of all bytes that a prefix cache has already seen."""
         return sum(self.kept) / sum(len(cached_order(body)) for body in self.bodies)
+
+    @property
+    def kept_share(self) -> float:
+        """Of all bytes that are followed by another request, the part with which the next request begins."""
+        return sum(self.kept) / max(1, sum(len(cached_order(body)) for body in self.bodies[:-1]))
 
 
 def cached_order(body: Mapping[str, Json]) -> bytes:
@@ -197,14 +210,14 @@ def journeys() -> list[Journey]:
     return [load(path) for path in sorted(JOURNEYS.glob("*.toml"))]
 
 
-async def play(journey: Journey, folder: Path) -> Played:
+async def play(journey: Journey, folder: Path, settings: Mapping[str, Any] = MappingProxyType({})) -> Played:
     """Play a journey in an empty folder, whose repository is then in its folder `workspace`."""
     journey.prepare(folder / "workspace")
     turns = tuple(turn for each in journey.turns for turn in each.repeated())
     meanwhile: dict[int, Callable[[], Awaitable[Any]]] = {}
     model = InterruptedModel([Turn(text=turn.text, calls=turn.calls) for turn in turns], meanwhile)
     with python_on_path(folder):
-        async with studio(folder, model=model, settings=_SETTINGS, patience=_PATIENCE) as at:
+        async with studio(folder, model=model, settings={**_SETTINGS, **settings}, patience=_PATIENCE) as at:
             meanwhile |= {
                 n: partial(_say, at, turn.says) for n, turn in enumerate(turns, start=1) if turn.says
             }

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from planloom.agent.plan_spec import plan_spec
 from planloom.domain.events import catalog as ev
 from planloom.models.offline.scripted import ScriptedModel, Turn, fails, makes, says
 from planloom.models.port import Capabilities, ModelRequest
-from planloom.planning.investigations.plan_tool import plan_spec
 from planloom.planning.investigations.planner import MAX_CALLS, MAX_TURNS
 from planloom.planning.model.prompts import investigation_prompt
 from planloom.storage.ledger import Ledger
@@ -35,6 +35,8 @@ STEPS: list[Any] = [
 PLAN = {"summary": "Polite, and tested.", "steps": STEPS}
 READ = ("read_file", {"path": "greet.py"})
 DONE = ("task_completed", {"summary": "Done."})
+ALONE = {"context.shareConversation": False}
+"""Each step begins anew, and so is told what was read while planning."""
 
 
 def submits(plan: Any = PLAN, **more: Any) -> Turn:
@@ -68,8 +70,8 @@ async def test_a_small_request_is_planned_in_one_request(tmp_path: Path) -> None
         assert plan.estimated_duration is not None and plan.estimated_duration < 20
         (request,) = model.requests
         assert request.response_schema is None and request.max_tokens is None
-        reading = builtin().only(READ_ONLY).names()
-        assert [tool.name for tool in request.tools] == [*reading, "submit_plan", "ask_user"]
+        controls = ("task_completed", "final_answer", "ask_user", "submit_plan")
+        assert tuple(tool.name for tool in request.tools) == (*builtin().names(), *controls)
         assert "greet.py" in request.messages[1].text and REQUEST in request.messages[1].text
         assert at.types().count("task_created") == 2
 
@@ -138,7 +140,17 @@ async def test_an_investigation_changes_and_runs_nothing(tmp_path: Path) -> None
         assert not {"edit_started", "approval_request", "tool_started"} & set(at.types())
         refused = [message.text for message in model.requests[1].messages if message.role == "tool"]
         assert len(refused) == 3
-        assert all(text.startswith("[FAILED] There is no tool") for text in refused)
+        told = "Nothing is changed or run before the user has approved the plan: put it into the plan."
+        assert refused == [f"[FAILED] {told}"] * 3
+
+
+async def test_a_planner_whose_conversation_is_not_continued_has_only_tools_that_read(tmp_path: Path) -> None:
+    model = ScriptedModel([makes(("write_file", {"path": "greet.py", "content": "gone"})), submits()])
+    async with studio(tmp_path, FILES, model=model, settings=ALONE) as at:
+        assert (await at.ask(REQUEST, mode="plan")).status == "pending_approval"
+        reading = builtin().only(READ_ONLY).names()
+        assert [tool.name for tool in model.requests[0].tools] == [*reading, "submit_plan", "ask_user"]
+        assert "[FAILED] There is no tool 'write_file'" in model.requests[1].messages[-1].text
 
 
 @pytest.mark.parametrize(
@@ -271,7 +283,7 @@ async def test_what_was_read_stands_in_the_first_request_of_a_step(tmp_path: Pat
     model = ScriptedModel(
         [makes(READ, ranged), submits({"summary": "x", "steps": steps}), makes(DONE, repeat=True)]
     )
-    async with studio(tmp_path, FILES, model=model) as at:
+    async with studio(tmp_path, FILES, model=model, settings=ALONE) as at:
         await at.approve(await at.ask(REQUEST, mode="plan"))
         first = shown(model.requests[2])
         assert "READ WHILE PLANNING (data): greet.py" in first and "return 'hi'" in first
@@ -283,7 +295,7 @@ async def test_lines_that_were_read_twice_are_shown_once(tmp_path: Path) -> None
     looks = makes(*(("read_file", {"path": "long.py", **each}) for each in lines))
     steps = [{"id": "a", "description": "Do it", "instruction": "Do it."}]
     model = ScriptedModel([looks, submits({"summary": "x", "steps": steps}), makes(DONE, repeat=True)])
-    async with studio(tmp_path, FILES, model=model) as at:
+    async with studio(tmp_path, FILES, model=model, settings=ALONE) as at:
         await at.approve(await at.ask(REQUEST, mode="plan"))
         first = shown(model.requests[2])
         for number in (1, 3, 4, 5, 90, 100):
@@ -298,7 +310,7 @@ async def test_many_ranges_of_one_file_are_shown(tmp_path: Path) -> None:
     steps = [{"id": "a", "description": "Do it", "instruction": "Do it."}]
     model = ScriptedModel([looks, submits({"summary": "x", "steps": steps}), makes(DONE, repeat=True)])
     many = "".join(f"line_{n} = {n}\n" for n in range(1, 401))
-    async with studio(tmp_path, {"many.py": many}, model=model) as at:
+    async with studio(tmp_path, {"many.py": many}, model=model, settings=ALONE) as at:
         await at.approve(await at.ask(REQUEST, mode="plan"))
         first = shown(model.requests[2])
         assert "line_1 = 1\n" in first and "line_399 = 399\n" in first and "line_2 = 2\n" not in first
@@ -327,7 +339,7 @@ async def test_the_text_of_a_file_neither_ends_its_fence_nor_is_a_secret_shown(t
     steps = [{"id": "a", "description": "Do it", "instruction": "Do it."}]
     look = makes(("read_file", {"path": "a.md"}), ("read_file", {"path": ".env"}))
     model = ScriptedModel([look, submits({"summary": "x", "steps": steps}), makes(DONE, repeat=True)])
-    async with studio(tmp_path, files, model=model) as at:
+    async with studio(tmp_path, files, model=model, settings=ALONE) as at:
         plan = await at.approve(await at.ask(REQUEST, mode="plan"))
         assert [read.path for read in plan.files_read] == ["a.md"]
         first = shown(model.requests[2])
@@ -339,7 +351,7 @@ async def test_a_change_of_one_file_does_not_send_the_others_again(tmp_path: Pat
     look = makes(READ, ("read_file", {"path": "test_greet.py"}))
     edit = ("edit_file", {"path": "greet.py", "old_text": "'hi'", "new_text": "'Good day'"})
     model = ScriptedModel([look, submits(), makes(edit, DONE), makes(DONE, repeat=True)])
-    async with studio(tmp_path, FILES, model=model, settings={"approvals.review": "auto"}) as at:
+    async with studio(tmp_path, FILES, model=model, settings={"approvals.review": "auto"} | ALONE) as at:
         await at.run(REQUEST, mode="plan")
         last = model.requests[-1]
         assert shown(last).count("READ WHILE PLANNING (data): test_greet.py") == 1
@@ -375,7 +387,7 @@ async def test_other_models_are_asked_for_the_plan_at_once(
 
 async def test_denied_reading_leaves_only_the_plan(tmp_path: Path) -> None:
     model = ScriptedModel([submits()])
-    async with studio(tmp_path, FILES, model=model, settings={"approvals.read": "deny"}) as at:
+    async with studio(tmp_path, FILES, model=model, settings={"approvals.read": "deny"} | ALONE) as at:
         assert (await at.ask(REQUEST, mode="plan")).status == "pending_approval"
         assert [tool.name for tool in model.requests[0].tools] == ["submit_plan", "ask_user"]
 

@@ -77,7 +77,7 @@ class Thread(NamedTuple):
     `sent` has the sections by name as they were last sent, without those of one run of a task; `open` the calls of
     the model that have no result yet, by the ids that the model gave them; `steps` the tasks that were worked on in
     it; `ahead` what the model has written for the next task; `seen` the hashes of the texts that were
-    read in it.
+    read in it; `planned` the version of the plan that was submitted in it, None if it does not show the planning.
     """
 
     messages: tuple[Message, ...] = ()
@@ -86,6 +86,7 @@ class Thread(NamedTuple):
     steps: frozenset[StepId] = frozenset()
     ahead: Ahead | None = None
     seen: Mapping[Uri, Sha256] = MappingProxyType({})
+    planned: int | None = None
 
 
 NEW_THREAD = Thread()
@@ -106,6 +107,7 @@ class Conversation:
     ) -> None:
         self.window = window
         self.steps = thread.steps
+        self._planned = thread.planned
         self.last_note = ""
         self.is_native = True
         self._messages = list(thread.messages)
@@ -123,7 +125,8 @@ class Conversation:
         """The conversation so far."""
         sent = {name: section for name, section in self._sent.items() if not section.of_run}
         still_open = MappingProxyType(dict(self._open))
-        return Thread(tuple(self._messages), MappingProxyType(sent), still_open, self.steps, self.ahead)
+        thread = Thread(tuple(self._messages), MappingProxyType(sent), still_open, self.steps, self.ahead)
+        return thread._replace(planned=self._planned)
 
     def has_shown(self, text: str) -> bool:
         """Whether the text stands in a message, or in the arguments of a call of the model."""
@@ -232,7 +235,8 @@ class Conversation:
         parts.append("\n".join([_INSTRUCTIONS, *self._notes, now.instructions]))
         self._notes = []
         images = tuple(image for section in now.sections for image in section.images)
-        return turn_request(mode, now.system, "\n\n".join(parts), tools, images)
+        system = "\n\n".join(filter(None, (now.system, now.rules.text)))
+        return turn_request(mode, system, "\n\n".join(parts), tools, images)
 
     def _native(self, system: str, tools: Sequence[ToolSpec]) -> ModelRequest:
         return ModelRequest(
@@ -258,6 +262,7 @@ class Conversation:
         sections = list(brief.sections)
         if self._earlier:
             sections.append(tool_results(self._earlier))
+        sections += [brief.rules] if brief.rules.text else []
         changed = [section for section in sections if self._sent.get(section.name) != section]
         self._sent.update((section.name, section) for section in changed)
         instructions = Section(_INSTRUCTIONS, brief.instructions, of_run=True)
@@ -314,7 +319,7 @@ class Conversation:
                 call = calls.get(message.tool_call_id)
                 notes.append(f"{call.name} {_args(call)}: {message.text}" if call else message.text)
         kept = self._messages[newest:]
-        self._messages, self._sent, self.steps = [], {}, frozenset()
+        self._messages, self._sent, self.steps, self._planned = [], {}, frozenset(), None
         if notes:
             await self.window.summarize(notes)
         self._add_user_message(brief())

@@ -64,6 +64,12 @@ async def files_read(
     return tuple(sections)
 
 
+async def changed_files(reads: Sequence[FileRead], context: ToolContext) -> tuple[Section, ...]:
+    """A section for each file that has changed since, for a conversation that shows what was read."""
+    changed = [each for each in reads if (await context.files.peek(each.uri)).sha256 != each.sha256]
+    return tuple(Section(_HEADING.format(path=visible(each.path)), _CHANGED) for each in changed)
+
+
 async def _unchanged_text(read: FileRead, context: ToolContext) -> str | None:
     """What was read, as the tool shows it; None if the file is another now or cannot be read."""
     if (await context.files.peek(read.uri)).sha256 != read.sha256:

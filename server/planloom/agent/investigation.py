@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
 from planloom.agent.answer import Turn, control_specs
-from planloom.agent.conversation import Conversation
-from planloom.agent.prompts import Brief, Section
+from planloom.agent.conversation import NEW_THREAD, Conversation, Thread
+from planloom.agent.prompts import Brief, Section, how_to_work
 from planloom.agent.result_budget import FixedContextWindow
 from planloom.agent.task import CallRunner, GaveUp, RunLimits
 from planloom.agent.turns import LoopState, ask_model, run_calls
@@ -20,12 +20,14 @@ from planloom.tools.registry import Registry
 MAX_TURNS = 10
 """Turns of one investigation, unless it has a number of its own; the last one offers only the report tool."""
 _TURNS_ANNOUNCED = (5, 2)
+_REVISE = "The user wants another version: see FEEDBACK OF THE USER."
 _READY = "Look up what you still need with the tools; once you know enough, call {name}."
 _NOW = "Call {name} now, with what you know. No other tool can be called any more."
 _HAND_OVER = "Call {name} before none is left."
 _TURNS_LEFT = "Turns left, this one included: {left}. In the last one you can only call {name}."
 _TOO_LONG = "Your answer was cut at its length limit. Call {name}, shorter."
 _IN_WORDS = "You answered in words. Call {name}, with every field that you can fill."
+_TOO_EARLY = "Nothing has been done yet. Call {name} with what is to be done."
 _UNUSABLE = "Your {name} cannot be used: {problem}. Call {name} again."
 
 R = TypeVar("R")
@@ -53,10 +55,26 @@ class Report(NamedTuple, Generic[R]):
         return (self.spec, *(asking if self.from_question is not None else ()))
 
 
+class Opening(NamedTuple):
+    """The beginning of a conversation that the steps of the plan continue, with the bytes that are sent for them.
+
+    `keep` gets the conversation once it has ended by a plan. A plan that is revised continues the `thread` in which
+    it was made.
+    """
+
+    system: str
+    tools: Registry
+    controls: tuple[ToolSpec, ...]
+    sections: tuple[Section, ...]
+    keep: Callable[[Thread], None]
+    thread: Thread = NEW_THREAD
+
+
 class Investigation(NamedTuple, Generic[R]):
     """One question. `system` is the same for all questions of a kind, so that prefix caches hit.
 
-    An answer is cut off after `answer_tokens`.
+    An answer is cut off after `answer_tokens`. One that begins a longer conversation has an `opening`, of which it
+    uses the tools, and its rules are not in the system prompt but in `rules`.
     """
 
     system: str
@@ -66,6 +84,8 @@ class Investigation(NamedTuple, Generic[R]):
     limits: RunLimits
     answer_tokens: int | None = None
     turns: int = MAX_TURNS
+    opening: Opening | None = None
+    rules: str = ""
 
     def sentence(self, template: str, **more: object) -> str:
         """A sentence for the model, with the name of its report tool in it."""
@@ -74,7 +94,10 @@ class Investigation(NamedTuple, Generic[R]):
 
 async def investigate(investigation: Investigation[R], model: Model, caller: CallRunner) -> R | GaveUp:
     """Let the model investigate until it reports. Raises ModelFailed and BudgetExhausted."""
-    loop_state = _State(Conversation(investigation.window), investigation.sentence(_HAND_OVER))
+    thread = NEW_THREAD if investigation.opening is None else investigation.opening.thread
+    loop_state = _State(Conversation(investigation.window, thread), investigation.sentence(_HAND_OVER))
+    if thread.open:
+        loop_state.conversation.tell(_REVISE)
     for left in range(investigation.turns, 0, -1):
         loop_state.final = left == 1
         if left in _TURNS_ANNOUNCED and left < investigation.turns // 2:
@@ -87,6 +110,8 @@ async def investigate(investigation: Investigation[R], model: Model, caller: Cal
         if isinstance(end, GaveUp):
             return end.model_copy(update={"text": loop_state.last_text})
         if end is not None:
+            if investigation.opening is not None:
+                investigation.opening.keep(loop_state.conversation.thread)
             return end
     reason = f"There was no {investigation.report.spec.name} after {investigation.turns} turns of the model."
     return GaveUp(reason=reason, text=loop_state.last_text)
@@ -109,14 +134,15 @@ async def _ask(investigation: Investigation[R], model: Model, loop_state: _State
         earlier = Section("EARLIER RESULTS", "\n".join(investigation.window.summary))
         sections = tuple(each for each in (*investigation.question, earlier) if each.text)
         instructions = investigation.sentence(_NOW if last else _READY)
-        return Brief(investigation.system, sections, instructions)
+        return Brief(investigation.system, sections, instructions, how_to_work(investigation.rules))
 
+    opening = None if last else investigation.opening
     return await ask_model(
         limits,
         model,
         loop_state.conversation,
         brief,
-        investigation.report.controls(),
+        investigation.report.controls() if opening is None else opening.controls,
         most_tokens=investigation.answer_tokens,
     )
 
@@ -166,7 +192,9 @@ def _in_words(investigation: Investigation[R], loop_state: _State, turn: Turn) -
         return _usable(investigation, loop_state, found)
     if not loop_state.reminded and not loop_state.final:
         loop_state.reminded = True
-        loop_state.conversation.tell(investigation.sentence(_TOO_LONG if turn.cut else _IN_WORDS))
+        claims = turn.task_completed is not None or turn.final_answer is not None
+        said = _TOO_LONG if turn.cut else _TOO_EARLY if claims else _IN_WORDS
+        loop_state.conversation.tell(investigation.sentence(said))
         return None
     read = investigation.report.from_words(turn.text)
     return read if read is not None else GaveUp(reason=f"The model gave no {investigation.report.spec.name}.")

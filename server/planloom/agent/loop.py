@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Literal
 
 from planloom.agent.answer import Confidence, Turn, control_specs, parted
-from planloom.agent.answer_decoder import mode_of, turn_request
+from planloom.agent.answer_decoder import ToolCallMode, mode_of, turn_request
 from planloom.agent.conversation import Ahead
+from planloom.agent.plan_spec import plan_spec
 from planloom.agent.prompts import Brief, remaining, system_prompt, task_brief
 from planloom.agent.result_budget import head_and_tail
 from planloom.agent.task import (
@@ -25,7 +26,7 @@ from planloom.agent.task import (
 from planloom.agent.turns import LoopState, ask_model, run_calls
 from planloom.domain.plans.plan import SETTLED, Plan
 from planloom.domain.values import Json
-from planloom.models.port import Capabilities, Model, ModelRequest
+from planloom.models.port import Capabilities, Model, ModelRequest, ToolSpec
 from planloom.tools.registry import Registry
 
 MAX_TURNS = 60
@@ -34,6 +35,7 @@ MOST_IDLE = 8
 """Consecutive turns without a successful call, after which the task fails."""
 _HAND_OVER = "Finish, or call task_completed and say what is done and what is left."
 _UNREAD = "It is too early to end: the user has written to you. Follow the newest USER MESSAGE, then finish."
+_APPROVED = "The plan is approved and stays as it is. Do the CURRENT TASK, then call task_completed."
 MAX_REFUSALS = 3
 """How often a premature final answer, or an unfounded claim to be done, is refused before the task fails."""
 
@@ -68,9 +70,15 @@ async def work_on(task: AgentTask, model: Model, runner: ToolRunner) -> LoopEnd:
 
 def frame_of(plan: Plan, tools: Registry, can: Capabilities) -> ModelRequest:
     """The part of every request of a task that never changes: the system prompt and the tools."""
-    specs = (*tools.specs(), *control_specs(may_plan=plan.may_be_planned))
-    frame = turn_request(mode_of(can), system_prompt(direct=plan.route == "direct"), "", specs)
-    return frame.model_copy(update={"response_schema": None})
+    mode = mode_of(can)
+    specs = (*tools.specs(), *controls_of(plan, tools, mode))
+    return turn_request(mode, system_prompt(), "", specs).model_copy(update={"response_schema": None})
+
+
+def controls_of(plan: Plan, tools: Registry, mode: ToolCallMode) -> tuple[ToolSpec, ...]:
+    """The control tools of a task, and in a conversation `submit_plan`, so that all phases of a plan list the same."""
+    submit = (plan_spec(tools, offered=True),) if mode == "native" and plan.route == "plan" else ()
+    return (*control_specs(may_plan=plan.may_be_planned), *submit)
 
 
 class _State(LoopState):
@@ -122,7 +130,7 @@ async def _ask(task: AgentTask, model: Model, state: _State) -> Turn:
         state.messages_sent = len(plan.messages)
         return task_brief(plan, step, task.background, task.conversation.steps)
 
-    controls = control_specs(may_plan=task.plan().may_be_planned)
+    controls = controls_of(task.plan(), task.limits.tools, mode_of(await model.capabilities()))
     turn = await ask_model(task.limits, model, state.conversation, brief, controls)
     task.read(state.messages_sent)
     return turn
@@ -148,6 +156,9 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
         return None
     if turn.plan_actions is not None and task.plan().may_be_planned:
         return await _proposes_plan(runner, state, turn.plan_actions, succeeded=succeeded)
+    if turn.report is not None:
+        state.conversation.tell(_APPROVED)
+        return None
     if turn.question is not None:
         return NeedsAnswer(question=turn.question, options=turn.options)
     if turn.cut and not turn.calls:

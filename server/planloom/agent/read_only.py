@@ -1,4 +1,4 @@
-"""A tool runner that offers and runs read-only tools alone, whatever the model asks for, and keeps what it read."""
+"""A tool runner that runs read-only tools alone, whatever the model asks for, and keeps what it read."""
 
 from __future__ import annotations
 
@@ -12,19 +12,29 @@ from planloom.models.port import ToolCall
 from planloom.tools.context import ToolContext
 from planloom.tools.files.reading import ReadFile
 from planloom.tools.registry import READ_ONLY, Registry, callable_tool, run_tool
-from planloom.tools.tool import ToolResult
+from planloom.tools.tool import ToolResult, refused
 
 OnResult = Callable[[ToolCall, ToolResult], None]
+_NOT_YET = "Nothing is changed or run before the user has approved the plan: put it into the plan."
 
 
 class ReadOnlyToolRunner:
     """Runs calls of read-only tools, each within `seconds`, and passes each result to `on_result`.
 
-    `reads` is what calls of `read_file` have read.
+    `tools` are those to offer, `reads` is what calls of `read_file` have read.
     """
 
-    def __init__(self, tools: Registry, context: ToolContext, seconds: float, on_result: OnResult) -> None:
-        self.tools = tools.only(READ_ONLY)
+    def __init__(
+        self,
+        tools: Registry,
+        context: ToolContext,
+        seconds: float,
+        on_result: OnResult,
+        *,
+        offers_all: bool = False,
+    ) -> None:
+        """With `offers_all`, tools with other effects are offered too, since a plan's steps have the same list."""
+        self.tools = tools if offers_all else tools.only(READ_ONLY)
         self._context = context
         self._seconds = seconds
         self._on_result = on_result
@@ -40,6 +50,8 @@ class ReadOnlyToolRunner:
         tool = callable_tool(self.tools, call.name, call.arguments)
         if isinstance(tool, ToolResult):
             return tool
+        if tool.effect not in READ_ONLY:
+            return refused(_NOT_YET)
         result = await run_tool(tool, call.arguments, self._context, self._seconds)
         if result.ok and tool.arguments is ReadFile:
             await self._keep(ReadFile.model_validate(call.arguments))

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from planloom.agent.plan_spec import LONGEST_DESCRIPTION
 from planloom.domain.plans.perspectives import Agent
 from planloom.intake import words
 from planloom.intake.operations import OPERATION
-
-DESCRIPTION_LIMIT = 300
-"""The most characters of a description; a longer one is cut at a word."""
 
 _LITERAL = "append ask copy delete deploy execute insert install list mkdir move read remove rename replace run touch"
 _OTHERS = """
@@ -110,13 +108,13 @@ def active_form(description: str) -> str:
 
 
 def description_of(text: str) -> str:
-    """The text as one line with a capital first letter and no full stop, at most DESCRIPTION_LIMIT characters."""
+    """The text as one line with a capital first letter and no full stop, at most LONGEST_DESCRIPTION characters."""
     line = " ".join(text.split()).rstrip(" ,;:")
     if line.endswith(".") and not line.endswith(("..", " .", "/.")):
         line = line[:-1]
-    if len(line) > DESCRIPTION_LIMIT:
-        head, space, _ = line[: DESCRIPTION_LIMIT - 1].rpartition(" ")
-        line = (head if space else line[: DESCRIPTION_LIMIT - 1]).rstrip(" ,;:") + "…"
+    if len(line) > LONGEST_DESCRIPTION:
+        head, space, _ = line[: LONGEST_DESCRIPTION - 1].rpartition(" ")
+        line = (head if space else line[: LONGEST_DESCRIPTION - 1]).rstrip(" ,;:") + "…"
     return capitalized(line)
 
 

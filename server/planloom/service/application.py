@@ -41,6 +41,7 @@ from planloom.service.drafts.drafts import Drafts
 from planloom.service.drafts.followup import FollowUp
 from planloom.service.drafts.new_request import Intake
 from planloom.service.drafts.planner_factory import PlannerFactory
+from planloom.service.drafts.planning_conversations import PlanningConversations
 from planloom.service.drafts.planning_requests import PlanningRequests
 from planloom.service.drafts.surroundings import PlanSurroundings
 from planloom.service.feed import Feed
@@ -95,8 +96,21 @@ class Application:
         direct_runs = DirectRuns(session, plan_store, tools, rules)
         surroundings = PlanSurroundings(session, index, references, FollowUp(plan_store, ledger))
         planning_requests = PlanningRequests(references, surroundings)
+        model_work = ModelWork(
+            models.current,
+            staging,
+            context_factory,
+            surroundings.of,
+            feed.stream_step,
+            direct_runs.reroute,
+        )
         planners = PlannerFactory(
-            session, tools.of_plans(), models, templates, planning_requests, context_factory
+            session,
+            tools.of_plans(),
+            models,
+            templates,
+            planning_requests,
+            PlanningConversations(session, context_factory, model_work.threads),
         )
         drafting = Drafting(plan_store, feed, planners.planner_for, rules)
 
@@ -107,14 +121,7 @@ class Application:
             staging,
             StepAttachments(session, plan_store, references, models.current),
             LiteralCalls(tools, staging, context_factory),
-            ModelWork(
-                models.current,
-                staging,
-                context_factory,
-                surroundings.of,
-                feed.stream_step,
-                direct_runs.reroute,
-            ),
+            model_work,
         )
         resources = Resources(partial(claims_of, tools), partial(capacity_of, models))
         proposer = ModelProposer(session, models.current, tools.of_plans(), rules)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from planloom.agent.prompts import ToolNote
+from planloom.agent.prompts import Section, ToolNote
 from planloom.agent.result_budget import fitted, in_one_line
 from planloom.domain.errors import PlanloomError
 from planloom.domain.events import catalog as ev
@@ -12,6 +12,8 @@ from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import StepId
 from planloom.execution.prompting.compaction import Summary, accepted, compaction_prompt, merge_by_rules
 from planloom.execution.step_run import StepRun
+from planloom.intake.render import Rendered
+from planloom.intake.surroundings.sections import Surroundings
 from planloom.models.one_question import Answer, Cost, answer_to
 from planloom.models.port import Capabilities, Message, Model, ModelRequest
 from planloom.models.tokens import TokenCounter
@@ -62,8 +64,8 @@ class StepContextWindow:
 
     @property
     def shared_characters(self) -> int:
-        """The longest conversation of earlier steps, in characters, that a step continues."""
-        return self._room // 3 * _CHARACTERS_A_TOKEN if self._room >= _SHARED_ROOM else 0
+        """The longest conversation of the planner and earlier steps, in characters, that a step continues."""
+        return shared_characters(self._room)
 
     @property
     def room(self) -> int:
@@ -125,6 +127,22 @@ class StepContextWindow:
             answer = Answer("", None)
         self._run.spend(cost.usage)
         return answer.text if answer.ended == "stop" else ""
+
+
+def shared_characters(room: int) -> int:
+    """The longest conversation, in characters, that a step continues in a room of so many tokens; 0 if it is small."""
+    return room // 3 * _CHARACTERS_A_TOKEN if room >= _SHARED_ROOM else 0
+
+
+def opening_sections(
+    plan: Plan, surroundings: Surroundings, shares: TokenBudget, attachments: Rendered
+) -> tuple[Section, ...]:
+    """What a model is told first, of a plan to make as of a task to do; the same bytes for both."""
+    return (
+        *(Section(*each) for each in surroundings.sections(shares.surroundings_characters)),
+        Section("USER REQUEST", plan.request.strip()),
+        Section("ATTACHMENTS", attachments.text, attachments.images),
+    )
 
 
 def shares_of(capabilities: Capabilities, settings: Settings, frame_tokens: int = 0) -> TokenBudget:

@@ -8,7 +8,9 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from planloom.agent.conversation import NEW_THREAD, Thread
+from planloom.domain.plans.plan import Plan
 from planloom.domain.values import PlanId, StepId
+from planloom.models.port import ModelIdentity
 
 _MOST_PLANS: Final = 8
 
@@ -22,39 +24,57 @@ class _Begun(NamedTuple):
 
 @dataclass
 class _PlanThreads:
+    """`planner` is the model in whose conversation the plan was made."""
+
     shared: Thread
     own: dict[StepId, _Begun]
+    planner: ModelIdentity | None = None
 
 
 class PlanThreads:
     """Each plan has one shared thread, which grows by every step that completes.
 
-    Steps that run side by side begin with the same thread, so that the prefix is cached; only the first of them to
-    complete extends it. A step that stops before it is done continues its own thread when it runs again, unless
-    `forget_own` was called, because its thread shows changes that were not made. Only the threads of the latest
-    plans are kept, and a restart of the server loses all.
+    It begins with the conversation in which the plan was made, if there is one. Steps that run side by side begin with
+    the same thread, so that the prefix is cached; only the first of them to complete extends it. A step that stops
+    before it is done continues its own thread when it runs again, unless `forget_own` was called, because its thread
+    shows changes that were not made. Only the threads of the latest plans are kept, and a restart of the server loses
+    all.
     """
 
     def __init__(self) -> None:
         self._plans: OrderedDict[PlanId, _PlanThreads] = OrderedDict()
 
-    def begin(
-        self, plan_id: PlanId, step_id: StepId, most_characters: int, follows: PlanId | None = None
-    ) -> Thread:
+    def planned(self, plan_id: PlanId, thread: Thread, planner: ModelIdentity) -> None:
+        """Begin the plan's shared thread with the conversation in which a model has made the plan."""
+        plan = self._plan(plan_id)
+        plan.shared, plan.own, plan.planner = thread, {}, planner
+
+    def planning(self, plan_id: PlanId, planner: ModelIdentity, most_characters: int) -> Thread:
+        """The conversation in which this model has made the plan, for it to be revised there; else a new one."""
+        plan = self._plan(plan_id)
+        thread = plan.shared
+        continues = thread.planned is not None and not thread.steps and _same(plan.planner, planner)
+        return thread if continues and _characters(thread) <= most_characters else NEW_THREAD
+
+    def begin(self, plan: Plan, step_id: StepId, model: ModelIdentity, most_characters: int) -> Thread:
         """The thread that a step continues: its own, else the shared one unless that is longer than this.
 
-        A plan that `follows` an ended one begins with that one's shared thread, if it is still kept.
+        A plan that follows an ended one begins with that one's shared thread, if it is still kept. Another model
+        than the planner's begins anew, since it has nothing of the planning in its cache.
         """
-        if plan_id not in self._plans and follows is not None and follows in self._plans:
-            self._plan(plan_id).shared = _continued(self._plans[follows].shared)
-        plan = self._plan(plan_id)
-        if step_id not in plan.own:
-            fits = _characters(plan.shared) <= most_characters
-            thread = plan.shared
-            # Only the first step to begin goes on with what was written ahead.
-            plan.shared = thread._replace(ahead=None)
-            plan.own[step_id] = _Begun(thread if fits else NEW_THREAD, plan.shared)
-        return plan.own[step_id].thread
+        if plan.plan_id not in self._plans and plan.follows is not None and plan.follows in self._plans:
+            self._plan(plan.plan_id).shared = _continued(self._plans[plan.follows].shared)
+        threads = self._plan(plan.plan_id)
+        if step_id not in threads.own:
+            thread = threads.shared
+            fits = _characters(thread) <= most_characters
+            if thread.planned is not None and not _same(threads.planner, model):
+                fits = False
+            if thread.ahead is not None:
+                # Only the first step to begin goes on with what was written ahead.
+                threads.shared = thread._replace(ahead=None)
+            threads.own[step_id] = _Begun(thread if fits else NEW_THREAD, threads.shared)
+        return threads.own[step_id].thread
 
     def has_own(self, plan_id: PlanId, step_id: StepId) -> bool:
         """Whether the step continues a thread of its own."""
@@ -82,9 +102,13 @@ class PlanThreads:
 
 
 def _continued(thread: Thread) -> Thread:
-    """The thread as another plan continues it: its steps and messages are not those of that plan."""
+    """The thread as another plan continues it: its steps, messages and planning are not those of that plan."""
     sent = {name: each for name, each in thread.sent.items() if not name.startswith("USER MESSAGE")}
-    return thread._replace(sent=MappingProxyType(sent), steps=frozenset())
+    return thread._replace(sent=MappingProxyType(sent), steps=frozenset(), ahead=None, planned=None)
+
+
+def _same(one: ModelIdentity | None, other: ModelIdentity) -> bool:
+    return one is not None and (one.provider, one.name) == (other.provider, other.name)
 
 
 def _characters(thread: Thread) -> int:

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Literal
 
 from planloom.agent.answer_decoder import mode_of
-from planloom.agent.conversation import Conversation
-from planloom.agent.files_read import files_read
+from planloom.agent.conversation import Conversation, Thread
+from planloom.agent.files_read import changed_files, files_read
 from planloom.agent.loop import frame_of, work_on
-from planloom.agent.prompts import Section
+from planloom.agent.prompts import TASK_LIST, Section
 from planloom.agent.report_texts import reports_text
 from planloom.agent.result_budget import head_and_tail
 from planloom.agent.task import (
@@ -29,7 +29,7 @@ from planloom.domain.values import Json, PlanId, StepId
 from planloom.execution.effects.previous_calls import call_fate, changed_so_far, earlier_results, not_made
 from planloom.execution.effects.proposals import Denied
 from planloom.execution.effects.staging_area import StagingArea
-from planloom.execution.prompting.context_window import StepContextWindow, shares_of
+from planloom.execution.prompting.context_window import StepContextWindow, opening_sections, shares_of
 from planloom.execution.prompting.threads import PlanThreads
 from planloom.execution.step_outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.step_run import StepRun
@@ -52,6 +52,14 @@ _WHAT_NOW: Final = (
     "was only to see this, call task_completed, say what it shows and what later tasks must know. Else mend the "
     "cause and run it again."
 )
+_APPROVED: Final = (
+    "The user has approved the plan. It is carried out from here, beginning with the CURRENT TASK."
+)
+_CHANGED: Final = (
+    "The user has changed the plan and approved it: TASK LIST and CURRENT TASK say how it is now. It is carried out "
+    "from here."
+)
+_ANSWERED: Final = "The user was asked: COMPLETED TASKS has the answer."
 Stream = Callable[[PlanId, StepId, Literal["text", "reasoning"], str], None]
 Reroute = Callable[[Plan, Step, Sequence[Json]], None]
 
@@ -60,6 +68,7 @@ class ModelWork:
     """Runs the agent's loop on steps.
 
     `surroundings` are what every prompt of a plan begins with; `reroute` turns a direct run into a plan under review.
+    `threads` are the conversations of plans, which steps continue.
     """
 
     def __init__(
@@ -77,7 +86,7 @@ class ModelWork:
         self._surroundings = surroundings
         self._stream = stream
         self._reroute = reroute
-        self._threads = PlanThreads()
+        self.threads = PlanThreads()
         self._counters: dict[str, TokenCounter] = {}
 
     async def is_possible(self) -> bool:
@@ -96,29 +105,33 @@ class ModelWork:
         step, settings = run.step, run.session.settings
         can = await model.capabilities()
         is_native = mode_of(can) == "native"
-        tools, of_plan = self._context_factory.tools_of(run), self._context_factory.offered_tools(run)
+        tools, of_plan = self._context_factory.tools_of(run), self._context_factory.offered_tools(run.plan)
         offered = of_plan if is_native else tools
         counter = self._counter(model)
         shares = shares_of(can, settings, counter.request(frame_of(run.plan, offered, can)))
         window = StepContextWindow(run, model, shares, counter)
-        background = await self._background(run, can, tools, attachments)
-        if output:
-            result = _command_section(run.plan, step, output, window.room // 3, window.text)
-            background = (*background, result)
         is_shared = is_native and settings.context.share_conversation
         if not_made(step):
             # Its own thread shows these changes as made; the results of earlier runs tell what became of them.
-            self._threads.forget_own(run.plan_id, run.step_id)
+            self.threads.forget_own(run.plan_id, run.step_id)
         # Its own thread has the output of its commands.
-        with_output = not (is_native and self._threads.has_own(run.plan_id, run.step_id))
+        with_output = not (is_native and self.threads.has_own(run.plan_id, run.step_id))
         most = window.shared_characters if is_shared else 0
-        thread = self._threads.begin(run.plan_id, run.step_id, most, run.plan.follows)
+        thread = self.threads.begin(run.plan, run.step_id, model.identity, most)
         conversation = Conversation(
             window,
             thread,
             earlier_results(step, with_output=with_output),
             lambda call_id: call_fate(run.now, call_id),
         )
+        if thread.planned is not None and TASK_LIST not in thread.sent:
+            conversation.tell(_become_of_the_plan(run.plan, thread))
+        background = await self._background(
+            run, can, tools, attachments, shows_planning=thread.planned is not None
+        )
+        if output:
+            result = _command_section(run.plan, step, output, window.room // 3, window.text)
+            background = (*background, result)
         limits = RunLimits(
             tools=offered,
             limit=settings.execution.max_tool_calls_per_step,
@@ -151,7 +164,7 @@ class ModelWork:
             finally:
                 done = isinstance(end, TaskDone)
                 kept = conversation.thread._replace(seen=runner.seen() if is_native else {})
-                self._threads.end(run.plan_id, run.step_id, kept, done=done)
+                self.threads.end(run.plan_id, run.step_id, kept, done=done)
             if isinstance(end, ProposesPlan):
                 await self._settle_staged(run)
             return self._outcome(run, end)
@@ -163,17 +176,18 @@ class ModelWork:
             raise CancelledByUser
 
     async def _background(
-        self, run: StepRun, can: Capabilities, tools: Registry, attachments: Rendered
+        self, run: StepRun, can: Capabilities, tools: Registry, attachments: Rendered, *, shows_planning: bool
     ) -> tuple[Section, ...]:
-        """What the model is told before the task; what is the same for all steps comes first."""
+        """What the model is told before the task; what is the same for all steps comes first.
+
+        Of files whose text stands in a conversation that shows the planning, only those that have changed are named.
+        """
         shares = shares_of(can, run.session.settings)
-        surroundings = await self._surroundings(run.plan)
-        return (
-            *(Section(*each) for each in surroundings.sections(shares.surroundings_characters)),
-            Section("USER REQUEST", run.plan.request.strip()),
-            Section("ATTACHMENTS", attachments.text, attachments.images),
-            *await self._planning_findings(run, tools, shares.planning_characters),
-        )
+        opening = opening_sections(run.plan, await self._surroundings(run.plan), shares, attachments)
+        if shows_planning:
+            context = self._context_factory.reading(run.plan)
+            return (*opening, *await changed_files(run.plan.files_read, context))
+        return (*opening, *await self._planning_findings(run, tools, shares.planning_characters))
 
     async def _planning_findings(self, run: StepRun, tools: Registry, most: int) -> tuple[Section, ...]:
         """What the agents have reported and the planner has read, within so many characters."""
@@ -209,6 +223,13 @@ def _read(run: StepRun, count: int) -> None:
     """Record that the step's model has been sent the first messages of the plan, unless that is known."""
     if any(message.state == "open" for message in run.plan.messages[:count]):
         run.record(ev.MessagesRead(task_id=run.step_id, count=count))
+
+
+def _become_of_the_plan(plan: Plan, thread: Thread) -> str:
+    """What became of the plan that the model has submitted in this thread."""
+    approved = _APPROVED if thread.planned == plan.approved_version else _CHANGED
+    asked = any(call.name == "ask_user" for call in thread.open.values())
+    return f"{_ANSWERED} {approved}" if asked else approved
 
 
 def _command_section(plan: Plan, step: Step, output: str, most: int, count: Callable[[str], int]) -> Section:

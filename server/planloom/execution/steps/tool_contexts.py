@@ -86,9 +86,9 @@ class ToolContextFactory:
         """The tools that a step may use, in a literal call as in a model's calls."""
         return self._permitted(allowed_effects(run.plan, run.step.agent))
 
-    def offered_tools(self, run: StepRun) -> Registry:
+    def offered_tools(self, plan: Plan) -> Registry:
         """The tools that some step of the plan may use. A shared conversation lists them all, so that it is cached."""
-        agents = {allowed_effects(run.plan, agent) for agent in EFFECTS}
+        agents = {allowed_effects(plan, agent) for agent in EFFECTS}
         return self._permitted(frozenset[Effect](effect for effects in agents for effect in effects))
 
     def checks(self, run: StepRun, context: ToolContext) -> StepChecks:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from planloom.agent.plan_spec import LONGEST_SUMMARY
 from planloom.domain.model_text.fences import JSON_LANGUAGES, TEXT_LANGUAGES, Fence, fences
 from planloom.domain.model_text.lenient_json import Unreadable, read_container
 from planloom.planning.formats.draft import DraftStep
@@ -14,8 +15,6 @@ from planloom.planning.formats.json_steps import JsonSteps, steps_in
 _CANDIDATE = re.compile(r"\[\s*(?:\[\s*)?(?:[{\"'“]|//|/\*)|\{\s*(?:[\"'“A-Za-z_$]|//|/\*)")
 _NO_PROGRAM = TEXT_LANGUAGES | JSON_LANGUAGES | {"plan", "javascript", "js", "markdown", "md"}
 """The languages of fences in which a plan may stand."""
-LONGEST_SUMMARY = 4_000
-"""The most characters of a plan's summary; the rest is cut."""
 _EFFORT = 15
 """Characters that are tried for each character of the text before the search for JSON ends."""
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from planloom.agent.files_read import files_read, with_read
-from planloom.agent.investigation import Investigation, Report, investigate
+from planloom.agent.investigation import Investigation, Opening, Report, investigate
 from planloom.agent.prompts import Section
 from planloom.agent.read_only import ReadOnlyToolRunner
 from planloom.agent.result_budget import FixedContextWindow
@@ -16,10 +16,11 @@ from planloom.agent.task import GaveUp, RunLimits
 from planloom.domain.errors import BudgetExhausted
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import FileRead, Usage
-from planloom.models.port import Model
+from planloom.models.port import Model, ToolSpec
 from planloom.models.tokens import TokenCounter
 from planloom.planning.estimates import ModelSpeed
 from planloom.planning.model.prompt_budget import CHARACTERS_PER_TOKEN, SMALL_CONTEXT, fitting_prompt
+from planloom.planning.model.prompts import request_details
 from planloom.planning.model.stopwatch import Stopwatch
 from planloom.planning.port import PlannerEvent, PlanningRequest, RequestUsage, ThinkingText, ToolUsed
 from planloom.tools.context import ToolContext
@@ -59,7 +60,8 @@ DEFAULT_OPTIONS = InvestigationOptions()
 class InvestigationKind(NamedTuple, Generic[R]):
     """Who investigates a request and for what: an agent for its report, or without an agent the planner for the plan.
 
-    `turns` and `calls` are the most that it makes.
+    `turns` and `calls` are the most that it makes. With an `opening`, `rules` are those of its phase, and its system
+    prompt holds instead of `system`.
     """
 
     system: str
@@ -67,6 +69,8 @@ class InvestigationKind(NamedTuple, Generic[R]):
     turns: int
     calls: int
     agent: Agent | None = None
+    opening: Opening | None = None
+    rules: str = ""
 
 
 class DraftInvestigations:
@@ -96,32 +100,40 @@ class DraftInvestigations:
 
     async def run(self, kind: InvestigationKind[R], request: PlanningRequest, emit: Emit) -> R | GaveUp:
         """Let the model look until it reports. Raises ModelFailed, ContextOverflow and BudgetExhausted."""
+        opening = kind.opening
         runner = ReadOnlyToolRunner(
-            self._tools,
+            self._tools if opening is None else opening.tools,
             self._context(),
             self.options.call_seconds,
             lambda call, result: emit(
                 ToolUsed(agent=kind.agent, ok=result.ok, summary=f"{call.name}: {result.summary}")
             ),
+            offers_all=opening is not None,
         )
         can = await self.model.capabilities()
         whole = can.usable_context
         answer = min(_MOST_ANSWER_TOKENS if can.tools else WEAK_ANSWER_TOKENS, whole // 5)
         results = int(whole * (_RESULTS_SHARE if whole >= SMALL_CONTEXT else _SMALL_SHARE))
         seen = await files_read(self.files_read, self._context(), whole // 4 * CHARACTERS_PER_TOKEN)
-        other_characters = len(kind.system) + sum(len(section.shown) for section in seen)
-        for spec in (*runner.tools.specs(), *kind.report.controls()):
-            other_characters += len(spec.description) + len(json.dumps(spec.parameters))
-        bounded = can.model_copy(update={"context_tokens": whole})
-        prompt = fitting_prompt(request, other_characters, bounded, kept_tokens=results + answer)
+        if opening is not None:
+            details = tuple(Section(*each) for each in request_details(request))
+            question = (*opening.sections, *details, *seen)
+        else:
+            frame = (*runner.tools.specs(), *kind.report.controls())
+            others = len(kind.system) + _characters(frame) + sum(len(section.shown) for section in seen)
+            bounded = can.model_copy(update={"context_tokens": whole})
+            prompt = fitting_prompt(request, others, bounded, kept_tokens=results + answer)
+            question = (Section("", prompt.text, prompt.images), *seen)
         investigation = Investigation(
-            kind.system,
-            (Section("", prompt.text, prompt.images), *seen),
+            kind.system if opening is None else opening.system,
+            question,
             kind.report,
             FixedContextWindow(whole - answer, results, self._counter),
             self._run_limits(min(kind.calls, self.options.calls), runner, emit),
             answer_tokens=None if can.tools else answer,
             turns=kind.turns,
+            opening=opening,
+            rules=kind.rules,
         )
         try:
             return await investigate(investigation, self.model, runner)
@@ -167,6 +179,11 @@ class DraftInvestigations:
                 f"The draft has used up its token budget with {self._tokens} tokens (budget.maxTokens)."
             )
         self._requests += 1
+
+
+def _characters(tools: Sequence[ToolSpec]) -> int:
+    """The size of tools in a request."""
+    return sum(len(spec.description) + len(json.dumps(spec.parameters)) for spec in tools)
 
 
 async def events_of(jobs: Sequence[Callable[[Emit], Awaitable[None]]]) -> AsyncGenerator[PlannerEvent, None]:

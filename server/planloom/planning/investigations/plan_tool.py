@@ -1,26 +1,24 @@
-"""The tool `submit_plan`, by which a model ends its investigation, and the readers of what it submits."""
+"""Reads the plan that a model submits by `submit_plan` or prints, by which its investigation ends."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import cast
 
 from planloom.agent.investigation import Report
+from planloom.agent.plan_spec import plan_spec
 from planloom.domain.plans.validation import Problem
-from planloom.domain.values import Args, Json
-from planloom.models.port import ToolSpec
+from planloom.domain.values import Args
 from planloom.planning.estimates import ModelSpeed
 from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
-from planloom.planning.formats.json_plan import LONGEST_SUMMARY, summary_in
+from planloom.planning.formats.json_plan import summary_in
 from planloom.planning.formats.reader import read_plan
 from planloom.planning.model.finished_plan import PlanAssembler
-from planloom.planning.model.prompts import listed_problems, tool_signature
+from planloom.planning.model.prompts import listed_problems
 from planloom.planning.port import PlanDrafted, PlanningRequest
-from planloom.planning.wording import DESCRIPTION_LIMIT, description_of
-from planloom.tools.registry import READ_ONLY, Registry
+from planloom.planning.wording import description_of
+from planloom.tools.registry import Registry
 
-INSTRUCTION = 4_000
 _CORRECTIONS = 2
 _NO_PLAN = "it holds no steps"
 
@@ -64,53 +62,6 @@ def plan_report(
         from_words=lambda _: None,
         from_question=ask,
         corrections=_CORRECTIONS,
-    )
-
-
-def plan_spec(tools: Registry) -> ToolSpec:
-    """The tool: one schema for every kind of step, with the arguments of the workspace's tools by name only.
-
-    The tools that read are among those of the request, so that only the others are described here.
-    """
-    calls = [tool_signature(tool) for tool in tools if tool.effect not in READ_ONLY]
-    step: dict[str, Json] = {
-        "id": {"type": "string"},
-        "description": {
-            "type": "string",
-            "maxLength": DESCRIPTION_LIMIT,
-            "description": "One line for the reviewer.",
-        },
-        "instruction": {"type": "string", "maxLength": INSTRUCTION, "description": "The work, in words."},
-        "tool": {
-            "type": "string",
-            "enum": cast("list[Json]", list(tools.names())),
-            "description": "Instead of an instruction, for one call that is certain now.",
-        },
-        "args": {"type": "object", "description": "Its arguments: " + "; ".join(calls)},
-        "question": {"type": "string", "description": "Instead: what the user must say first."},
-        "agent": {"type": "string", "enum": ["koda", "devo", "chapo"]},
-        "dependsOn": {"type": "array", "items": {"type": "string"}, "description": "Ids of earlier steps."},
-        "expectedFiles": {"type": "array", "items": {"type": "string"}},
-    }
-    return ToolSpec(
-        name="submit_plan",
-        description="Give the plan to the user for review. This ends your work.",
-        parameters={
-            "type": "object",
-            "properties": {
-                "summary": {
-                    "type": "string",
-                    "maxLength": LONGEST_SUMMARY,
-                    "description": "What it does and why so.",
-                },
-                "steps": {
-                    "type": "array",
-                    "minItems": 1,
-                    "items": {"type": "object", "properties": step, "required": ["id", "description"]},
-                },
-            },
-            "required": ["summary", "steps"],
-        },
     )
 
 

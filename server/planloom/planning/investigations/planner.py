@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
+from planloom.agent.investigation import Opening
 from planloom.agent.task import GaveUp
 from planloom.domain.errors import PlanloomError
 from planloom.planning.investigations.draft_investigations import (
@@ -16,7 +17,7 @@ from planloom.planning.investigations.draft_investigations import (
 from planloom.planning.investigations.plan_tool import plan_report
 from planloom.planning.model.finished_plan import PlanAssembler, no_usable_plan
 from planloom.planning.model.planner import DEFAULT_OPTIONS, DraftOptions
-from planloom.planning.model.prompts import investigation_prompt
+from planloom.planning.model.prompts import investigation_prompt, planning_rules
 from planloom.planning.port import PlanDrafted, PlannerEvent, PlanningRequest, StepDrafted
 from planloom.tools.registry import Registry
 
@@ -28,7 +29,7 @@ class InvestigatingPlanner:
     """Drafts with a model that first looks where it needs to; a request that needs no look is one request to it.
 
     `tools` are those that steps may call; of these, the investigation has those that read. `synthesis` makes the
-    plan from the agents' reports in the request.
+    plan from the agents' reports in the request. With an `opening` the steps of the plan continue the conversation.
     """
 
     def __init__(
@@ -38,10 +39,13 @@ class InvestigatingPlanner:
         options: DraftOptions = DEFAULT_OPTIONS,
         *,
         synthesis: bool = False,
+        opening: Opening | None = None,
     ) -> None:
         self._investigations = investigations
         self._tools = tools
         self._system = investigation_prompt(options.extra, synthesis=synthesis)
+        self._rules = planning_rules(options.extra) if opening is not None else ""
+        self._opening = opening
         self._assembler = PlanAssembler(tools, options.parallel)
 
     async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
@@ -54,7 +58,14 @@ class InvestigatingPlanner:
 
         async def look(emit: Emit) -> None:
             report = plan_report(self._tools, self._assembler, request, lambda: self._investigations.speed)
-            kind = InvestigationKind(self._system, report, MAX_TURNS, MAX_CALLS)
+            kind = InvestigationKind(
+                self._system,
+                report,
+                MAX_TURNS,
+                MAX_CALLS,
+                opening=self._opening,
+                rules=self._rules,
+            )
             try:
                 end = await self._investigations.run(kind, request, emit)
                 ended.append(end)

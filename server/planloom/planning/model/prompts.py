@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from planloom.agent.plan_spec import tool_signature
 from planloom.domain.plans.agents import EFFECTS, NAMES
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.validation import Problem
@@ -66,6 +67,11 @@ def investigation_prompt(extra: str = "", *, synthesis: bool = False) -> str:
     )
 
 
+def planning_rules(extra: str = "") -> str:
+    """The rules of planning for a model whose conversation goes on with the steps of the plan."""
+    return "\n\n".join(filter(None, (_text("planning"), extra.strip())))
+
+
 def _examples(tools: Registry, style: PlanStyle, *, synthesis: bool, brief: bool) -> str:
     """Few and harmless examples; weak models copy them, so nothing in them is destructive."""
     if style == "markers":
@@ -109,15 +115,6 @@ def _tools(tools: Registry, *, brief: bool) -> str:
     return "TOOLS\n" + "\n".join(lines)
 
 
-def tool_signature(tool: Tool) -> str:
-    """A tool with the names of its arguments, optional ones in brackets."""
-    parameters = schema(tool.arguments)
-    properties, required = parameters.get("properties"), parameters.get("required")
-    needed = required if isinstance(required, list) else []
-    listed = properties if isinstance(properties, dict) else {}
-    return f"{tool.name}({', '.join(name if name in needed else f'[{name}]' for name in listed)})"
-
-
 def _brief(parameters: Mapping[str, Json]) -> Json:
     """The schema of the arguments without bounds and titles, which would cost tokens in every request."""
     left_out = ("additionalProperties", "description", "type", "maxLength", "minLength", "title")
@@ -145,23 +142,25 @@ def request_prompt(request: PlanningRequest, attached: Rendered, surroundings: s
     if attached.text:
         sections.append(f"ATTACHMENTS\n{attached.text}")
     sections.append(f"REQUEST\n{request.text.strip()}")
+    sections += (f"{heading}\n{text}" for heading, text in request_details(request, reports))
+    return "\n\n".join(sections)
+
+
+def request_details(request: PlanningRequest, reports: str = "") -> Iterator[tuple[str, str]]:
+    """Heading and text of each section that only the planner is shown; `reports` are the agents' reports."""
     if reports:
-        sections.append(f"PERSPECTIVES (data)\n{reports}")
+        yield "PERSPECTIVES (data)", reports
     if request.finished:
-        sections.append(
-            "ALREADY DONE (leave these steps out; others may depend on their ids)\n"
-            + _listed(request.finished)
-        )
+        heading = "ALREADY DONE (leave these steps out; others may depend on their ids)"
+        yield heading, _listed(request.finished)
     if request.previous:
         left = tuple(step for step in request.previous if step not in request.finished)
-        sections.append(
-            f"{_TO_REVISE}\n{_in_full(left, request.edited)}"
-            if request.feedback
-            else "THE PLAN SO FAR (to be replaced)\n" + _listed(left)
-        )
+        if request.feedback:
+            yield _TO_REVISE, _in_full(left, request.edited)
+        else:
+            yield "THE PLAN SO FAR (to be replaced)", _listed(left)
     if request.feedback:
-        sections.append(f"FEEDBACK OF THE USER\n{request.feedback.strip()}")
-    return "\n\n".join(sections)
+        yield "FEEDBACK OF THE USER", request.feedback.strip()
 
 
 def _listed(steps: Sequence[Step]) -> str:

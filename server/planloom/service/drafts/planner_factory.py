@@ -5,7 +5,6 @@ from __future__ import annotations
 from planloom.domain.plans.plan import Plan
 from planloom.domain.plans.templates import Template, TemplateRefused, applied
 from planloom.execution.session import Session
-from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.models.port import Model
 from planloom.planning.investigations.draft_investigations import DraftInvestigations, InvestigationOptions
 from planloom.planning.investigations.planner import InvestigatingPlanner
@@ -15,6 +14,7 @@ from planloom.planning.perspectives.planner import PerspectivesPlanner
 from planloom.planning.port import Planner, PlanningRequest
 from planloom.planning.rules.planner import RulesPlanner
 from planloom.planning.templates.planner import TemplatePlanner
+from planloom.service.drafts.planning_conversations import PlanningConversations
 from planloom.service.drafts.planning_requests import PlanningRequests
 from planloom.service.models import Models
 from planloom.service.templates import Templates, refused
@@ -33,14 +33,14 @@ class PlannerFactory:
         models: Models,
         templates: Templates,
         requests: PlanningRequests,
-        context_factory: ToolContextFactory,
+        conversations: PlanningConversations,
     ) -> None:
         self._session = session
         self._tools = tools
         self._models = models
         self._templates = templates
         self._requests = requests
-        self._context_factory = context_factory
+        self._conversations = conversations
 
     async def planner_for(self, plan: Plan) -> tuple[Planner, PlanningRequest]:
         """The planner and its request. A template cannot follow feedback, so a message is for the model.
@@ -54,9 +54,10 @@ class PlannerFactory:
         if model is None:
             note = RULES_ONLY if plan.route == "perspectives" else ""
             return RulesPlanner(self._tools, note=note), self._requests.request(plan)
-        return await self._with_model(model, plan), await self._requests.request_for_model(plan)
+        request = await self._requests.request_for_model(plan)
+        return await self._with_model(model, plan, request), request
 
-    async def _with_model(self, model: Model, plan: Plan) -> Planner:
+    async def _with_model(self, model: Model, plan: Plan, request: PlanningRequest) -> Planner:
         """An investigation if the model takes tools and has the room, else a single request."""
         settings = self._session.settings
         options = DraftOptions(
@@ -71,7 +72,10 @@ class PlannerFactory:
         investigations = self._investigations(model, plan)
         planner: Planner
         if can.tools and not small and options.style == "auto":
-            planner = InvestigatingPlanner(investigations, self._tools, options, synthesis=several)
+            opening = None if several else await self._conversations.opening(model, plan, request)
+            planner = InvestigatingPlanner(
+                investigations, self._tools, options, synthesis=several, opening=opening
+            )
         else:
             planner = ModelPlanner(model, self._tools, options, synthesis=several)
         if not several:
@@ -91,9 +95,7 @@ class PlannerFactory:
             fallback=settings.enable_fallback_function_parsing,
         )
         earlier = plan.before_draft.files_read if plan.before_draft else ()
-        return DraftInvestigations(
-            model, tools, lambda: self._context_factory.reading(plan), options, earlier
-        )
+        return DraftInvestigations(model, tools, lambda: self._conversations.context(plan), options, earlier)
 
     def _from_template(self, template: Template, plan: Plan) -> Planner:
         steps = applied(template, plan.template_parameters)

@@ -1,0 +1,58 @@
+"""Begins the conversation in which a model plans, so that the steps of the plan can continue it."""
+
+from __future__ import annotations
+
+from planloom.agent.answer_decoder import mode_of
+from planloom.agent.conversation import Thread
+from planloom.agent.investigation import Opening
+from planloom.agent.loop import controls_of, frame_of
+from planloom.agent.prompts import system_prompt
+from planloom.domain.plans.plan import Plan
+from planloom.execution.prompting.context_window import opening_sections, shared_characters, shares_of
+from planloom.execution.prompting.threads import PlanThreads
+from planloom.execution.session import Session
+from planloom.execution.steps.tool_contexts import ToolContextFactory
+from planloom.intake.render import render
+from planloom.models.port import Model
+from planloom.models.tokens import TokenCounter
+from planloom.planning.port import PlanningRequest
+from planloom.tools.context import ToolContext
+
+
+class PlanningConversations:
+    """Builds the openings of planning conversations, and keeps what becomes of them for the steps."""
+
+    def __init__(self, session: Session, context_factory: ToolContextFactory, threads: PlanThreads) -> None:
+        self._session = session
+        self._context_factory = context_factory
+        self._threads = threads
+
+    def context(self, plan: Plan) -> ToolContext:
+        """The context of tools that read before the plan is approved."""
+        return self._context_factory.reading(plan)
+
+    async def opening(self, model: Model, plan: Plan, request: PlanningRequest) -> Opening | None:
+        """The opening for a plan that is drafted next; None if its steps would not continue the conversation.
+
+        They do if the model takes tools, has the room, and the settings share conversations.
+        """
+        settings, can = self._session.settings, await model.capabilities()
+        mode = mode_of(can)
+        if mode != "native" or not settings.context.share_conversation:
+            return None
+        tools = self._context_factory.offered_tools(plan)
+        shares = shares_of(can, settings)
+        attached = render(request.attachments, most_characters=shares.attached_characters, images=can.images)
+        sections = opening_sections(plan, request.surroundings, shares, attached)
+        shown = tuple(section for section in sections if section.text)
+        frame = TokenCounter().request(frame_of(plan, tools, can))
+        most = shared_characters(shares_of(can, settings, frame).room)
+        if sum(len(section.shown) for section in shown) > most:
+            return None
+        submitted = plan.version + 1
+
+        def keep(thread: Thread) -> None:
+            self._threads.planned(plan.plan_id, thread._replace(planned=submitted), model.identity)
+
+        thread = self._threads.planning(plan.plan_id, model.identity, most)
+        return Opening(system_prompt(), tools, controls_of(plan, tools, mode), shown, keep, thread)
