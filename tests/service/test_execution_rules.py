@@ -528,7 +528,7 @@ async def test_a_request_is_told_what_the_session_did_before(tmp_path: Path) -> 
 async def test_prompts_stay_within_their_room_and_older_results_are_shortened(
     tmp_path: Path, can: dict[str, bool]
 ) -> None:
-    lines = "\n".join(f"line {number} of the file with some words in it" for number in range(300))
+    lines = "\n".join(f"line {number} of the file with some words in it" for number in range(200))
     files = {f"src/f{number}.py": f"# file {number}\n{lines}\n" for number in range(8)}
     calls = [("read_file", {"path": path}) for path in files]
     native = [*map(makes, calls), makes(DONE)]
@@ -548,7 +548,7 @@ async def test_prompts_stay_within_their_room_and_older_results_are_shortened(
         if can.get("tools"):
             assert "# file 0\n[shortened to make room" in last
             assert [message.role for message in model.requests[-1].messages[-2:]] == ["assistant", "tool"]
-            assert "line 299" in model.requests[-1].messages[-1].text
+            assert "line 199" in model.requests[-1].messages[-1].text
         else:
             assert happened(at, ev.ContextCompacted)
             assert "CONTEXT SUMMARY" in last and "src/f0.py" in last and "ask for a part" in last

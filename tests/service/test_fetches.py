@@ -226,5 +226,4 @@ async def test_the_planners_investigation_cannot_fetch(tmp_path: Path) -> None:
     async with studio(tmp_path, settings={**INSIDE, "approvals.fetch": "allow"}, model=model) as room:
         await room.ask("Compare the release notes with the code and then write a summary", mode="plan")
         assert shown(room) == []
-    assert all("fetch_url" not in [tool.name for tool in request.tools] for request in model.requests)
-    assert "There is no tool 'fetch_url'" in asked(model.requests[1])
+    assert "put it into the plan" in asked(model.requests[1])

@@ -149,7 +149,7 @@ async def test_what_stands_in_the_submitted_plan_can_be_written_ahead(tmp_path: 
         assert len(model.requests) == 2
 
 
-async def test_a_new_draft_replaces_the_conversation_of_the_last(tmp_path: Path) -> None:
+async def test_a_new_draft_continues_the_conversation_of_the_last(tmp_path: Path) -> None:
     second = makes(("submit_plan", {"summary": "Shorter.", "steps": STEPS[:1]}), text="One step.")
     model = ScriptedModel([LOOK, SUBMIT, LOOK, second, EDIT])
     async with studio(tmp_path, FILES, model=model, settings=NO_ASKING) as at:
@@ -160,7 +160,8 @@ async def test_a_new_draft_replaces_the_conversation_of_the_last(tmp_path: Path)
         step = model.requests[-1]
         assert body(step).startswith(body(model.requests[-2]))
         assert submitted(step).startswith("The user has approved the plan.")
-        assert "Two steps." not in shown(step)
+        assert body(model.requests[2]).startswith(body(model.requests[1]))
+        assert "The user wants another version" in shown(step)
 
 
 @pytest.mark.parametrize("name", ["task_completed", "final_answer"])

@@ -51,10 +51,15 @@ class PlanThreads:
 
     def planning(self, plan_id: PlanId, planner: ModelIdentity, most_characters: int) -> Thread:
         """The conversation in which this model has made the plan, for it to be revised there; else a new one."""
-        plan = self._plan(plan_id)
-        thread = plan.shared
-        continues = thread.planned is not None and not thread.steps and _same(plan.planner, planner)
-        return thread if continues and _characters(thread) <= most_characters else NEW_THREAD
+        plan = self._plans.get(plan_id)
+        if (
+            plan is None
+            or plan.shared.planned is None
+            or plan.shared.steps
+            or not _same(plan.planner, planner)
+        ):
+            return NEW_THREAD
+        return plan.shared if _characters(plan.shared) <= most_characters else NEW_THREAD
 
     def begin(self, plan: Plan, step_id: StepId, model: ModelIdentity, most_characters: int) -> Thread:
         """The thread that a step continues: its own, else the shared one unless that is longer than this.
@@ -78,11 +83,13 @@ class PlanThreads:
 
     def has_own(self, plan_id: PlanId, step_id: StepId) -> bool:
         """Whether the step continues a thread of its own."""
-        return step_id in self._plan(plan_id).own
+        plan = self._plans.get(plan_id)
+        return plan is not None and step_id in plan.own
 
     def forget_own(self, plan_id: PlanId, step_id: StepId) -> None:
         """Begin the step's next run with the shared thread."""
-        self._plan(plan_id).own.pop(step_id, None)
+        if plan_id in self._plans:
+            self._plans[plan_id].own.pop(step_id, None)
 
     def end(self, plan_id: PlanId, step_id: StepId, thread: Thread, *, done: bool) -> None:
         """Keep a step's thread: as the shared one if it is done and no other step has extended that meanwhile."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planloom.agent.answer_decoder import mode_of
-from planloom.agent.conversation import Thread
+from planloom.agent.conversation import NEW_THREAD, Thread
 from planloom.agent.investigation import Opening
 from planloom.agent.loop import controls_of, frame_of
 from planloom.agent.prompts import system_prompt
@@ -13,6 +13,7 @@ from planloom.execution.prompting.threads import PlanThreads
 from planloom.execution.session import Session
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.intake.render import render
+from planloom.intake.surroundings.sections import PROJECT_INSTRUCTIONS
 from planloom.models.port import Model
 from planloom.models.tokens import TokenCounter
 from planloom.planning.port import PlanningRequest
@@ -55,4 +56,7 @@ class PlanningConversations:
             self._threads.planned(plan.plan_id, thread._replace(planned=submitted), model.identity)
 
         thread = self._threads.planning(plan.plan_id, model.identity, most)
+        if PROJECT_INSTRUCTIONS in thread.sent and PROJECT_INSTRUCTIONS not in {each.name for each in shown}:
+            # The workspace is no longer trusted, so nothing in it may instruct the model any more.
+            thread = NEW_THREAD
         return Opening(system_prompt(), tools, controls_of(plan, tools, mode), shown, keep, thread)
