@@ -33,9 +33,13 @@ PAUSED = 200
 """Old plans that are paused."""
 RUNS = 5
 BATCH = 500
-EDITS = "\n".join(f'{number}. Replace "old{number:02}" with "new{number:02}" in a.txt' for number in range(1, 4))
+EDITS = "\n".join(
+    f'{number}. Replace "old{number:02}" with "new{number:02}" in a.txt' for number in range(1, 4)
+)
 OLD = {"a.txt": "".join(f"old{number:02}\n" for number in range(1, 41))}
-LONG = "\n".join(f'{number}. Replace "old{number:02}" with "new{number:02}" in a.txt' for number in range(1, 9))
+LONG = "\n".join(
+    f'{number}. Replace "old{number:02}" with "new{number:02}" in a.txt' for number in range(1, 9)
+)
 READS = "1. List files\n2. List files"
 
 
@@ -58,7 +62,9 @@ async def paused_at_once(at: Studio, plan: Plan) -> Plan:
     return await at.app.plans.pause(approved.plan_id)
 
 
-def fill(path: Path, source: Path, ended: list[str], paused: str, *, plans: int, events: int, text_mb: int) -> None:
+def fill(
+    path: Path, source: Path, ended: list[str], paused: str, *, plans: int, events: int, text_mb: int
+) -> None:
     """Copy the plans of `source` into a ledger until it is as large as wanted."""
     Ledger(path).close()
     with closing(sqlite3.connect(path, isolation_level=None)) as raw:
@@ -89,10 +95,12 @@ def copied(raw: sqlite3.Connection, plan_id: str, source: str) -> None:
         columns = [row[1] for row in raw.execute(f"PRAGMA table_info({table})")]
         chosen = ", ".join("?" if name == "plan_id" else name for name in columns)
         raw.execute(
-            f"INSERT INTO main.{table} SELECT {chosen} FROM pattern.{table} WHERE plan_id = ?", (plan_id, source)
+            f"INSERT INTO main.{table} SELECT {chosen} FROM pattern.{table} WHERE plan_id = ?",
+            (plan_id, source),
         )
     raw.execute(
-        "INSERT INTO main.blobs SELECT sha256, ?, body FROM pattern.blobs WHERE plan_id = ?", (plan_id, source)
+        "INSERT INTO main.blobs SELECT sha256, ?, body FROM pattern.blobs WHERE plan_id = ?",
+        (plan_id, source),
     )
 
 
@@ -177,7 +185,13 @@ def main() -> None:
             source, ended, paused = asyncio.run(patterns(folder))
             began = time.perf_counter()
             fill(
-                large, source, ended, paused, plans=options.plans, events=options.events, text_mb=options.text_mb
+                large,
+                source,
+                ended,
+                paused,
+                plans=options.plans,
+                events=options.events,
+                text_mb=options.text_mb,
             )
             print(f"made in {time.perf_counter() - began:.0f} s")
         print(f"{options.plans} plans, {options.events} events, {large.stat().st_size / 1e6:.0f} MB")
@@ -193,7 +207,11 @@ def main() -> None:
         print(f"{'':20} {'empty ms':>9} {'large ms':>9} {'ratio':>7} {'first ms':>9}")
         for name in rows["large"][0]:
             few, many = median(rows["empty"], name), median(rows["large"], name)
-            figures[name] = {"empty": round(few, 2), "large": round(many, 2), "first": round(rows["large"][0][name], 2)}
+            figures[name] = {
+                "empty": round(few, 2),
+                "large": round(many, 2),
+                "first": round(rows["large"][0][name], 2),
+            }
             print(f"{name:20} {few:9.2f} {many:9.2f} {many / few:7.1f} {rows['large'][0][name]:9.2f}")
         used.unlink()
         print(json.dumps(figures))

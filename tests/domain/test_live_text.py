@@ -75,7 +75,11 @@ def test_a_keystroke_touches_only_the_pieces_around_it() -> None:
     assert "text" not in vars(typed), "nothing has put the text together"
 
 
-@pytest.mark.parametrize("text", ["x" * 3_000_000, "ä😀" * 1_500_000, "x" * 3_000_000 + "\r\n" + "y" * 3_000_000])
+@pytest.mark.parametrize(
+    "text",
+    ["x" * 3_000_000, "ä😀" * 1_500_000, "x" * 3_000_000 + "\r\n" + "y" * 3_000_000],
+    ids=["ascii", "pairs", "two lines"],
+)
 def test_a_keystroke_in_a_long_line_touches_only_the_pieces_around_it(text: str) -> None:
     live = LiveText(text)
     here = Position(line=0, character=1_999_998)
