@@ -17,7 +17,6 @@ from planloom.domain.plans.plan import (
     PlanSummary,
     Step,
     StepStatus,
-    progress,
     summary,
 )
 from planloom.domain.values import EditId, PlanId, SessionId, Sha256, Uri
@@ -83,7 +82,7 @@ class PlanReader:
             return None
         if plan.status not in ("draft", "executing"):
             with suppress(StorageFailed):
-                self._ledger.keep_progress(plan.plan_id, plan.seq, progress(plan))
+                self._ledger.keep_state(plan)
         return summary(plan)
 
     def tasks(
