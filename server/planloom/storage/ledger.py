@@ -216,7 +216,7 @@ class Ledger:
                 "SELECT seq, at, type, CAST(body AS BLOB) FROM events WHERE plan_id = ? ORDER BY seq",
                 (plan_id,),
             ):
-                found.append(RawEvent(row[0], *(_printable(value) for value in row[1:])))
+                found.append(RawEvent(row[0], *(printable(value) for value in row[1:])))
         return tuple(found)
 
     def seq(self, plan_id: PlanId) -> int | None:
@@ -272,7 +272,7 @@ class Ledger:
             " WHERE p.workspace = ? AND p.status = 'paused' AND coalesce(o.is_open, 1) ORDER BY p.rowid DESC",
             (workspace,),
         )
-        return {PlanId(_printable(plan_id)): bool(is_open) for plan_id, is_open in rows}
+        return {PlanId(printable(plan_id)): bool(is_open) for plan_id, is_open in rows}
 
     def keep_state(self, plan: Plan) -> None:
         """Store what lists and the start need to know of a plan at rest, so that they need not read its events.
@@ -285,7 +285,7 @@ class Ledger:
     def compaction(self, plan_id: PlanId) -> Compaction | None:
         """What was compacted of a plan's texts; None if nothing was. Raises StorageFailed."""
         rows = self._read("SELECT at, texts, bytes FROM compactions WHERE plan_id = ?", (plan_id,))
-        return Compaction(_printable(rows[0][0]), *rows[0][1:]) if rows else None
+        return Compaction(printable(rows[0][0]), *rows[0][1:]) if rows else None
 
     def delete(self, plan_id: PlanId) -> None:
         """Delete a plan with its events and texts. Raises StorageFailed."""
@@ -531,7 +531,7 @@ def _listed(row: tuple[Any, ...]) -> PlanRow:
         summary.model_dump_json()
     except (ValidationError, ValueError, TypeError) as error:
         log.warning("plan %r is damaged in the ledger: %s", plan_id, error)
-        return PlanRow(PlanId(_printable(plan_id)), None)
+        return PlanRow(PlanId(printable(plan_id)), None)
     return PlanRow(PlanId(plan_id), summary, body is not None)
 
 
@@ -599,7 +599,7 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _printable(value: object) -> str:
+def printable(value: object) -> str:
     """A value of a damaged row as text that can be encoded."""
     if isinstance(value, str):
         value = value.encode("utf-8", "surrogateescape")

@@ -1,0 +1,101 @@
+"""Compacts the ledger: removes the texts of plans that ended long ago, and counts plans that no list has counted yet.
+
+It has a connection of its own, so that it can work in a thread beside the ledger in use. Each transaction is short,
+since a writer of another connection waits for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from planloom.domain.plans.plan import ENDED
+from planloom.domain.values import PlanId
+from planloom.storage.ledger import Ledger, alive, printable
+
+_TEXTS = 64
+_BYTES = 4_000_000
+"""The most texts, and about the most bytes, that one transaction removes."""
+_PAGES = 256
+"""Free pages that one transaction gives back to the file system."""
+_ENDED = "status IN ('{}')".format("', '".join(sorted(ENDED)))
+
+
+class Kept(NamedTuple):
+    """How long texts of ended plans are kept: removed if the plan ended before `old`.
+
+    If all texts take more than `max_bytes`, those of the oldest plans that ended before `safe` are removed as well.
+    """
+
+    old: datetime
+    safe: datetime
+    max_bytes: int
+
+
+class CompactingLedger(Ledger):
+    """The ledger as the upkeep sees it. Every method raises StorageFailed."""
+
+    def uncounted(self) -> tuple[PlanId, ...]:
+        """The plans at rest without a stored progress, the newest first: written by an older version."""
+        rows = self._read(
+            "SELECT p.plan_id FROM plans p LEFT JOIN progress g ON g.plan_id = p.plan_id AND g.seq = p.seq"
+            " WHERE g.plan_id IS NULL AND p.status NOT IN ('draft', 'executing') ORDER BY p.rowid DESC"
+        )
+        return tuple(PlanId(printable(row[0])) for row in rows)
+
+    def compactable(self, kept: Kept) -> tuple[PlanId, ...]:
+        """The ended plans whose texts are to be removed, the oldest first."""
+        return tuple(self._compactable(kept))
+
+    def _compactable(self, kept: Kept) -> Iterator[PlanId]:
+        ((total,),) = self._read("SELECT coalesce(sum(length(body)), 0) FROM blobs")
+        rows = self._read(
+            "SELECT p.plan_id, p.updated_at, sum(length(b.body)) FROM plans p JOIN blobs b USING (plan_id)"
+            f" WHERE p.{_ENDED} AND p.updated_at < ? GROUP BY p.rowid ORDER BY p.updated_at",
+            (kept.safe.isoformat(),),
+        )
+        for plan_id, updated, size in rows:
+            if updated < kept.old.isoformat() or total > kept.max_bytes:
+                total -= size
+                yield PlanId(printable(plan_id))
+
+    def compact(self, plan_id: PlanId, kept: Kept, now: datetime) -> bool:
+        """Remove some texts of a plan, and record that. Returns whether texts of it are left to be removed.
+
+        Nothing is removed of a plan that has not ended, has changed since `kept.safe`, or has a live server.
+        """
+        with self._transaction(durable=False) as connection:
+            ended = connection.execute(
+                f"SELECT 1 FROM plans WHERE plan_id = ? AND {_ENDED} AND updated_at < ?",
+                (plan_id, kept.safe.isoformat()),
+            ).fetchone()
+            lease = connection.execute(
+                "SELECT pid, renewed FROM leases WHERE plan_id = ?", (plan_id,)
+            ).fetchone()
+            if ended is None or (lease is not None and alive(*lease)):
+                return False
+            found = connection.execute(
+                "SELECT sha256, length(body) FROM blobs WHERE plan_id = ? LIMIT ?", (plan_id, _TEXTS)
+            ).fetchall()
+            removed, size = 0, 0
+            for digest, length in found:
+                if removed and size + length > _BYTES:
+                    break
+                connection.execute("DELETE FROM blobs WHERE sha256 = ? AND plan_id = ?", (digest, plan_id))
+                removed, size = removed + 1, size + length
+            if removed:
+                connection.execute(
+                    "INSERT INTO compactions VALUES (?, ?, ?, ?) ON CONFLICT (plan_id) DO UPDATE"
+                    " SET at = excluded.at, texts = texts + excluded.texts, bytes = bytes + excluded.bytes",
+                    (plan_id, now.isoformat(), removed, size),
+                )
+        return removed < len(found) or removed == _TEXTS
+
+    def shrink(self) -> bool:
+        """Give some free pages back to the file system. Returns whether it did; older files can only use them again."""
+        (mode,), (free,) = (self._read(f"PRAGMA {name}")[0] for name in ("auto_vacuum", "freelist_count"))
+        if mode != 2 or not free:
+            return False
+        self._read(f"PRAGMA incremental_vacuum({_PAGES})")
+        return True
