@@ -11,7 +11,7 @@ from planloom.domain.errors import OwnedElsewhere, PlanloomError, PlanUnreadable
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition
 from planloom.domain.plans.background_commands import running_in_background
-from planloom.domain.plans.plan import PauseReason, Plan, PlanError, has_open_work
+from planloom.domain.plans.plan import ENDED, PauseReason, Plan, PlanError, has_open_work
 from planloom.domain.values import PlanId
 from planloom.execution.conductor import Conductor
 from planloom.execution.effects.reconcile import reconcile_intents
@@ -27,6 +27,8 @@ from planloom.workspace.edits.after_crash import clear_leftovers
 
 STOPPED = "The plan was stopped, because its progress could not be written to the plan ledger."
 _ENDED = "The server ended while the plan ran."
+_KEPT = 32
+"""How many ended plans stay live, so that the user's own undo of their edits is seen."""
 log = logging.getLogger(__name__)
 
 
@@ -228,8 +230,26 @@ class Ownership:
             except PlanloomError as error:
                 log.warning("plan %s could not be reconciled: %s", plan_id, error.message)
 
+    def _retire(self) -> None:
+        """Let go of ended plans but the last few, so that memory does not grow with what was done.
+
+        A request on such a plan claims it anew. Raises StorageFailed.
+        """
+        ended = [plan for plan in self._plan_store.live() if plan.status in ENDED]
+        ended.sort(key=lambda plan: plan.updated_at or plan.created_at or self._plan_store.clock())
+        busy = self._jobs.names()
+        idle = [
+            plan.plan_id
+            for plan in ended[:-_KEPT]
+            if not self._lock(plan.plan_id).locked() and not any(plan.plan_id in name for name in busy)
+        ]
+        if idle:
+            self._ledger.give_back(idle)
+        for plan_id in idle:
+            self.forget(plan_id)
+
     def forget(self, plan_id: PlanId) -> None:
-        """Remove a plan that was deleted."""
+        """Remove a plan that was deleted or is let go of."""
         self._owned.discard(plan_id)
         self._locks.pop(plan_id, None)
         self._plan_store.forget(plan_id)
@@ -244,6 +264,7 @@ class Ownership:
         """Renew the leases once, and adopt released plans if the ledger can be written."""
         try:
             await self._ledger.ready()
+            self._retire()
             self._ledger.renew(self._owned)
             self._ledger.probe()
         except StorageFailed as error:
