@@ -47,6 +47,10 @@ class LiveText:
         """The length of the text in characters, computed without joining the pieces."""
         return sum(map(len, self._pieces)) if "text" not in vars(self) else len(self.text)
 
+    def begins_with(self, prefix: str) -> bool:
+        """Whether the text begins with this, which is shorter than a piece; found without joining the pieces."""
+        return (self.text if "text" in vars(self) else self._pieces[0]).startswith(prefix)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LiveText) and (self is other or self.text == other.text)
 

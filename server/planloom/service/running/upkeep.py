@@ -20,7 +20,7 @@ from planloom.storage.ledger import Ledger
 
 UNDO_DAYS = 30
 """For so many days after a plan's last event nothing is removed that an undo of it needs."""
-_FIRST_SECONDS = 60.0
+_FIRST_SECONDS = 10.0
 _ROUND_SECONDS = 3600.0
 _WORK_SECONDS = 0.05
 """How long one stretch of work goes on in its thread before the server's own work has the ledger to itself again."""

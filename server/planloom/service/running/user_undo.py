@@ -78,7 +78,7 @@ class UserUndo:
         if document.content.length >= _LARGE:
             # Called at every keystroke, which must not cost a hash of the whole text.
             length = self._length(file.before_sha256, known)
-            if length is not None and document.content.length not in (length, length + len(_BOM)):
+            if length is not None and document.content.length - document.content.begins_with(_BOM) != length:
                 return False
         return sha256(document.text.removeprefix(_BOM)) == file.before_sha256
 
