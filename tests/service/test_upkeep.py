@@ -88,6 +88,19 @@ async def test_size_decides_too_but_not_within_thirty_days(tmp_path: Path) -> No
     assert await upkept(tmp_path, small) == 0
 
 
+async def test_the_file_shrinks(tmp_path: Path) -> None:
+    await ended(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "l.db")) as raw, raw:
+        raw.execute("INSERT INTO blobs SELECT 'big', plan_id, randomblob(3000000) FROM plans")
+    before = (tmp_path / "l.db").stat().st_size
+    aged(tmp_path, 91)
+    store = CompactingLedger(tmp_path / "l.db")
+    assert not store.shrink(), "nothing is free"
+    store.close()
+    await upkept(tmp_path)
+    assert (tmp_path / "l.db").stat().st_size < before - 2_500_000
+
+
 async def test_the_oldest_go_first_and_only_until_the_rest_fits(tmp_path: Path) -> None:
     plans = [await ended(tmp_path) for _ in range(3)]
     for days, plan in zip((50, 60, 40), plans, strict=True):

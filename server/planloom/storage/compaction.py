@@ -110,5 +110,9 @@ class CompactingLedger(Ledger):
         (mode,), (free,) = (self._read(f"PRAGMA {name}")[0] for name in ("auto_vacuum", "freelist_count"))
         if mode != 2 or not free:
             return False
-        self._read(f"PRAGMA incremental_vacuum({_PAGES})")
+        # A script, since one statement is stepped once and would free one page.
+        try:
+            self._connection.executescript(f"PRAGMA incremental_vacuum({_PAGES})")
+        except sqlite3.Error as error:
+            raise self._failed(error) from error
         return True

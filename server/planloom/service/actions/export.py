@@ -39,7 +39,7 @@ def sentence(compaction: Compaction) -> str:
 
 
 def as_markdown(plan: Plan, compaction: Compaction | None = None) -> str:
-    """The request, the plan's status, its steps as a task list, what the user has said since, and what was compacted."""
+    """The request, the plan's status, its steps as a task list, what the user has said since, what was compacted."""
     title = plan.request.strip().splitlines()[0] if plan.request.strip() else "Plan"
     lines = [f"# {title}", "", f"Version {plan.version}, {plan.status.replace('_', ' ')}.", ""]
     if plan.summary:
