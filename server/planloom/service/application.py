@@ -125,8 +125,14 @@ class Application:
             model_work,
         )
         resources = Resources(partial(claims_of, tools), partial(capacity_of, models))
-        proposer = ModelProposer(session, models.current, tools.of_plans(), rules)
-        conductor = Conductor(plan_store, jobs, runner, session.limits, resources, proposer)
+        conductor = Conductor(
+            plan_store,
+            jobs,
+            runner,
+            session.limits,
+            resources,
+            ModelProposer(session, models.current, tools.of_plans(), rules),
+        )
 
         # What a client can ask.
         ownership = Ownership(session, plan_store, ledger, jobs, conductor, staging)
