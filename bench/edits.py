@@ -125,11 +125,15 @@ def others(many: str) -> dict[str, float]:
     theirs, mine = "X" + many, many + "Y\n"
     here, there = many.index("entry 40000 "), many.index("entry 40005 ")
     live = LiveText(many).changed(change, "utf-16")
+    inside = Position(line=0, character=10_000_000)
+    within = ContentChange(range=Range(start=inside, end=inside), text="x")
+    one_line = LiveText(many.replace("\n", " ")).changed(within, "utf-16")
     near = many[:here] + "X" + many[here:], many[:there] + "Y" + many[there:]
     return {
         "index of 20 MB": milliseconds(lambda: LineIndex(many)),
         "change of 20 MB as a whole": milliseconds(lambda: apply_change(many, change, "utf-16")),
         "keystroke in an open 20 MB": milliseconds(lambda: live.changed(change, "utf-16")),
+        "keystroke in one line of 20 MB": milliseconds(lambda: one_line.changed(within, "utf-16")),
         "merge of 20 MB, first and last line": milliseconds(lambda: merge(many, mine, theirs), times=1),
         "merge of 20 MB, two neighbours": milliseconds(lambda: merge(many, *near), times=1),
     }

@@ -25,7 +25,7 @@ USER_ONLY = (
     "fetch.",
     "execution.review",
     "planning.systemPrompt",
-    "storage.path",
+    "storage.",
 )
 """Names, or prefixes ending in a dot, that `workspace` cannot set: an opened folder could use them to send keys
 elsewhere or to approve its own changes."""
@@ -254,9 +254,22 @@ class EditSettings(_Group):
 
 
 class StorageSettings(_Group):
-    """Where the ledger is stored."""
+    """Where the ledger is stored, and how long it keeps the texts of files."""
 
     path: str = Field("", description="Folder of the ledger; empty for the user's state folder.")
+    keep_texts_days: int = Field(
+        90,
+        ge=30,
+        le=36_500,
+        description="How many days after a plan's end the texts of its files are kept, which an undo needs.",
+    )
+    max_texts_mb: int = Field(
+        1000,
+        ge=1,
+        le=1_000_000,
+        description="When the ledger has more MB of texts, those of the oldest ended plans are removed, but never"
+        " within 30 days of a plan's end.",
+    )
 
 
 class Settings(_Group):

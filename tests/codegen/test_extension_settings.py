@@ -12,7 +12,14 @@ DECLARED = json.loads(manifest())["contributes"]["configuration"]["properties"]
 
 def test_what_an_opened_folder_must_not_set_is_of_machine_scope() -> None:
     """The extension sends settings of this scope from the user's own values alone."""
-    for name in ("approvals.write", "execution.review", "model.baseUrl", "storage.path", "server.command"):
+    for name in (
+        "approvals.write",
+        "execution.review",
+        "model.baseUrl",
+        "storage.path",
+        "storage.keepTextsDays",
+        "server.command",
+    ):
         assert DECLARED[f"planloom.{name}"]["scope"] == "machine"
     assert "scope" not in DECLARED["planloom.model.name"]
 

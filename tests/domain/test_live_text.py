@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from planloom.domain.text.live_text import LiveText
-from planloom.domain.text.positions import ContentChange, Encoding, Position, Range, apply_change
+from planloom.domain.text.positions import ContentChange, Encoding, LineIndex, Position, Range, apply_change
 from tests.domain.reference import ATOMS, ENCODINGS
 
 
@@ -71,3 +73,48 @@ def test_a_keystroke_touches_only_the_pieces_around_it() -> None:
     kept = {id(piece) for piece in live._pieces} & {id(piece) for piece in typed._pieces}
     assert len(kept) >= len(live._pieces) - 2
     assert "text" not in vars(typed), "nothing has put the text together"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x" * 3_000_000, "ä😀" * 1_500_000, "x" * 3_000_000 + "\r\n" + "y" * 3_000_000],
+    ids=["ascii", "pairs", "two lines"],
+)
+def test_a_keystroke_in_a_long_line_touches_only_the_pieces_around_it(text: str) -> None:
+    live = LiveText(text)
+    here = Position(line=0, character=1_999_998)
+    typed = live.changed(ContentChange(range=Range(start=here, end=here), text="x"), "utf-16")
+    kept = {id(piece) for piece in live._pieces} & {id(piece) for piece in typed._pieces}
+    assert len(kept) >= len(live._pieces) - 2
+    assert "text" not in vars(typed), "nothing has put the text together"
+
+
+@st.composite
+def long_lines(draw: st.DrawFn) -> str:
+    atoms = st.sampled_from([*ATOMS, "\ud83d", "\ude00", "x" * 9, "😀" * 5])
+    return "".join(draw(st.lists(st.one_of(atoms, st.sampled_from("abc😀")), max_size=60)))
+
+
+@given(
+    text=long_lines(),
+    piece=st.integers(1, 9),
+    encoding=st.sampled_from(ENCODINGS),
+    changes=st.lists(
+        st.tuples(
+            *[st.integers(-1, 6), st.integers(-2, 60), st.integers(-1, 6), st.integers(-2, 60)],
+            st.sampled_from(["", "x", "\n", "\r", "\r\n", "\ud83d", "\ude00", "😀", "y" * 20]),
+        ),
+        max_size=8,
+    ),
+)
+def test_typing_in_lines_that_span_pieces_agrees_with_changing_the_whole(
+    text: str, piece: int, encoding: Encoding, changes: list[tuple[int, int, int, int, str]]
+) -> None:
+    live = LiveText(text, piece=piece)
+    for first, start, last, end, new in changes:
+        span = Range(start=Position(line=first, character=start), end=Position(line=last, character=end))
+        change = ContentChange(range=span, text=new)
+        text, live = apply_change(text, change, encoding), live.changed(change, encoding)
+        assert live.length == len(text)
+        assert "".join(live._pieces) == text
+        assert sum(live._ends) + 1 == LineIndex(text).line_count

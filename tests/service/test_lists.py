@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from planloom.domain.plans.plan import summary
+from planloom.domain.plans.plan import Plan, summary
 from planloom.domain.values import PlanId
 from planloom.execution.plan_store import PlanStore
 from planloom.service.requests import CreateRequest
 from planloom.storage.ledger import Ledger
+from tests.support.ledgers import as_of_version, cut_back
 from tests.support.studio import Studio, studio
 
 READS = "1. List files\n2. List files"
@@ -108,3 +111,41 @@ def test_every_listener_hears_events_in_their_order() -> None:
     detection = Detection(planned=True, rule="none", score=1, ambiguous=False)
     plan_store.open(PlanId("p"), SessionId("s"), ev.PlanStart(request="r", route="plan", detection=detection))
     assert heard == [1, 2, 3]
+
+
+async def paused(at: Studio) -> Plan:
+    plan = await at.ask(READS)
+    await at.app.plans.approve(plan.plan_id, plan.version, None)
+    return await at.app.plans.pause(plan.plan_id)
+
+
+async def test_a_start_reads_no_plan_that_was_left_paused(tmp_path: Path) -> None:
+    async with studio(tmp_path, ledger=tmp_path / "l.db") as at:
+        plans = [await paused(at) for _ in range(3)]
+    reads = Reads(tmp_path / "l.db")
+    async with studio(tmp_path, ledger=reads.ledger) as at:
+        await at.app._jobs.join("reconcile")
+        assert reads.count == 0
+        assert set(at.app.status().resumable) == {plan.plan_id for plan in plans}
+
+
+async def test_a_paused_plan_that_an_older_server_left_in_its_middle_is_adopted(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "old\n"}, ledger=tmp_path / "l.db") as at:
+        plan = await at.approve(await at.ask('1. Replace "old" with "new" in a.txt'))
+        assert plan.pending.approvals
+    cut_back(tmp_path / "l.db", plan.seq, "paused")
+    as_of_version(tmp_path / "l.db", 4)
+    with closing(sqlite3.connect(tmp_path / "l.db")) as raw, raw:
+        row = (
+            plan.plan_id,
+            plan.seq + 1,
+            "2026-01-01T00:00:00+00:00",
+            '{"type": "plan_paused", "reason": "user"}',
+        )
+        raw.execute("INSERT INTO events VALUES (?, ?, ?, 'plan_paused', ?)", row)
+        raw.execute("UPDATE plans SET seq = ?", (plan.seq + 1,))
+    for left in (1, 0):
+        async with studio(tmp_path, ledger=tmp_path / "l.db") as at:
+            await at.app._jobs.join("reconcile")
+            assert not at.now(plan).pending.approvals
+            assert at.types().count("approval_resolved") == left

@@ -54,3 +54,14 @@ async def test_an_undo_by_planloom_is_reported_once(tmp_path: Path) -> None:
         await at.app.plans.undo(plan.plan_id, None, True)
         assert (at.text("a.txt"), at.text("b.txt")) == ("new\n", "new\n")
         assert reverted(at, plan) == [None, None]
+
+
+async def test_typing_in_a_large_file_that_a_plan_changed_never_joins_its_text(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "old\n" + "line\n" * 400_000}) as at:
+        at.editor.open(at.path("a.txt"))
+        plan = await at.run('1. Replace "old" with "new" in a.txt')
+        at.editor.type(at.path("a.txt"), 3, 3, "er")
+        document = at.documents.get(at.uri("a.txt"))
+        assert document is not None and "text" not in vars(document.content)
+        at.editor.replace(at.path("a.txt"), "newer", "old")
+        assert reverted(at, plan) == ["whole"]

@@ -14,11 +14,12 @@ import pytest
 from planloom.domain.changes import sha256
 from planloom.domain.errors import OwnedElsewhere, StorageFailed
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.plan import Detection, Plan, Step, StepResult, progress, summary
+from planloom.domain.plans.plan import Detection, Plan, Step, StepResult, summary
 from planloom.domain.values import CallId, PlanId, SessionId, StepId
 from planloom.execution.plan_store import PlanStore
 from planloom.storage.ledger import LEASE_SECONDS, Ledger
 from planloom.storage.schema import VERSION
+from tests.support.ledgers import as_of_version
 from tests.support.memory import MemoryStore
 
 DETECTION = Detection(planned=True, rule="none", score=1, ambiguous=False)
@@ -210,17 +211,11 @@ def test_a_ledger_of_the_version_before_is_brought_up_to_date_and_counts_its_pla
     tmp_path: Path,
 ) -> None:
     plan = begun(Ledger(tmp_path / "l.db"))
-    with closing(sqlite3.connect(tmp_path / "l.db")) as raw, raw:
-        raw.execute("DROP TABLE progress")
-        raw.execute("DROP INDEX plans_by_workspace")
-        raw.execute("DROP INDEX plans_by_session")
-        raw.execute("CREATE INDEX plans_by_time ON plans (workspace, created_at DESC)")
-        raw.execute("CREATE INDEX plans_by_session ON plans (session_id, created_at DESC)")
-        raw.execute("PRAGMA user_version = 2")
+    as_of_version(tmp_path / "l.db", 2)
     ledger = Ledger(tmp_path / "l.db")
     (listed,) = ledger.summaries()
     assert not listed.counted and PlanStore(ledger).find(PlanId("p")) == plan
-    ledger.keep_progress(PlanId("p"), plan.seq, progress(plan))
+    ledger.keep_state(plan)
     (listed,) = ledger.summaries()
     assert listed.counted and listed.summary == summary(plan)
 
@@ -237,7 +232,7 @@ def test_events_of_an_older_ledger_lose_the_fields_that_are_gone(tmp_path: Path)
         raw.execute("DELETE FROM events WHERE seq > 1")
         raw.executemany("INSERT INTO events VALUES ('p', ?, '', ?, ?)", rows)
         raw.execute("UPDATE plans SET status = 'completed'")
-        raw.execute("PRAGMA user_version = 3")
+    as_of_version(tmp_path / "l.db", 3)
     found = {each.seq: each.body for each in Ledger(tmp_path / "l.db").raw_events(plan.plan_id)}
     assert found[2] == '{"type":"task_completed","é":"\\ud83d"}' and found[3] == '{"type":"task_failed"}'
     assert found[4] == '{"type":"tool_started","effect":"read"}' and found[5] == "damaged"

@@ -27,6 +27,23 @@ def cut_back(path: Path, last: int, status: str | None = None) -> None:
         raw.execute("UPDATE plans SET seq = ?, status = coalesce(?, status)", (last, status))
 
 
+def as_of_version(path: Path, version: int) -> None:
+    """Take from a ledger what the versions of its schema after this one added, but for changes of its events."""
+    with closing(sqlite3.connect(path)) as raw, raw:
+        if version < 5:
+            for table in ("open_work", "compactions"):
+                raw.execute(f"DROP TABLE {table}")
+            for index in ("plans_by_status", "blobs_by_plan"):
+                raw.execute(f"DROP INDEX {index}")
+        if version < 3:
+            raw.execute("DROP TABLE progress")
+            raw.execute("DROP INDEX plans_by_workspace")
+            raw.execute("DROP INDEX plans_by_session")
+            raw.execute("CREATE INDEX plans_by_time ON plans (workspace, created_at DESC)")
+            raw.execute("CREATE INDEX plans_by_session ON plans (session_id, created_at DESC)")
+        raw.execute(f"PRAGMA user_version = {version}")
+
+
 class Faults:
     """Makes the connections of a ledger fail at its n-th transaction, and at all after it, until `mend`.
 

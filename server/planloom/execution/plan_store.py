@@ -59,6 +59,7 @@ class PlanStore:
         self._stopped: dict[PlanId, PlanloomError] = {}
         self._listeners: list[Listener] = []
         self._stop_listeners: list[StopListener] = []
+        self._forget_listeners: list[Callable[[PlanId], object]] = []
         self._unreadable_listeners: list[Callable[[], None]] = []
         self._unpublished: deque[tuple[ev.Recorded, Plan]] = deque()
         self._publishing = False
@@ -78,6 +79,10 @@ class PlanStore:
     def on_stop(self, listener: StopListener) -> None:
         """Call `listener` for each plan that is stopped, because an event of it could not be written."""
         self._stop_listeners.append(listener)
+
+    def on_forget(self, listener: Callable[[PlanId], object]) -> None:
+        """Call `listener` for each plan that is no longer live in this process."""
+        self._forget_listeners.append(listener)
 
     def on_unreadable(self, listener: Callable[[], None]) -> None:
         """Call `listener` whenever a plan is added to `unreadable`."""
@@ -269,3 +274,5 @@ class PlanStore:
         self._stopped.pop(plan_id, None)
         if plan is not None:
             self._cache(plan)
+        for listener in tuple(self._forget_listeners):
+            listener(plan_id)

@@ -52,6 +52,7 @@ from planloom.service.requests import Status
 from planloom.service.running.ownership import Ownership
 from planloom.service.running.resource_claims import capacity_of, claims_of
 from planloom.service.running.turns import Turns
+from planloom.service.running.upkeep import Upkeep
 from planloom.service.running.user_undo import UserUndo
 from planloom.service.templates import Templates
 from planloom.settings import Settings
@@ -124,8 +125,14 @@ class Application:
             model_work,
         )
         resources = Resources(partial(claims_of, tools), partial(capacity_of, models))
-        proposer = ModelProposer(session, models.current, tools.of_plans(), rules)
-        conductor = Conductor(plan_store, jobs, runner, session.limits, resources, proposer)
+        conductor = Conductor(
+            plan_store,
+            jobs,
+            runner,
+            session.limits,
+            resources,
+            ModelProposer(session, models.current, tools.of_plans(), rules),
+        )
 
         # What a client can ask.
         ownership = Ownership(session, plan_store, ledger, jobs, conductor, staging)
@@ -143,6 +150,7 @@ class Application:
         self.steps = Steps(plan_store, turns, conductor, rules)
         self.approvals = Approvals(gate, plan_store, turns)
 
+        self.upkeep = Upkeep(session, ledger, jobs)
         self._session = session
         self._ledger = ledger
         self._plan_store = plan_store
@@ -191,6 +199,7 @@ class Application:
         except StorageFailed as error:
             log.warning("plans of servers that have died are not looked for: %s", error.message)
         self._jobs.start("reconcile", self._ownership.reconcile_adopted())
+        self._jobs.start("upkeep", self.upkeep.run())
         self._jobs.start("model", self.models.current())
 
     def _cancel_soon(self, plan_id: PlanId) -> None:

@@ -25,7 +25,7 @@ from pydantic import ValidationError
 
 from planloom.domain.errors import OwnedElsewhere, PlanUnreadable, StorageFailed
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.plan import Plan, PlanStatus, PlanSummary, Progress, progress
+from planloom.domain.plans.plan import Plan, PlanStatus, PlanSummary, Progress, has_open_work, progress
 from planloom.domain.values import Instant, PlanId, SessionId, Sha256, TemplateId
 from planloom.storage.faults import BUSY_SECONDS, Fault, fault_of, gone, unusable
 from planloom.storage.schema import NewerSchema, migrate
@@ -36,6 +36,7 @@ _BUSY_MS = 250
 """How long one statement waits for another server's transaction. Short, since it blocks the event loop."""
 _BUSY_STEP = 0.05
 _PROBE_BYTES = 65_536
+_TABLES = ("events", "blobs", "leases", "progress", "open_work", "compactions", "plans")
 Connect = Callable[..., sqlite3.Connection]
 log = logging.getLogger(__name__)
 
@@ -152,7 +153,7 @@ class Ledger:
             if plan.status not in ("draft", "executing"):
                 # A plan that moves is counted when it rests: to count every step at every event would make an
                 # event of a long plan cost more than one of a short plan.
-                _put_progress(connection, plan.plan_id, plan.seq, progress(plan))
+                _put_state(connection, plan)
 
     def _put_plan(self, connection: sqlite3.Connection, plan: Plan, *, new: bool) -> None:
         updated = connection.execute(
@@ -215,7 +216,7 @@ class Ledger:
                 "SELECT seq, at, type, CAST(body AS BLOB) FROM events WHERE plan_id = ? ORDER BY seq",
                 (plan_id,),
             ):
-                found.append(RawEvent(row[0], *(_printable(value) for value in row[1:])))
+                found.append(RawEvent(row[0], *(printable(value) for value in row[1:])))
         return tuple(found)
 
     def seq(self, plan_id: PlanId) -> int | None:
@@ -262,15 +263,34 @@ class Ledger:
         """The ids of the plans that `summaries` returns for the same arguments."""
         return tuple(each.plan_id for each in self.summaries(**which))
 
-    def keep_progress(self, plan_id: PlanId, seq: int, counted: Progress) -> None:
-        """Store a plan's progress at `seq`, so that a list need not read its events. Raises StorageFailed."""
+    def left_open(self, workspace: str) -> dict[PlanId, bool]:
+        """The paused plans of a workspace that may have open work: True for those that have, False where an older
+        version has not recorded it. Raises StorageFailed."""
+        rows = self._read(
+            "SELECT p.plan_id, o.is_open FROM plans p"
+            " LEFT JOIN open_work o ON o.plan_id = p.plan_id AND o.seq = p.seq"
+            " WHERE p.workspace = ? AND p.status = 'paused' AND coalesce(o.is_open, 1) ORDER BY p.rowid DESC",
+            (workspace,),
+        )
+        return {PlanId(printable(plan_id)): bool(is_open) for plan_id, is_open in rows}
+
+    def keep_state(self, plan: Plan) -> None:
+        """Store what lists and the start need to know of a plan at rest, so that they need not read its events.
+
+        Raises StorageFailed.
+        """
         with self._transaction(durable=False) as connection:
-            _put_progress(connection, plan_id, seq, counted)
+            _put_state(connection, plan)
+
+    def compaction(self, plan_id: PlanId) -> Compaction | None:
+        """What was compacted of a plan's texts; None if nothing was. Raises StorageFailed."""
+        rows = self._read("SELECT at, texts, bytes FROM compactions WHERE plan_id = ?", (plan_id,))
+        return Compaction(printable(rows[0][0]), *rows[0][1:]) if rows else None
 
     def delete(self, plan_id: PlanId) -> None:
         """Delete a plan with its events and texts. Raises StorageFailed."""
         with self._transaction(durable=True) as connection:
-            for table in ("events", "blobs", "leases", "progress", "plans"):
+            for table in _TABLES:
                 connection.execute(f"DELETE FROM {table} WHERE plan_id = ?", (plan_id,))
         self._works()
 
@@ -319,7 +339,7 @@ class Ledger:
             row = connection.execute(
                 "SELECT owner, pid, since, renewed FROM leases WHERE plan_id = ?", (plan_id,)
             ).fetchone()
-            if row is not None and row[0] != self.owner and _alive(row[1], row[3]):
+            if row is not None and row[0] != self.owner and alive(row[1], row[3]):
                 return Lease(*row[:3])
             since = row[2] if row is not None and row[0] == self.owner else now
             self._put_lease(connection, plan_id, since)
@@ -348,6 +368,14 @@ class Ledger:
         with self._transaction(durable=True) as connection:
             connection.execute("DELETE FROM blobs WHERE plan_id = ''")
         self._works()
+
+    def give_back(self, plan_ids: Iterable[PlanId]) -> None:
+        """Release the leases of these plans, if this process holds them. Raises StorageFailed."""
+        with self._transaction(durable=False) as connection:
+            connection.executemany(
+                "DELETE FROM leases WHERE plan_id = ? AND owner = ?",
+                [(plan_id, self.owner) for plan_id in plan_ids],
+            )
 
     def release(self) -> None:
         """Release every lease of this process."""
@@ -452,6 +480,14 @@ class Ledger:
             listener()
 
 
+class Compaction(NamedTuple):
+    """How many texts of a plan were removed, the bytes that they took in the ledger, and when: RFC 3339."""
+
+    at: str
+    texts: int
+    bytes: int
+
+
 class PlanRow(NamedTuple):
     """A plan in a list. `summary` is None for a damaged row; its progress is empty unless `counted`."""
 
@@ -495,14 +531,17 @@ def _listed(row: tuple[Any, ...]) -> PlanRow:
         summary.model_dump_json()
     except (ValidationError, ValueError, TypeError) as error:
         log.warning("plan %r is damaged in the ledger: %s", plan_id, error)
-        return PlanRow(PlanId(_printable(plan_id)), None)
+        return PlanRow(PlanId(printable(plan_id)), None)
     return PlanRow(PlanId(plan_id), summary, body is not None)
 
 
-def _put_progress(connection: sqlite3.Connection, plan_id: PlanId, seq: int, counted: Progress) -> None:
-    connection.execute(
-        "INSERT OR REPLACE INTO progress VALUES (?, ?, ?)", (plan_id, seq, counted.model_dump_json())
-    )
+def _put_state(connection: sqlite3.Connection, plan: Plan) -> None:
+    counted = progress(plan).model_dump_json()
+    connection.execute("INSERT OR REPLACE INTO progress VALUES (?, ?, ?)", (plan.plan_id, plan.seq, counted))
+    if plan.status == "paused":
+        connection.execute(
+            "INSERT OR REPLACE INTO open_work VALUES (?, ?, ?)", (plan.plan_id, plan.seq, has_open_work(plan))
+        )
 
 
 def _has(connection: sqlite3.Connection, plan_id: PlanId) -> bool:
@@ -520,6 +559,8 @@ def _connected(where: Path | str, connect: Connect) -> sqlite3.Connection:
     # Invalid text fails where it is used, instead of making every row of its query unreadable.
     connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
     connection.execute("PRAGMA busy_timeout = 2000")
+    # Of use for a new file only: an existing one keeps what it was made with.
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL")
     migrate(connection)
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
@@ -535,7 +576,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _alive(pid: int, renewed: float) -> bool:
+def alive(pid: int, renewed: float) -> bool:
     """Whether a lease is valid: its process is alive and renewed it within LEASE_SECONDS.
 
     `renewed` is a time of the machine's monotonic clock, which all processes share and nobody can set. A time in
@@ -558,7 +599,7 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _printable(value: object) -> str:
+def printable(value: object) -> str:
     """A value of a damaged row as text that can be encoded."""
     if isinstance(value, str):
         value = value.encode("utf-8", "surrogateescape")

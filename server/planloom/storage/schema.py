@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 
-VERSION = 4
+VERSION = 5
 
-_MIGRATIONS: tuple[str, ...] = (
+_SLICE = 200
+"""How many plans one transaction of a `_PerPlan` migration changes, so that other servers need not wait for long."""
+
+
+class _PerPlan(str):
+    """Statements that are run for a slice of plans at a time, those with a rowid from `:first` to `:last`.
+
+    What was changed may be changed again, since a migration that was cut off begins anew.
+    """
+
+
+_MIGRATIONS: tuple[str | _PerPlan, ...] = (
     """
     CREATE TABLE plans (
         plan_id TEXT PRIMARY KEY,
@@ -58,13 +70,29 @@ _MIGRATIONS: tuple[str, ...] = (
     """,
     # Events have lost fields that were no longer used. A call that names no effect is read in ended plans only: such
     # plans show what happened, while in others it could happen again.
+    _PerPlan(
+        """
+        CREATE TEMP TABLE slice AS SELECT plan_id FROM plans WHERE rowid BETWEEN :first AND :last;
+        UPDATE events SET body = json_remove(body, '$.staged')
+            WHERE plan_id IN slice AND type = 'task_completed' AND json_valid(body);
+        UPDATE events SET body = json_remove(body, '$.usage')
+            WHERE plan_id IN slice AND type = 'task_failed' AND json_valid(body);
+        UPDATE events SET body = json_set(body, '$.effect', 'read')
+            WHERE plan_id IN slice AND type = 'tool_started'
+            AND CASE WHEN json_valid(body) THEN json_extract(body, '$.effect') IS NULL ELSE 0 END
+            AND plan_id IN (SELECT plan_id FROM plans WHERE status IN ('completed', 'failed', 'cancelled'));
+        DROP TABLE slice;
+        """
+    ),
+    # `open_work` says of a paused plan at exactly this `seq` whether a server left questions, steps or intents open in
+    # it. It has its own table for the reason given for `progress`. A plan with a row in `compactions` has lost texts.
     """
-    UPDATE events SET body = json_remove(body, '$.staged') WHERE type = 'task_completed' AND json_valid(body);
-    UPDATE events SET body = json_remove(body, '$.usage') WHERE type = 'task_failed' AND json_valid(body);
-    UPDATE events SET body = json_set(body, '$.effect', 'read')
-        WHERE type = 'tool_started'
-        AND CASE WHEN json_valid(body) THEN json_extract(body, '$.effect') IS NULL ELSE 0 END
-        AND plan_id IN (SELECT plan_id FROM plans WHERE status IN ('completed', 'failed', 'cancelled'));
+    CREATE TABLE open_work (plan_id TEXT PRIMARY KEY, seq INTEGER NOT NULL, is_open INTEGER NOT NULL) STRICT;
+    CREATE TABLE compactions (
+        plan_id TEXT PRIMARY KEY, at TEXT NOT NULL, texts INTEGER NOT NULL, bytes INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX plans_by_status ON plans (workspace, status);
+    CREATE INDEX blobs_by_plan ON blobs (plan_id);
     """,
 )
 
@@ -74,25 +102,42 @@ class NewerSchema(Exception):
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the ledger to `VERSION`, each step in its own transaction. Raises NewerSchema, sqlite3.Error."""
+    """Bring the ledger to `VERSION`, in short transactions. Raises NewerSchema, sqlite3.Error."""
     found = _version(connection)
     if found > VERSION:
         raise NewerSchema(f"the ledger has schema {found}, this Planloom knows {VERSION}")
     while found < VERSION:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            # Another server may have made this step while this one waited for the lock.
-            found = _version(connection)
-            if found < VERSION:
-                for statement in _MIGRATIONS[found].split(";"):
-                    connection.execute(statement)
-                found += 1
-                connection.execute(f"PRAGMA user_version = {found}")
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+        migration = _MIGRATIONS[found]
+        if isinstance(migration, _PerPlan):
+            for first, last in _slices(connection):
+                _step(connection, found, migration, {"first": first, "last": last})
+            migration = ""
+        _step(connection, found, migration, {}, up=True)
+        found = _version(connection)
+
+
+def _step(
+    connection: sqlite3.Connection, version: int, script: str, values: dict[str, int], *, up: bool = False
+) -> None:
+    """Run a script in one transaction, unless another server has left this version meanwhile."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if _version(connection) == version:
+            for statement in script.split(";"):
+                connection.execute(statement, values)
+            if up:
+                connection.execute(f"PRAGMA user_version = {version + 1}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _slices(connection: sqlite3.Connection) -> Iterator[tuple[int, int]]:
+    """The first and the last rowid of each slice of plans."""
+    (last,) = connection.execute("SELECT coalesce(max(rowid), 0) FROM plans").fetchone()
+    return ((start, start + _SLICE - 1) for start in range(1, last + 1, _SLICE))
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from planloom.domain.changes import Conflict, EditRecord
 from planloom.domain.plans.attachments import Attachment
-from planloom.domain.plans.background_commands import BackgroundCommand
+from planloom.domain.plans.background_commands import BackgroundCommand, running_in_background
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.outputs import output_references
 from planloom.domain.plans.perspectives import Agent, Perspective
@@ -553,6 +553,18 @@ def summary(plan: Plan) -> PlanSummary:
         created_at=plan.created_at,
         updated_at=plan.updated_at or plan.created_at,
         progress=progress(plan),
+    )
+
+
+def has_open_work(plan: Plan) -> bool:
+    """Whether a plan has open approvals, conflicts, steps, intents or background commands: a paused one has them after
+    a crash."""
+    return bool(
+        plan.pending.approvals
+        or plan.pending.conflicts
+        or any(step.status == "running" for step in plan.steps)
+        or any(edit.state == "intended" for edit in plan.edits)
+        or running_in_background(plan)
     )
 
 

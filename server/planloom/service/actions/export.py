@@ -9,7 +9,7 @@ from planloom.domain.plans.graph import shown_statuses
 from planloom.domain.plans.plan import Plan
 from planloom.domain.plans.report import Report
 from planloom.domain.values import PlanId, Uri
-from planloom.storage.ledger import RawEvent
+from planloom.storage.ledger import Compaction, RawEvent
 from planloom.workspace.paths.uris import name_in
 
 _MARKS = {
@@ -29,8 +29,17 @@ def as_raw_json(plan_id: PlanId, events: Sequence[RawEvent]) -> str:
     return json.dumps({"planId": plan_id, "events": rows}, indent=2, ensure_ascii=False) + "\n"
 
 
-def as_markdown(plan: Plan) -> str:
-    """The request, the plan's status, its steps as a task list, and what the user has said since."""
+def sentence(compaction: Compaction) -> str:
+    """Says what was compacted of a plan, and when."""
+    texts = "1 text" if compaction.texts == 1 else f"{compaction.texts} texts"
+    return (
+        f"{texts} of this plan's files ({compaction.bytes / 1e6:.1f} MB) were removed from the ledger on"
+        f" {compaction.at[:10]} to save space."
+    )
+
+
+def as_markdown(plan: Plan, compaction: Compaction | None = None) -> str:
+    """The request, the plan's status, its steps as a task list, what the user has said since, what was compacted."""
     title = plan.request.strip().splitlines()[0] if plan.request.strip() else "Plan"
     lines = [f"# {title}", "", f"Version {plan.version}, {plan.status.replace('_', ' ')}.", ""]
     if plan.summary:
@@ -48,6 +57,8 @@ def as_markdown(plan: Plan) -> str:
         lines += ["", plan.execution_summary]
     if plan.report is not None:
         lines += _report(plan.report, plan.workspace_folders)
+    if compaction is not None:
+        lines += ["", f"{sentence(compaction)} The plan can no longer be undone."]
     return "\n".join(lines) + "\n"
 
 

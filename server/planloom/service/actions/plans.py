@@ -44,7 +44,7 @@ class Plans(PlanReader):
         self._turns = turns
         self._drafts = drafts
         self._rules = rules
-        self._undo = UndoService(session, plan_store, turns)
+        self._undo = UndoService(session, plan_store, turns, ledger.compaction)
 
     async def create(self, request: CreateRequest) -> CreateResult:
         """Begin the plan of a request, as a draft or as a direct run.

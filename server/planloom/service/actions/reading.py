@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
-from planloom.domain.errors import InvalidParams, PlanUnreadable, StorageFailed, UnknownThing
+from planloom.domain.errors import InvalidParams, PlanUnreadable, StorageFailed, UnknownThing, WrongState
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.graph import execution_order, shown_statuses
 from planloom.domain.plans.perspectives import Agent
@@ -17,7 +17,6 @@ from planloom.domain.plans.plan import (
     PlanSummary,
     Step,
     StepStatus,
-    progress,
     summary,
 )
 from planloom.domain.values import EditId, PlanId, SessionId, Sha256, Uri
@@ -25,7 +24,7 @@ from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.summary import changes_of_file
 from planloom.intake.languages import language_of
-from planloom.service.actions.export import as_markdown, as_raw_json
+from planloom.service.actions.export import as_markdown, as_raw_json, sentence
 from planloom.service.requests import FileDiff, Until
 from planloom.storage.ledger import Ledger, PlanRow, workspace_key
 from planloom.workspace.paths.uris import display_name
@@ -83,7 +82,7 @@ class PlanReader:
             return None
         if plan.status not in ("draft", "executing"):
             with suppress(StorageFailed):
-                self._ledger.keep_progress(plan.plan_id, plan.seq, progress(plan))
+                self._ledger.keep_state(plan)
         return summary(plan)
 
     def tasks(
@@ -136,19 +135,26 @@ class PlanReader:
         found = changes_of_file(self._plan_store.read(plan_id), uri, edit_id)
         if found is None:
             raise UnknownThing("edit", uri)
-        before, after = (self._text(digest, uri) for digest in (found.before, found.after))
+        before, after = (self._text(plan_id, digest, uri) for digest in (found.before, found.after))
         return FileDiff(uri=uri, before=before, after=after, language_id=language_of(display_name(uri)))
 
-    def _text(self, digest: Sha256 | None, uri: Uri) -> str | None:
-        """The text with a hash; None without one. Raises UnknownThing if the text is no longer kept."""
+    def _text(self, plan_id: PlanId, digest: Sha256 | None, uri: Uri) -> str | None:
+        """The text with a hash; None without one. Raises WrongState if it was compacted, UnknownThing if it is lost."""
         text = None if digest is None else self._ledger.text(digest)
         if digest is not None and text is None:
+            compaction = self._ledger.compaction(plan_id)
+            if compaction is not None:
+                status = self._plan_store.read(plan_id).status
+                raise WrongState(
+                    f"{sentence(compaction)} What changed can no longer be shown.", status=status
+                )
             raise UnknownThing("edit", uri)
         return text
 
     def markdown(self, plan_id: PlanId) -> str:
         """The plan as Markdown."""
-        return as_markdown(self._plan_store.read(plan_id))
+        plan = self._plan_store.read(plan_id)
+        return as_markdown(plan, self._ledger.compaction(plan_id))
 
     def raw(self, plan_id: PlanId) -> str:
         """The events of an unreadable plan as they are in the ledger, as JSON."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 from planloom.domain.changes import EditedFile, EditRecord, sha256
 from planloom.domain.errors import UnknownThing, WrongState
 from planloom.domain.events import catalog as ev
@@ -13,9 +16,11 @@ from planloom.execution.effects.journal import EditJournal
 from planloom.execution.effects.reconcile import journal_files
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
+from planloom.service.actions.export import sentence
 from planloom.service.requests import UndoResult
 from planloom.service.running.states import ALLOWED
 from planloom.service.running.turns import Turns
+from planloom.storage.ledger import Compaction
 from planloom.workspace.edits.apply import BATCH, apply_changeset
 from planloom.workspace.edits.batch import Edit
 from planloom.workspace.edits.outcomes import (
@@ -27,11 +32,21 @@ from planloom.workspace.edits.outcomes import (
 from planloom.workspace.edits.undo import Reversal, reverse
 from planloom.workspace.paths.uris import display_names
 
+_NO_TEXT: Final = sha256("")
+
 
 class UndoService:
     """Reverts applied edits by one new edit, which can be reverted in turn."""
 
-    def __init__(self, session: Session, plan_store: PlanStore, turns: Turns) -> None:
+    def __init__(
+        self,
+        session: Session,
+        plan_store: PlanStore,
+        turns: Turns,
+        compaction: Callable[[PlanId], Compaction | None],
+    ) -> None:
+        """`compaction` is what was compacted of a plan's texts."""
+        self._compaction = compaction
         self._session = session
         self._plan_store = plan_store
         self._turns = turns
@@ -53,6 +68,7 @@ class UndoService:
                 raise _refused(
                     plan, f"There is {'no undo to take back' if redo else 'nothing to take back'}."
                 )
+            self._require_texts(plan, chosen)
             reverted = [edit for edit in plan.edits if edit.state == "reverted" and not edit.reverts]
             reversal = await reverse(
                 self._session.view,
@@ -63,6 +79,25 @@ class UndoService:
             )
             await self._apply(plan, chosen, reversal, step_id, redo)
             return self._record(plan, chosen, reversal)
+
+    def _require_texts(self, plan: Plan, chosen: tuple[EditRecord, ...]) -> None:
+        """Raise WrongState if a text is not in the ledger: without it, what the user has typed cannot be told apart."""
+        digests = {
+            digest
+            for edit in chosen
+            for file in edit.files
+            for digest in (file.before_sha256, file.after_sha256)
+        }
+        text = self._plan_store.store.text
+        if all(text(digest) is not None for digest in digests - {None, _NO_TEXT} if digest is not None):
+            return
+        compaction = self._compaction(plan.plan_id)
+        why = (
+            "Texts of this plan's files are damaged in the ledger."
+            if compaction is None
+            else sentence(compaction)
+        )
+        raise _refused(plan, f"{why} So nothing was taken back.")
 
     async def _apply(
         self,

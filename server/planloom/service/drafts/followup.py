@@ -29,6 +29,7 @@ class FollowUp:
         self._plan_store = plan_store
         self._ledger = ledger
         self._texts: dict[PlanId, str] = {}
+        plan_store.on_forget(lambda plan_id: self._texts.pop(plan_id, None))
 
     def of(self, plan: Plan) -> str:
         """The session's last ended plan as text; empty if there is none."""

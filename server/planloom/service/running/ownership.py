@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from planloom.domain.errors import OwnedElsewhere, PlanloomError, PlanUnreadable, StorageFailed, UnknownThing
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition
 from planloom.domain.plans.background_commands import running_in_background
-from planloom.domain.plans.plan import PauseReason, Plan, PlanError
+from planloom.domain.plans.plan import ENDED, PauseReason, Plan, PlanError, has_open_work
 from planloom.domain.values import PlanId
 from planloom.execution.conductor import Conductor
 from planloom.execution.effects.reconcile import reconcile_intents
@@ -27,6 +27,8 @@ from planloom.workspace.edits.after_crash import clear_leftovers
 
 STOPPED = "The plan was stopped, because its progress could not be written to the plan ledger."
 _ENDED = "The server ended while the plan ran."
+_KEPT = 32
+"""How many ended plans stay live, so that the user's own undo of their edits is seen."""
 log = logging.getLogger(__name__)
 
 
@@ -56,6 +58,7 @@ class Ownership:
         self._owned: set[PlanId] = set()
         self._orphans: set[PlanId] = set()
         self._released: set[PlanId] = set()
+        self._unexamined: list[PlanId] = []
         self._locks: dict[PlanId, asyncio.Lock] = {}
         plan_store.on_stop(self._stopped)
 
@@ -182,22 +185,24 @@ class Ownership:
         paused ones that still ask. Raises StorageFailed if they cannot be listed."""
         workspace = workspace_key(self._session.folders)
         moving = self._ledger.plans(workspace=workspace, statuses=("draft", "approved", "executing"))
-        paused = self._ledger.plans(workspace=workspace, statuses=("paused",))
-        self._adopt_all((*moving, *filter(self._is_left_open, paused)))
+        paused = self._ledger.left_open(workspace)
+        self._unexamined = [plan_id for plan_id, known in paused.items() if not known]
+        self._adopt_all((*moving, *(plan_id for plan_id, known in paused.items() if known)))
 
-    def _is_left_open(self, plan_id: PlanId) -> bool:
-        """Whether a paused plan has open approvals, conflicts, steps or intents, which a crashed server left."""
-        try:
-            plan = self._plan_store.read(plan_id)
-        except PlanloomError:
-            return False
-        return bool(
-            plan.pending.approvals
-            or plan.pending.conflicts
-            or any(step.status == "running" for step in plan.steps)
-            or any(edit.state == "intended" for edit in plan.edits)
-            or running_in_background(plan)
-        )
+    async def adopt_unexamined(self) -> None:
+        """Adopt paused plans that a crashed server of an older version left in their middle, which only their events
+        tell. There may be many, so each is read in a turn of the event loop of its own."""
+        while self._unexamined:
+            plan_id = self._unexamined.pop(0)
+            with suppress(PlanloomError):
+                plan = self._plan_store.read(plan_id)
+                if plan_id in self._owned or plan.status != "paused":
+                    continue
+                if has_open_work(plan):
+                    self._adopt_all((plan_id,))
+                else:
+                    self._ledger.keep_state(plan)
+            await asyncio.sleep(0)
 
     def _adopt_all(self, plan_ids: Iterable[PlanId]) -> None:
         """Adopt those of the plans whose server has crashed.
@@ -216,7 +221,8 @@ class Ownership:
                 self._orphans.discard(plan_id)
 
     async def reconcile_adopted(self) -> None:
-        """Reconcile every adopted plan that has an edit without an outcome."""
+        """Adopt what is left of crashed plans, and reconcile those that have an edit without an outcome."""
+        await self.adopt_unexamined()
         for plan_id in tuple(self._unreconciled):
             try:
                 async with self.turn(plan_id):
@@ -224,8 +230,26 @@ class Ownership:
             except PlanloomError as error:
                 log.warning("plan %s could not be reconciled: %s", plan_id, error.message)
 
+    def _retire(self) -> None:
+        """Let go of ended plans but the last few, so that memory does not grow with what was done.
+
+        A request on such a plan claims it anew. Raises StorageFailed.
+        """
+        ended = [plan for plan in self._plan_store.live() if plan.status in ENDED]
+        ended.sort(key=lambda plan: plan.updated_at or plan.created_at or self._plan_store.clock())
+        busy = self._jobs.names()
+        idle = [
+            plan.plan_id
+            for plan in ended[:-_KEPT]
+            if not self._lock(plan.plan_id).locked() and not any(plan.plan_id in name for name in busy)
+        ]
+        if idle:
+            self._ledger.give_back(idle)
+        for plan_id in idle:
+            self.forget(plan_id)
+
     def forget(self, plan_id: PlanId) -> None:
-        """Remove a plan that was deleted."""
+        """Remove a plan that was deleted or is let go of."""
         self._owned.discard(plan_id)
         self._locks.pop(plan_id, None)
         self._plan_store.forget(plan_id)
@@ -240,6 +264,7 @@ class Ownership:
         """Renew the leases once, and adopt released plans if the ledger can be written."""
         try:
             await self._ledger.ready()
+            self._retire()
             self._ledger.renew(self._owned)
             self._ledger.probe()
         except StorageFailed as error:

@@ -42,7 +42,9 @@ class ResultWatcher:
     def _on_change(self, changed: Uri) -> None:
         for uri, after in self._wanted.items():
             document = self._documents.get(uri)
-            if document is not None and document.uri == changed and document.text == after:
+            if document is None or document.uri != changed or document.content.length != len(after):
+                continue
+            if document.text == after:
                 self._observed.add(uri)
 
 
