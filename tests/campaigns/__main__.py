@@ -21,7 +21,9 @@ def main() -> int:
     """Run what the arguments ask for; 1 if a run failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.campaigns", description=__doc__)
     parser.add_argument("--campaign", choices=(*CAMPAIGNS, "all"), default="all")
-    parser.add_argument("--seeds", default="0-199", help="one, a list (1,5,9) or a range (0-2000)")
+    parser.add_argument(
+        "--seeds", default="0-199", help="one, a list (1,5,9), a range (0-2000) or each 7th of it (0-2000/7)"
+    )
     parser.add_argument("--at-once", type=int, default=AT_ONCE, help="servers at a time")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no run after so long")
     parser.add_argument("--keep", action="store_true", help="keep the folders of runs that fail")
@@ -63,11 +65,12 @@ async def _run(given: argparse.Namespace, names: tuple[str, ...]) -> list[Report
 
 
 def seeds_of(text: str) -> list[int]:
-    """The seeds that a text names: `7`, `1,5,9`, `0-2000`, or a mixture."""
+    """The seeds that a text names: `7`, `1,5,9`, `0-2000`, `0-2000/7` (each 7th), or a mixture."""
     seeds: list[int] = []
     for part in text.split(","):
-        first, _, last = part.partition("-")
-        seeds += range(int(first), int(last or first) + 1)
+        span, _, step = part.partition("/")
+        first, _, last = span.partition("-")
+        seeds += range(int(first), int(last or first) + 1, int(step or 1))
     return seeds
 
 

@@ -84,14 +84,15 @@ async def run(
     fixed: dict[str, Any] | None = None,
     world: World | None = None,
     blows: list[Blow] | None = None,
+    fates: list[Fate] | None = None,
 ) -> Report:
-    """One run of the campaign; `fixed`, `world` and `blows` replace what would be drawn."""
+    """One run of the campaign; `fixed`, `world`, `blows` and `fates` replace what would be drawn."""
     rng = random.Random(f"kill {seed}")
     circumstances = draw(rng, **(fixed or {}))
     world = world or make_world(rng, f"k{seed}", Shape())
     pauses = rng.random() < 0.2
     drawn = [draw_blow(rng, pause=pauses) for _ in range(rng.randint(1, 3))]
-    fates: list[Fate] = rng.choices(("same", "hot_exit", "bare"), (3, 2, 1), k=len(drawn))
+    fates = fates or rng.choices(("same", "hot_exit", "bare"), (3, 2, 1), k=len(drawn))
     blows = drawn if blows is None else blows
     report = Report(NAME, seed, f"{circumstances} {blows} {fates}", folder=str(folder))
     async with desk(warm, folder, world, circumstances, rng) as at:

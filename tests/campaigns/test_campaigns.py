@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.campaigns import matrix
 from tests.campaigns.reports import Report, table
 from tests.campaigns.running import CAMPAIGNS, run_seeds
 from tests.conftest import EXPLORING
@@ -30,7 +31,7 @@ pytestmark = [
 ]
 PARTS, RUNS = 4, 50
 """Two hundred runs of most campaigns, in parts that the processes of a test run share."""
-_CASES = [(name, part) for name in CAMPAIGNS for part in range(1 if name == "power" else PARTS)]
+_CASES = [(name, part) for name in CAMPAIGNS for part in range(1 if name in ("matrix", "power") else PARTS)]
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +45,8 @@ async def test_campaign(warm: WarmServers, name: str, part: int) -> None:
     if name == "power" and not warm.records:
         pytest.skip("What a disk forgets can be told on Linux with a C compiler only.")
     first = random.randrange(1_000_000) if EXPLORING else part * RUNS
-    reports = [
-        report for report in await run_seeds(warm, name, range(first, first + RUNS)) if report.troubles
-    ]
+    seeds = range(0, matrix.LAST, matrix.LAST // RUNS) if name == "matrix" else range(first, first + RUNS)
+    reports = [report for report in await run_seeds(warm, name, seeds) if report.troubles]
     again = await run_seeds(warm, name, [report.seed for report in reports]) if reports else []
     twice = {report.seed for report in again if report.troubles}
     once = [report for report in reports if report.seed not in twice]
