@@ -289,6 +289,8 @@ export const WITH_MODEL = [
       const { panel } = window;
       await plan(window, "1. Quote the notes\n2. Compose nothing else");
       await panel.locator("#approve").click();
+      // The address is long, so that its end and the buttons have to be scrolled to.
+      await panel.locator(".card.approval .allow").scrollIntoViewIfNeeded();
       const card = await nextApproval(window);
       assert.match(await card.locator(".host").textContent(), /^xn--pple-43d\.com \(аpple\.com\)$/);
       assert.match(await card.locator(".address").textContent(), /^https:\/\/xn--pple-43d\.com\/releases\/.*long$/);

@@ -223,8 +223,9 @@ class ContextSettings(_Group):
     )
     share_conversation: bool = Field(
         True,
-        description="A step continues the conversation of the planner and of the steps before it, if the model takes "
-        "tools and has room for it; otherwise each step begins anew with the results of the others.",
+        description="A step continues the conversation of the steps before it, and with a hosted service that of the "
+        "planner, if the model takes tools and has room for it; otherwise each step begins anew with the results of "
+        "the others.",
     )
     max_reference_bytes: int = Field(
         262_144, ge=1, description="The most bytes of one attached file; a longer file is cut, with a note."

@@ -11,7 +11,7 @@ from planloom.models.providers.text_tools import describe_in_prompt
 from tests.models.support import READ_FILE, asks, model_at
 from tests.support.http_server import Answer, Asked, Wire, serving
 
-TRIED = Capabilities(tools=True, json_schema=True)
+TRIED = Capabilities(tools=True, json_schema=True, local=True)
 
 
 def saying(gets: dict[str, object], *, tools: bool = True, schema: bool = True) -> Answer:
@@ -76,7 +76,7 @@ PROPS = {"chat_template": "x", "default_generation_settings": {"n_ctx": 2048}, "
                     ]
                 }
             },
-            Capabilities(images=True, context_tokens=99),
+            Capabilities(images=True, context_tokens=99, local=True),
             id="openrouter",
         ),
         pytest.param(

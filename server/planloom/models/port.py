@@ -177,7 +177,8 @@ HOSTED_CONTEXT = 128_000
 
 
 class Capabilities(Value):
-    """What a model supports, as probed or configured. `parallelism` is the number of concurrent requests.
+    """What a model supports, as probed or configured. `parallelism` is the number of concurrent requests; `local`: its
+    server is on this machine or in a private network.
 
     `context_tokens` is None if nobody states it; prompts are then made for `assumed_context`, but a longer one is
     sent, and the server's refusal tells the real size.
@@ -189,6 +190,7 @@ class Capabilities(Value):
     context_tokens: int | None = None
     assumed_context: int = UNKNOWN_CONTEXT
     parallelism: int = 1
+    local: bool = False
 
     @property
     def usable_context(self) -> int:

@@ -134,6 +134,7 @@ class HttpModel:
         return self._adapter.reduced(probed).model_copy(
             update={
                 "context_tokens": self._adapter.learned.context(stated),
+                "local": self._endpoint.local,
                 "assumed_context": UNKNOWN_CONTEXT if self._endpoint.local else HOSTED_CONTEXT,
                 "parallelism": self._options.parallelism or probed.parallelism,
             }

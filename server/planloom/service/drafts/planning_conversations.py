@@ -35,11 +35,12 @@ class PlanningConversations:
     async def opening(self, model: Model, plan: Plan, request: PlanningRequest) -> Opening | None:
         """The opening for a plan that is drafted next; None if its steps would not continue the conversation.
 
-        They do if the model takes tools, has the room, and the settings share conversations.
+        They do if the model takes tools, has the room, and the settings share conversations. A local server's model
+        plans with tools that read alone: it is often small, and calls what it is offered.
         """
         settings, can = self._session.settings, await model.capabilities()
         mode = mode_of(can)
-        if mode != "native" or not settings.context.share_conversation:
+        if mode != "native" or can.local or not settings.context.share_conversation:
             return None
         tools = self._context_factory.offered_tools(plan)
         shares = shares_of(can, settings)
