@@ -1,0 +1,120 @@
+"""What a model proposes for the rest of a running plan: the edits, and what of them the user has not approved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planloom.domain.plans.editing import EditRefused, edit_plan
+from planloom.domain.plans.plan import Step
+from planloom.domain.plans.revision import Revision, WantedStep, revision
+from planloom.domain.values import StepId
+
+NAMES = "abcde"
+
+
+def plan(marks: str = "x>   ", **dependencies: str) -> tuple[Step, ...]:
+    """Five steps; `x` is completed, `>` runs, a blank is still to come."""
+    status = {"x": "completed", ">": "running", " ": "pending"}
+    return tuple(
+        Step.model_validate(
+            {
+                "step_id": name,
+                "description": f"Do {name}",
+                "instruction": f"Do all of {name}.",
+                "status": status[mark],
+                "expected_files": (f"{name}.py", f"{name}.md"),
+                "depends_on": tuple(dependencies.get(name, "")),
+            }
+        )
+        for name, mark in zip(NAMES, marks, strict=True)
+    )
+
+
+def wanted(*steps: dict[str, Any]) -> tuple[WantedStep, ...]:
+    return tuple(WantedStep.model_validate(step) for step in steps)
+
+
+def after(found: Any, steps: tuple[Step, ...]) -> list[str]:
+    assert isinstance(found, Revision), found
+    edited = edit_plan(steps, found.edits)
+    assert not isinstance(edited, EditRefused), edited
+    return [step.step_id for step in edited]
+
+
+@pytest.mark.parametrize(
+    ("rest", "order", "widens"),
+    [
+        ([{"id": "c"}, {"id": "d"}, {"id": "e"}], "abcde", []),
+        ([{"id": "c"}, {"id": "e"}], "abce", []),
+        ([], "ab", []),
+        ([{"id": "e"}, {"id": "c"}, {"id": "d"}], "abecd", []),
+        ([{"id": "c", "description": "Do c well"}], "abc", []),
+        ([{"id": "c", "expectedFiles": ["c.py"]}], "abc", []),
+        ([{"id": "c", "agent": "chapo"}], "abc", []),
+        ([{"id": "c", "instruction": "Do more."}], "abc", ["c has another instruction."]),
+        ([{"id": "c", "expectedFiles": ["c.py", "x.py"]}], "abc", ["c writes x.py too."]),
+        ([{"id": "c", "tool": "delete_path", "args": {"path": "a"}}], "abc", ["c makes another call."]),
+        ([{"id": "c"}, {"id": "n", "description": "New"}], "abcn", ["New is new."]),
+        ([{"id": "n", "description": "New"}, {"id": "d", "dependsOn": ["n"]}], "abnd", ["New is new."]),
+    ],
+)
+def test_a_revision(rest: list[dict[str, Any]], order: str, widens: list[str]) -> None:
+    steps = plan()
+    found = revision(steps, wanted(*rest))
+    assert "".join(after(found, steps)) == order
+    assert isinstance(found, Revision) and list(found.widens) == widens
+
+
+def test_a_new_step_without_an_id_gets_a_free_one() -> None:
+    steps = plan()
+    found = revision(steps, wanted({"description": "New"}, {"description": "Newer"}))
+    assert after(found, steps) == ["a", "b", "step_6", "step_7"]
+
+
+@pytest.mark.parametrize(
+    ("rest", "problem"),
+    [
+        ([{"id": "a"}], "It is completed and stays as it is: give only steps still to come."),
+        ([{"id": "b"}], "It is running and stays as it is: give only steps still to come."),
+        ([{"id": "n"}], "A new step needs a description."),
+        (
+            [{"id": "n", "description": "New", "done": "It is."}],
+            "Only a step of the plan can be named as done.",
+        ),
+        ([{"id": "c"}, {"id": "c"}], "It is named twice."),
+    ],
+)
+def test_a_revision_that_cannot_be(rest: list[dict[str, Any]], problem: str) -> None:
+    found = revision(plan(), wanted(*rest))
+    assert not isinstance(found, Revision) and [each.problem for each in found] == [problem]
+
+
+def test_a_dropped_step_that_another_waits_for_is_refused_by_the_edits() -> None:
+    steps = plan(e="d")
+    found = revision(steps, wanted({"id": "e"}))
+    assert isinstance(found, Revision)
+    refused = edit_plan(steps, found.edits)
+    assert isinstance(refused, EditRefused)
+    assert refused.problems[0].problem == "d cannot be removed: e waits for it."
+
+
+def test_a_step_that_is_named_as_done_keeps_its_place() -> None:
+    steps = plan()
+    found = revision(steps, wanted({"id": "c", "done": " b wrote it too. "}, {"id": "d"}, {"id": "e"}))
+    assert isinstance(found, Revision) and found.done == ((StepId("c"), "b wrote it too."),)
+    assert after(found, steps) == list(NAMES)
+
+
+@given(st.permutations("cde"), st.sets(st.sampled_from("cde")))
+def test_any_order_and_choice_of_the_rest_is_reached_and_widens_nothing(
+    order: list[str], kept: set[str]
+) -> None:
+    steps = plan()
+    rest = [name for name in order if name in kept]
+    found = revision(steps, wanted(*({"id": name} for name in rest)))
+    assert after(found, steps) == ["a", "b", *rest]
+    assert isinstance(found, Revision) and not found.widens
