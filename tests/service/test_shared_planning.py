@@ -186,18 +186,6 @@ async def test_a_printed_plan_is_continued_as_well(tmp_path: Path) -> None:
         assert "INSTRUCTIONS\nThe user has approved the plan." in model.requests[2].messages[-1].text
 
 
-async def test_a_plan_that_is_submitted_while_the_approved_one_runs_changes_nothing(tmp_path: Path) -> None:
-    again = makes(("submit_plan", {"summary": "Else.", "steps": STEPS[:1]}))
-    model = ScriptedModel([LOOK, SUBMIT, again, EDIT, TEST])
-    async with studio(tmp_path, FILES, model=model, settings=NO_ASKING) as at:
-        await approved(at)
-        told = model.requests[3].messages[-1]
-        assert (told.role, told.text) == (
-            "tool",
-            "The plan is approved and stays as it is. Do the CURRENT TASK, then call task_completed.",
-        )
-
-
 async def test_with_reading_denied_the_planner_reads_nothing(tmp_path: Path) -> None:
     model = ScriptedModel([LOOK, SUBMIT])
     async with studio(tmp_path, FILES, model=model, settings={"approvals.read": "deny"}) as at:

@@ -35,7 +35,6 @@ MOST_IDLE = 8
 """Consecutive turns without a successful call, after which the task fails."""
 _HAND_OVER = "Finish, or call task_completed and say what is done and what is left."
 _UNREAD = "It is too early to end: the user has written to you. Follow the newest USER MESSAGE, then finish."
-_APPROVED = "The plan is approved and stays as it is. Do the CURRENT TASK, then call task_completed."
 MAX_REFUSALS = 3
 """How often a premature final answer, or an unfounded claim to be done, is refused before the task fails."""
 
@@ -157,7 +156,7 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
     if turn.plan_actions is not None and task.plan().may_be_planned:
         return await _proposes_plan(runner, state, turn.plan_actions, succeeded=succeeded)
     if turn.report is not None:
-        state.conversation.tell(_APPROVED)
+        state.conversation.tell(task.revise(turn.report))
         return None
     if turn.question is not None:
         return NeedsAnswer(question=turn.question, options=turn.options)

@@ -51,7 +51,8 @@ def _spec(names: tuple[str, ...] | None, arguments: str) -> ToolSpec:
     }
     return ToolSpec(
         name="submit_plan",
-        description="Give the plan to the user for review. This ends your work.",
+        description="Planning: give the plan to the user for review. This ends your work. In a task: the steps "
+        "still to come, anew; known ones by their id, those left out are dropped.",
         parameters={
             "type": "object",
             "properties": {

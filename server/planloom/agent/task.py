@@ -10,7 +10,7 @@ from planloom.agent.answer import Confidence
 from planloom.agent.conversation import Conversation
 from planloom.agent.prompts import Section
 from planloom.domain.plans.plan import Plan, Step, Usage
-from planloom.domain.values import Json, Value
+from planloom.domain.values import Args, Json, Value
 from planloom.models.port import ToolCall
 from planloom.tools.registry import Registry
 from planloom.tools.tool import ToolResult
@@ -124,7 +124,8 @@ class AgentTask(NamedTuple):
     """One task for the loop. `plan` returns the current plan; `background` are the sections before the task.
 
     `calls` of the step's earlier runs count against the limit. `read` is told how many of the plan's messages the
-    model has been sent.
+    model has been sent. `revise` changes the rest of the plan as the arguments of `submit_plan` want it, and returns
+    what became of that, for the model.
     """
 
     plan: Callable[[], Plan]
@@ -133,4 +134,5 @@ class AgentTask(NamedTuple):
     conversation: Conversation
     background: tuple[Section, ...]
     read: Callable[[int], None]
+    revise: Callable[[Args], str]
     calls: int = 0

@@ -162,7 +162,10 @@ class PlanApprovalRequest(Value):
 
 
 class PlanEdited(Value):
-    """The steps were changed by the user, or by a proposal of the model that the user accepted."""
+    """The steps were changed by the user, or by a proposal of the model that the user accepted.
+
+    With a `task_id`, the model of that running step has narrowed the steps still to come, which needs no approval.
+    """
 
     type: Literal["plan_edited"] = "plan_edited"
     version: int
@@ -170,6 +173,7 @@ class PlanEdited(Value):
     steps: tuple[Step, ...]
     overall_risk: Risk | None = None
     by: Literal["user", "model"] = "user"
+    task_id: StepId | None = None
 
 
 class PlanApproved(Value):

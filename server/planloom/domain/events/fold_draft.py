@@ -12,6 +12,7 @@ from planloom.domain.events.folding import (
     ALIVE,
     DRAFT,
     REVIEW,
+    IllegalTransition,
     as_plan_steps,
     folds,
     renew_budget,
@@ -20,6 +21,7 @@ from planloom.domain.events.folding import (
 )
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Pending, Plan, Step
+from planloom.domain.plans.revision import OPEN
 from planloom.domain.values import Instant, StepId
 
 
@@ -121,9 +123,13 @@ def plan_ready(plan: Plan, event: ev.PlanReady, at: Instant) -> Plan:
     )
 
 
-@folds(ev.PlanEdited, when=REVIEW | {"paused"})
+@folds(ev.PlanEdited, when=REVIEW | {"paused", "executing"})
 def plan_edited(plan: Plan, event: ev.PlanEdited, at: Instant) -> Plan:
-    """The plan with its edited steps, in review as a new version."""
+    """The plan with its edited steps: in review as a new version, or running on where a step has narrowed the rest."""
+    if event.task_id is not None:
+        return _narrowed(plan, event, event.task_id, at)
+    if plan.status == "executing":
+        raise IllegalTransition("the steps of a running plan were edited")
     by_hand = _changed(plan, event.steps) if event.by == "user" else frozenset()
     return updated(
         renew_budget(updated(plan, steps=as_plan_steps(event.steps, at))),
@@ -153,6 +159,18 @@ def _still_edited(before: Plan | None, steps: Iterable[Step]) -> frozenset[StepI
         return frozenset()
     steps = tuple(steps)
     return before.edited & {step.step_id for step in steps} - _changed(before, steps)
+
+
+def _narrowed(plan: Plan, event: ev.PlanEdited, task_id: StepId, at: Instant) -> Plan:
+    """The plan with the rest as a running step wants it. Steps that are not still to come must stay as they are."""
+    step = plan.step(task_id)
+    if plan.status != "executing" or step is None or step.status != "running":
+        raise IllegalTransition(f"{task_id} changed the rest of the plan but does not run")
+    after = {each.step_id: each for each in event.steps}
+    if any(each.status not in OPEN and after.get(each.step_id) != each for each in plan.steps):
+        raise IllegalTransition(f"{task_id} changed a step that is not still to come")
+    steps = as_plan_steps(event.steps, at)
+    return updated(plan, steps=steps, version=event.version, approved_version=event.version)
 
 
 def _with_calls(plan: Plan, steps: Iterable[Step]) -> Iterator[Step]:

@@ -34,6 +34,7 @@ from planloom.execution.prompting.threads import PlanThreads
 from planloom.execution.step_outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.commands import CancelledByUser
+from planloom.execution.steps.revisions import narrowed
 from planloom.execution.steps.time_limits import StepClock
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.execution.steps.tool_runner import StepToolRunner
@@ -149,6 +150,7 @@ class ModelWork:
             conversation=conversation,
             background=background,
             read=lambda count: _read(run, count),
+            revise=lambda wanted: narrowed(run, wanted),
             calls=len(step.tools_executed) - step.calls_before,
         )
         with self._context_factory.call_cache() as call_cache:

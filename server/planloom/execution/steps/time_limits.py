@@ -240,6 +240,8 @@ class WorkClock:
                 | ev.ClarificationRequest()
             ):
                 self._running.discard(event.task_id)
+            case ev.PlanEdited() if event.task_id is not None:
+                return
             case ev.PlanReady() | ev.PlanEdited() | ev.PlanDrafting():
                 self._running.clear()
             case ev.PlanPaused():
