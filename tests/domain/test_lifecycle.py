@@ -14,8 +14,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import RULES, IllegalTransition
 from planloom.domain.events.lifecycle import apply
+from planloom.domain.plans.graph import execution_order
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import ENDED, Detection, Plan, PlanError, PlanStatus, Step, StepResult
+from planloom.domain.plans.revision import is_to_come
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.scheduling import directives as do
 from planloom.domain.values import ApprovalId, PlanId, SessionId, Sha256, StepId
@@ -220,6 +222,27 @@ class Histories(RuleBasedStateMachine):
         )
         if kept:
             self.happen(ev.PlanEdited(version=self.now.version + 1, edits=(), steps=kept))
+
+    @precondition(lambda self: self.now.status == "executing" and bool(self.running()))
+    @rule(data=st.data())
+    def narrow(self, data: st.DataObject) -> None:
+        """A running step drops and reorders steps that have not begun."""
+        stays = [s for s in self.now.steps if not is_to_come(s)]
+        rest = data.draw(st.permutations([s for s in self.now.steps if is_to_come(s)]))
+        kept = stays + [s for s in rest if data.draw(st.booleans())]
+        ids = {s.step_id for s in kept}
+        # A step that stays may have had a dependency that is dropped only if that was over.
+        if any(d not in ids for s in kept for d in s.depends_on):
+            return
+        narrowed = ev.PlanEdited(
+            version=self.now.version + 1,
+            edits=(),
+            steps=execution_order(kept),
+            by="model",
+            task_id=self.running()[0],
+        )
+        self.happen(narrowed)
+        assert self.now.status == "executing" and self.now.approved_version == self.now.version
 
     @rule()
     def obey(self) -> None:

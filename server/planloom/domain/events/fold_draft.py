@@ -21,7 +21,7 @@ from planloom.domain.events.folding import (
 )
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Pending, Plan, Step
-from planloom.domain.plans.revision import OPEN
+from planloom.domain.plans.revision import is_to_come
 from planloom.domain.values import Instant, StepId
 
 
@@ -167,7 +167,7 @@ def _narrowed(plan: Plan, event: ev.PlanEdited, task_id: StepId, at: Instant) ->
     if plan.status != "executing" or step is None or step.status != "running":
         raise IllegalTransition(f"{task_id} changed the rest of the plan but does not run")
     after = {each.step_id: each for each in event.steps}
-    if any(each.status not in OPEN and after.get(each.step_id) != each for each in plan.steps):
+    if any(not is_to_come(each) and after.get(each.step_id) != each for each in plan.steps):
         raise IllegalTransition(f"{task_id} changed a step that is not still to come")
     steps = as_plan_steps(event.steps, at)
     return updated(plan, steps=steps, version=event.version, approved_version=event.version)

@@ -21,9 +21,6 @@ from planloom.domain.plans.plan import Step
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import Args, StepId, Value
 
-OPEN = frozenset({"pending", "needs_clarification"})
-"""The statuses of steps that are still to come."""
-
 
 class WantedStep(Value):
     """One step of the rest as the model wants it. A field that is None stays as it is; `done` says why it is done."""
@@ -53,6 +50,11 @@ class Revision(Value):
     done: tuple[tuple[StepId, str], ...] = ()
 
 
+def is_to_come(step: Step) -> bool:
+    """Whether a step has not begun: nothing was done or asked for it."""
+    return step.status == "pending" and step.attempts == 0
+
+
 def revision(steps: Sequence[Step], wanted: Sequence[WantedStep]) -> Revision | tuple[Problem, ...]:
     """The edits that turn the steps still to come into the wanted ones, in their order, or what is wrong with them.
 
@@ -67,13 +69,11 @@ def revision(steps: Sequence[Step], wanted: Sequence[WantedStep]) -> Revision | 
         return problems
     named = {each.id for each in wanted}
     edits: list[StepEdit] = [
-        RemoveStep(step_id=step.step_id)
-        for step in steps
-        if step.status in OPEN and step.step_id not in named
+        RemoveStep(step_id=step.step_id) for step in steps if is_to_come(step) and step.step_id not in named
     ]
     widens: list[str] = []
-    order = [step.step_id for step in steps if step.status in OPEN and step.step_id in named]
-    last = next((step.step_id for step in reversed(steps) if step.status not in OPEN), None)
+    order = [step.step_id for step in steps if is_to_come(step) and step.step_id in named]
+    last = next((step.step_id for step in reversed(steps) if not is_to_come(step)), None)
     for number, each in enumerate(wanted):
         step = known.get(each.id) if each.id is not None else None
         if step is None:
@@ -97,9 +97,10 @@ def revision(steps: Sequence[Step], wanted: Sequence[WantedStep]) -> Revision | 
 def _problem(wanted: WantedStep, known: dict[StepId, Step]) -> Problem | None:
     step = known.get(wanted.id) if wanted.id is not None else None
     if step is not None:
-        if step.status in OPEN:
+        if is_to_come(step):
             return None
-        return _wrong(step.step_id, f"It is {step.status} and stays as it is: give only steps still to come.")
+        state = "begun" if step.status == "pending" else step.status
+        return _wrong(step.step_id, f"It is {state} and stays as it is: give only steps still to come.")
     if wanted.done:
         return _wrong(wanted.id, "Only a step of the plan can be named as done.")
     if not (wanted.description or "").strip():
