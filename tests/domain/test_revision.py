@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from planloom.domain.plans.editing import EditRefused, edit_plan
 from planloom.domain.plans.plan import Step
-from planloom.domain.plans.revision import Revision, WantedStep, revision
+from planloom.domain.plans.revision import Revision, WantedStep, plan_changes, revision, widening
 from planloom.domain.values import StepId
 
 NAMES = "abcde"
@@ -38,11 +38,15 @@ def wanted(*steps: dict[str, Any]) -> tuple[WantedStep, ...]:
     return tuple(WantedStep.model_validate(step) for step in steps)
 
 
-def after(found: Any, steps: tuple[Step, ...]) -> list[str]:
+def edited(found: Any, steps: tuple[Step, ...]) -> tuple[Step, ...]:
     assert isinstance(found, Revision), found
-    edited = edit_plan(steps, found.edits)
-    assert not isinstance(edited, EditRefused), edited
-    return [step.step_id for step in edited]
+    now = edit_plan(steps, found.edits)
+    assert not isinstance(now, EditRefused), now
+    return now
+
+
+def after(found: Any, steps: tuple[Step, ...]) -> list[str]:
+    return [step.step_id for step in edited(found, steps)]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +70,7 @@ def test_a_revision(rest: list[dict[str, Any]], order: str, widens: list[str]) -
     steps = plan()
     found = revision(steps, wanted(*rest))
     assert "".join(after(found, steps)) == order
-    assert isinstance(found, Revision) and list(found.widens) == widens
+    assert list(widening(steps, edited(found, steps))) == widens
 
 
 def test_a_new_step_without_an_id_gets_a_free_one() -> None:
@@ -86,6 +90,10 @@ def test_a_new_step_without_an_id_gets_a_free_one() -> None:
             "Only a step of the plan can be named as done.",
         ),
         ([{"id": "c"}, {"id": "c"}], "It is named twice."),
+        (
+            [{"id": "c", "done": "It is.", "expectedFiles": []}],
+            "A step that is done cannot be changed.",
+        ),
     ],
 )
 def test_a_revision_that_cannot_be(rest: list[dict[str, Any]], problem: str) -> None:
@@ -117,4 +125,24 @@ def test_any_order_and_choice_of_the_rest_is_reached_and_widens_nothing(
     rest = [name for name in order if name in kept]
     found = revision(steps, wanted(*({"id": name} for name in rest)))
     assert after(found, steps) == ["a", "b", *rest]
-    assert isinstance(found, Revision) and not found.widens
+    assert not widening(steps, edited(found, steps))
+
+
+def test_a_person_sees_each_step_that_changes_before_and_after() -> None:
+    steps = plan()
+    found = revision(
+        steps,
+        wanted(
+            {"id": "e"},
+            {"id": "d", "instruction": "Do more.", "expectedFiles": ["d.py", "x.py"]},
+            {"id": "n", "description": "Run it", "tool": "run_command", "args": {"command": "make"}},
+        ),
+    )
+    assert isinstance(found, Revision)
+    changes = plan_changes(steps, edited(found, steps), {StepId("e")})
+    assert [(each.kind, each.before, each.after) for each in changes] == [
+        ("dropped", "3. Do c", None),
+        ("moved", "5. Do e", "3. Do e"),
+        ("changed", "4. Do d\nDo all of d.\nWrites d.py, d.md", "4. Do d\nDo more.\nWrites d.py, x.py"),
+        ("added", None, '5. Run it\nCalls run_command {"command": "make"}'),
+    ]

@@ -156,7 +156,7 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
     if turn.plan_actions is not None and task.plan().may_be_planned:
         return await _proposes_plan(runner, state, turn.plan_actions, succeeded=succeeded)
     if turn.report is not None:
-        state.conversation.tell(task.revise(turn.report))
+        state.conversation.tell(await task.revise(turn.report))
         return None
     if turn.question is not None:
         return NeedsAnswer(question=turn.question, options=turn.options)

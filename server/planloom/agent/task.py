@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, NamedTuple, Protocol
 
@@ -134,5 +134,5 @@ class AgentTask(NamedTuple):
     conversation: Conversation
     background: tuple[Section, ...]
     read: Callable[[int], None]
-    revise: Callable[[Args], str]
+    revise: Callable[[Args], Awaitable[str]]
     calls: int = 0

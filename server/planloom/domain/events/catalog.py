@@ -164,7 +164,8 @@ class PlanApprovalRequest(Value):
 class PlanEdited(Value):
     """The steps were changed by the user, or by a proposal of the model that the user accepted.
 
-    With a `task_id`, the model of that running step has narrowed the steps still to come, which needs no approval.
+    With a `task_id`, the model of that running step has changed the steps still to come. What only narrows them needs
+    no approval; `approval_id` is the one by which the user has allowed more.
     """
 
     type: Literal["plan_edited"] = "plan_edited"
@@ -174,6 +175,7 @@ class PlanEdited(Value):
     overall_risk: Risk | None = None
     by: Literal["user", "model"] = "user"
     task_id: StepId | None = None
+    approval_id: ApprovalId | None = None
 
 
 class PlanApproved(Value):

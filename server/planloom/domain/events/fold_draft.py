@@ -21,7 +21,7 @@ from planloom.domain.events.folding import (
 )
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Pending, Plan, Step
-from planloom.domain.plans.revision import is_to_come
+from planloom.domain.plans.revision import is_to_come, widening
 from planloom.domain.values import Instant, StepId
 
 
@@ -125,9 +125,9 @@ def plan_ready(plan: Plan, event: ev.PlanReady, at: Instant) -> Plan:
 
 @folds(ev.PlanEdited, when=REVIEW | {"paused", "executing"})
 def plan_edited(plan: Plan, event: ev.PlanEdited, at: Instant) -> Plan:
-    """The plan with its edited steps: in review as a new version, or running on where a step has narrowed the rest."""
+    """The plan with its edited steps: in review as a new version, or running on if a step has changed the rest."""
     if event.task_id is not None:
-        return _narrowed(plan, event, event.task_id, at)
+        return _revised(plan, event, event.task_id, at)
     if plan.status == "executing":
         raise IllegalTransition("the steps of a running plan were edited")
     by_hand = _changed(plan, event.steps) if event.by == "user" else frozenset()
@@ -161,11 +161,13 @@ def _still_edited(before: Plan | None, steps: Iterable[Step]) -> frozenset[StepI
     return before.edited & {step.step_id for step in steps} - _changed(before, steps)
 
 
-def _narrowed(plan: Plan, event: ev.PlanEdited, task_id: StepId, at: Instant) -> Plan:
+def _revised(plan: Plan, event: ev.PlanEdited, task_id: StepId, at: Instant) -> Plan:
     """The plan with the rest as a running step wants it. Steps that are not still to come must stay as they are."""
     step = plan.step(task_id)
-    if plan.status != "executing" or step is None or step.status != "running":
+    if plan.status not in ALIVE or step is None or step.status != "running":
         raise IllegalTransition(f"{task_id} changed the rest of the plan but does not run")
+    if event.approval_id is None and (widened := widening(plan.steps, event.steps)):
+        raise IllegalTransition(f"{task_id} widened the plan without approval: {' '.join(widened)}")
     after = {each.step_id: each for each in event.steps}
     if any(not is_to_come(each) and after.get(each.step_id) != each for each in plan.steps):
         raise IllegalTransition(f"{task_id} changed a step that is not still to come")

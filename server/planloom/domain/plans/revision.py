@@ -1,8 +1,9 @@
-"""What a model proposes for the rest of a running plan, as edits of its steps, and what widens the plan's effects."""
+"""What a model proposes for the rest of a running plan, as edits of its steps, and what they widen."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
 
 from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
@@ -19,6 +20,7 @@ from planloom.domain.plans.editing import (
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.validation import Problem
+from planloom.domain.safety.approvals import PlanChange
 from planloom.domain.values import Args, StepId, Value
 
 
@@ -40,13 +42,12 @@ class WantedStep(Value):
 
 
 class Revision(Value):
-    """The edits of a revision. `widens` says in a sentence each what the user has not approved yet.
+    """The edits of a revision.
 
     `done` are the steps that the work so far has completed, as the model claims, with its sentence.
     """
 
     edits: tuple[StepEdit, ...] = ()
-    widens: tuple[str, ...] = ()
     done: tuple[tuple[StepId, str], ...] = ()
 
 
@@ -71,7 +72,6 @@ def revision(steps: Sequence[Step], wanted: Sequence[WantedStep]) -> Revision | 
     edits: list[StepEdit] = [
         RemoveStep(step_id=step.step_id) for step in steps if is_to_come(step) and step.step_id not in named
     ]
-    widens: list[str] = []
     order = [step.step_id for step in steps if is_to_come(step) and step.step_id in named]
     last = next((step.step_id for step in reversed(steps) if not is_to_come(step)), None)
     for number, each in enumerate(wanted):
@@ -79,26 +79,62 @@ def revision(steps: Sequence[Step], wanted: Sequence[WantedStep]) -> Revision | 
         if step is None:
             step_id = each.id or _unused(known, named, number)
             edits.append(_added(each, step_id, last))
-            widens.append(f"{each.description} is new.")
             last = step_id
             continue
         changes = _changes(step, each)
         if changes is not None:
             edits.append(UpdateStep(step_id=step.step_id, set=changes))
-            widens += _widening(step, changes)
         if order and order[0] != step.step_id:
             edits.append(MoveStep(step_id=step.step_id, after=last))
         order.remove(step.step_id)
         last = step.step_id
     done = tuple((each.id, each.done.strip()) for each in wanted if each.id and each.done)
-    return Revision(edits=tuple(edits), widens=tuple(widens), done=done)
+    return Revision(edits=tuple(edits), done=done)
+
+
+def widening(before: Sequence[Step], after: Sequence[Step]) -> tuple[str, ...]:
+    """What the steps after a revision do beyond those before it, in a sentence each; wording and order do not count."""
+    known = {step.step_id: step for step in before}
+    found: list[str] = []
+    for step in after:
+        old = known.get(step.step_id)
+        if old is None:
+            found.append(f"{step.description} is new.")
+        elif old != step:
+            found += _widening(old, step)
+    return tuple(found)
+
+
+def plan_changes(
+    before: Sequence[Step], after: Sequence[Step], moved: Collection[StepId]
+) -> tuple[PlanChange, ...]:
+    """What a person must see of a revision, in the order of the steps after it; the dropped ones come first."""
+    old = {step.step_id: (number, step) for number, step in enumerate(before, start=1)}
+    left = {step.step_id for step in after}
+    found = [
+        PlanChange(kind="dropped", step_id=step_id, before=_headline(number, step))
+        for step_id, (number, step) in old.items()
+        if step_id not in left
+    ]
+    for number, step in enumerate(after, start=1):
+        was = old.get(step.step_id)
+        if was is None:
+            found.append(PlanChange(kind="added", step_id=step.step_id, after=_described(number, step)))
+        elif _body(was[1]) != _body(step) or was[1].description != step.description:
+            texts = {"before": _described(*was), "after": _described(number, step)}
+            found.append(PlanChange(kind="changed", step_id=step.step_id, **texts))
+        elif step.step_id in moved:
+            texts = {"before": _headline(*was), "after": _headline(number, step)}
+            found.append(PlanChange(kind="moved", step_id=step.step_id, **texts))
+    return tuple(found)
 
 
 def _problem(wanted: WantedStep, known: dict[StepId, Step]) -> Problem | None:
     step = known.get(wanted.id) if wanted.id is not None else None
     if step is not None:
         if is_to_come(step):
-            return None
+            is_changed = bool(wanted.done) and _changes(step, wanted) is not None
+            return _wrong(step.step_id, "A step that is done cannot be changed.") if is_changed else None
         state = "begun" if step.status == "pending" else step.status
         return _wrong(step.step_id, f"It is {state} and stays as it is: give only steps still to come.")
     if wanted.done:
@@ -139,16 +175,42 @@ def _changes(step: Step, wanted: WantedStep) -> StepChanges | None:
     return StepChanges.model_validate(changed) if changed else None
 
 
-def _widening(step: Step, changes: StepChanges) -> list[str]:
-    """Why these changes of a step go beyond what was approved; wording, order and fewer effects do not."""
+def _widening(old: Step, new: Step) -> list[str]:
+    """Why a changed step goes beyond what was approved; wording, order and fewer effects do not."""
     found = []
-    if changes.instruction is not None:
-        found.append(f"{step.step_id} has another instruction.")
-    if changes.tool is not None or changes.args is not None:
-        found.append(f"{step.step_id} makes another call.")
-    new_files = set(changes.expected_files or ()) - set(step.expected_files)
+    if new.instruction != old.instruction:
+        found.append(f"{old.step_id} has another instruction.")
+    if (new.kind, new.tool, new.args) != (old.kind, old.tool, old.args):
+        found.append(f"{old.step_id} makes another call.")
+    new_files = set(new.expected_files) - set(old.expected_files)
     if new_files:
-        found.append(f"{step.step_id} writes {', '.join(sorted(new_files))} too.")
-    if changes.agent is not None and not EFFECTS[changes.agent] <= EFFECTS[step.agent]:
-        found.append(f"{step.step_id} may change files.")
+        found.append(f"{old.step_id} writes {', '.join(sorted(new_files))} too.")
+    if not EFFECTS[new.agent] <= EFFECTS[old.agent]:
+        found.append(f"{old.step_id} may change files.")
     return found
+
+
+def _headline(number: int, step: Step) -> str:
+    return f"{number}. {step.description}"
+
+
+def _described(number: int, step: Step) -> str:
+    return "\n".join([_headline(number, step), *_body(step)])
+
+
+def _body(step: Step) -> list[str]:
+    """What a step does, in plain lines."""
+    lines = []
+    if step.tool:
+        lines.append(f"Calls {step.tool} {json.dumps(step.args or {}, ensure_ascii=False)}")
+    elif step.instruction != step.description:
+        lines.append(step.instruction)
+    if step.question:
+        lines.append(f"Asks: {step.question}")
+    if step.expected_files:
+        lines.append(f"Writes {', '.join(step.expected_files)}")
+    if step.agent != "koda":
+        lines.append(f"Agent: {step.agent}")
+    if step.depends_on:
+        lines.append(f"After {', '.join(step.depends_on)}")
+    return lines

@@ -31,10 +31,23 @@ class ApprovalFile(Value):
         return (self.uri,) if self.new_uri is None else (self.uri, self.new_uri)
 
 
+class PlanChange(Value):
+    """What happens to one step when the rest of a running plan changes.
+
+    `before` and `after` describe the step in plain lines, the first with its number; None where it is not in the plan.
+    """
+
+    kind: Literal["added", "changed", "dropped", "moved"]
+    step_id: StepId
+    before: str | None = None
+    after: str | None = None
+
+
 class Approval(Value):
     """A request for permission; the hash `proposal` binds it to the exact base and result of every file.
 
-    `url` is an address exactly as it is going to be used, `host` its host and how people write it.
+    `url` is an address exactly as it is going to be used, `host` its host and how people write it. With
+    `plan_changes` it is about the steps still to come, and has no files.
     """
 
     approval_id: ApprovalId
@@ -51,6 +64,7 @@ class Approval(Value):
     cwd: str | None = None
     url: str | None = None
     host: str | None = None
+    plan_changes: tuple[PlanChange, ...] = ()
 
 
 class Grant(Value):

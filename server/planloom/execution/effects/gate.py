@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Collection
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from planloom.domain.changes import Changeset
 from planloom.domain.plans.plan import Plan
@@ -44,6 +44,8 @@ from planloom.workspace.edits.outcomes import (
     ChangesetSuperseded,
 )
 from planloom.workspace.paths.uris import display_name
+
+K = TypeVar("K", Effect, Sha256, str)
 
 
 class _Permit(NamedTuple):
@@ -149,6 +151,18 @@ class Gate:
             self._granted_origins.add(key)
         return Permitted()
 
+    async def permit_revision(self, approval: Approval) -> Permitted | Denied:
+        """Ask for a change of the steps still to come that widens the plan. No policy allows it without asking."""
+        response = await self.approvals.ask(approval, Changeset())
+        denied = self._denied(approval.plan_id, response, "The user did not allow this change of the plan.")
+        return denied if denied is not None else Permitted()
+
+    def keep_grants(self, plan_id: PlanId, version: int, narrowed: int) -> None:
+        """Let what was allowed for a version of a plan hold for the next one, which only narrows it."""
+        _carry(self._granted, plan_id, version, narrowed)
+        _carry(self._granted_commands, plan_id, version, narrowed)
+        _carry(self._granted_origins, plan_id, version, narrowed)
+
     async def denied_by_policy(self, proposal: ChangeProposal) -> Denied | None:
         """The denial if the policy denies these changes without asking.
 
@@ -212,6 +226,11 @@ class Gate:
         if response.decision == "deny":
             return Denied(reason=response.reason or default_reason)
         return None
+
+
+def _carry(grants: set[tuple[PlanId, int, K]], plan_id: PlanId, version: int, narrowed: int) -> None:
+    kept = [key for plan, of, key in grants if (plan, of) == (plan_id, version)]
+    grants.update((plan_id, narrowed, key) for key in kept)
 
 
 def _possible_repeats(plan: Plan, proposal: ChangeProposal) -> tuple[str, ...]:

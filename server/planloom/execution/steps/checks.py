@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from planloom.domain.changes import Changeset
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.plan import Check
+from planloom.domain.plans.plan import Check, Step
 from planloom.domain.values import Args, Uri
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_records import recorded_call
@@ -54,7 +54,10 @@ class _Answer(NamedTuple):
 
 
 class StepChecks:
-    """The checks of one run of a step. `before` must be called with all changes before they are made."""
+    """The checks of one run of a step. `before` must be called with all changes before they are made.
+
+    With `of` they are those of another step, whose work the run may have done too.
+    """
 
     def __init__(
         self,
@@ -63,8 +66,12 @@ class StepChecks:
         tools: Registry,
         seconds: float = DIAGNOSTICS_SECONDS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        *,
+        of: Step | None = None,
     ) -> None:
         self._run = run
+        self._of = of
+        self._step = of or run.step
         self._context = context
         self._tools = tools
         self._seconds = seconds
@@ -74,7 +81,7 @@ class StepChecks:
 
     async def before(self, changes: Changeset) -> None:
         """Record the errors of the files that are about to change."""
-        if not any(check.kind == "no_new_errors" for check in self._run.step.checks):
+        if not any(check.kind == "no_new_errors" for check in self._step.checks):
             return
         fresh = tuple(uri for uri in _files(changes) if uri not in self._versions)
         self._versions.update((uri, self._version(uri)) for uri in fresh)
@@ -82,11 +89,11 @@ class StepChecks:
 
     async def staged(self) -> tuple[str, ...]:
         """Run the checks that see staged changes. Returns a sentence for each that fails."""
-        return await self._checked(check for check in self._run.step.checks if check.kind not in _AFTER)
+        return await self._checked(check for check in self._step.checks if check.kind not in _AFTER)
 
     async def made(self) -> tuple[str, ...]:
         """Run the other checks, after the step's changes were made. Returns a sentence for each that fails."""
-        return await self._checked(check for check in self._run.step.checks if check.kind in _AFTER)
+        return await self._checked(check for check in self._step.checks if check.kind in _AFTER)
 
     async def exists(self, path: str) -> bool:
         """Whether a file or folder exists, staged or not."""
@@ -98,7 +105,7 @@ class StepChecks:
         for check in checks:
             answer = await self._answer(check)
             done = check.model_copy(update={"outcome": answer.outcome, "detail": answer.detail})
-            self._run.record(ev.CheckCompleted(task_id=self._run.step_id, check=done))
+            self._run.record(ev.CheckCompleted(task_id=self._step.step_id, check=done))
             if answer.outcome == "failed":
                 sentence = answer.detail or f"The check {check.kind} does not hold."
                 missing.append(f"{sentence}\n{answer.output}" if answer.output else sentence)
@@ -191,7 +198,7 @@ class StepChecks:
         files = (
             file.new_uri or file.uri
             for edit in edits
-            if edit.step_id == self._run.step.step_id and edit.state == "applied"
+            if (self._of is not None or edit.step_id == self._step.step_id) and edit.state == "applied"
             for file in edit.files
             if file.change in ("edit", "create", "rename")
         )

@@ -34,7 +34,6 @@ from planloom.execution.prompting.threads import PlanThreads
 from planloom.execution.step_outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.commands import CancelledByUser
-from planloom.execution.steps.revisions import narrowed
 from planloom.execution.steps.time_limits import StepClock
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.execution.steps.tool_runner import StepToolRunner
@@ -143,19 +142,19 @@ class ModelWork:
             allow=run.require_budget,
             waiting=run.waiting,
         )
-        task = AgentTask(
-            plan=lambda: run.plan,
-            step=step,
-            limits=limits,
-            conversation=conversation,
-            background=background,
-            read=lambda count: _read(run, count),
-            revise=lambda wanted: narrowed(run, wanted),
-            calls=len(step.tools_executed) - step.calls_before,
-        )
         with self._context_factory.call_cache() as call_cache:
             runner = StepToolRunner(run, self._staging, tools, of_plan, self._context_factory, call_cache)
             runner.add_seen(thread.seen)
+            task = AgentTask(
+                plan=lambda: run.plan,
+                step=step,
+                limits=limits,
+                conversation=conversation,
+                background=background,
+                read=lambda count: _read(run, count),
+                revise=runner.revise,
+                calls=len(step.tools_executed) - step.calls_before,
+            )
             clock.at_limit = runner.commit
             end: LoopEnd | None = None
             try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Literal, NamedTuple
@@ -14,11 +14,13 @@ from planloom.domain.values import PlanId, Sha256, StepId, Uri
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.session import Session
+from planloom.execution.step_rules import StepRules
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_cache import CallCache, open_call_cache
 from planloom.execution.steps.checks import StepChecks
 from planloom.execution.steps.commands import StepCommands, Terminal
 from planloom.execution.steps.fetches import StepFetches
+from planloom.execution.steps.revisions import PlanRevisions, Work
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import READ_ONLY, Registry
@@ -94,6 +96,13 @@ class ToolContextFactory:
     def checks(self, run: StepRun, context: ToolContext) -> StepChecks:
         """The checks of one run of a step, on the files that its tools see."""
         return StepChecks(run, context, self._tools)
+
+    def revisions(
+        self, run: StepRun, context: ToolContext, commit: Callable[[], Awaitable[str | None]]
+    ) -> PlanRevisions:
+        """What changes the steps still to come; `commit` makes what the run has staged."""
+        work = Work(context, commit, lambda step: StepChecks(run, context, self._tools, of=step))
+        return PlanRevisions(run, self._gate, StepRules(self._session, self._tools), work)
 
     def call_cache(self) -> AbstractContextManager[CallCache]:
         """A cache for the repeated calls of one step."""

@@ -56,6 +56,7 @@ class StepToolRunner:
         self._context: ToolContext = context_factory.context(run)
         self._in_doubt: set[Uri] = set()
         self._checks = context_factory.checks(run, self._context)
+        self.revise = context_factory.revisions(run, self._context, self.commit).revise
 
     def add_seen(self, seen: Mapping[Uri, Sha256]) -> None:
         """Add the hashes of texts that were read in the conversation that the step continues."""
