@@ -126,7 +126,15 @@ export interface ApprovalFile {
   newResolvedPath?: string;
 }
 
-/** A proposed change, command or fetch that waits for the user's permission. */
+/** A change of a step still to come: plain lines of it before and after, the first with its number in the plan. */
+export interface PlanChange {
+  kind: "added" | "changed" | "dropped" | "moved";
+  stepId: string;
+  before?: string;
+  after?: string;
+}
+
+/** What waits for permission: a change, command or fetch; with `planChanges`, another rest of the plan. */
 export interface Approval {
   approvalId: string;
   planId: string;
@@ -142,6 +150,7 @@ export interface Approval {
   cwd?: string;
   url?: string;
   host?: string;
+  planChanges?: readonly PlanChange[];
 }
 
 /** One file of an edit, with the hashes of its texts. */

@@ -193,6 +193,44 @@ test("a fetch shows its host and its whole address, and for the plan allows that
   expect(sent).toEqual([{ kind: "respond", requestId: 1, approvalId: "x", decision: "allowForPlan" }]);
 });
 
+test("a change of the rest of the plan shows each step before and after, and is allowed once only", () => {
+  const approval = {
+    approvalId: "x",
+    planId: "p1",
+    stepId: "a",
+    tool: "submit_plan",
+    proposal: "",
+    effect: "write" as const,
+    title: "Change the rest of the plan (1 new, 1 dropped)",
+    protected: false,
+    files: [],
+    planChanges: [
+      { kind: "dropped" as const, stepId: "b", before: "2. Do b" },
+      { kind: "added" as const, stepId: "n", after: "2. Do n\nDo all of \u202en." },
+    ],
+  };
+  const ready = plan([step("a", { status: "running" }), step("b")], {
+    status: "executing",
+    pending: { approvals: [approval], questions: [], recoveries: [], conflicts: [] },
+  });
+  const { panel, sent } = panelOf({ armed: ["x"] });
+  const root = drawn(cards(panel, replay(new Stream().start().add("plan_ready", { plan: ready }).events)!));
+  const rows = [...root.querySelectorAll(".plan-change")].map((row) => [
+    row.querySelector(".chip")?.textContent,
+    row.querySelector(".before")?.textContent,
+    row.querySelector(".after")?.textContent,
+  ]);
+  expect(rows).toEqual([
+    ["dropped", "2. Do b", undefined],
+    ["new", undefined, "2. Do n\nDo all of <U+202E>n."],
+  ]);
+  expect(root.textContent).not.toContain("Allow for this plan");
+  expect(root.querySelector(".skip")?.textContent).toBe("Keep the plan…");
+  expect(root.querySelector(".allow")?.textContent).toBe("Change the plan");
+  root.querySelector<HTMLElement>(".allow")!.click();
+  expect(sent).toEqual([{ kind: "respond", requestId: 1, approvalId: "x", decision: "allow" }]);
+});
+
 test("a rename shows where both of its ends really lie", () => {
   const files = [
     {

@@ -102,6 +102,33 @@ def test_a_fetch_is_shown_with_its_host_and_its_whole_address() -> None:
     assert "from xn--pple-43d.com (аpple<U+202E>.com)" in told
 
 
+def test_a_change_of_the_rest_of_the_plan_is_shown_step_by_step() -> None:
+    changes = [
+        {"kind": "dropped", "stepId": "c", "before": "3. Write c"},
+        {"kind": "moved", "stepId": "e", "before": "5. Write e", "after": "3. Write e"},
+        {
+            "kind": "changed",
+            "stepId": "d",
+            "before": "4. Write d\nShortly.\nWrites d.py",
+            "after": "4. Write d\nAt length.\nWrites d.py",
+        },
+        {"kind": "added", "stepId": "n", "after": '5. Run it\nCalls run_command {"command": "ma\u202eke"}'},
+    ]
+    asked: Any = approval(1, "a", title="Change the rest of the plan", files=[], planChanges=changes)
+    told = shown(show_approval.approval_panel(asked, [], [FOLDER]))
+    assert [line.strip("│").strip() for line in told.splitlines() if line.startswith("│")] == [
+        "- 3. Write c",
+        "5. Write e, now 3.",
+        "- 4. Write d",
+        "-    Shortly.",
+        "+ 4. Write d",
+        "+    At length.",
+        "+    Writes d.py",
+        "+ 5. Run it",
+        '+    Calls run_command {"command": "ma<U+202E>ke"}',
+    ]
+
+
 def test_an_approval_names_every_file_and_the_real_target() -> None:
     files = [
         {

@@ -5,7 +5,17 @@ import { repeat } from "lit/directives/repeat.js";
 
 import { attention } from "../plan/planState";
 import type { PlanView } from "../plan/planView";
-import type { Approval, ApprovalFile, Conflict, FileChoice, Plan, Question, Recovery, Step } from "../protocol";
+import type {
+  Approval,
+  ApprovalFile,
+  Conflict,
+  FileChoice,
+  Plan,
+  PlanChange,
+  Question,
+  Recovery,
+  Step,
+} from "../protocol";
 import { CHANGE_LETTER, pathOf, skippedWith } from "./format";
 import { plain } from "./hiddenCharacters";
 import { readArgs } from "./stepForm";
@@ -24,6 +34,12 @@ const WORDS = {
   },
   execute: { allow: "Run", chip: ["medium", "runs a command"], deny: "Do not run it" },
   fetch: { allow: "Fetch", chip: ["medium", "sends a request to the web"], deny: "Do not fetch it" },
+} as const;
+
+const PLAN_WORDS = {
+  allow: "Change the plan",
+  chip: ["medium", "goes beyond what you approved"],
+  deny: "Keep the plan",
 } as const;
 
 const AHEAD = {
@@ -72,7 +88,8 @@ function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
   const { approvalId, effect } = approval;
   const forms = panel.forms(plan.planId);
   const skipping = forms.skips[approvalId];
-  const words = WORDS[effect];
+  const planChanges = approval.planChanges ?? [];
+  const words = wordsOf(approval);
   const out = forms.leftOut[approvalId] ?? [];
   const files = approval.files.filter((file) => !out.includes(file.uri)).map((file) => file.uri);
   const narrowed = out.length > 0 ? { files } : {};
@@ -80,7 +97,7 @@ function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
   const allow = (decision: "allow" | "allowForPlan") => () =>
     panel.decide(plan.planId, { kind: "respond", approvalId, decision, ...narrowed });
   return html`<article class="card approval" data-effect=${effect} data-approval=${approvalId}>
-    <h3>${icon(EFFECT_ICON[effect])}<span class="grow">${shown(approval.title)}</span></h3>
+    <h3>${icon(planChanges.length > 0 ? "checklist" : EFFECT_ICON[effect])}<span class="grow">${shown(approval.title)}</span></h3>
     <p class="card-meta">
       <span>${stepNumber(plan, approval.stepId)}</span>
       ${words.chip === undefined ? nothing : html`<span class="chip risk-${words.chip[0]}">${words.chip[1]}</span>`}
@@ -104,6 +121,11 @@ function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
           <pre class="address" aria-label="Address">${shown(approval.url)}</pre>`
     }
     ${
+      planChanges.length === 0
+        ? nothing
+        : html`<ul class="plan-changes" aria-label="Changes of the plan">${planChanges.map(planChangeRow)}</ul>`
+    }
+    ${
       approval.files.length === 0
         ? nothing
         : html`<ul class="files">${approval.files.map((file) => fileRow(panel, plan, approval, file, out))}</ul>`
@@ -120,10 +142,10 @@ function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
             class="skip"
             secondary
             @click=${() => startSkip(panel, plan, approvalId)}
-          >Skip…</vscode-button>
+          >${planChanges.length > 0 ? "Keep the plan…" : "Skip…"}</vscode-button>
           <span class="grow"></span>
           ${
-            effect === "destroy" || approval.protected || out.length > 0
+            effect === "destroy" || approval.protected || out.length > 0 || planChanges.length > 0
               ? nothing
               : linkButton(
                   effect === "fetch" ? "Allow this host for this plan" : "Allow for this plan",
@@ -140,12 +162,28 @@ function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
   </article>`;
 }
 
+function wordsOf({ effect, planChanges }: Approval): (typeof WORDS)[keyof typeof WORDS] | typeof PLAN_WORDS {
+  return (planChanges ?? []).length > 0 ? PLAN_WORDS : WORDS[effect];
+}
+
+/** A step still to come as it is and as it would be, with a word on what happens to it. */
+function planChangeRow({ kind, stepId, before, after }: PlanChange): View {
+  const text = (lines: string | undefined, name: string): View =>
+    lines === undefined ? nothing : html`<pre class=${name}>${shown(lines)}</pre>`;
+  const words = { added: "new", changed: "changed", dropped: "dropped", moved: "moved" } as const;
+  return html`<li class="plan-change" data-kind=${kind} data-step=${stepId}>
+    <span class="chip">${words[kind]}</span>
+    <div class="grow">${text(before, "before")}${text(after, "after")}</div>
+  </li>`;
+}
+
 function startSkip(panel: Panel, { planId }: Plan, approvalId: string): void {
   panel.change(planId, (forms) => (forms.skips[approvalId] = ""));
   focusSoon(`[data-approval="${CSS.escape(approvalId)}"] .skip-reason`);
 }
 
-function skipForm(panel: Panel, plan: Plan, { approvalId, effect, stepId }: Approval, text: string): View {
+function skipForm(panel: Panel, plan: Plan, approval: Approval, text: string): View {
+  const { approvalId, stepId, planChanges = [] } = approval;
   const { planId } = plan;
   const form = { form: "skip", id: approvalId } as const;
   const deny = () =>
@@ -156,7 +194,7 @@ function skipForm(panel: Panel, plan: Plan, { approvalId, effect, stepId }: Appr
     );
   const back = () => panel.change(planId, (forms) => delete forms.skips[approvalId]);
   const cancel = () => panel.decide(planId, { kind: "respond", approvalId, decision: "cancel" });
-  const lost = stepId == null ? undefined : skippedWith(plan, stepId);
+  const lost = stepId == null || planChanges.length > 0 ? undefined : skippedWith(plan, stepId);
   return html`<div class="prompt">
     <vscode-textarea
       class="skip-reason"
@@ -177,7 +215,7 @@ function skipForm(panel: Panel, plan: Plan, { approvalId, effect, stepId }: Appr
         class="deny"
         ?disabled=${isBusy(panel.ui, planId, form)}
         @click=${deny}
-      >${WORDS[effect].deny}</vscode-button>
+      >${wordsOf(approval).deny}</vscode-button>
       <vscode-button secondary @click=${back}>Back</vscode-button>
       <span class="grow"></span>
       ${linkButton("Cancel the plan", cancel, { classes: "bad" })}

@@ -50,7 +50,7 @@ class ApprovalFile(TypedDict, total=False):
 
 
 class Approval(TypedDict, total=False):
-    """A proposed change, command or fetch that waits for the user's permission."""
+    """What waits for permission: a change, command or fetch; with `planChanges`, another rest of the plan."""
 
     approvalId: str
     planId: str
@@ -66,6 +66,7 @@ class Approval(TypedDict, total=False):
     cwd: str
     url: str
     host: str
+    planChanges: list[Json]
 
 
 class ConflictHunk(TypedDict, total=False):

@@ -91,7 +91,10 @@ def verdict_by_flags(approval: Approval, flags: Flags) -> Verdict | None:
         return None if flags.terminal else Verdict("deny", _why_denied(approval))
     if flags.yes:
         return Verdict("allow")
-    return None if flags.terminal else Verdict("deny", "There is no terminal to ask at: --yes allows writes.")
+    if flags.terminal:
+        return None
+    what = "changes of the plan" if approval.get("planChanges") else "writes"
+    return Verdict("deny", f"There is no terminal to ask at: --yes allows {what}.")
 
 
 def _why_denied(approval: Approval) -> str:

@@ -87,7 +87,8 @@ class Terminal:
     async def approval(self, approval: Approval, diffs: Sequence[DiffResult]) -> Verdict:
         files = [file["uri"] for file in approval.get("files") or []]
         choices = {"y": "allow"}
-        if approval.get("effect") != "destroy" and not approval.get("protected"):
+        once_only = bool(approval.get("protected") or approval.get("planChanges"))
+        if approval.get("effect") != "destroy" and not once_only:
             choices["p"] = _for_plan(approval)
         if len(files) > 1:
             choices["f"] = "file by file"

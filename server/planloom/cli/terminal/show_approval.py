@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from planloom.cli.client.messages import Approval, ApprovalFile, DiffResult
+from planloom.cli.client.messages import Approval, ApprovalFile, DiffResult, Json
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import show
 from planloom.cli.terminal.diffs import diff_rows
@@ -32,7 +32,7 @@ def approval_panel(
     *,
     whole: bool = False,
 ) -> Panel:
-    """The title, warnings, command and address of an approval, and each file with its diff."""
+    """The title, warnings, command and address of an approval, the steps that change, and each file with its diff."""
     parts: list[RenderableType] = []
     if approval.get("warning"):
         parts.append(Text(f"! {visible(approval.get('warning') or '')}", "bold red"))
@@ -46,6 +46,8 @@ def approval_panel(
     if approval.get("url") is not None:
         parts.append(Text(f"GET {visible(approval.get('url') or '')}", "bold", overflow="fold"))
         parts.append(Text(f"  from {visible(approval.get('host') or '')}", "dim"))
+    for change in approval.get("planChanges") or []:
+        parts += _plan_change(change)
     by_uri = {diff["uri"]: diff for diff in diffs}
     for file in approval.get("files") or []:
         parts.append(_file_title(file, folders))
@@ -60,6 +62,31 @@ def approval_panel(
         box=box.ROUNDED,
         padding=(0, 1),
     )
+
+
+def _plan_change(change: Json) -> list[Text]:
+    """A step of the rest of the plan before and after the change; `+` and `-` stand as in a diff."""
+    before, after = (visible(change.get(name) or "").splitlines() for name in ("before", "after"))
+    match change.get("kind"):
+        case "added":
+            return _lines("+", after)
+        case "dropped":
+            return _lines("-", before)
+        case "moved":
+            text = f"  {' '.join(before)}, now {' '.join(after).partition('. ')[0]}."
+            return [Text(text, "cyan")]
+        case _:
+            kept = [line for line in after[1:] if line in before]
+            old = [line for line in before if line not in kept]
+            return [*_lines("-", old), *_lines("+", after)]
+
+
+def _lines(sign: str, lines: Sequence[str]) -> list[Text]:
+    """The lines of a step, those after the first indented."""
+    return [
+        Text(f"{sign} {line}" if number == 0 else f"{sign}    {line}", _DIFF_STYLES[sign], overflow="fold")
+        for number, line in enumerate(lines)
+    ]
 
 
 def change_panel(file: ApprovalFile, diff: DiffResult, folders: Sequence[Path]) -> Panel:

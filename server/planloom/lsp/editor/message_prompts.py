@@ -21,7 +21,7 @@ from planloom.workspace.paths.uris import display_name, to_path
 if TYPE_CHECKING:
     from planloom.domain.changes import Conflict
     from planloom.domain.plans.plan import Plan, Question, Recovery
-    from planloom.domain.safety.approvals import Approval, UserDecision
+    from planloom.domain.safety.approvals import Approval, PlanChange, UserDecision
     from planloom.domain.values import PlanId, Uri
     from planloom.execution.jobs import Jobs
     from planloom.lsp.editor.capabilities import Client
@@ -110,7 +110,7 @@ class MessagePrompts:
             logger.info("The client disconnected before it answered")
 
     async def _approval(self, approval: Approval) -> None:
-        once_only = approval.protected or approval.effect == "destroy"
+        once_only = approval.protected or approval.effect == "destroy" or bool(approval.plan_changes)
         buttons = [ALLOW, *(() if once_only else (ALLOW_PLAN,)), DENY, CANCEL]
         if self._can_show and approval.files:
             buttons.append(SHOW)
@@ -241,6 +241,8 @@ def _approval_text(approval: Approval) -> str:
             f"Planloom wants to fetch from {approval.host}: {approval.url}",
             f"“{ALLOW_PLAN}” covers all pages of this host.",
         ]
+    if approval.plan_changes:
+        lines = [f"Planloom: {approval.title}", *map(_change_text, approval.plan_changes)]
     for file in approval.files[:_FILES]:
         to = f" to {file.new_resolved_path or display_name(file.new_uri)}" if file.new_uri else ""
         counts = f" (+{file.added} −{file.removed})" if file.added or file.removed else ""
@@ -250,6 +252,19 @@ def _approval_text(approval: Approval) -> str:
     if approval.warning:
         lines.append(approval.warning)
     return "\n".join(lines)
+
+
+def _change_text(change: PlanChange) -> str:
+    before, after = change.before or "", change.after or ""
+    match change.kind:
+        case "added":
+            return f"New: {after}"
+        case "dropped":
+            return f"Dropped: {before}"
+        case "moved":
+            return f"Moved: {before} → {after}"
+        case "changed":
+            return f"Changed from: {before}\nto: {after}"
 
 
 def _described(plan: Plan, step_id: str) -> str:

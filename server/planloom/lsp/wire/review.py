@@ -53,8 +53,17 @@ class ApprovalFile(Wire):
     new_resolved_path: Maybe[str] = None
 
 
+class PlanChange(Wire):
+    """A change of a step still to come: plain lines of it before and after, the first with its number in the plan."""
+
+    kind: Literal["added", "changed", "dropped", "moved"]
+    step_id: str
+    before: Maybe[str] = None
+    after: Maybe[str] = None
+
+
 class Approval(Wire):
-    """A proposed change, command or fetch that waits for the user's permission."""
+    """What waits for permission: a change, command or fetch; with `planChanges`, another rest of the plan."""
 
     approval_id: str
     plan_id: str
@@ -70,6 +79,7 @@ class Approval(Wire):
     cwd: Maybe[str] = None
     url: Maybe[str] = None
     host: Maybe[str] = None
+    plan_changes: MaybeMany[PlanChange] = None
 
 
 class EditedFile(Wire):
