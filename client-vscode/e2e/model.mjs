@@ -153,6 +153,33 @@ const SCRIPT = [
     ],
   },
   {
+    when: { contains: ["Write an elegy"], lacks: ["CURRENT TASK"] },
+    ...planned(
+      { id: "ode", description: "Write the ode", instruction: "Write ode.txt", dependsOn: [] },
+      { id: "elegy", description: "Write the elegy", instruction: "Write elegy.txt", dependsOn: ["ode"] },
+      { id: "epic", description: "Write the epic", instruction: "Write epic.txt in verse", dependsOn: ["ode"] },
+    ),
+  },
+  {
+    when: { contains: ["Write ode.txt", "CURRENT TASK"] },
+    calls: [
+      call("submit_plan", {
+        summary: "The ode mourns already; all of it should be read aloud.",
+        steps: [
+          { id: "epic", description: "Write the epic", instruction: "Write epic.txt in prose" },
+          { id: "read", description: "Count the lines", tool: "run_command", args: { command: "wc -l ode.txt" } },
+        ],
+      }),
+    ],
+  },
+  {
+    when: { contains: ["Write ode.txt", "CURRENT TASK"] },
+    calls: [
+      call("write_file", { path: "ode.txt", content: "ode" }),
+      call("task_completed", { summary: "Wrote the ode." }),
+    ],
+  },
+  {
     when: { contains: ["bring three perspectives", "Refactor the greeting"] },
     ...planned(
       { id: "code", description: "Refactor the greeting", instruction: "Refactor it", agent: "koda", dependsOn: [] },
@@ -298,6 +325,23 @@ export const WITH_MODEL = [
       await card.locator(".skip").click();
       await card.locator(".deny").click();
       await panel.locator('.step[data-status="skipped"]').waitFor();
+    },
+  },
+  {
+    name: "a step that changes the rest of the plan is answered step by step",
+    files: {},
+    async run({ window, shots }) {
+      const { panel } = window;
+      await plan(window, "1. Write an ode\n2. Write an elegy\n3. Write an epic");
+      await panel.locator("#approve").click();
+      const card = await nextApproval(window);
+      const kinds = await card.locator(".plan-change").evaluateAll((rows) => rows.map((row) => row.dataset.kind));
+      assert.deepEqual(kinds, ["dropped", "changed", "added"]);
+      assert.match(await card.locator(".plan-change").last().textContent(), /Calls run_command .*wc -l ode\.txt/);
+      await window.shot(join(shots, "plan-change-dark.png"));
+      await card.locator(".allow").click();
+      await until("the new steps", async () => (await titles(window)).at(-1) === "Count the lines");
+      assert.deepEqual(await titles(window), ["Write the ode", "Write the epic", "Count the lines"]);
     },
   },
   {

@@ -45,6 +45,8 @@ def _spec(names: tuple[str, ...] | None, arguments: str) -> ToolSpec:
         "dependsOn": {"type": "array", "items": {"type": "string"}, "description": "Ids of earlier steps."},
         "expectedFiles": {"type": "array", "items": {"type": "string"}},
     }
+    if names is None:
+        step["done"] = {"type": "string", "description": "In a task: how its work was done already."}
     steps: dict[str, Json] = {
         "type": "array",
         "items": {"type": "object", "properties": step, "required": ["id", "description"]},

@@ -178,6 +178,11 @@ class Screen:
                 self._busy("draft", _so_far(len(plan.get("steps") or [])))
             case "plan_ready" | "plan_executing" | "plan_direct":
                 self._idle("draft")
+            case "plan_edited" if plan.get("status") == "executing":
+                count = counted(len(plan.get("steps") or []), "step")
+                self._console.print(
+                    Text(f"  A step changed the rest of the plan: it has {count} now.", "dim")
+                )
             case "approval_resolved" if event.get("by") != "user":
                 reason = event.get("reason") or f"by the {event.get('by')}"
                 self._console.print(Text(f"  {event.get('decision')}: {visible(str(reason))}", "dim"))
