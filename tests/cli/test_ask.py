@@ -13,7 +13,11 @@ WRITE: dict[str, Any] = {"effect": "write", "files": [{"uri": "file:///w/a", "ch
 PLAIN = {
     "a write": WRITE,
     "a folder": {"effect": "write", "files": [{"uri": "file:///w", "change": "createFolder"}]},
-    "a change of the plan": {"effect": "write", "files": [], "planChanges": [{"kind": "added", "stepId": "n"}]},
+    "a change of the plan": {
+        "effect": "write",
+        "files": [],
+        "planChanges": [{"kind": "added", "stepId": "n"}],
+    },
 }
 MORE = {
     "a command": {"effect": "execute", "command": "ls"},

@@ -117,6 +117,7 @@ def test_a_change_of_the_rest_of_the_plan_is_shown_step_by_step() -> None:
     asked: Any = approval(1, "a", title="Change the rest of the plan", files=[], planChanges=changes)
     told = shown(show_approval.approval_panel(asked, [], [FOLDER]))
     assert [line.strip("│").strip() for line in told.splitlines() if line.startswith("│")] == [
+        "Change the rest of the plan",
         "- 3. Write c",
         "5. Write e, now 3.",
         "- 4. Write d",

@@ -380,3 +380,32 @@ def test_an_approval_is_pending_until_it_is_resolved() -> None:
         recorded(asked, ev.ApprovalResolved(approval_id=approval.approval_id, decision="allow", by="user")),
     )
     assert answered.pending.approvals == ()
+
+
+@pytest.mark.parametrize("approval", [None, ApprovalId("a1")])
+def test_a_running_plan_is_not_widened_without_an_approval(approval: ApprovalId | None) -> None:
+    first, second = (Step(step_id=StepId(name), description=name, instruction=name) for name in "ab")
+    plan = Plan(
+        plan_id=PlanId("p"),
+        session_id=SessionId("s"),
+        version=1,
+        approved_version=1,
+        status="executing",
+        steps=IndexedTuple((first.model_copy(update={"status": "running"}), second)),
+    )
+    steps = (plan.steps[0], second.model_copy(update={"instruction": "Delete all."}))
+    widened = ev.PlanEdited(
+        version=2, edits=(), steps=steps, by="model", task_id=StepId("a"), approval_id=approval
+    )
+    recorded = ev.Recorded(
+        seq=1,
+        plan_id=plan.plan_id,
+        session_id=plan.session_id,
+        at=datetime(2026, 1, 5, tzinfo=UTC),
+        event=widened,
+    )
+    if approval is None:
+        with pytest.raises(IllegalTransition):
+            apply(plan, recorded)
+    else:
+        assert apply(plan, recorded).approved_version == 2

@@ -12,7 +12,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.editing import StepChanges, UpdateStep
 from planloom.domain.plans.plan import Check
 from planloom.domain.values import StepId
-from planloom.models.offline.scripted import ScriptedModel, Turn, makes
+from planloom.models.offline.scripted import ScriptedModel, Turn, When, makes
 from planloom.models.port import ModelRequest
 from planloom.storage.ledger import Ledger
 from tests.support.studio import studio
@@ -295,3 +295,34 @@ async def test_a_plan_that_only_narrows_keeps_what_was_allowed_for_it(
             plan = await at.respond(plan, "allowForPlan")
         assert plan.status == "completed", plan
         assert sum(type(each.event) is ev.ApprovalRequested for each in at.events) == asked
+
+
+async def test_what_was_allowed_is_not_made_once_other_steps_have_gone_on(tmp_path: Path) -> None:
+    """While the user thinks about what `a` proposes, `b` beside it ends and the step to be dropped begins."""
+    steps = [
+        {"id": "a", "description": "Write a.txt", "instruction": "Do A", "dependsOn": []},
+        {"id": "b", "description": "Write b.txt", "instruction": "Do B", "dependsOn": []},
+        {"id": "c", "description": "Write c.txt", "instruction": "Do C", "dependsOn": ["b"]},
+    ]
+
+    def on(name: str, turn: Turn) -> Turn:
+        return turn.model_copy(update={"when": When(last_contains=(f"CURRENT TASK\nWrite {name}.txt",))})
+
+    revised = makes(("submit_plan", {"summary": "Other.", "steps": [{"id": "n", "description": "New"}]}))
+    submitted = makes(("submit_plan", {"summary": "Three files.", "steps": steps}))
+    model = ScriptedModel(
+        [submitted, on("a", revised), on("b", writes("b")), writes("a"), on("c", writes("c"))]
+    )
+    async with studio(tmp_path, model=model) as at:
+        plan = await at.approve(await at.ask("Write a, b and c", mode="plan"))
+        plan = await at.until(plan, lambda now: len(now.pending.approvals) == 2)
+        write, revision = sorted(plan.pending.approvals, key=lambda each: each.tool == "submit_plan")
+        await at.app.approvals.respond(write.approval_id, "allow", None, None)
+        await at.until(plan, lambda now: now.steps[2].status == "running")
+        await at.app.approvals.respond(revision.approval_id, "allow", None, None)
+        count = len(model.requests)
+        await at.until(plan, lambda _: len(model.requests) > count)
+        now = at.now(plan)
+        assert now.version == 1 and [step.step_id for step in now.steps] == ["a", "b", "c"]
+        results = [m.text for request in model.requests for m in request.messages if m.role == "tool"]
+        assert any("but other steps have gone on meanwhile" in text for text in results)

@@ -46,7 +46,11 @@ def approval_panel(
     if approval.get("url") is not None:
         parts.append(Text(f"GET {visible(approval.get('url') or '')}", "bold", overflow="fold"))
         parts.append(Text(f"  from {visible(approval.get('host') or '')}", "dim"))
-    for change in approval.get("planChanges") or []:
+    plan_changes = approval.get("planChanges") or []
+    if plan_changes:
+        # The title ends with the model's reason, which the border may cut.
+        parts.append(Text(visible(approval.get("title", "")), "dim", overflow="fold"))
+    for change in plan_changes:
         parts += _plan_change(change)
     by_uri = {diff["uri"]: diff for diff in diffs}
     for file in approval.get("files") or []:
