@@ -222,7 +222,7 @@ test("a change of the rest of the plan shows each step before and after, and is 
   ]);
   expect(rows).toEqual([
     ["dropped", "2. Do b", undefined],
-    ["new", undefined, "2. Do n\nDo all of <U+202E>n."],
+    ["new", undefined, "2. Do n\nDo all of U+202En."],
   ]);
   expect(root.textContent).not.toContain("Allow for this plan");
   expect(root.querySelector(".skip")?.textContent).toBe("Keep the plan…");

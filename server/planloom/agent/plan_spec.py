@@ -15,6 +15,12 @@ LONGEST_DESCRIPTION = 300
 LONGEST_SUMMARY = 4_000
 """The most characters of a plan's summary; the rest is cut."""
 
+_REVIEW = "Give the plan to the user for review. This ends your work."
+_PLANNING_AND_TASKS = (
+    "Planning: give the plan to the user for review. This ends your work. In a task: the steps still to come, anew; "
+    "known ones by their id, those left out are dropped."
+)
+
 
 def plan_spec(tools: Registry, *, offered: bool = False) -> ToolSpec:
     """The tool, for plans whose steps may call `tools`.
@@ -53,8 +59,7 @@ def _spec(names: tuple[str, ...] | None, arguments: str) -> ToolSpec:
     }
     return ToolSpec(
         name="submit_plan",
-        description="Planning: give the plan to the user for review. This ends your work. In a task: the steps "
-        "still to come, anew; known ones by their id, those left out are dropped.",
+        description=_REVIEW if names is not None else _PLANNING_AND_TASKS,
         parameters={
             "type": "object",
             "properties": {

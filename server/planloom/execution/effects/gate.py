@@ -45,7 +45,7 @@ from planloom.workspace.edits.outcomes import (
 )
 from planloom.workspace.paths.uris import display_name
 
-K = TypeVar("K", Effect, Sha256, str)
+_K = TypeVar("_K", Effect, Sha256, str)
 
 
 class _Permit(NamedTuple):
@@ -228,7 +228,7 @@ class Gate:
         return None
 
 
-def _carry(grants: set[tuple[PlanId, int, K]], plan_id: PlanId, version: int, narrowed: int) -> None:
+def _carry(grants: set[tuple[PlanId, int, _K]], plan_id: PlanId, version: int, narrowed: int) -> None:
     kept = [key for plan, of, key in grants if (plan, of) == (plan_id, version)]
     grants.update((plan_id, narrowed, key) for key in kept)
 
