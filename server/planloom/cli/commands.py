@@ -52,7 +52,7 @@ async def resume_plan(
     """Go on with the plan whose id begins so, or the newest that has not ended; returns the exit code."""
 
     async def carry(running: Session, request_run: RequestRun) -> Outcome:
-        plan = await plans.named(running, start, statuses=_OPEN)
+        plan = await plans.named(running, start, _OPEN, "plan that could be resumed")
         plans.require_here(running, plan)
         if plan["status"] in ENDED:
             raise ServerError(

@@ -110,11 +110,12 @@ class RequestRun:
             await self._review_plan()
         else:
             params = {"planId": plan["planId"]}
-            # What the events before the answer change is told by these events as well.
             await self._connection.request("planloom/plan/resume", params)
+            # No event asks these again.
             for question in (plan.get("pending") or {}).get("questions") or []:
                 await self._answer_question({"taskId": question["stepId"], **question})
             for recovery in (plan.get("pending") or {}).get("recoveries") or []:
+                self._screen.failure(recovery["error"], None)
                 await self._answer_recovery({"taskId": recovery["stepId"], **recovery})
         return await self._to_its_end()
 

@@ -26,6 +26,9 @@ _REVERSED = {
     "delete": ("comes back", "green"),
 }
 
+_UNDONE = ("completed", "failed", "cancelled", "paused")
+"""The statuses of a plan whose changes can be taken back."""
+
 
 async def undo_plan(
     server: Server, start: str | None, number: int | None, *, folders: Sequence[Path], asks: bool
@@ -34,7 +37,7 @@ async def undo_plan(
     failure, code = Failure(), FAILED
     async with answering(server, folders, failure) as running:
         console = show.console()
-        plan = await plans.named(running, start)
+        plan = await plans.named(running, start, _UNDONE, "plan that could be undone")
         plans.require_here(running, plan)
         steps = plan.get("steps") or []
         if number is not None and number > len(steps):

@@ -8,6 +8,8 @@ from typing import cast
 from planloom.cli.client.connection import Connection, ServerError
 from planloom.cli.client.messages import Json, Plan, PlanSummary
 from planloom.cli.client.session import Session
+from planloom.domain.values import Uri
+from planloom.workspace.paths.uris import to_path
 
 MOST = 1000
 """How many plans the server lists at most; an older one is found by its whole id."""
@@ -15,16 +17,17 @@ _SHORT = 8
 _SHOWN = 5
 
 
-async def named(session: Session, start: str | None, statuses: Collection[str] = ()) -> Plan:
+async def named(
+    session: Session, start: str | None, statuses: Collection[str] = (), kind: str = "plan"
+) -> Plan:
     """The plan whose id begins with `start`, or without it the newest in these folders that has one of the statuses.
 
-    Raises ServerError if there is none, or if several ids begin so.
+    Raises ServerError if there is none, or if several ids begin so; `kind` names what is missing.
     """
     if start is None:
         params: Json = {"limit": 1} | ({"status": sorted(statuses)} if statuses else {})
         found = await _listed(session.connection, params)
         if not found:
-            kind = "plan that could be resumed" if statuses else "plan"
             raise ServerError(f"There is no {kind} in this folder.", code="unknown_plan", hint=_ELSEWHERE)
         return await _got(session.connection, found[0]["planId"])
     everything = await _listed(session.connection, {"limit": MOST, "allWorkspaces": True})
@@ -51,10 +54,14 @@ def require_here(session: Session, plan: Plan) -> None:
     theirs = plan.get("workspaceFolders") or []
     if list(theirs) != list(session.status.get("workspaceFolders") or []):
         raise ServerError(
-            f"This plan works in {', '.join(theirs) or 'no folder'}.",
+            f"This plan works in {', '.join(map(_path, theirs)) or 'no folder'}.",
             code="wrong_state",
             hint="Run the command there, or name that folder with --workspace.",
         )
+
+
+def _path(uri: str) -> str:
+    return str(to_path(Uri(uri)) or uri)
 
 
 def short_ids(ids: Iterable[str], among: Iterable[str]) -> dict[str, str]:

@@ -27,6 +27,7 @@ _STYLES = {
     "paused": "bold yellow",
     "pending_approval": "bold cyan",
 }
+_REVERTED = {"whole": "taken back", "part": "taken back in part"}
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 _INDENT = (0, 0, 0, 2)
 
@@ -125,6 +126,8 @@ def _step(number: int, step: Step) -> Table:
     shown = step.get("status", "")
     if not note and shown == "skipped":
         note = show.SKIPPED.get(step.get("skipReason") or "", "")
+    if step.get("reverted"):
+        note = f"{note}\n{_REVERTED[step['reverted'] or 'whole']}".strip()
     return show.step_line(number, step, shown, note, result.get("durationMs"))
 
 
