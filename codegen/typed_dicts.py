@@ -36,6 +36,8 @@ _MODELS: Final[tuple[type[Wire], ...]] = (
     report.LeftStep,
     report.Report,
     plan.Plan,
+    plan.Progress,
+    plan.PlanSummary,
     results.DiffResult,
 )
 """What the command line reads, each after what its fields name. A model that is not here is plain JSON."""

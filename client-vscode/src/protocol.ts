@@ -690,7 +690,12 @@ export interface UndoParams {
 /** `planloom/plan/export`. */
 export interface ExportParams {
   planId: string;
-  format: "markdown" | "json";
+  format: "markdown" | "json" | "full";
+}
+
+/** `planloom/plan/import`; `text` is what `planloom/plan/export` gave with the format `full`. */
+export interface ImportParams {
+  text: string;
 }
 
 /** Which text a conflicted file gets. */
@@ -1542,6 +1547,7 @@ export interface Requests {
   "planloom/plan/diff": { params: PlanDiffParams; result: DiffResult };
   "planloom/plan/delete": { params: PlanParams; result: Empty };
   "planloom/plan/export": { params: ExportParams; result: ExportResult };
+  "planloom/plan/import": { params: ImportParams; result: PlanResult };
   "planloom/conflict/resolve": { params: ResolveConflictParams; result: PlanResult };
   "planloom/step/answer": { params: AnswerParams; result: PlanResult };
   "planloom/step/recover": { params: RecoverParams; result: PlanResult };

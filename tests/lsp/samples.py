@@ -490,7 +490,17 @@ def application() -> FakeApplication:
         templates__save=template,
         models__list=SimpleNamespace(models=(model,), active=active),
     )
-    for name in ("edit", "regenerate", "approve", "reject", "direct", "pause", "resume", "cancel"):
+    for name in (
+        "edit",
+        "regenerate",
+        "approve",
+        "reject",
+        "direct",
+        "pause",
+        "resume",
+        "cancel",
+        "import_plan",
+    ):
         app.script[f"plans.{name}"] = PLAN
     for name in ("approvals.resolve_conflict", "steps.answer", "steps.recover"):
         app.script[name] = PLAN

@@ -1,21 +1,29 @@
-"""The commands `run`, `plan`, `diff` and `doctor`, with their arguments and options."""
+"""The commands `run`, `plan` and `doctor`, with their arguments and options; those on earlier plans are added."""
 
 from __future__ import annotations
 
-import asyncio
 import io
-import json
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NoReturn
+from typing import Annotated, Literal
 
 import typer
 
-from planloom.cli.client.connection import SERVER_COMMAND, Server, started
-from planloom.providers import TerminalProviderChoice
-
-USAGE, INTERRUPTED = 2, 130
+from planloom.cli import history_commands
+from planloom.cli.client.connection import SERVER_COMMAND, Server
+from planloom.cli.options import (
+    BaseUrl,
+    Model,
+    Provider,
+    Set,
+    Workspace,
+    finish,
+    folders,
+    is_terminal,
+    server_command,
+    usage,
+)
 
 app = typer.Typer(
     name="planloom",
@@ -29,27 +37,9 @@ app = typer.Typer(
 Text = Annotated[
     str, typer.Argument(metavar="TEXT", help="What should be done; - reads it from standard input.")
 ]
-Workspace = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--workspace", "-w", metavar="DIR", help="The folder to work in (default: this one); may be repeated."
-    ),
-]
 Mode = Annotated[
     Literal["auto", "plan", "direct", "perspectives"],
     typer.Option(help="Plan if the request needs it, always, never, or always with perspectives."),
-]
-BaseUrl = Annotated[
-    str | None, typer.Option(metavar="URL", help="The address of an OpenAI-compatible server.")
-]
-Model = Annotated[str | None, typer.Option(metavar="NAME", help="The model to ask there.")]
-Provider = Annotated[
-    TerminalProviderChoice | None,
-    typer.Option(help="Who serves the model."),
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Any setting, such as execution.maxParallelSteps=2."),
 ]
 AsJson = Annotated[
     bool,
@@ -85,12 +75,12 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Plan the request, ask for approval, and execute the plan on the files of the workspace."""
-    terminal = _is_terminal()
+    terminal = is_terminal()
     if not terminal and not yes:
-        _usage(
+        usage(
             "There is no terminal to ask at. Use --yes to approve the plan and its writes, or `planloom plan`."
         )
-    request_text, folders = _request_text(text), _folders(workspace)
+    request_text, where = _request_text(text), folders(workspace)
 
     async def work(server: Server) -> int:
         from planloom.cli.commands import run_request
@@ -101,12 +91,12 @@ def run(
         return await run_request(
             server,
             Request(request_text, mode, review, follows=continue_),
-            folders=folders,
+            folders=where,
             flags=flags,
             as_json=as_json,
         )
 
-    _finish(_server_command(context, base_url, model, provider, set_), work)
+    finish(server_command(context, base_url, model, provider, set_), work)
 
 
 @app.command()
@@ -126,39 +116,18 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Show the plan for a request; nothing is changed."""
-    request_text, folders = _request_text(text), _folders(workspace)
+    request_text, where = _request_text(text), folders(workspace)
 
     async def work(server: Server) -> int:
         from planloom.cli.commands import run_request
         from planloom.cli.run import Request
         from planloom.cli.terminal.decisions import Flags
 
-        flags = Flags(terminal=_is_terminal() and text != "-")
+        flags = Flags(terminal=is_terminal() and text != "-")
         request = Request(request_text, mode, until_ready=True)
-        return await run_request(server, request, folders=folders, flags=flags, as_json=as_json)
+        return await run_request(server, request, folders=where, flags=flags, as_json=as_json)
 
-    _finish(_server_command(context, base_url, model, provider, set_), work)
-
-
-@app.command()
-def diff(
-    context: typer.Context,
-    plan_id: Annotated[
-        str | None,
-        typer.Argument(metavar="[PLAN]", help="The beginning of its id (default: the newest plan)."),
-    ] = None,
-    *,
-    workspace: Workspace = None,
-) -> None:
-    """Show all that a plan has changed, as a unified diff."""
-    folders = _folders(workspace)
-
-    async def work(server: Server) -> int:
-        from planloom.cli.changes import show_changes
-
-        return await show_changes(server, plan_id, folders=folders)
-
-    _finish(_server_command(context, None, None, None, None), work)
+    finish(server_command(context, base_url, model, provider, set_), work)
 
 
 @app.command()
@@ -176,10 +145,13 @@ def doctor(
     async def work(server: Server) -> int:
         from planloom.cli.doctor import examine
 
-        folders = [folder.resolve() for folder in workspace or [Path()]]
-        return await examine(server, folders=folders, model_needed=bool(base_url or model or provider))
+        where = [folder.resolve() for folder in workspace or [Path()]]
+        return await examine(server, folders=where, model_needed=bool(base_url or model or provider))
 
-    _finish(_server_command(context, base_url, model, provider, set_), work)
+    finish(server_command(context, base_url, model, provider, set_), work)
+
+
+app.add_typer(history_commands.app)
 
 
 def main(arguments: Sequence[str], *, server_command: Sequence[str] = SERVER_COMMAND) -> int:
@@ -195,58 +167,8 @@ def main(arguments: Sequence[str], *, server_command: Sequence[str] = SERVER_COM
     return 0
 
 
-def _finish(command: Sequence[str], work: Callable[[Server], Awaitable[int]]) -> NoReturn:
-    """Start the server, then do the work. Its imports take as long as the server's start, so the two overlap."""
-
-    async def both() -> int:
-        async with started(command) as server:
-            return await work(server)
-
-    try:
-        code = asyncio.run(both())
-    except KeyboardInterrupt:
-        code = INTERRUPTED
-    raise typer.Exit(code)
-
-
-def _usage(sentence: str) -> NoReturn:
-    typer.echo(f"planloom: {sentence}", err=True)
-    raise typer.Exit(USAGE)
-
-
-def _is_terminal() -> bool:
-    """Whether a person can be asked: stdin is a terminal, and stdout or stderr is one."""
-    return sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
-
-
 def _request_text(text: str) -> str:
     text = sys.stdin.read() if text == "-" else text
     if not text.strip():
-        _usage("The request is empty.")
+        usage("The request is empty.")
     return text
-
-
-def _folders(paths: list[Path] | None) -> list[Path]:
-    folders = [folder.resolve() for folder in paths or [Path()]]
-    for folder in folders:
-        if not folder.is_dir():
-            _usage(f"{folder} is not a folder.")
-    return folders
-
-
-def _server_command(
-    context: typer.Context,
-    base_url: str | None,
-    model: str | None,
-    provider: str | None,
-    assignments: list[str] | None,
-) -> list[str]:
-    """The server's command with the settings of this command line, which override all others."""
-    for assignment in assignments or []:
-        name, equals, _ = assignment.partition("=")
-        if not equals or not name:
-            _usage(f"--set needs NAME=VALUE, not {assignment!r}.")
-    values = {"model.baseUrl": base_url, "model.name": model, "model.provider": provider}
-    # Quoted as JSON, a name that looks like a number stays a string.
-    options = [f"{name}={json.dumps(value)}" for name, value in values.items() if value is not None]
-    return [*context.obj, *(f"--setting={assignment}" for assignment in (assignments or []) + options)]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
+from planloom.cli.client import plans
 from planloom.cli.client.connection import Server, ServerError, ServerLost
-from planloom.cli.client.session import session
+from planloom.cli.client.plan_state import ENDED
+from planloom.cli.client.session import Session, session
 from planloom.cli.run import Outcome, Request, RequestRun
 from planloom.cli.terminal import show
 from planloom.cli.terminal.decisions import Flags, NonInteractive
@@ -20,6 +22,12 @@ CANCEL_SECONDS = 10.0
 """Seconds that a plan may take to end after Ctrl-C; it finishes the edit that is being applied."""
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
+_OPEN = ("paused", "pending_approval", "executing", "approved")
+"""The statuses of a plan that can be resumed; one that runs elsewhere is refused by the server, with the reason."""
+
+
+Carry = Callable[[Session, RequestRun], Awaitable[Outcome]]
+"""What carries a plan to its end, on an opened session."""
 
 
 async def run_request(
@@ -31,6 +39,33 @@ async def run_request(
     as_json: bool,
 ) -> int:
     """Plan or execute a request, as its options say; returns the exit code of the command line."""
+
+    async def carry(_: Session, request_run: RequestRun) -> Outcome:
+        return await request_run.carry_out(request)
+
+    return await _run(server, carry, folders=folders, flags=flags, as_json=as_json)
+
+
+async def resume_plan(
+    server: Server, start: str | None, *, folders: Sequence[Path], flags: Flags, as_json: bool
+) -> int:
+    """Go on with the plan whose id begins so, or the newest that has not ended; returns the exit code."""
+
+    async def carry(running: Session, request_run: RequestRun) -> Outcome:
+        plan = await plans.named(running, start, _OPEN, "plan that could be resumed")
+        plans.require_here(running, plan)
+        if plan["status"] in ENDED:
+            raise ServerError(
+                f"The plan is {plan['status']}: there is nothing left of it to resume.",
+                code="wrong_state",
+                hint='`planloom run --continue "…"` continues the latest ended plan of the folder.',
+            )
+        return await request_run.resume(plan)
+
+    return await _run(server, carry, folders=folders, flags=flags, as_json=as_json)
+
+
+async def _run(server: Server, carry: Carry, *, folders: Sequence[Path], flags: Flags, as_json: bool) -> int:
     console = show.console(stderr=as_json or (flags.terminal and not sys.stdout.isatty()))
     screen = Screen(console, folders, as_json=as_json)
     person = Terminal(console, folders) if flags.terminal else NonInteractive(yes=flags.yes)
@@ -39,7 +74,7 @@ async def run_request(
             screen.log_path(running.status.get("logPath") or "")
             request_run = RequestRun(running.connection, running.events, screen, person, flags)
             try:
-                outcome = await request_run.carry_out(request)
+                outcome = await carry(running, request_run)
             except asyncio.CancelledError:
                 await _interrupted(request_run, screen)
                 return INTERRUPTED

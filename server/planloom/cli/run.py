@@ -84,6 +84,7 @@ class RequestRun:
         self._assumed: dict[str, str] = {}
         self._summaries: dict[str, str] = {}
         self._reads_lines = flags.terminal
+        self._seen = 0
         self.plan: Plan = {}
         self.last_event: Json = {}
         self.files: Mapping[str, str] = {}
@@ -95,12 +96,36 @@ class RequestRun:
         created = await (self._continued(request.text) if request.follows else self._created(request))
         self.plan = created["plan"]
         self._screen.request_created(created)
+        return await self._to_its_end()
+
+    async def resume(self, plan: Plan) -> Outcome:
+        """Go on with a plan to its end: one in review is shown and asked about, one that is paused is resumed.
+
+        Raises ServerError if the server refuses it, and ServerLost.
+        """
+        self.plan = plan
+        self._seen = plan["seq"]
+        self._screen.resumed(plan)
+        if plan["status"] == "pending_approval":
+            await self._review_plan()
+        else:
+            params = {"planId": plan["planId"]}
+            await self._connection.request("planloom/plan/resume", params)
+            # No event asks these again.
+            for question in (plan.get("pending") or {}).get("questions") or []:
+                await self._answer_question({"taskId": question["stepId"], **question})
+            for recovery in (plan.get("pending") or {}).get("recoveries") or []:
+                self._screen.failure(recovery["error"], None)
+                await self._answer_recovery({"taskId": recovery["stepId"], **recovery})
+        return await self._to_its_end()
+
+    async def _to_its_end(self) -> Outcome:
         while True:
             event = await self._next_event()
             end = await self._on_event(event)
             if end == "completed" and await self._is_continued():
                 self._screen.ended(end, event, self.plan, self.files)
-                self.plan, self.files = self._next_plan, {}
+                self.plan, self.files, self._seen = self._next_plan, {}, 0
             elif end is not None:
                 self._show_assumptions()
                 return Outcome(end, event, self.plan, self.files)
@@ -157,7 +182,7 @@ class RequestRun:
             event = await self._event_or_line() if self._events.empty() else self._events.get_nowait()
             if event is None:
                 continue
-            if event.get("planId") == self.plan.get("planId"):
+            if event.get("planId") == self.plan.get("planId") and event.get("seq", 0) > self._seen:
                 self._screen.raw(event)
                 return event
 

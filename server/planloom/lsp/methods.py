@@ -70,6 +70,7 @@ CLIENT_REQUESTS: tuple[ClientRequest, ...] = (
     ClientRequest("planloom/plan/diff", "PlanDiffParams", "DiffResult", "plans.diff", "read"),
     ClientRequest("planloom/plan/delete", "PlanParams", "Empty", "plans.delete"),
     ClientRequest("planloom/plan/export", "ExportParams", "ExportResult", "plans.export", "read"),
+    ClientRequest("planloom/plan/import", "ImportParams", "PlanResult", "plans.import_plan"),
     ClientRequest(
         "planloom/conflict/resolve", "ResolveConflictParams", "PlanResult", "plans.resolve_conflict"
     ),

@@ -312,6 +312,12 @@ class Ledger:
             log.warning("the text %s is damaged in the ledger", digest)
             return None
 
+    def texts(self, plan_id: PlanId) -> tuple[str, ...]:
+        """All texts of a plan that are there and not damaged. Raises StorageFailed."""
+        digests = [row[0] for row in self._read("SELECT sha256 FROM blobs WHERE plan_id = ?", (plan_id,))]
+        found = (self.text(Sha256(digest)) for digest in digests)
+        return tuple(text for text in found if text is not None)
+
     def templates(self) -> tuple[str, ...]:
         """The saved templates, as JSON. Raises StorageFailed."""
         return tuple(row[0] for row in self._read("SELECT body FROM templates"))

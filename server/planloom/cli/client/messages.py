@@ -307,6 +307,43 @@ class Plan(TypedDict, total=False):
     completedAt: str
 
 
+class Progress(TypedDict, total=False):
+    """The number of steps by status."""
+
+    total: int
+    pending: int
+    inProgress: int
+    completed: int
+    failed: int
+    skipped: int
+    percentComplete: int
+
+
+class PlanSummary(TypedDict, total=False):
+    """A plan in a list."""
+
+    planId: str
+    sessionId: str
+    version: int
+    seq: int
+    request: str
+    status: Literal[
+        "draft",
+        "pending_approval",
+        "approved",
+        "rejected",
+        "executing",
+        "paused",
+        "completed",
+        "failed",
+        "cancelled",
+    ]
+    workspaceFolders: list[str]
+    createdAt: str
+    updatedAt: str
+    progress: Progress
+
+
 class DiffResult(TypedDict, total=False):
     """The text of a file before and after the change; null if the file does not exist."""
 

@@ -22,14 +22,6 @@ from planloom.cli.terminal.edit_plan import Send, edit_plan
 from planloom.cli.terminal.person import Terminal
 from planloom.domain.text.counted import at_work, counted
 
-_SKIPPED = {
-    "user": "skipped, as chosen",
-    "approval_denied": "skipped: it was not allowed",
-    "policy": "skipped after its failure, as the setting says",
-    "dependency_failed": "skipped: a step that it needs did not finish",
-    "condition": "skipped: its condition does not hold",
-}
-
 
 class Screen:
     """Prints for people on `console` and, if `as_json`, for programs on stdout.
@@ -64,6 +56,16 @@ class Screen:
         ):
             self._console.print(line)
         self._busy("draft", "Planning …")
+
+    def resumed(self, plan: Plan) -> None:
+        """Print which plan goes on; one in review is shown whole, when it is asked about."""
+        self._console.print(
+            Text.assemble(
+                ("Plan ", "bold"), (plan["planId"][:8], "bold cyan"), f"  {one_line(plan['request'])}"
+            )
+        )
+        if plan["status"] != "pending_approval":
+            self._console.print(show.plan_table(plan))
 
     def plan(self, plan: Plan) -> None:
         """Print the plan for review."""
@@ -228,7 +230,9 @@ class Screen:
                 again = " It is tried again." if event.get("willRetry") else ""
                 self._step_ended(number, step, "failed", f"{event.get('error', '')}{again}")
             case "task_skipped":
-                self._step_ended(number, step, "skipped", _SKIPPED.get(event.get("reason", ""), "skipped"))
+                self._step_ended(
+                    number, step, "skipped", show.SKIPPED.get(event.get("reason", ""), "skipped")
+                )
             case "edit_rejected":
                 self._console.print(Text(f"  ! {visible(event.get('reason', ''))}", "yellow"))
             case "edit_applied" if event.get("merged"):

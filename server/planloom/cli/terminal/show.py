@@ -44,6 +44,14 @@ CHANGES = {
     "delete": ("delete", "bold red"),
 }
 
+SKIPPED = {
+    "user": "skipped, as chosen",
+    "approval_denied": "skipped: it was not allowed",
+    "policy": "skipped after its failure, as the setting says",
+    "dependency_failed": "skipped: a step that it needs did not finish",
+    "condition": "skipped: its condition does not hold",
+}
+
 
 def plan_table(plan: Plan) -> RenderableType:
     """The plan as a table: each step, what it runs, and the steps that it depends on."""

@@ -134,9 +134,14 @@ async def delete(connection: Connection, params: wire_params.PlanParams) -> Empt
 
 
 async def export(connection: Connection, params: wire_params.ExportParams) -> wire_results.ExportResult:
-    """A plan as Markdown or JSON; for an unreadable plan, its rows in the ledger as they are."""
+    """A plan as Markdown or JSON, or `full` with its events and the texts of its files, for `planloom/plan/import`.
+
+    For an unreadable plan, its rows in the ledger as they are.
+    """
     plan_id = PlanId(params.plan_id)
     try:
+        if params.format == "full":
+            return wire_results.ExportResult(text=connection.app.plans.full(plan_id))
         if params.format == "markdown":
             return wire_results.ExportResult(text=connection.app.plans.markdown(plan_id))
         plan = connection.app.plans.get(plan_id, None)
@@ -146,6 +151,11 @@ async def export(connection: Connection, params: wire_params.ExportParams) -> wi
         )
     except PlanUnreadable:
         return wire_results.ExportResult(text=connection.app.plans.raw(plan_id))
+
+
+async def import_plan(connection: Connection, params: wire_params.ImportParams) -> wire_results.PlanResult:
+    """Take over a plan of another machine from its full export. Nothing runs; an open plan waits for approval."""
+    return _plan(await connection.app.plans.import_plan(params.text))
 
 
 async def resolve_conflict(

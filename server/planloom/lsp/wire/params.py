@@ -150,7 +150,13 @@ class ExportParams(Wire):
     """`planloom/plan/export`."""
 
     plan_id: str
-    format: Literal["markdown", "json"]
+    format: Literal["markdown", "json", "full"]
+
+
+class ImportParams(Wire):
+    """`planloom/plan/import`; `text` is what `planloom/plan/export` gave with the format `full`."""
+
+    text: str
 
 
 class FileChoice(Wire):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Sequence
 
-from planloom.domain.errors import InvalidPlan, StaleVersion
+from planloom.domain.errors import InvalidPlan, StaleVersion, WrongState
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.editing import EditRefused, StepEdit, edit_plan
 from planloom.domain.plans.plan import Plan, Review, Step
@@ -15,6 +16,7 @@ from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_rules import StepRules
 from planloom.execution.summary import cancelled
+from planloom.service.actions.moving import read_document
 from planloom.service.actions.reading import PlanReader
 from planloom.service.actions.undo import UndoService
 from planloom.service.drafts.drafts import Drafts
@@ -135,6 +137,25 @@ class Plans(PlanReader):
     async def undo(self, plan_id: PlanId, step_id: StepId | None, redo: bool) -> UndoResult:
         """Revert the applied edits of a step or of the whole plan; `redo` reverts the last undo."""
         return await self._undo.undo(plan_id, step_id, redo)
+
+    async def import_plan(self, text: str) -> Plan:
+        """Take over a plan that `full` has written, in these workspace folders. Nothing of it runs.
+
+        Raises InvalidParams for a document that is refused, WrongState if the ledger has the plan, StorageFailed.
+        """
+        moved = await asyncio.to_thread(read_document, text, self._session.folders, self._plan_store.clock())
+        plan_id = moved.plan.plan_id
+        await self._plan_store.ready()
+        known = self._plan_store.find(plan_id)
+        if known is not None:
+            raise WrongState(
+                f"The plan {plan_id} is here already. It was left as it is.", status=known.status
+            )
+        self._ledger.keep(plan_id, moved.texts)
+        self._ledger.append(moved.events, moved.plan)
+        plan = self._plan_store.plan(plan_id)
+        self._turns.ownership.add(plan_id)
+        return plan
 
     async def delete(self, plan_id: PlanId) -> None:
         """Delete an ended plan with its events and texts."""

@@ -25,6 +25,7 @@ from planloom.execution.session import Session
 from planloom.execution.summary import changes_of_file
 from planloom.intake.languages import language_of
 from planloom.service.actions.export import as_markdown, as_raw_json, sentence
+from planloom.service.actions.moving import as_document
 from planloom.service.requests import FileDiff, Until
 from planloom.storage.ledger import Ledger, PlanRow, workspace_key
 from planloom.workspace.paths.uris import display_name
@@ -155,6 +156,11 @@ class PlanReader:
         """The plan as Markdown."""
         plan = self._plan_store.read(plan_id)
         return as_markdown(plan, self._ledger.compaction(plan_id))
+
+    def full(self, plan_id: PlanId) -> str:
+        """The plan with its events and texts, for `Plans.import_plan`. Raises WrongState while it is at work."""
+        plan = self._plan_store.read(plan_id)
+        return as_document(plan, self._ledger.events(plan_id), self._ledger.texts(plan_id))
 
     def raw(self, plan_id: PlanId) -> str:
         """The events of an unreadable plan as they are in the ledger, as JSON."""

@@ -1,0 +1,91 @@
+"""Finds the plan that a person names by the beginning of its id, and the shortest such beginnings."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import cast
+
+from planloom.cli.client.connection import Connection, ServerError
+from planloom.cli.client.messages import Json, Plan, PlanSummary
+from planloom.cli.client.session import Session
+from planloom.domain.values import Uri
+from planloom.workspace.paths.uris import to_path
+
+MOST = 1000
+"""How many plans the server lists at most; an older one is found by its whole id."""
+_SHORT = 8
+_SHOWN = 5
+
+
+async def named(
+    session: Session, start: str | None, statuses: Collection[str] = (), kind: str = "plan"
+) -> Plan:
+    """The plan whose id begins with `start`, or without it the newest in these folders that has one of the statuses.
+
+    Raises ServerError if there is none, or if several ids begin so; `kind` names what is missing.
+    """
+    if start is None:
+        params: Json = {"limit": 1} | ({"status": sorted(statuses)} if statuses else {})
+        found = await _listed(session.connection, params)
+        if not found:
+            raise ServerError(f"There is no {kind} in this folder.", code="unknown_plan", hint=_ELSEWHERE)
+        return await _got(session.connection, found[0]["planId"])
+    everything = await _listed(session.connection, {"limit": MOST, "allWorkspaces": True})
+    ids = [plan["planId"] for plan in everything if plan["planId"].startswith(start)] if start else []
+    if len(ids) > 1 and start not in ids:
+        short = short_ids(ids, (plan["planId"] for plan in everything))
+        names = ", ".join(short[each] for each in ids[:_SHOWN])
+        more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+        raise ServerError(f"Several plans begin with {start!r}: {names}{more}.", code="unknown_plan")
+    if ids:
+        return await _got(session.connection, start if start in ids else ids[0])
+    if len(everything) < MOST:
+        raise ServerError(
+            f"There is no plan whose id begins with {start!r}.", code="unknown_plan", hint=_ELSEWHERE
+        )
+    return await _got(session.connection, start)
+
+
+_ELSEWHERE = "`planloom plans --all` lists the plans of all folders."
+
+
+def require_here(session: Session, plan: Plan) -> None:
+    """Raise ServerError for a plan of other folders than the session's: its files are not reached from here."""
+    theirs = plan.get("workspaceFolders") or []
+    if list(theirs) != list(session.status.get("workspaceFolders") or []):
+        raise ServerError(
+            f"This plan works in {', '.join(map(_path, theirs)) or 'no folder'}.",
+            code="wrong_state",
+            hint="Run the command there, or name that folder with --workspace.",
+        )
+
+
+def _path(uri: str) -> str:
+    return str(to_path(Uri(uri)) or uri)
+
+
+def short_ids(ids: Iterable[str], among: Iterable[str]) -> dict[str, str]:
+    """The beginning of each id that no other of `among` has, of at least eight characters."""
+    ordered = sorted({*among, *(ids := list(ids))})
+    places = {plan_id: place for place, plan_id in enumerate(ordered)}
+    return {plan_id: plan_id[: _unique(ordered, places[plan_id])] for plan_id in ids}
+
+
+def _unique(ordered: Sequence[str], place: int) -> int:
+    own = ordered[place]
+    neighbours = (ordered[each] for each in (place - 1, place + 1) if 0 <= each < len(ordered))
+    return max(_SHORT, *(_common(own, other) + 1 for other in neighbours), 0)
+
+
+def _common(one: str, other: str) -> int:
+    return next(
+        (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+
+
+async def _listed(connection: Connection, params: Json) -> list[PlanSummary]:
+    return cast(list[PlanSummary], (await connection.request("planloom/plan/list", params))["plans"])
+
+
+async def _got(connection: Connection, plan_id: str) -> Plan:
+    return cast(Plan, (await connection.request("planloom/plan/get", {"planId": plan_id}))["plan"])

@@ -1,0 +1,106 @@
+"""Takes back what a plan or one of its steps has changed, after it has shown what that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.text import Text
+from rich.tree import Tree
+
+from planloom.cli.client import plans
+from planloom.cli.client.connection import Server
+from planloom.cli.client.messages import Json, Plan
+from planloom.cli.client.plan_state import changed_files
+from planloom.cli.client.session import Session
+from planloom.cli.history import DONE, FAILED, Failure, answering
+from planloom.cli.plain import visible
+from planloom.cli.terminal import keyboard, show
+from planloom.cli.terminal.person import Terminal
+
+_REVERSED = {
+    "create": ("is deleted", "bold red"),
+    "createFolder": ("is deleted if it is empty", "bold red"),
+    "edit": ("gets its old text", "yellow"),
+    "rename": ("gets its old name", "cyan"),
+    "delete": ("comes back", "green"),
+}
+
+_UNDONE = ("completed", "failed", "cancelled", "paused")
+"""The statuses of a plan whose changes can be taken back."""
+
+
+async def undo_plan(
+    server: Server, start: str | None, number: int | None, *, folders: Sequence[Path], asks: bool
+) -> int:
+    """Undo a plan, or its step `number` from 1. Returns 1 if something could not be taken back."""
+    failure, code = Failure(), FAILED
+    async with answering(server, folders, failure) as running:
+        console = show.console()
+        plan = await plans.named(running, start, _UNDONE, "plan that could be undone")
+        plans.require_here(running, plan)
+        steps = plan.get("steps") or []
+        if number is not None and number > len(steps):
+            console.print(Text(f"The plan has {len(steps)} steps.", "bold red"))
+            return FAILED
+        step_id = None if number is None else steps[number - 1]["stepId"]
+        files = await _standing(running, plan, step_id)
+        if not files:
+            what = (
+                f"Step {number} has nothing to take back by itself"
+                if number
+                else "There is nothing to take back"
+            )
+            console.print(Text(f"{what}.", "yellow"))
+            return FAILED
+        console.print(_what_happens(plan, number, files, folders))
+        if asks and not await _confirmed(Terminal(console, folders)):
+            console.print(Text("Nothing was taken back.", "dim"))
+            return FAILED
+        params: Json = {"planId": plan["planId"]} | ({"stepId": step_id} if step_id else {})
+        undone = await running.connection.request("planloom/plan/undo", params)
+        code = _show(running, undone, folders)
+    return failure.code or code
+
+
+async def _standing(running: Session, plan: Plan, step_id: str | None) -> dict[str, str]:
+    """The files whose changes by the plan, or by one step, still stand (URI → kind of change)."""
+    listed = await running.connection.request("planloom/plan/events", {"planId": plan["planId"]})
+    files: dict[str, str] = {}
+    for event in listed["events"]:
+        if step_id is None or event.get("taskId") == step_id:
+            files = dict(changed_files(files, event))
+    return files
+
+
+def _what_happens(plan: Plan, number: int | None, files: dict[str, str], folders: Sequence[Path]) -> Tree:
+    of = f"step {number} of " if number else ""
+    tree = Tree(
+        Text.assemble(("Takes back ", "bold"), (f"{of}plan {plan['planId'][:8]}", "bold")), guide_style="dim"
+    )
+    for uri, change in sorted(files.items()):
+        words, style = _REVERSED.get(change, (change, ""))
+        tree.add(Text.assemble(visible(show.relative(uri, folders)), "  ", (words, style)))
+    tree.add(Text("What was typed since stays.", "dim"))
+    return tree
+
+
+async def _confirmed(person: Terminal) -> bool:
+    try:
+        return await person.choose("Take this back?", {"y": "take it back", "n": "leave it"}) == "y"
+    except keyboard.EndOfInput:
+        return False
+
+
+def _show(running: Session, undone: Json, folders: Sequence[Path]) -> int:
+    console = show.console()
+    for uri in undone["reverted"]:
+        console.print(Text.assemble(("✔ ", "bold green"), visible(show.relative(uri, folders))))
+    for uri in undone["conflicts"]:
+        name = visible(show.relative(uri, folders))
+        console.print(Text.assemble(("✘ ", "bold red"), name, ("  left as it is", "yellow")))
+    while not running.events.empty():
+        event = running.events.get_nowait()
+        if event["type"] == "log" and event.get("planId") == undone["plan"]["planId"]:
+            console.print(Text(f"  {visible(event.get('message', ''))}", "yellow"))
+    return FAILED if undone["conflicts"] else DONE
