@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from planloom.lsp.transport import compiled_types
+from planloom.private_process import make_private
 
 if TYPE_CHECKING:
     from planloom.lsp.client_options import ApplicationContext, MakeApplication
@@ -43,7 +44,7 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
     options = language_server.ServerOptions(
         settings=tuple(command_line.settings),
         on_answered=on_answered,
-        on_loaded=_enable_collector,
+        on_loaded=_loaded,
         open_log=partial(_log_to_file, command_line.log_file, command_line.log_level),
         storage=command_line.storage,
         record=command_line.record,
@@ -66,6 +67,12 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
         return asyncio.run(run())
     except KeyboardInterrupt:
         return 130
+
+
+def _loaded() -> None:
+    _enable_collector()
+    # Before any command can run; not earlier, since it imports what the answer to `initialize` need not wait for.
+    make_private()
 
 
 def _enable_collector() -> None:

@@ -13,6 +13,8 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
+from planloom.domain.text.hidden_characters import IGNORABLE
+
 OWN_FOLDER: Final = ".planloom"
 """The folder of plan documents, in the first folder of a workspace."""
 
@@ -228,9 +230,7 @@ _KEY_FILE: Final = re.compile(r"id_(?:rsa|dsa|ecdsa|ed25519|ed448|xmss)(?:[-_.].
 _NO_SECRET: Final = re.compile(r".*(?:\.pub|\.example|\.sample|\.template|\.tmpl|\.dist|\.defaults|\.tpl)")
 
 _SHORT_GIT: Final = re.compile(r"\.?git~[0-9]+")
-_SKIPPED: Final = re.compile(
-    "[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
-)
+_SKIPPED: Final = re.compile(f"[{IGNORABLE}]")
 """Invisible characters, which some systems ignore when they compare names."""
 
 

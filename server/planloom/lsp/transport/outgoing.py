@@ -7,7 +7,7 @@ import itertools
 import json
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, Literal
@@ -16,6 +16,7 @@ import cattrs
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
+from planloom.domain.text.hidden_characters import in_message
 from planloom.lsp.transport import envelope
 from planloom.lsp.transport.envelope import MessageId
 from planloom.lsp.transport.pygls_private import PyglsProtocol
@@ -59,7 +60,7 @@ class OutgoingProtocol(PyglsProtocol):
 
     def refuse(self, ident: MessageId | None, code: int, problem: str, data: Any = None) -> None:
         """Answer with an error. `ident` is None if the id of the message could not be read."""
-        error = {"code": code, "message": problem}
+        error = {"code": code, "message": in_message(problem)}
         if data is not None:
             error["data"] = data
         self._send({"jsonrpc": "2.0", "id": ident, "error": error})
@@ -104,7 +105,23 @@ class OutgoingProtocol(PyglsProtocol):
 
     def show_message(self, kind: MessageKind, message: str) -> None:
         """Show the user a message, by `window/showMessage`."""
-        self.notify(types.WINDOW_SHOW_MESSAGE, {"type": MESSAGE_TYPES[kind], "message": message})
+        params = {"type": MESSAGE_TYPES[kind], "message": in_message(message)}
+        self.notify(types.WINDOW_SHOW_MESSAGE, params)
+
+    async def ask_by_message(self, kind: MessageKind, message: str, buttons: Sequence[str]) -> str | None:
+        """Show a message with buttons, by `window/showMessageRequest`. Raises what `request` raises.
+
+        Returns the pressed button; None if the message was dismissed or the answer is malformed.
+        """
+        titles = {in_message(button): button for button in buttons}
+        params = {
+            "type": MESSAGE_TYPES[kind],
+            "message": in_message(message),
+            "actions": [{"title": title} for title in titles],
+        }
+        answer = await self.request(types.WINDOW_SHOW_MESSAGE_REQUEST, params)
+        chosen = answer.get("title") if isinstance(answer, dict) else None
+        return titles.get(chosen) if isinstance(chosen, str) else None
 
     def send_request(
         self,
