@@ -174,9 +174,11 @@ def _log_to_file(path: Path | None, level: str) -> Path | None:
     root = logging.getLogger()
     path = path or state_folder() / "planloom.log"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        # For the user alone, as the ledger is, which shares the folder.
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if path.exists() and path.stat().st_size > LOG_LIMIT:
             path.replace(path.with_suffix(path.suffix + ".1"))
+        path.touch(mode=0o600)
         # Several servers may append to the file at once.
         to_file = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
