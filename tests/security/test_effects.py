@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 from planloom.models.offline.scripted import ScriptedModel
+from planloom.tools.processes.child_process import ProcessResult
+from planloom.tools.processes.commands import Command
+from planloom.workspace.paths.roots import Roots, root_at
 from tests.execution.test_commands import approvals
 from tests.service.test_renames import a_plan
 from tests.support.studio import studio
+from tests.tools.desk import Desk
 
 GIT = shutil.which("git")
 CONTENTS = {"HEAD": "ref: refs/heads/main\n", "objects/keep": "x\n", "refs/keep": "x\n"}
@@ -90,3 +94,26 @@ async def test_a_command_is_asked_again_for_another_folder_of_the_same_name(tmp_
         assert "its folder, has changed" in (plan.pending.approvals[0].warning or "")
         await at.respond(plan, "deny")
         assert approvals(at) == ["touch here", "touch here"]
+
+
+class _Asked:
+    """Stands where commands are asked for, and runs none."""
+
+    def __init__(self) -> None:
+        self.folders: list[str] = []
+
+    async def run(self, command: Command) -> ProcessResult:
+        self.folders.append(command.folder)
+        return ProcessResult(code=0)
+
+
+async def test_a_command_names_its_folder_among_several(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two/sub").mkdir(parents=True)
+    desk = Desk(tmp_path / "one")
+    desk.context.commands = asked = _Asked()  # type: ignore[assignment]
+    await desk.call("run_command", command="make", cwd=".")
+    desk.context.roots = desk.view.roots = Roots((*desk.view.roots.folders, root_at(tmp_path / "two")))
+    for cwd in ("two", "two/sub"):
+        await desk.call("run_command", command="make", cwd=str(tmp_path / cwd))
+    assert asked.folders == ["", "two", "two/sub"]
