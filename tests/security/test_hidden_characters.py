@@ -39,7 +39,7 @@ def test_the_lists_of_ranges_are_those_of_unicode() -> None:
 
 
 def test_the_panel_marks_the_same_characters() -> None:
-    found = re.search(r"const HIDDEN = /\[(.*)\]/gu;", PANEL.read_text(encoding="utf-8"))
+    found = re.search(r"const HIDDEN =\s*/\[(.*)\]/gu;", PANEL.read_text(encoding="utf-8"))
     assert found is not None
     panel = regex.compile(f"[{found[1]}]", regex.V1)
     # The panel draws private and unassigned characters as boxes, which can be seen.
