@@ -16,7 +16,6 @@ import cattrs
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from planloom.domain.text.hidden_characters import in_message
 from planloom.lsp.transport import envelope
 from planloom.lsp.transport.envelope import MessageId
 from planloom.lsp.transport.pygls_private import PyglsProtocol
@@ -60,7 +59,7 @@ class OutgoingProtocol(PyglsProtocol):
 
     def refuse(self, ident: MessageId | None, code: int, problem: str, data: Any = None) -> None:
         """Answer with an error. `ident` is None if the id of the message could not be read."""
-        error = {"code": code, "message": in_message(problem)}
+        error = {"code": code, "message": _for_people(problem)}
         if data is not None:
             error["data"] = data
         self._send({"jsonrpc": "2.0", "id": ident, "error": error})
@@ -105,7 +104,7 @@ class OutgoingProtocol(PyglsProtocol):
 
     def show_message(self, kind: MessageKind, message: str) -> None:
         """Show the user a message, by `window/showMessage`."""
-        params = {"type": MESSAGE_TYPES[kind], "message": in_message(message)}
+        params = {"type": MESSAGE_TYPES[kind], "message": _for_people(message)}
         self.notify(types.WINDOW_SHOW_MESSAGE, params)
 
     async def ask_by_message(self, kind: MessageKind, message: str, buttons: Sequence[str]) -> str | None:
@@ -113,10 +112,10 @@ class OutgoingProtocol(PyglsProtocol):
 
         Returns the pressed button; None if the message was dismissed or the answer is malformed.
         """
-        titles = {in_message(button): button for button in buttons}
+        titles = {_for_people(button): button for button in buttons}
         params = {
             "type": MESSAGE_TYPES[kind],
-            "message": in_message(message),
+            "message": _for_people(message),
             "actions": [{"title": title} for title in titles],
         }
         answer = await self.request(types.WINDOW_SHOW_MESSAGE_REQUEST, params)
@@ -182,6 +181,14 @@ class OutgoingProtocol(PyglsProtocol):
             future.set_result(response.result)
         else:
             future.set_exception(_refusal(response.error))
+
+
+def _for_people(text: str) -> str:
+    """A text of a message: nothing in it is hidden, and it contains no link."""
+    # Nothing of the domain is imported before the answer to `initialize`.
+    from planloom.domain.text.hidden_characters import in_message
+
+    return in_message(text)
 
 
 def _refusal(error: Any) -> ClientRefused:
