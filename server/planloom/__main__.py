@@ -7,6 +7,7 @@ import sys
 
 def main() -> None:
     """Run one command and end with its exit code."""
+    _forget_working_folder()
     arguments = sys.argv[1:]
     if arguments[:1] == ["serve"]:
         # Editors wait for this, so nothing of the command line is imported.
@@ -21,6 +22,15 @@ def main() -> None:
     from planloom.cli import app
 
     sys.exit(app.main(arguments))
+
+
+def _forget_working_folder() -> None:
+    """Import nothing from the working folder, which `python -m` without `-I` puts first on the search path."""
+    from pathlib import Path
+
+    # `safe_path` is new in Python 3.11; with it the first folder is the standard library's.
+    if sys.path and not sys.flags.safe_path and sys.path[0] in ("", str(Path.cwd())):
+        del sys.path[0]
 
 
 if __name__ == "__main__":

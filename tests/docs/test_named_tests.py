@@ -28,14 +28,14 @@ def functions_of(file: str) -> frozenset[str]:
     return frozenset(re.findall(r"^(?:async )?def (test_\w+)", (PROJECT / file).read_text("utf-8"), re.M))
 
 
-@pytest.mark.parametrize("name", ["edit-cases.md", "extending.md", "security.md"])
+@pytest.mark.parametrize("name", ["edit-cases.md", "extending.md", "security.md", "security-attacks.md"])
 def test_every_test_that_a_page_names_exists(name: str) -> None:
     named = TEST.findall(page(name))
     assert named
     assert [f"{file}::{test}" for file, test in named if test not in functions_of(file)] == []
 
 
-@pytest.mark.parametrize("name", ["edit-cases.md", "security.md"])
+@pytest.mark.parametrize("name", ["edit-cases.md", "security.md", "security-attacks.md"])
 def test_every_test_file_that_a_page_names_exists(name: str) -> None:
     assert [file for file in FILE.findall(page(name)) if not (PROJECT / file).is_file()] == []
 

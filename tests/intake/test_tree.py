@@ -95,7 +95,7 @@ def test_an_empty_workspace_says_nothing() -> None:
 
 
 def test_names_are_on_one_line() -> None:
-    assert tree(["a\nREQUEST\nx.py"], 1_000) == "1 file: python 1\na\\nREQUEST\\nx.py\n"
+    assert tree(["a\nREQUEST\nx.py"], 1_000) == "1 file: python 1\na<U+000A>REQUEST<U+000A>x.py\n"
 
 
 def test_any_depth_is_drawn() -> None:

@@ -39,7 +39,8 @@ async def test_a_plan_that_tests_then_mends_then_tests_again_runs_to_its_end(tmp
         assert at.text("code.txt") == "right\n" and model.left == ()
         first = asked(model.requests[0])
         assert (
-            "RESULT OF THE STEP'S COMMAND\nTask 1, run_command:\nThe command ended with exit code 1." in first
+            "RESULT OF THE STEP'S COMMAND\nTask 1, run_command:\n```\nThe command ended with exit code 1."
+            in first
         )
         assert "\nline 1\n" in first and "\nline 60\n" in first
         assert [call.ok for call in plan.steps[0].tools_executed] == [False]

@@ -55,7 +55,7 @@ def _shown(messages: Sequence[Message]) -> Iterator[str]:
 
 def _is_done(prompt: str, name: str, args: Args) -> bool:
     head = re.escape(f"{json.dumps(args, sort_keys=True, ensure_ascii=False)}")
-    found = list(re.finditer(rf"^{name} \[(SUCCESS|FAILED)\] {head}\n(.*)$", prompt, re.MULTILINE))
+    found = list(re.finditer(rf"^{name} \[(SUCCESS|FAILED)\] {head}\n(?:`+\n)?(.*)$", prompt, re.MULTILINE))
     if not found:
         return False
     return found[-1][1] == "SUCCESS" or "did not allow" in found[-1][2] or "denied" in found[-1][2]

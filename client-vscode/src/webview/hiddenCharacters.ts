@@ -3,7 +3,8 @@
 type Piece = { kind: "text"; text: string } | { kind: "mark"; label: string; name: string };
 
 /** Control, format and bidirectional characters, lone surrogates, line separators, ignorables and blanks. */
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2000-\u200a\u202f\u205f\u2800]/gu;
+const HIDDEN =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u2800]/gu;
 const PICTOGRAPH_BEFORE = /\p{Extended_Pictographic}$/u;
 
 const NAMES: Readonly<Record<string, string>> = {

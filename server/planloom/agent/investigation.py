@@ -13,6 +13,7 @@ from planloom.agent.result_budget import FixedContextWindow
 from planloom.agent.task import CallRunner, GaveUp, RunLimits
 from planloom.agent.turns import LoopState, ask_model, run_calls
 from planloom.domain.errors import ModelFailed
+from planloom.domain.model_text.fences import fenced
 from planloom.domain.values import Args
 from planloom.models.port import Model, ToolSpec
 from planloom.tools.registry import Registry
@@ -131,7 +132,8 @@ async def _ask(investigation: Investigation[R], model: Model, loop_state: _State
     limits.allow()
 
     def brief() -> Brief:
-        earlier = Section("EARLIER RESULTS", "\n".join(investigation.window.summary))
+        summary = "\n".join(investigation.window.summary)
+        earlier = Section("EARLIER RESULTS", fenced(summary) if summary else "")
         sections = tuple(each for each in (*investigation.question, earlier) if each.text)
         instructions = investigation.sentence(_NOW if last else _READY)
         return Brief(investigation.system, sections, instructions, how_to_work(investigation.rules))

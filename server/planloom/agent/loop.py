@@ -24,6 +24,7 @@ from planloom.agent.task import (
     ToolRunner,
 )
 from planloom.agent.turns import LoopState, ask_model, run_calls
+from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.plan import SETTLED, Plan
 from planloom.domain.values import Json
 from planloom.models.port import Capabilities, Model, ModelRequest, ToolSpec
@@ -230,7 +231,7 @@ async def _finish(
     if failed_checks:
         window = state.conversation.window
         found = head_and_tail("\n".join(failed_checks), window.room // 4, window.text)
-        state.conversation.tell(f"The task is not done yet: {found}")
+        state.conversation.tell(f"The task is not done yet. What its checks found:\n{fenced(found)}")
         return None
     last = remaining(task.plan(), task.step) == 0
     return TaskDone(summary=summary, answer=answer if last else None, confidence=confidence if last else None)

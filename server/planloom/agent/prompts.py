@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.agents import NAMES
 from planloom.domain.plans.background_commands import background_calls
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import SETTLED, Plan, Step
+from planloom.domain.text.hidden_characters import visible
 from planloom.domain.values import CallId, StepId, Value
 from planloom.models.port import Image
 
@@ -117,7 +119,7 @@ def task_brief(plan: Plan, step: Step, background: Sequence[Section], seen: Coll
         sections.append(Section("CURRENT TASK", current_task(step), of_run=True))
         sections.append(Section("COMPLETED TASKS", completed_tasks(plan, step, seen)))
         sections.append(Section("BACKGROUND COMMANDS", background_commands(plan, step)))
-    sections.append(Section("CONTEXT SUMMARY", plan.context_summary or ""))
+    sections.append(Section("CONTEXT SUMMARY", fenced(plan.context_summary) if plan.context_summary else ""))
     sections += user_messages(plan)
     filled = tuple(section for section in sections if section.text)
     rules = how_to_work(_FOR_THE_REQUEST if direct else _FOR_TASKS)
@@ -201,10 +203,11 @@ def instructions(plan: Plan, step: Step) -> str:
 
 
 def tool_results(results: Sequence[ToolNote]) -> Section:
-    """The section with the results of tool calls."""
+    """The section with the results of tool calls, each in a fence: no result can pose as a part of the prompt."""
     return Section("TOOL RESULTS", "\n\n".join(map(_result, results)), of_run=True)
 
 
 def _result(note: ToolNote) -> str:
     state = "SUCCESS" if note.stands else "FAILED"
-    return f"{note.name} [{state}] {note.args}\n{note.shown}"
+    call = visible(f"{note.name} [{state}] {note.args}")
+    return f"{call}\n{fenced(note.shown)}"

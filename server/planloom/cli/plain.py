@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planloom.tools import terminal_text
+from planloom.domain.text import hidden_characters
 
 
 def visible(text: str) -> str:
@@ -10,7 +10,7 @@ def visible(text: str) -> str:
 
     Line feeds and tabs stay. A carriage return before a line feed is removed, since it has no effect there.
     """
-    return terminal_text.visible(text.replace("\r\n", "\n"), keep="\n\t")
+    return hidden_characters.visible(text.replace("\r\n", "\n"), keep="\n\t")
 
 
 def one_line(text: str, limit: int = 200) -> str:

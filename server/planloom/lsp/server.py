@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from planloom.lsp.transport import compiled_types
+from planloom.private_process import make_private
 
 if TYPE_CHECKING:
     from planloom.lsp.client_options import ApplicationContext, MakeApplication
@@ -43,7 +44,7 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
     options = language_server.ServerOptions(
         settings=tuple(command_line.settings),
         on_answered=on_answered,
-        on_loaded=_enable_collector,
+        on_loaded=_loaded,
         open_log=partial(_log_to_file, command_line.log_file, command_line.log_level),
         storage=command_line.storage,
         record=command_line.record,
@@ -66,6 +67,12 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
         return asyncio.run(run())
     except KeyboardInterrupt:
         return 130
+
+
+def _loaded() -> None:
+    _enable_collector()
+    # Before any command can run; not earlier, since it imports what the answer to `initialize` need not wait for.
+    make_private()
 
 
 def _enable_collector() -> None:
@@ -167,9 +174,11 @@ def _log_to_file(path: Path | None, level: str) -> Path | None:
     root = logging.getLogger()
     path = path or state_folder() / "planloom.log"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        # For the user alone, as the ledger is, which shares the folder.
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if path.exists() and path.stat().st_size > LOG_LIMIT:
             path.replace(path.with_suffix(path.suffix + ".1"))
+        path.touch(mode=0o600)
         # Several servers may append to the file at once.
         to_file = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
     except OSError as error:

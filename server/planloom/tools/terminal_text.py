@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import Final
+
+from planloom.domain.text.hidden_characters import hides, plain_spaces, visible
+
+__all__ = ["Cleaner", "escaped", "hides", "plain", "visible"]
 
 _ESCAPES: Final = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,16}(?:[@-~]|\Z)?"
@@ -17,13 +20,11 @@ _OPEN: Final = re.compile(
     r"|\x1b[ -/]{0,16}|\r)\Z"
 )
 """A sequence at the end of a piece that may continue in the next piece of the stream."""
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
-_BLANK_LETTERS: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _LONGEST_OPEN: Final = 4200
 
 
 def plain(text: str) -> str:
-    """The text without escape sequences, with invisible and bidirectional characters as `<U+202E>`.
+    """The text without escape sequences, with hidden characters as `<U+202E>` and odd spaces as blanks.
 
     Of a line overwritten after a carriage return, only the last text remains. Linear in time.
     """
@@ -32,20 +33,7 @@ def plain(text: str) -> str:
     text = _ESCAPES.sub("", text) if "\x1b" in text or not text.isascii() else text
     if "\r" in text:
         text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
-    return visible(text, keep="\n\t")
-
-
-def visible(text: str, keep: str = "") -> str:
-    """The text with control, invisible and bidirectional characters escaped, except those in `keep`."""
-    if text.isascii() and text.isprintable():
-        return text
-    table = {ord(char): f"<U+{ord(char):04X}>" for char in set(text) if char not in keep and _hidden(char)}
-    return text.translate(table) if table else text
-
-
-def hides(text: str) -> bool:
-    """Whether a text contains invisible characters other than line ends and tabs."""
-    return any(char not in "\n\t" and _hidden(char) for char in set(text))
+    return visible(plain_spaces(text), keep="\n\t")
 
 
 def escaped(command: str) -> str:
@@ -79,9 +67,3 @@ class Cleaner:
                 start = len(text) - len(tail) + opened.start()
                 text, self._held = text[:start], text[start:]
         return plain(text)
-
-
-def _hidden(char: str) -> bool:
-    if char.isascii():
-        return not char.isprintable()
-    return char in _BLANK_LETTERS or unicodedata.category(char) in _HIDDEN

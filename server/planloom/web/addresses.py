@@ -19,9 +19,10 @@ MOST_CHARACTERS: Final = 2_000
 Reach = Literal["public", "internal", "forbidden"]
 """`internal` is this machine or a private network; `forbidden` serves cloud credentials or is no single host."""
 
-_METADATA_ADDRESSES: Final = frozenset(
+METADATA_ADDRESSES: Final = frozenset(
     map(ipaddress.ip_address, ("168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254"))
 )
+"""Addresses of such hosts that no range gives away."""
 _FORBIDDEN: Final = tuple(
     map(ipaddress.ip_network, ("169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4", "fe80::/10", "ff00::/8"))
 )
@@ -149,7 +150,7 @@ def reach_of(address: IPv4Address | IPv6Address) -> Reach:
         carried = _carried(address)
         if carried is not None:
             return reach_of(carried)
-    if address in _METADATA_ADDRESSES or any(address in network for network in _FORBIDDEN):
+    if address in METADATA_ADDRESSES or any(address in network for network in _FORBIDDEN):
         return "forbidden"
     if isinstance(address, IPv4Address):
         return "internal" if any(address in network for network in _INTERNAL_4) else "public"

@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from planloom.private_process import make_private
+
 if TYPE_CHECKING:
     from pygls.client import JsonRPCClient
 
@@ -120,6 +122,8 @@ async def started(command: Sequence[str]) -> AsyncIterator[Server]:
 
     The process gets a session of its own, so that Ctrl-C reaches only the command line, which then cancels the plan.
     """
+    # The command line's environment has the user's keys too, and is a parent of the commands that the server runs.
+    make_private()
     with tempfile.TemporaryFile(prefix="planloom-") as stderr:
         process = await asyncio.create_subprocess_exec(
             *command,

@@ -21,6 +21,7 @@ from planloom.cli.terminal import show, show_approval, show_report
 from planloom.cli.terminal.edit_plan import Send, edit_plan
 from planloom.cli.terminal.person import Terminal
 from planloom.domain.text.counted import at_work, counted
+from planloom.domain.text.hidden_characters import plain_spaces
 
 
 class Screen:
@@ -242,7 +243,7 @@ class Screen:
             case "answer":
                 self.pause()
                 self._console.print()
-                self._console.print(Padding(Markdown(visible(event.get("text", ""))), (0, 2)))
+                self._console.print(Padding(_answer(event.get("text", "")), (0, 2)))
                 if event.get("confidence") in ("low", "medium"):
                     self._console.print(Text(f"  confidence: {event['confidence']}", "yellow"))
                 self._answered.add(key)
@@ -287,8 +288,13 @@ class Screen:
 
     def _json(self, value: Any) -> None:
         if self._as_json:
-            sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+            sys.stdout.write(json.dumps(value, ensure_ascii=sys.stdout.isatty()) + "\n")
             sys.stdout.flush()
+
+
+def _answer(text: str) -> Markdown:
+    """A model's answer. The target of each link is written out, since a terminal would hide it behind the words."""
+    return Markdown(visible(plain_spaces(text)), hyperlinks=False)
 
 
 def _so_far(steps: int) -> str:

@@ -13,6 +13,8 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
+from planloom.domain.text.hidden_characters import IGNORABLE
+
 OWN_FOLDER: Final = ".planloom"
 """The folder of plan documents, in the first folder of a workspace."""
 
@@ -62,7 +64,7 @@ _FOLDER_NAMES: Final = (
     (
         _BUILD,
         """
-        .mvn .cargo .bundle .yarn .gradle .bazel .sbt .swiftpm
+        .mvn .cargo .bundle .yarn .gradle .bazel .sbt .swiftpm buildsrc node_modules .storybook
         """,
     ),
     (
@@ -74,7 +76,7 @@ _FOLDER_NAMES: Final = (
     (
         _PYTHON,
         """
-        .ipython .jupyter
+        .ipython .jupyter .venv venv site-packages
         """,
     ),
     (
@@ -98,7 +100,7 @@ _FILE_NAMES: Final = (
         .lvimrc.lua .gvimrc .ideavimrc .dir-locals.el .dir-locals-2.el .projectile .neoconf.json
         coc-settings.json .project .classpath devcontainer.json .devcontainer.json .gitpod.yml
         .replit replit.nix .kateproject* *.iml omnisharp.json tasks.json launch.json
-        .ycm_extra_conf.py .ccls .clangd
+        .ycm_extra_conf.py .ccls .clangd launch.vs.json tasks.vs.json cppproperties.json
         """,
     ),
     (
@@ -106,7 +108,7 @@ _FILE_NAMES: Final = (
         """
         agents.md agents.override.md claude.md claude.local.md gemini.md copilot-instructions.md
         .mcp.json mcp.json .cursorrules .windsurfrules .clinerules .roomodes .roorules*
-        .aider.conf.yml opencode.json opencode.jsonc .goosehints crush.json warp.md
+        .aider.conf.yml opencode.json opencode.jsonc .goosehints crush.json warp.md skill.md
         """,
     ),
     (
@@ -164,7 +166,7 @@ _FILE_NAMES: Final = (
         dune-project docker-compose*.yml docker-compose*.yaml compose*.yml compose*.yaml
         .pnpmfile.cjs .pnpmfile.mjs pnpm-workspace.yaml .pnp.cjs .pnp.loader.mjs turbo.json nx.json
         lerna.json skaffold.yaml tiltfile earthfile magefile.go build.xs .rspec .rubocop.yml
-        .solargraph.yml
+        .solargraph.yml cargo.toml tsconfig.json tsconfig.*.json jsconfig.json
         """,
     ),
     (
@@ -175,7 +177,7 @@ _FILE_NAMES: Final = (
         .babelrc .babelrc.* .mocharc .mocharc.* .stylelintrc .stylelintrc.* .swcrc .nycrc .parcelrc
         .postcssrc .postcssrc.* .releaserc .releaserc.* gulpfile.* gruntfile.* jakefile jakefile.*
         .pylintrc pylintrc .mypy.ini mypy.ini .scalafix.conf .luacheckrc .phpstorm.meta.php
-        .php-cs-fixer.php .php-cs-fixer.dist.php
+        .php-cs-fixer.php .php-cs-fixer.dist.php .flake8 phpstan.neon phpstan.neon.dist
         """,
     ),
     (
@@ -228,9 +230,7 @@ _KEY_FILE: Final = re.compile(r"id_(?:rsa|dsa|ecdsa|ed25519|ed448|xmss)(?:[-_.].
 _NO_SECRET: Final = re.compile(r".*(?:\.pub|\.example|\.sample|\.template|\.tmpl|\.dist|\.defaults|\.tpl)")
 
 _SHORT_GIT: Final = re.compile(r"\.?git~[0-9]+")
-_SKIPPED: Final = re.compile(
-    "[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
-)
+_SKIPPED: Final = re.compile(f"[{IGNORABLE}]")
 """Invisible characters, which some systems ignore when they compare names."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -42,10 +43,29 @@ class Script(NamedTuple):
     digest: Sha256
 
 
+class FolderId(NamedTuple):
+    """Distinguishes a folder from another that takes its name."""
+
+    device: int
+    inode: int
+
+
+def folder_id_of(folder: Path) -> FolderId | None:
+    """The identity of a folder; None if there is none at this very path, such as behind a link. Blocks on file I/O."""
+    try:
+        if folder.resolve(strict=True) != folder:
+            return None
+        found = folder.stat()
+    except (OSError, RuntimeError):
+        return None
+    return FolderId(found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
+
+
 class CommandProposal(NamedTuple):
     """A command that a step wants to run.
 
     `again` says why the user is asked about it once more. `changed` are those of its scripts that the plan has changed.
+    `folder_id` is that of the folder in which it runs.
     """
 
     plan_id: PlanId
@@ -55,12 +75,13 @@ class CommandProposal(NamedTuple):
     scripts: tuple[Script, ...] = ()
     again: str | None = None
     changed: tuple[str, ...] = ()
+    folder_id: FolderId | None = None
 
     @property
     def digest(self) -> Sha256:
         """The hash of everything that an approval covers: the exact command, its folder, and its scripts."""
         command = self.command
-        row = [command.line, command.argv, str(command.cwd), *map(list, self.scripts)]
+        row = [command.line, command.argv, str(command.cwd), self.folder_id, *map(list, self.scripts)]
         if command.background:
             row.append("in the background")
         return Sha256(hashlib.sha256(json.dumps(row).encode()).hexdigest())

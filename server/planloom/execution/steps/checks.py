@@ -131,6 +131,8 @@ class StepChecks:
         resolved = await self._context.resolve(check.path, "read")
         if resolved.kind == "refused":
             return _Answer("failed", resolved.reason)
+        if resolved.secret:
+            return _Answer("unknown", f"{check.path} may hold secrets, so what it contains is not checked.")
         file = await self._context.files.peek(resolved.uri)
         if not file.exists:
             return _Answer("failed", f"{check.path} does not exist yet.")

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from planloom.domain.plans.background_commands import background_calls
 from planloom.domain.values import Args
-from planloom.execution.effects.command_approval import CommandProposal, scripts_of
+from planloom.execution.effects.command_approval import CommandProposal, folder_id_of, scripts_of
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.proposals import Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
@@ -24,7 +24,7 @@ from planloom.tools.processes.commands import Command, CommandState, NoCommand
 from planloom.workspace.index.programs import environment
 from planloom.workspace.paths.uris import name_in
 
-_CHANGED: Final = "A file that the command runs has changed since you allowed it."
+_CHANGED: Final = "A file that the command runs, or its folder, has changed since you allowed it."
 _CUT_OFF: Final = "It was started before and interrupted, so it may have run already."
 _QUESTION: Final = "The request is a question, so every command is asked."
 _ENDED: Final = "It ran to its end in an earlier run of this step, so this would be the second time."
@@ -174,6 +174,9 @@ class StepCommands:
 
     async def _proposal(self, command: Command, again: str | None) -> CommandProposal:
         folders = tuple(root.path for root in self._run.session.view.roots.folders)
+        folder_id = await asyncio.to_thread(folder_id_of, command.cwd)
+        if folder_id is None:
+            raise CallDenied("The folder of the command is gone, or another has taken its place.")
         scripts = await asyncio.to_thread(scripts_of, command, folders)
         changed = {name_in(uri, self._run.session.folders) for uri in changed_files(self._run.plan)}
         return CommandProposal(
@@ -184,6 +187,7 @@ class StepCommands:
             scripts=scripts,
             again=again,
             changed=tuple(script.name for script in scripts if script.name in changed),
+            folder_id=folder_id,
         )
 
     def _ran_before(self) -> str | None:

@@ -24,6 +24,7 @@ from planloom.agent.task import (
 )
 from planloom.domain.errors import BudgetExhausted, ModelFailed
 from planloom.domain.events import catalog as ev
+from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import Json, PlanId, StepId
 from planloom.execution.effects.previous_calls import call_fate, changed_so_far, earlier_results, not_made
@@ -237,5 +238,5 @@ def _command_section(plan: Plan, step: Step, output: str, most: int, count: Call
     """The result of the step's own call within `most` tokens, and what the model is to make of it."""
     number = (plan.index_of(step.step_id) or 0) + 1
     shown = head_and_tail(output, most, count)
-    text = f"Task {number}, {step.tool}:\n{shown}\n{_WHAT_NOW}"
+    text = f"Task {number}, {step.tool}:\n{fenced(shown)}\n{_WHAT_NOW}"
     return Section("RESULT OF THE STEP'S COMMAND", text, of_run=True)

@@ -15,7 +15,7 @@ from pygls.capabilities import get_capability
 from planloom.domain.errors import PlanloomError
 from planloom.domain.events import catalog as ev
 from planloom.domain.text.counted import counted
-from planloom.lsp.transport.outgoing import MESSAGE_TYPES, ClientGone, ClientRefused, MessageKind
+from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
 from planloom.workspace.paths.uris import display_name, to_path
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class MessagePrompts:
         if self._can_show and approval.files:
             buttons.append(SHOW)
         while True:
-            chosen = await self._ask(
+            chosen = await self._protocol.ask_by_message(
                 "warning" if approval.warning else "info", _approval_text(approval), buttons
             )
             if chosen != SHOW:
@@ -149,7 +149,7 @@ class MessagePrompts:
         }
         buttons = {labels[action]: action for action in recovery.options}
         text = f"Planloom: the step “{_described(plan, recovery.step_id)}” failed. {recovery.error}"
-        chosen = await self._ask("error", text, list(buttons))
+        chosen = await self._protocol.ask_by_message("error", text, list(buttons))
         if chosen is not None:
             await self._app.steps.recover(plan.plan_id, recovery.step_id, buttons[chosen], None)
 
@@ -159,7 +159,7 @@ class MessagePrompts:
             command = f'planloom.answer ["{plan.plan_id}", "{question.step_id}", "…"]'
             self._protocol.show_message("info", f"{text} Answer with the command {command}.")
             return
-        chosen = await self._ask("info", text, list(question.options))
+        chosen = await self._protocol.ask_by_message("info", text, list(question.options))
         if chosen is not None:
             await self._app.steps.answer(plan.plan_id, question.step_id, chosen)
 
@@ -181,7 +181,7 @@ class MessagePrompts:
             text += " The opened document has both versions: edit it, then use it."
             buttons.append(MERGED)
         while True:
-            chosen = await self._ask("warning", text, buttons)
+            chosen = await self._protocol.ask_by_message("warning", text, buttons)
             if chosen in _CHOICES:
                 return ev.ConflictChoice(uri=uri, choice=_CHOICES[chosen])
             if chosen is None or side_file is None:
@@ -222,14 +222,6 @@ class MessagePrompts:
     async def _show(self, uri: Uri) -> bool:
         answer = await self._protocol.request(types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": True})
         return isinstance(answer, dict) and answer.get("success") is True
-
-    async def _ask(self, kind: MessageKind, text: str, buttons: list[str]) -> str | None:
-        """The pressed button; None if the message was dismissed or the answer is malformed."""
-        actions = [{"title": title} for title in buttons]
-        params = {"type": MESSAGE_TYPES[kind], "message": text, "actions": actions}
-        answer = await self._protocol.request(types.WINDOW_SHOW_MESSAGE_REQUEST, params)
-        chosen = answer.get("title") if isinstance(answer, dict) else None
-        return chosen if chosen in buttons else None
 
 
 def _approval_text(approval: Approval) -> str:

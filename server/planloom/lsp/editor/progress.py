@@ -12,6 +12,7 @@ from lsprotocol import types
 
 from planloom.domain.plans.plan import Plan, progress
 from planloom.domain.text.counted import at_work, counted
+from planloom.domain.text.hidden_characters import in_message
 from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs
 from planloom.lsp.transport.codec import PlanloomProtocol
@@ -118,7 +119,7 @@ class ProgressReporter:
             what = "waits for your approval" if waiting else plan.summary
         count = f"{now.completed}/{now.total}"
         return {
-            "message": f"{count} {what}".strip()[:200],
+            "message": in_message(f"{count} {what}").strip()[:200],
             "percentage": now.percent_complete,
         }
 

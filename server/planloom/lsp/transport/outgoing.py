@@ -7,7 +7,7 @@ import itertools
 import json
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, Literal
@@ -59,7 +59,7 @@ class OutgoingProtocol(PyglsProtocol):
 
     def refuse(self, ident: MessageId | None, code: int, problem: str, data: Any = None) -> None:
         """Answer with an error. `ident` is None if the id of the message could not be read."""
-        error = {"code": code, "message": problem}
+        error = {"code": code, "message": _for_people(problem)}
         if data is not None:
             error["data"] = data
         self._send({"jsonrpc": "2.0", "id": ident, "error": error})
@@ -104,7 +104,23 @@ class OutgoingProtocol(PyglsProtocol):
 
     def show_message(self, kind: MessageKind, message: str) -> None:
         """Show the user a message, by `window/showMessage`."""
-        self.notify(types.WINDOW_SHOW_MESSAGE, {"type": MESSAGE_TYPES[kind], "message": message})
+        params = {"type": MESSAGE_TYPES[kind], "message": _for_people(message)}
+        self.notify(types.WINDOW_SHOW_MESSAGE, params)
+
+    async def ask_by_message(self, kind: MessageKind, message: str, buttons: Sequence[str]) -> str | None:
+        """Show a message with buttons, by `window/showMessageRequest`. Raises what `request` raises.
+
+        Returns the pressed button; None if the message was dismissed or the answer is malformed.
+        """
+        titles = {_for_people(button): button for button in buttons}
+        params = {
+            "type": MESSAGE_TYPES[kind],
+            "message": _for_people(message),
+            "actions": [{"title": title} for title in titles],
+        }
+        answer = await self.request(types.WINDOW_SHOW_MESSAGE_REQUEST, params)
+        chosen = answer.get("title") if isinstance(answer, dict) else None
+        return titles.get(chosen) if isinstance(chosen, str) else None
 
     def send_request(
         self,
@@ -165,6 +181,14 @@ class OutgoingProtocol(PyglsProtocol):
             future.set_result(response.result)
         else:
             future.set_exception(_refusal(response.error))
+
+
+def _for_people(text: str) -> str:
+    """A text of a message: nothing in it is hidden, and it contains no link."""
+    # Nothing of the domain is imported before the answer to `initialize`.
+    from planloom.domain.text.hidden_characters import in_message
+
+    return in_message(text)
 
 
 def _refusal(error: Any) -> ClientRefused:

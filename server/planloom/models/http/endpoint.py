@@ -7,7 +7,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from planloom.domain.errors import ModelFailed
-from planloom.web.addresses import DEFAULT_PORTS, METADATA_HOSTS, numeric
+from planloom.web.addresses import DEFAULT_PORTS, METADATA_ADDRESSES, METADATA_HOSTS, numeric
 
 KNOWN_TAILS = (
     *("/chat/completions", "/completions", "/responses", "/models", "/messages", "/api/chat", "/api/tags"),
@@ -87,6 +87,8 @@ def refused_address(scheme: str, host: str) -> str | None:
     address = numeric(host)
     if address is None:
         return None
+    if address in METADATA_ADDRESSES:
+        return "that address serves cloud credentials"
     if address.is_link_local or address.is_multicast:
         return "link-local and multicast addresses are never used"
     if scheme == "http" and address.is_global:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from planloom.domain.text.counted import counted
+from planloom.domain.text.hidden_characters import visible
 from planloom.domain.text.lines import split_lines
 from planloom.domain.values import Json
 from planloom.tools.candidates import chain_at, excluded_of
@@ -204,7 +205,7 @@ async def list_files(args: ListFiles, context: ToolContext) -> ToolResult:
                 break
             names.append(name)
     value: list[Json] = list(names)
-    text = "\n".join(names) if names else "(nothing)"
+    text = "\n".join(map(visible, names)) if names else "(nothing)"
     if more:
         text += f"\n[only the first {MAX_LISTED} are shown; list a folder below, or give a pattern]"
     where = place.relative if place.relative not in ("", ".") else "the workspace folder"

@@ -11,7 +11,7 @@ from planloom.tools.context import ToolContext
 from planloom.tools.processes.commands import Command, CommandState, NoCommand, how_ended
 from planloom.tools.processes.outcome_line import outcome_line
 from planloom.tools.tool import Tool, ToolResult, failed, shortened
-from planloom.workspace.paths.resolver import PathRefused
+from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 
 DEFAULT_SECONDS: Final = 120.0
 MOST_SECONDS: Final = 3600.0
@@ -63,7 +63,7 @@ async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
         line=args.command if isinstance(args.command, str) else None,
         argv=() if isinstance(args.command, str) else args.command,
         cwd=place.path,
-        folder="" if place.relative == "." else place.relative,
+        folder=_shown_folder(place, context),
         timeout_seconds=args.timeout_seconds if is_limited else None,
         background=args.background,
     )
@@ -85,6 +85,12 @@ async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
         ended.output,
         timed_out=ended.timed_out,
     )
+
+
+def _shown_folder(place: ResolvedPath, context: ToolContext) -> str:
+    """The folder as a person knows it; among several workspace folders it begins with the name of its own."""
+    names = [place.root.name] if len(context.roots.folders) > 1 else []
+    return "/".join(names + ([] if place.relative == "." else [place.relative]))
 
 
 def _ended(name: str, how: str, code: int | None, output: str, *, timed_out: bool = False) -> ToolResult:

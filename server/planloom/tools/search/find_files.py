@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from planloom.domain.safety.protected import is_secret
 from planloom.domain.text.counted import counted
+from planloom.domain.text.hidden_characters import visible
 from planloom.domain.values import Json
 from planloom.tools.candidates import scope_below
 from planloom.tools.context import ToolContext
@@ -51,9 +52,13 @@ async def find_files(args: FindFiles, context: ToolContext) -> ToolResult:
     what = f"“{args.pattern[:80]}”"
     if not paths:
         near = await _similar(context, args.pattern)
-        hint = f" Similar: {', '.join(near)}" if near else " Try a shorter part of the name, or list_files."
+        hint = (
+            f" Similar: {', '.join(map(visible, near))}"
+            if near
+            else " Try a shorter part of the name, or list_files."
+        )
         return succeeded(f"Found no file for {what}", f"No file matches {what}.{hint}", [])
-    text = "\n".join(paths)
+    text = "\n".join(map(visible, paths))
     if len(found) > len(paths):
         text += f"\n[{len(found) - len(paths)} more; give a folder as path, or a narrower pattern]"
     value: list[Json] = [*paths]

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from planloom.domain.text.counted import counted
+from planloom.domain.text.hidden_characters import visible
 from planloom.domain.text.positions import with_eol
 from planloom.domain.values import Json
 from planloom.tools.candidates import SearchScope, chunks, matching, scope_below
@@ -121,7 +122,7 @@ async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
     found = await _search(context, place, scope, _Wanted(pattern, args.max_results, args.context))
     if found.slow is not None:
         return failed(
-            f"The pattern takes too long for {prefix}{found.slow}. Make it simpler (no nested repetitions), "
+            f"The pattern takes too long for {visible(prefix + found.slow)}. Make it simpler (no nested repetitions), "
             "or search for a plain text without regex."
         )
     return _tool_result(args, found, prefix, scope)
@@ -270,13 +271,13 @@ def _nothing(args: SearchText, found: _SearchResult, scope: SearchScope) -> str:
 def _rendered(hits: Sequence[_Hit], prefix: str, *, in_context: bool) -> str:
     """The hits as `path:line: text`; in context as one block for each file, its lines numbered as in `read_file`."""
     if not in_context:
-        return "\n".join(f"{prefix}{hit.name}:{hit.line}: {hit.text}" for hit in hits)
+        return "\n".join(f"{visible(prefix + hit.name)}:{hit.line}: {hit.text}" for hit in hits)
     blocks: list[str] = []
     for name, own in groupby(hits, key=lambda hit: hit.name):
         lines: dict[int, str] = {}
         for hit in own:
             lines |= hit.around
-        blocks.append(f"{prefix}{name}")
+        blocks.append(visible(prefix + name))
         last = None
         for number in sorted(lines):
             if last is not None and number != last + 1:
@@ -295,7 +296,7 @@ def _rest(found: _SearchResult, shown: Sequence[_Hit], prefix: str) -> str:
     left = Counter(found.counts)
     left.subtract(hit.name for hit in shown)
     files = [(prefix + name, count) for name, count in left.most_common() if count > 0]
-    named = ", ".join(f"{name} {count}" for name, count in files[:_MOST_NAMED])
+    named = ", ".join(f"{visible(name)} {count}" for name, count in files[:_MOST_NAMED])
     others = f" and {counted(len(files) - _MOST_NAMED, 'more file')}" if len(files) > _MOST_NAMED else ""
     least = "at least " if found.late else ""
     shown_lines = f"{counted(len(shown), 'line')} {_are(len(shown))} shown"

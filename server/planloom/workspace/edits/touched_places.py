@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from planloom.domain.changes import CreateFile, EditFile, FileChange, RenameFile
+from planloom.domain.changes import CreateFile, DeleteFile, EditFile, FileChange, RenameFile
 from planloom.domain.safety.protected import danger, is_secret, never_written
 from planloom.domain.safety.remote_schemas import remote_schema
 from planloom.domain.values import Uri
 from planloom.workspace.paths.names import listed, quoted
-from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
+from planloom.workspace.paths.resolver import PathRefused, ResolvedPath, holds_git
 from planloom.workspace.paths.uris import after_rename, is_below, to_path
 from planloom.workspace.view import WorkspaceView
 
@@ -61,12 +61,13 @@ def judge(
     `extra_files` are files that may not be on disk.
     """
     found: list[TouchedPlace] = []
+    after = _created(changes, places, targets, extra_files)
     for number, change in enumerate(changes):
         place, target = places[number], targets[number]
         inside: tuple[str, ...] | None = ()
         if isinstance(change, RenameFile):
             inside = _inside(change, changes[:number], extra_files)
-        found.append(_judge(change, place, target, inside))
+        found.append(_judge(change, place, target, inside, after))
     return tuple(found)
 
 
@@ -75,8 +76,12 @@ def _judge(
     place: ResolvedPath | PathRefused,
     target: ResolvedPath | PathRefused | None,
     inside: tuple[str, ...] | None,
+    after: frozenset[str],
 ) -> TouchedPlace:
-    """Judge one change; `inside` are the names that a rename moves, None if there are too many to check."""
+    """Judge one change; `inside` are the names that a rename moves, None if there are too many to check.
+
+    `after` are the paths that the whole changeset creates, and the folders above them.
+    """
     ends = [end for end in (place, target) if isinstance(end, ResolvedPath)]
     refused = next((end.reason for end in (place, target) if isinstance(end, PathRefused)), None)
     dangers = dict.fromkeys(end.protected for end in ends if end.protected is not None)
@@ -94,7 +99,34 @@ def _judge(
         secrets = [end.relative for end in ends if end.secret] + [name for name in names if is_secret(name)]
         if secrets:
             dangers[_moved_secrets(secrets)] = None
-    return TouchedPlace(place, target, tuple(dangers), refused)
+    return TouchedPlace(place, target, tuple(dangers), refused or _becomes_git(ends, after))
+
+
+def _created(
+    changes: Sequence[FileChange],
+    places: Sequence[ResolvedPath | PathRefused],
+    targets: Sequence[ResolvedPath | PathRefused | None],
+    extra_files: Iterable[Uri],
+) -> frozenset[str]:
+    """The paths that are there after the changes, or as unsaved files, and the folders above them."""
+    ends = [
+        place if target is None else target
+        for change, place, target in zip(changes, places, targets, strict=True)
+        if not isinstance(change, DeleteFile)
+    ]
+    paths = {end.path for end in ends if isinstance(end, ResolvedPath)}
+    paths |= {path for uri in extra_files if (path := to_path(uri)) is not None}
+    return frozenset(str(folder) for path in paths for folder in (path, *path.parents))
+
+
+def _becomes_git(ends: Sequence[ResolvedPath], after: Collection[str]) -> str | None:
+    """Why a change is refused that would make a git folder, under whatever name, out of one that is none."""
+    for end in ends:
+        names = end.relative.split("/")
+        for folder in end.path.parents[: len(names)]:
+            if holds_git(str(folder), lambda path: path in after or os.path.lexists(path)):
+                return f"{quoted(end.relative)}: with it the folder would be git's own, whose files are never touched."
+    return None
 
 
 def _moved_secrets(names: Sequence[str]) -> str:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal, NamedTuple
 
+from planloom.domain.text import hidden_characters
+
 PathCode = Literal[
     "empty",
     "invalid",
@@ -60,9 +62,9 @@ def quoted(text: str, limit: int = 200) -> str:
 
 def visible(text: str, limit: int = 200) -> str:
     """A path with invisible characters escaped, and shortened in the middle if it is long."""
-    escaped = "".join(_escaped(char) for char in text[: limit * 2])
+    escaped = hidden_characters.visible(text[: limit * 2])
     if len(escaped) > limit:
-        end = "".join(_escaped(char) for char in text[-limit // 4 :])
+        end = hidden_characters.visible(text[-limit // 4 :])
         escaped = f"{escaped[: limit // 2]}…{end}"
     return escaped
 
@@ -71,10 +73,6 @@ def listed(names: Sequence[str], most: int, separator: str = ", ") -> str:
     """The first `most` names for use in a sentence, with the number of those that are left out."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return separator.join(names[:most]) + more
-
-
-def _escaped(char: str) -> str:
-    return char if char.isprintable() else ascii(char)[1:-1]
 
 
 def parse_path(text: str, *, drives: bool, backslash: bool) -> ParsedPath | PathProblem:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, assert_never
+from typing import Final, Literal, NamedTuple, assert_never
 
 from planloom.domain.safety.protected import danger, is_git, is_secret, never_written
 from planloom.domain.values import Uri, Value
@@ -20,6 +20,9 @@ from planloom.workspace.paths.links import REAL_DISK, FileSystem, Link, PathEnd,
 from planloom.workspace.paths.names import PathCode, PathProblem, quoted, too_long
 from planloom.workspace.paths.roots import ResolvedRoot, Root, Roots, below, owner, real_path, resolved_roots
 from planloom.workspace.paths.uris import child, to_path
+
+_GIT_CONTENTS: Final = (("HEAD", "objects", "refs"), ("HEAD", "commondir", "gitdir"))
+"""What git looks for in a folder before it takes it, under any name, for its own: one of these sets of names."""
 
 Purpose = Literal["read", "write"]
 
@@ -164,22 +167,20 @@ def _forbidden(names: Sequence[str], purpose: Purpose) -> str | None:
 
 def _inside_git(path: Path, depth: int, disk: FileSystem) -> bool:
     """Whether the path, or a folder between it and the root, has the content of a git folder."""
-    for folder in (path, *path.parents)[:depth]:
-        inside = str(folder)
-        if _holds(inside, ("HEAD", "objects", "refs"), disk) or _holds(
-            inside, ("HEAD", "commondir", "gitdir"), disk
-        ):
-            return True
-    return False
+
+    def exists(inside: str) -> bool:
+        try:
+            disk.lstat(inside)
+        except OSError:
+            return False
+        return True
+
+    return any(holds_git(str(folder), exists) for folder in (path, *path.parents)[:depth])
 
 
-def _holds(folder: str, names: Sequence[str], disk: FileSystem) -> bool:
-    try:
-        for name in names:
-            disk.lstat(f"{folder}/{name}")
-    except OSError:
-        return False
-    return True
+def holds_git(folder: str, exists: Callable[[str], bool]) -> bool:
+    """Whether a folder has the content of a git folder, of a repository or of a linked work tree."""
+    return any(all(exists(f"{folder}/{name}") for name in names) for names in _GIT_CONTENTS)
 
 
 def _notes(request: _Request, end: PathEnd, relative: str) -> tuple[str, ...]:

@@ -1,0 +1,119 @@
+"""What a change or a command becomes counts, and not only the name or the folder that it starts from."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from planloom.models.offline.scripted import ScriptedModel
+from planloom.tools.processes.child_process import ProcessResult
+from planloom.tools.processes.commands import Command
+from planloom.workspace.paths.roots import Roots, root_at
+from tests.execution.test_commands import approvals
+from tests.service.test_renames import a_plan
+from tests.support.studio import studio
+from tests.tools.desk import Desk
+
+GIT = shutil.which("git")
+CONTENTS = {"HEAD": "ref: refs/heads/main\n", "objects/keep": "x\n", "refs/keep": "x\n"}
+
+
+def config(mark: Path) -> str:
+    core = (
+        "repositoryformatversion = 0",
+        "bare = false",
+        "worktree = .",
+        f'fsmonitor = "touch {mark}; false"',
+    )
+    return "\n\t".join(("[core]", *core)) + "\n"
+
+
+def writes(mark: Path, folder: str = "sub/") -> ScriptedModel:
+    """A model that writes a repository which runs a program, file by file, in one step each."""
+    files = {"config": config(mark), **CONTENTS}
+    return a_plan(*(("write_file", {"path": folder + path, "content": text}) for path, text in files.items()))
+
+
+def git_status(folder: Path) -> None:
+    """What an editor or a prompt of a shell does by itself in a folder."""
+    if folder.exists():
+        subprocess.run([str(GIT), "status"], cwd=folder, capture_output=True, check=False)
+
+
+@pytest.mark.skipif(GIT is None, reason="there is no git")
+@pytest.mark.parametrize("folder", ["sub/", "deep/er/", ""])
+@pytest.mark.parametrize("when", ["each", "end"])
+async def test_no_git_folder_is_written_file_by_file(tmp_path: Path, folder: str, when: str) -> None:
+    mark = tmp_path / "ran"
+    async with studio(tmp_path, {"a.txt": "x"}, model=writes(mark, folder)) as at:
+        plan = await at.approve(
+            await at.ask("Tidy up", mode="plan"), review="auto" if when == "each" else "end"
+        )
+        while plan.pending.approvals:
+            plan = await at.respond(plan)
+        inside = at.path(folder) if folder else at.folder
+        assert not all((inside / name).exists() for name in ("HEAD", "objects", "refs"))
+        git_status(inside)
+    assert not mark.exists()
+
+
+async def test_a_rename_completes_no_git_folder(tmp_path: Path) -> None:
+    files = {f"sub/{name}": text for name, text in CONTENTS.items() if name != "HEAD"} | {
+        "head.txt": "ref: x\n"
+    }
+    model = a_plan(("rename_path", {"path": "head.txt", "new_path": "sub/HEAD"}))
+    async with studio(tmp_path, files, model=model) as at:
+        plan = await at.approve(await at.ask("Tidy up", mode="plan"), review="auto")
+        if plan.pending.approvals:
+            await at.respond(plan)
+        assert not at.path("sub/HEAD").exists() and at.path("head.txt").exists()
+
+
+async def test_a_command_runs_in_the_folder_that_was_approved(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    async with studio(tmp_path, {"sub/a.txt": "x"}) as at:
+        plan = await at.ask("run the command `touch here` in sub")
+        at.path("sub").rename(at.path("sub2"))
+        at.path("sub").symlink_to(outside)
+        plan = await at.respond(plan)
+        assert not plan.pending.approvals and plan.steps[0].status != "completed"
+    assert list(outside.iterdir()) == [] and not at.path("sub2/here").exists()
+
+
+async def test_a_command_is_asked_again_for_another_folder_of_the_same_name(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"sub/a.txt": "x", "other/b.txt": "x"}) as at:
+        plan = await at.ask("run the command `touch here` in sub")
+        at.path("sub").rename(at.path("sub2"))
+        at.path("other").rename(at.path("sub"))
+        plan = await at.respond(plan)
+        assert not at.path("sub/here").exists()
+        assert "its folder, has changed" in (plan.pending.approvals[0].warning or "")
+        await at.respond(plan, "deny")
+        assert approvals(at) == ["touch here", "touch here"]
+
+
+class _Asked:
+    """Stands where commands are asked for, and runs none."""
+
+    def __init__(self) -> None:
+        self.folders: list[str] = []
+
+    async def run(self, command: Command) -> ProcessResult:
+        self.folders.append(command.folder)
+        return ProcessResult(code=0)
+
+
+async def test_a_command_names_its_folder_among_several(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two/sub").mkdir(parents=True)
+    desk = Desk(tmp_path / "one")
+    desk.context.commands = asked = _Asked()  # type: ignore[assignment]
+    await desk.call("run_command", command="make", cwd=".")
+    desk.context.roots = desk.view.roots = Roots((*desk.view.roots.folders, root_at(tmp_path / "two")))
+    for cwd in ("two", "two/sub"):
+        await desk.call("run_command", command="make", cwd=str(tmp_path / cwd))
+    assert asked.folders == ["", "two", "two/sub"]

@@ -1,0 +1,92 @@
+"""Processes as a user starts them: their keys cannot be read by a command, and a folder's modules are not imported."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import command_line
+
+pytestmark = pytest.mark.process
+
+UNSHARE = shutil.which("unshare")
+AS_USER = (str(UNSHARE), "-U", "--map-user=1000", "--map-group=1000")
+"""Root may read every process; in a namespace of its own it is an ordinary user."""
+
+
+def can_be_a_user() -> bool:
+    if UNSHARE is None or not sys.platform.startswith("linux"):
+        return False
+    return subprocess.run([*AS_USER, "true"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.skipif(not can_be_a_user(), reason="no user namespaces")
+def test_a_command_cannot_read_the_keys_of_its_parents(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    # The command looks into the server, its parent, and into the command line, the parent of that.
+    (work / "look.sh").write_text(
+        "for pid in $PPID $(cut -d ' ' -f 4 /proc/$PPID/stat); do\n"
+        "  tr '\\0' '\\n' < /proc/$pid/environ | grep CANARY\n"
+        "done\necho looked\n"
+    )
+    arguments = ["run", "--yes", "--yes-commands", "--json", "--provider", "embedded", "-w", str(work)]
+    done = subprocess.run(
+        [*AS_USER, *command_line.command(tmp_path, [*arguments, "run `sh look.sh`"], None)],
+        cwd=work,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=command_line.environment(
+            OPENAI_API_KEY="sk-CANARY-1",
+            HOME=str(tmp_path),
+            XDG_STATE_HOME=str(tmp_path / "state"),
+            XDG_CONFIG_HOME=str(tmp_path / "config"),
+        ),
+    )
+    ended = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    output = json.dumps(ended)
+    assert "looked" in output, done.stderr
+    assert "CANARY" not in output
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["doctor", "--provider", "embedded"]])
+def test_python_m_imports_nothing_from_the_working_folder(tmp_path: Path, arguments: list[str]) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    for name in (
+        "json",
+        "typer",
+        "rich",
+        "pygls",
+        "argparse",
+        "asyncio",
+        "importlib_metadata",
+        "pydantic",
+        "email",
+    ):
+        (work / f"{name}.py").write_text(
+            f"open({str(tmp_path / 'ran')!r}, 'w')\nraise SystemExit('hijacked')\n"
+        )
+    done = subprocess.run(
+        [sys.executable, "-m", "planloom", *arguments],
+        cwd=work,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=command_line.environment(
+            HOME=str(tmp_path),
+            XDG_STATE_HOME=str(tmp_path / "state"),
+            XDG_CONFIG_HOME=str(tmp_path / "config"),
+        ),
+    )
+    assert "hijacked" not in done.stdout + done.stderr and not (tmp_path / "ran").exists()
