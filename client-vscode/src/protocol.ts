@@ -268,7 +268,7 @@ export interface LeftStep {
   reason: string;
 }
 
-/** What an ended plan has done. `closing` is the model's final answer if `answered`, else its last summary. */
+/** What an ended plan has done. `closing` is its final answer if `answered`, else the last step's summary. */
 export interface Report {
   done: readonly ReportedStep[];
   files: readonly ReportedFile[];

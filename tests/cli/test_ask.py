@@ -72,7 +72,7 @@ async def test_yes_lets_the_model_decide_but_not_for_ever() -> None:
 
 async def test_nobody_harms_nothing() -> None:
     nobody = NonInteractive()
-    assert await nobody.review() == "cancel"
+    assert (await nobody.review()).choice == "cancel"
     assert (await nobody.approval({}, [])).decision == "deny"
     assert await nobody.question({}) is None
     assert (await nobody.recovery({}, {})).action == "abort"

@@ -94,6 +94,20 @@ def test_running_text_is_shown_beside_its_step_and_goes_with_it() -> None:
     assert "✔" in out.getvalue()
 
 
+def test_what_a_call_has_printed_does_not_stay_when_it_has_ended() -> None:
+    at, out = screen(terminal=True)
+    now: Any = plan(STEPS)
+    at.event({"type": "task_started", "taskId": "s2"}, now)
+    at.event({"type": "tool_started", "taskId": "s2", "tool": "run_command"}, now)
+    at.stream({"stepId": "s2", "kind": "output", "delta": "906 passed"})
+    before = len(out.getvalue())
+    at.event({"type": "tool_completed", "taskId": "s2", "ok": True, "summary": "It ended."}, now)
+    at.stream({"stepId": "s2", "kind": "text", "delta": "I look at it."})
+    at.pause()
+    since = out.getvalue()[before:]
+    assert "I look at it." in since and "906 passed" not in since and "run_command" not in since
+
+
 def test_nothing_moves_without_a_terminal() -> None:
     at, out = screen()
     at.event({"type": "task_started", "taskId": "s2"}, plan(STEPS))  # type: ignore[arg-type]
@@ -146,7 +160,7 @@ REPORTS: list[tuple[str, dict[str, Any], str]] = [
         "✔ Done. 2 of 2 steps done. All tests pass. ✔ 1 Create x ✔ 2 Think It must be 3. "
         "Changed ├── a.py edit +3 −1 └── new.py new +9 "
         "Commands ✔ pytest -q 81 passed in 2.10s run 2 times ✘ ruff check exit code 1: Found 2 errors. "
-        "✘ serve it was ended after 120 seconds All changes: planloom diff p",
+        "– serve it was ended after 120 seconds All changes: planloom diff p",
     ),
     (
         "completed",

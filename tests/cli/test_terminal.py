@@ -416,6 +416,18 @@ def test_a_sentence_at_the_review_revises_the_plan(start: Start) -> None:
     assert ended.params("planloom/plan/approve") == [{"planId": "p", "version": 2}]
 
 
+def test_a_sentence_in_place_of_a_choice_revises_the_plan(start: Start) -> None:
+    said = {"outcome": "revising", "planId": "p", "plan": plan(STEPS, status="draft")}
+    revised = events({"type": "plan_ready", "plan": plan(STEPS, version=2)})
+    terminal = start(script(STEPS, [events(COMPLETED)], plan_message=[[{"reply": said}, revised]]))
+    terminal.type("Call it One, please")
+    terminal.wait_for("The plan is revised.")
+    terminal.type("execute")
+    ended = terminal.finish()
+    assert ended.params("planloom/plan/message") == [{"planId": "p", "text": "Call it One, please"}]
+    assert ended.params("planloom/plan/approve") == [{"planId": "p", "version": 2}]
+
+
 def test_a_refused_revision_shows_why_and_asks_again(start: Start) -> None:
     why = {
         "code": -32001,
@@ -439,9 +451,23 @@ def test_a_line_typed_while_the_plan_runs_goes_to_it(start: Start) -> None:
     terminal.type("y")
     terminal.wait_for("Working.")
     terminal.type("use tabs", after="")
-    terminal.wait_for("The running step reads it before its next request to the model.")
+    terminal.wait_for("“use tabs”: The running step reads it before its next request to the model.")
     ended = terminal.finish()
     assert ended.code == 0
+    assert ended.params("planloom/plan/message") == [{"planId": "p", "text": "use tabs"}]
+
+
+def test_a_key_that_is_typed_when_nothing_is_asked_does_not_go_to_the_model(start: Start) -> None:
+    """It is an answer that came too late, or was typed twice."""
+    said = {"outcome": "delivered", "planId": "p", "plan": plan(STEPS, status="executing")}
+    running = events({"type": "task_started", "taskId": "s1"}, {"type": "log", "message": "Working."})
+    terminal = start(script(STEPS, [running], plan_message=[[{"reply": said}, events(COMPLETED)]]))
+    terminal.type("y")
+    terminal.wait_for("Working.")
+    terminal.type("y", after="")
+    terminal.wait_for("Nothing is asked at the moment, so “y” is not sent.")
+    terminal.type("use tabs", after="")
+    ended = terminal.finish()
     assert ended.params("planloom/plan/message") == [{"planId": "p", "text": "use tabs"}]
 
 
@@ -469,11 +495,12 @@ def test_what_no_step_has_read_is_followed_into_the_next_plan(start: Start) -> N
 def test_continue_speaks_to_the_latest_ended_plan(start: Start) -> None:
     follow = plan(STEPS, status="executing", route="direct", follows="o")
     turns = script(STEPS)
-    turns["planloom/plan/list"] = [[{"reply": {"plans": [{"planId": "o"}]}}]]
+    turns["planloom/plan/list"] = [[{"reply": {"plans": [{"planId": "o", "request": "Say hello\nto all"}]}}]]
     turns["planloom/plan/message"] = [
         [{"reply": {"outcome": "continued", "planId": "p", "plan": follow}}, events(COMPLETED)]
     ]
     terminal = start(turns, "--continue", text="and now in French")
+    terminal.wait_for("Continues: Say hello to all")
     ended = terminal.finish()
     assert ended.code == 0
     assert ended.params("planloom/plan/message") == [{"planId": "o", "text": "and now in French"}]

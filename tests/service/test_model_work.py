@@ -201,6 +201,38 @@ async def test_a_direct_run_that_claims_a_change_is_asked_back_once(tmp_path: Pa
         assert "Nothing was changed." in asked(model.requests[1])
 
 
+async def test_an_answer_beside_the_changes_that_it_speaks_of_ends_the_request(tmp_path: Path) -> None:
+    write = ("write_file", {"path": "a.txt", "content": "a"})
+    model = ScriptedModel([makes(write, ("final_answer", {"text": "a.txt is made."}))])
+    async with studio(tmp_path, model=model) as at:
+        plan = await at.run("Create a text file that holds the letter a", mode="direct")
+        assert (plan.status, plan.answer, at.text("a.txt")) == ("completed", "a.txt is made.", "a")
+        assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("read_file", {"path": "b.txt"}),
+        ("edit_file", {"path": "b.txt", "old_text": "not there", "new_text": "b"}),
+        ("run_command", {"command": "exit 3"}),
+    ],
+)
+async def test_an_answer_that_was_written_before_what_it_needs_to_know_is_asked_for_again(
+    tmp_path: Path, call: tuple[str, dict[str, str]]
+) -> None:
+    answer = ("final_answer", {"text": "It holds the letter b."})
+    model = ScriptedModel([makes(call, answer), makes(answer), makes(answer)])
+    settings = {"approvals.execute": "allow", "execution.review": "auto"}
+    async with studio(tmp_path, {"b.txt": "b"}, model=model, settings=settings) as at:
+        plan = await at.run("Which letter is in b.txt", mode="direct")
+        assert plan.status == "completed"
+        assert (
+            "Your final answer was set aside, since it was written before the results of the other calls. "
+            "Look at them, then call final_answer again." in asked(model.requests[1])
+        )
+
+
 async def test_words_alone_are_an_answer_when_they_are_given_twice(tmp_path: Path) -> None:
     model = ScriptedModel([says("Roses are red."), says("Roses are red.")])
     async with studio(tmp_path, model=model) as at:

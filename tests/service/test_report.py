@@ -134,6 +134,25 @@ async def test_the_last_summary_closes_a_plan_without_an_answer(tmp_path: Path) 
         assert (report.closing, report.answered) == ("It says new now.", False)
 
 
+async def test_a_summary_before_the_last_step_stays_with_its_step(tmp_path: Path) -> None:
+    """It speaks of that step alone, so it is not the outcome of the plan."""
+    steps = [
+        {"id": "edit", "description": "Edit a.txt", "instruction": "Change old to new in a.txt."},
+        {"id": "run", "description": "Run the tests", "tool": "run_command", "args": {"command": TESTS}},
+    ]
+    model = ScriptedModel(
+        [
+            makes(("submit_plan", {"summary": "Edit, then test.", "steps": steps})),
+            makes(("edit_file", {"path": "a.txt", "old_text": "old", "new_text": "new"})),
+            makes(("task_completed", {"summary": "It says new now."})),
+        ]
+    )
+    async with studio(tmp_path, {"a.txt": "old\n"}, model=model, settings=ALLOWED) as at:
+        report = reported(await at.run("Change old to new in a.txt and test it", mode="plan"))
+        assert (report.closing, report.answered) == (None, False)
+        assert report.done[0].summary == "It says new now."
+
+
 async def test_a_file_changed_back_below_a_renamed_folder_is_no_change(tmp_path: Path) -> None:
     model = ScriptedModel(
         [

@@ -164,6 +164,20 @@ async def test_a_new_draft_continues_the_conversation_of_the_last(tmp_path: Path
         assert "The user wants another version" in shown(step)
 
 
+async def test_a_new_draft_is_not_sent_again_what_its_conversation_shows(tmp_path: Path) -> None:
+    """Of the files that were read for the last draft, it is only told which have changed."""
+    model = ScriptedModel([LOOK, SUBMIT, SUBMIT])
+    async with studio(tmp_path, FILES, model=model) as at:
+        plan = await at.ask(REQUEST, mode="plan")
+        at.path("test_greet.py").write_text("# moved\n")
+        await at.app.plans.regenerate(plan.plan_id, plan.version, "Shorter, please.")
+        await at.until(plan, lambda now: now.version == plan.version + 1)
+        told = model.requests[2].messages[-1].text
+        assert shown(model.requests[2]).count("return 'hi'") == 1
+        assert "READ WHILE PLANNING (data): test_greet.py\nIt has changed since it was read" in told
+        assert "READ WHILE PLANNING (data): greet.py" not in told
+
+
 @pytest.mark.parametrize("name", ["task_completed", "final_answer"])
 async def test_an_end_before_there_is_a_plan_is_answered(tmp_path: Path, name: str) -> None:
     early: Turn = makes((name, {"summary": "Done.", "text": "Done."}))

@@ -32,6 +32,13 @@ TABLE = "1\tone\n2\ttwo\n3\tthree\n"
             id="ranges",
         ),
         pytest.param(
+            {"ranges": "1,3,5-6"},
+            "1\tdef one():\n[…]\n3\t\n[…]\n5\tdef two():\n6\t    return 2\n"
+            "[lines 1 to 1, 3 to 3 and 5 to 6 of 6; ",
+            "def one():\n\ndef two():\n    return 2\n",
+            id="three-ranges",
+        ),
+        pytest.param(
             {"ranges": "1-1, 2..2"}, "1\tdef one():\n2\t    return 1\n[lines 1 to 2", CODE[:24], id="touching"
         ),
         pytest.param({"ranges": "2-1,90-99"}, "1\tdef one():\n2\t    return 1\n", CODE[:24], id="beyond"),

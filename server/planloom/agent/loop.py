@@ -36,6 +36,10 @@ MOST_IDLE = 8
 """Consecutive turns without a successful call, after which the task fails."""
 _HAND_OVER = "Finish, or call task_completed and say what is done and what is left."
 _UNREAD = "It is too early to end: the user has written to you. Follow the newest USER MESSAGE, then finish."
+_ANSWERED_BEFORE = (
+    "Your final answer was set aside, since it was written before the results of the other calls. "
+    "Look at them, then call final_answer again."
+)
 MAX_REFUSALS = 3
 """How often a premature final answer, or an unfounded claim to be done, is refused before the task fails."""
 
@@ -172,7 +176,7 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
             state.conversation.ahead = Ahead(rest, plan.version)
         return end
     if turn.final_answer is not None:
-        return await _final_answer(task, runner, state, turn)
+        return await _final_answer(task, runner, state, turn, succeeded=succeeded)
     if turn.calls or turn.malformed or turn.task_completed is not None:
         return None
     return await _prose(task, runner, state, turn.text.strip())
@@ -277,15 +281,23 @@ def _challenge_once(task: AgentTask, state: _State, evidence: Evidence) -> Liter
     return "challenged"
 
 
-async def _final_answer(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn) -> LoopEnd | None:
-    """Accept a final answer at the last task; before that, only for a task that is done."""
+async def _final_answer(
+    task: AgentTask, runner: ToolRunner, state: _State, turn: Turn, *, succeeded: bool
+) -> LoopEnd | None:
+    """Accept a final answer at the last task; before that, only for a task that is done.
+
+    `succeeded` says that the calls beside it did.
+    """
     plan = task.plan()
     left = remaining(plan, task.step)
     answer = turn.final_answer or ""
-    if turn.calls:
+    if turn.calls and left > 0:
         state.conversation.tell(
             f"Your final answer was set aside. {left + 1} of {len(plan.steps)} tasks remain, this one among them."
         )
+        return None
+    if turn.calls and not (succeeded and _only_changes(turn, task.limits.tools)):
+        state.conversation.tell(_ANSWERED_BEFORE)
         return None
     if left == 0:
         return await _finish(task, runner, state, answer, answer, turn.confidence)
@@ -299,6 +311,12 @@ async def _final_answer(task: AgentTask, runner: ToolRunner, state: _State, turn
         "Do the CURRENT TASK with tool calls, then call task_completed."
     )
     return None
+
+
+def _only_changes(turn: Turn, tools: Registry) -> bool:
+    """Whether all calls change files: what they return says nothing that an answer beside them must know."""
+    called = (tools.get(call.name) for call in turn.calls)
+    return all(tool is not None and tool.writes for tool in called)
 
 
 async def _is_done(runner: ToolRunner) -> bool:

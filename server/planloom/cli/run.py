@@ -20,6 +20,7 @@ from planloom.cli.client.messages import (
     Step,
 )
 from planloom.cli.client.plan_state import ENDED, Ending, changed_files, ending, folded, has_unread
+from planloom.cli.plain import one_line
 from planloom.cli.terminal import decisions as ask
 from planloom.cli.terminal.decisions import Decider, Flags
 from planloom.cli.terminal.screen import Screen
@@ -144,7 +145,9 @@ class RequestRun:
         )
         if not listed["plans"]:
             raise ServerError("There is no ended plan here that could be continued.", code="unknown_plan")
-        params = {"planId": listed["plans"][0]["planId"], "text": text}
+        latest = listed["plans"][0]
+        self._screen.note(f"Continues: {one_line(latest.get('request', ''), 100)}")
+        params = {"planId": latest["planId"], "text": text}
         plan = (await self._connection.request("planloom/plan/message", params))["plan"]
         return {"plan": plan, "detection": plan.get("detection")}
 
@@ -201,12 +204,18 @@ class RequestRun:
         if typing.done() and not typing.cancelled():
             line = typing.result()
             self._reads_lines = line != ""
-            if line:
-                await self._say(line)
+            if len(line) == 1:
+                # The answer to a question that came too late, or was typed twice.
+                self._screen.note(f"Nothing is asked at the moment, so “{line}” is not sent.")
+            elif line:
+                await self._say(line, again=True)
         return getting.result() if getting.done() and not getting.cancelled() else None
 
-    async def _say(self, text: str) -> bool:
-        """Say something to the plan, and show what becomes of it; False if the server refused it."""
+    async def _say(self, text: str, *, again: bool = False) -> bool:
+        """Say something to the plan, and show what becomes of it; False if the server refused it.
+
+        `again` shows the text, too: what is typed while the plan runs is drawn over by the status line.
+        """
         try:
             said = await self._connection.request(
                 "planloom/plan/message", {"planId": self.plan["planId"], "text": text}
@@ -214,7 +223,8 @@ class RequestRun:
         except ServerError as error:
             self._screen.failure(error.message, error.hint, error.details)
             return False
-        self._screen.note(said.get("waitsFor") or _OUTCOMES.get(said.get("outcome", ""), ""))
+        outcome = said.get("waitsFor") or _OUTCOMES.get(said.get("outcome", ""), "")
+        self._screen.note(f"“{one_line(text, 100)}”: {outcome}" if again else outcome)
         return True
 
     async def _on_event(self, event: Json) -> Ending | None:
@@ -254,17 +264,17 @@ class RequestRun:
                 return "ready"
             if self._flags.yes:
                 self._screen.note("The plan is approved (--yes).")
-                choice: ask.ReviewChoice = "execute"
+                answer = ask.Reviewed("execute")
             else:
-                choice = await self._ask(self._person.review())
-            if not await self._decide(choice):
+                answer = await self._ask(self._person.review())
+            if not await self._decide(answer):
                 await self._refetch_plan()
         return None
 
-    async def _decide(self, choice: ask.ReviewChoice) -> bool:
+    async def _decide(self, answer: ask.Reviewed) -> bool:
         """Do what was chosen; False if the plan must be reviewed again."""
         plan: Json = {"planId": self.plan["planId"]}
-        match choice:
+        match answer.choice:
             case "execute":
                 params = plan | {"version": self.plan["version"]}
                 return await self._send_answer(
@@ -273,7 +283,7 @@ class RequestRun:
             case "direct":
                 return await self._send_answer("planloom/plan/direct", plan)
             case "revise":
-                text = await self._ask(self._person.revision())
+                text = answer.sentence or await self._ask(self._person.revision())
                 return bool(text) and await self._say(text)
             case "edit":
                 self.plan = await self._ask(self._screen.edit(self.plan, self._edit))

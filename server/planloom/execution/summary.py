@@ -166,11 +166,12 @@ def report(plan: Plan, text_of: TextOf) -> Report | None:
     if plan.approved_version is None or not plan.steps:
         return None
     last = max(
-        (step for step in plan.steps if _is_done(step) and step.kind == "processing" and _words(step)),
+        (step for step in plan.steps if _is_done(step)),
         key=lambda step: step.completed_at.timestamp() if step.completed_at is not None else 0,
         default=None,
     )
-    closing = plan.answer or (_words(last) if last is not None else None)
+    # What a model has said at the end of an earlier step speaks of that step alone.
+    closing = plan.answer or (_words(last) if last is not None and last.kind == "processing" else None)
     done = [
         ReportedStep(
             step_id=step.step_id,

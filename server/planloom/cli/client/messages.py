@@ -246,7 +246,7 @@ class LeftStep(TypedDict, total=False):
 
 
 class Report(TypedDict, total=False):
-    """What an ended plan has done. `closing` is the model's final answer if `answered`, else its last summary."""
+    """What an ended plan has done. `closing` is its final answer if `answered`, else the last step's summary."""
 
     done: list[ReportedStep]
     files: list[ReportedFile]

@@ -27,6 +27,13 @@ class Flags(NamedTuple):
     terminal: bool = False
 
 
+class Reviewed(NamedTuple):
+    """The answer to a plan under review; `sentence` is what should change, if it was said at once."""
+
+    choice: ReviewChoice
+    sentence: str = ""
+
+
 class Verdict(NamedTuple):
     """The answer to an approval; `files` limits an allow to these URIs."""
 
@@ -45,7 +52,7 @@ class RecoveryChoice(NamedTuple):
 class Decider(Protocol):
     """Answers what the flags leave open: `person.Terminal` or `NonInteractive`."""
 
-    async def review(self) -> ReviewChoice: ...
+    async def review(self) -> Reviewed: ...
 
     async def revision(self) -> str:
         """What should change in the plan under review; empty for nothing."""
@@ -127,8 +134,8 @@ class NonInteractive:
         self._accepted[key] += 1
         return self._yes and self._accepted[key] <= MOST_ACCEPTED
 
-    async def review(self) -> ReviewChoice:
-        return "cancel"
+    async def review(self) -> Reviewed:
+        return Reviewed("cancel")
 
     async def revision(self) -> str:
         return ""

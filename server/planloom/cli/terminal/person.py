@@ -13,7 +13,7 @@ from rich.text import Text
 from planloom.cli.client.messages import Approval, Conflict, DiffResult, Question, Recovery, Step
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import keyboard, show, show_approval
-from planloom.cli.terminal.decisions import RecoveryChoice, ReviewChoice, Verdict
+from planloom.cli.terminal.decisions import RecoveryChoice, ReviewChoice, Reviewed, Verdict
 
 _REVIEW: Mapping[str, tuple[str, ReviewChoice]] = {
     "y": ("execute", "execute"),
@@ -22,6 +22,8 @@ _REVIEW: Mapping[str, tuple[str, ReviewChoice]] = {
     "e": ("edit", "edit"),
     "c": ("cancel", "cancel"),
 }
+_WORDS_OF_A_SENTENCE = 3
+"""Words from which an answer at the review says what should change; `yes please` does not."""
 _RECOVERIES = {
     "retry": ("r", "retry"),
     "skip": ("s", "skip it and what depends on it"),
@@ -41,16 +43,21 @@ class Terminal:
 
     async def choose(self, question: str, choices: Mapping[str, str]) -> str:
         """Ask until the answer is a key of `choices`, or its label; returns the key. Raises EndOfInput."""
-        while True:
-            prompt = Text(f"{question}  ", "bold")
-            for key, words in choices.items():
-                prompt.append(f"[{key}] ", "bold cyan").append(f"{words}   ")
-            typed = (await self.line(prompt.append("\n> ", "bold cyan"))).strip().lower()
-            for key, words in choices.items():
-                if typed and typed in (key, words.lower(), words.lower().split()[0]):
-                    return key
-            if typed:
+        while (chosen := await self._chosen(question, choices)) not in choices:
+            if chosen:
                 self.say(f"Answer with one of: {', '.join(choices)}", "dim")
+        return chosen
+
+    async def _chosen(self, question: str, choices: Mapping[str, str]) -> str:
+        """Ask once: the key of the choice, else what was typed. Raises EndOfInput."""
+        prompt = Text(f"{question}  ", "bold")
+        for key, words in choices.items():
+            prompt.append(f"[{key}] ", "bold cyan").append(f"{words}   ")
+        typed = (await self.line(prompt.append("\n> ", "bold cyan"))).strip()
+        for key, words in choices.items():
+            if typed.lower() in (key, words.lower(), words.lower().split()[0]):
+                return key
+        return typed
 
     async def line(self, prompt: str | Text) -> str:
         """The line that is typed after a prompt. Raises EndOfInput."""
@@ -63,12 +70,20 @@ class Terminal:
         """Print a sentence between questions."""
         self._console.print(Text(visible(text), style))
 
-    async def review(self) -> ReviewChoice:
+    async def review(self) -> Reviewed:
+        choices = {key: words for key, (words, _) in _REVIEW.items()}
         try:
-            key = await self.choose("Execute this plan?", {key: words for key, (words, _) in _REVIEW.items()})
+            while (chosen := await self._chosen("Execute this plan?", choices)) not in _REVIEW:
+                if len(chosen.split()) >= _WORDS_OF_A_SENTENCE:
+                    return Reviewed("revise", chosen)
+                if chosen:
+                    self.say(
+                        f"Answer with one of: {', '.join(_REVIEW)}, or say in a sentence what should change",
+                        "dim",
+                    )
         except keyboard.EndOfInput:
-            return "cancel"
-        return _REVIEW[key][1]
+            return Reviewed("cancel")
+        return Reviewed(_REVIEW[chosen][1])
 
     async def revision(self) -> str:
         try:

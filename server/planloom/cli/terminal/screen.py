@@ -208,6 +208,9 @@ class Screen:
                 words = step.get("activeForm") or step.get("description", "")
                 self._busy(key, f"{words} · {event.get('tool')}")
             case "tool_completed" if step.get("kind") != "tool_call":
+                # What the call has printed is not what the model writes next.
+                self._tails.pop(key, None)
+                self._busy(key, step.get("activeForm") or step.get("description", ""))
                 mark = Text("  · ", "dim") if event.get("ok") else Text("  ✘ ", "red")
                 self._console.print(mark.append(one_line(event.get("summary", ""), 160), "dim"))
             case "background_started":

@@ -42,7 +42,8 @@ def approval_panel(
         )
     if approval.get("command") is not None:
         parts.append(Text(f"$ {visible(approval.get('command') or '')}", "bold"))
-        parts.append(Text(f"  in {visible(approval.get('cwd') or '.')}", "dim"))
+        if (folder := approval.get("cwd") or ".") != ".":
+            parts.append(Text(f"  in {visible(folder)}", "dim"))
     if approval.get("url") is not None:
         parts.append(Text(f"GET {visible(approval.get('url') or '')}", "bold", overflow="fold"))
         parts.append(Text(f"  from {visible(approval.get('host') or '')}", "dim"))

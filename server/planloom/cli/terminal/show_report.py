@@ -23,6 +23,8 @@ _ENDINGS = {
     "rejected": ("– The plan was rejected.", "bold yellow"),
 }
 _LEFT = {"failed": ("✘", "bold red"), "skipped": ("–", "yellow")}
+_MARKS = {0: ("✔", "green"), None: ("–", "yellow")}
+"""The marks of commands by exit code; one without did not end by itself, which may be what was wanted."""
 _INDENT = (0, 0, 0, 2)
 
 
@@ -115,14 +117,14 @@ def _commands(commands: Sequence[ReportedCommand]) -> Table:
     table.add_column(overflow="fold")
     for command in commands:
         code = command.get("exitCode")
-        mark = Text("✔", "bold green") if code == 0 else Text("✘", "bold red")
+        mark, style = _MARKS.get(code, ("✘", "red"))
         text = Text(one_line(command["command"], 160))
         how = [f"exit code {code}"] if code else []
         outcome = ": ".join([*how, *([command["outcome"]] if command.get("outcome") else [])])
-        text.append(f"  {visible(outcome)}", "dim" if code == 0 else "red")
+        text.append(f"  {visible(outcome)}", "dim" if code == 0 else style)
         if command.get("runs", 1) > 1:
             text.append(f"  run {command['runs']} times", "dim")
-        table.add_row(mark, text)
+        table.add_row(Text(mark, f"bold {style}"), text)
     return table
 
 

@@ -44,7 +44,7 @@ class LeftStep(Wire):
 
 
 class Report(Wire):
-    """What an ended plan has done. `closing` is the model's final answer if `answered`, else its last summary."""
+    """What an ended plan has done. `closing` is its final answer if `answered`, else the last step's summary."""
 
     done: tuple[ReportedStep, ...]
     files: tuple[ReportedFile, ...]

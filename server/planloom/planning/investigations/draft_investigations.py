@@ -7,7 +7,8 @@ import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from planloom.agent.files_read import files_read, with_read
+from planloom.agent.conversation import NEW_THREAD
+from planloom.agent.files_read import changed_files, files_read, with_read
 from planloom.agent.investigation import Investigation, Opening, Report, investigate
 from planloom.agent.prompts import Section
 from planloom.agent.read_only import ReadOnlyToolRunner
@@ -114,7 +115,11 @@ class DraftInvestigations:
         whole = can.usable_context
         answer = min(_MOST_ANSWER_TOKENS if can.tools else WEAK_ANSWER_TOKENS, whole // 5)
         results = int(whole * (_RESULTS_SHARE if whole >= SMALL_CONTEXT else _SMALL_SHARE))
-        seen = await files_read(self.files_read, self._context(), whole // 4 * CHARACTERS_PER_TOKEN)
+        if opening is not None and opening.thread != NEW_THREAD:
+            # The conversation shows what was read for the draft before.
+            seen = await changed_files(self.files_read, self._context())
+        else:
+            seen = await files_read(self.files_read, self._context(), whole // 4 * CHARACTERS_PER_TOKEN)
         if opening is not None:
             details = tuple(Section(*each) for each in request_details(request))
             question = (*opening.sections, *details, *seen)

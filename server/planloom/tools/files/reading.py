@@ -120,7 +120,8 @@ def _shown(name: str, text: str, spans: Sequence[tuple[int, int | None]]) -> Too
         return succeeded(
             f"Read {name} ({counted(count, 'line')})", shown if text else "[the file is empty]", text
         )
-    which = " and ".join(f"{part.start} to {part.stop - 1}" for part in parts)
+    *most, last = (f"{part.start} to {part.stop - 1}" for part in parts)
+    which = f"{', '.join(most)} and {last}" if most else last
     note = f"[lines {which} of {count}; ask for other lines with start_line and end_line, or with ranges]"
     return succeeded(f"Read lines {which} of {name}", f"{shown}\n{note}", "".join(texts))
 
