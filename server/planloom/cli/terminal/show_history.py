@@ -125,7 +125,7 @@ def _step(number: int, step: Step) -> Table:
     note = result.get("error") or show.step_summary(result.get("summary"), step.get("description", ""))
     shown = step.get("status", "")
     if not note and shown == "skipped":
-        note = show.SKIPPED.get(step.get("skipReason") or "", "")
+        note = show.SKIPPED.get(step.get("skipReason", ""), "")
     if step.get("reverted"):
         note = f"{note}\n{_REVERTED[step['reverted'] or 'whole']}".strip()
     return show.step_line(number, step, shown, note, result.get("durationMs"))
