@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 Kind = Literal["busy", "full", "read_only", "io", "damaged", "gone"]
+DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What SQLite raises of a damaged file; the second where its message quotes a damaged table definition."""
 BUSY_SECONDS = 10.0
 """How long a request waits while another program has the ledger locked."""
 _KINDS: dict[int, Kind] = {
@@ -39,8 +41,15 @@ class Fault(NamedTuple):
         return self.kind in ("damaged", "gone")
 
 
-def fault_of(error: sqlite3.Error, path: Path | None) -> Fault:
+def reason(error: Exception) -> str:
+    """What an error says, for a message."""
+    return "its table definitions are damaged" if isinstance(error, UnicodeDecodeError) else str(error)
+
+
+def fault_of(error: sqlite3.Error | UnicodeDecodeError, path: Path | None) -> Fault:
     """The fault behind an SQLite error; an error without a known code is an `io` fault."""
+    if isinstance(error, UnicodeDecodeError):
+        return Fault("damaged", _sentence("damaged", path, error))
     code = getattr(error, "sqlite_errorcode", None)
     kind = _KINDS.get(code & 0xFF, "io") if isinstance(code, int) else "io"
     return Fault(kind, _sentence(kind, path, error))
@@ -54,13 +63,13 @@ def gone(path: Path) -> Fault:
 def unusable(path: Path, error: Exception) -> str:
     """The message for a ledger that cannot be opened."""
     return (
-        f"The plan ledger {path} cannot be used ({error}). It is left unchanged, and plans are kept in memory only:"
+        f"The plan ledger {path} cannot be used ({reason(error)}). It is left unchanged, and plans are kept in memory only:"
         " they are lost when the server ends. Repair or move the file, or set planloom.storage.path, then"
         " restart the server."
     )
 
 
-def _sentence(kind: Kind, path: Path | None, error: sqlite3.Error | None) -> str:
+def _sentence(kind: Kind, path: Path | None, error: Exception | None) -> str:
     match kind:
         case "busy":
             return f"Another program has locked the plan ledger {path}. End that program. {_PASSING}"
@@ -72,7 +81,7 @@ def _sentence(kind: Kind, path: Path | None, error: sqlite3.Error | None) -> str
             return f"The plan ledger {path} cannot be written ({error}). Check its disk. {_PASSING}"
         case "damaged":
             return (
-                f"The plan ledger {path} is damaged ({error}). {_LASTING} Move the file away and restart the"
+                f"The plan ledger {path} is damaged ({error and reason(error)}). {_LASTING} Move the file away and restart the"
                 " server to begin a new one."
             )
         case "gone":

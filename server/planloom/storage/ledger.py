@@ -263,6 +263,11 @@ class Ledger:
         """The ids of the plans that `summaries` returns for the same arguments."""
         return tuple(each.plan_id for each in self.summaries(**which))
 
+    def all_plans(self) -> tuple[PlanId, ...]:
+        """The ids of all plans, and of those of which only events are left. Raises StorageFailed."""
+        rows = self._read("SELECT plan_id FROM plans UNION SELECT plan_id FROM events")
+        return tuple(PlanId(row[0]) for row in rows)
+
     def left_open(self, workspace: str) -> dict[PlanId, bool]:
         """The paused plans of a workspace that may have open work: True for those that have, False where an older
         version has not recorded it. Raises StorageFailed."""
