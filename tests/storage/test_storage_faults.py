@@ -226,7 +226,10 @@ async def served(client: ProcessClient, ids: Sequence[str]) -> str:
         assert status["health"] == "degraded"
         return "no new plan, said"
     plan = (await client.request("planloom/plan/get", {"planId": plan_id}))["plan"]
-    assert plan["status"] == "completed", plan
+    if plan["status"] != "completed":
+        # The damage was met while it ran: it was stopped as any other.
+        assert plan["status"] == "pending_approval" and status["health"] == "degraded", plan
+        return "the plan stopped, said"
     if any("memory only" in problem for problem in status["problems"]):
         return "new plans in memory, said"
     return "works" if status["health"] == "ok" else "plans set aside, said"
