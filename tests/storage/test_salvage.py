@@ -23,7 +23,7 @@ from planloom.storage.schema import VERSION
 from tests.storage.test_ledger import begun
 from tests.support.ledgers import as_of_version
 
-NOW = datetime(2026, 1, 2, 3, 4, 5)  # noqa: DTZ001
+NOW = datetime(2026, 1, 2, 3, 4, 5)
 PLANS = 30
 TEXT = "".join(map(str, range(2_000)))
 
@@ -85,7 +85,9 @@ def test_a_damaged_plan_is_exported_and_the_others_move_in_their_order(tmp_path:
     assert (tmp_path / "l.db").stat().st_mode & 0o077 == done.exported[0].stat().st_mode & 0o077 == 0
     exported = json.loads(done.exported[0].read_text())
     assert exported["planId"] == "p03" and [row["seq"] for row in exported["events"]] == [1, 2]
-    assert exported["events"][1]["body"] == "{" and json.loads(exported["events"][0]["body"])["request"] == "r"
+    assert (
+        exported["events"][1]["body"] == "{" and json.loads(exported["events"][0]["body"])["request"] == "r"
+    )
     del made[PlanId("p03")]
     assert read_back(tmp_path / "l.db") == (made, [])
     ledger = Ledger(tmp_path / "l.db")

@@ -6,6 +6,8 @@ import asyncio
 import os
 import random
 import sqlite3
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
@@ -18,9 +20,10 @@ from planloom.storage.schema import VERSION
 from tests.storage.test_ledger import begun
 from tests.support.ledgers import Kind
 from tests.support.lsp_client import EXTENSION, FULL
-from tests.support.process_client import Failed, ProcessClient, ServerGone
+from tests.support.process_client import Failed, ProcessClient
 from tests.support.warm_server import SUPPORTED, UNSUPPORTED, LedgerFault, WarmServers, warm_servers
 
+# ruff: noqa: ASYNC221, ASYNC240
 pytestmark = [
     pytest.mark.process,
     pytest.mark.timeout(900),
@@ -54,7 +57,11 @@ async def serving(
     """A client of a server process over `folder`, killed in the end; its editor is that of the client `before`."""
     root = folder / "workspace"
     root.mkdir(exist_ok=True)
-    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "PLANLOOM_CONFIG": str(folder / "none.json")}
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "PLANLOOM_CONFIG": str(folder / "none.json"),
+    }
     started = warm.start(
         ["--storage", str(folder / "state"), "--log-file", str(folder / "server.log")],
         environment,
@@ -80,11 +87,15 @@ async def used(client: ProcessClient, text: str = REQUEST) -> str | None:
     with suppress(Failed, TimeoutError):
         plan = (await client.request("planloom/plan/create", {"text": text, "mode": "plan"}))["plan"]
         plan_id = plan["planId"]
-        ready = await client.request("planloom/plan/wait", {"planId": plan_id, "until": "ready", "timeoutSeconds": 20})
+        ready = await client.request(
+            "planloom/plan/wait", {"planId": plan_id, "until": "ready", "timeoutSeconds": 20}
+        )
         plan = ready["plan"]
         if plan["status"] == "pending_approval":
             await client.request("planloom/plan/approve", {"planId": plan_id, "version": plan["version"]})
-        await client.request("planloom/plan/wait", {"planId": plan_id, "until": "attention", "timeoutSeconds": 20})
+        await client.request(
+            "planloom/plan/wait", {"planId": plan_id, "until": "attention", "timeoutSeconds": 20}
+        )
     return plan_id
 
 
@@ -103,7 +114,9 @@ async def finished(client: ProcessClient) -> dict[str, Any] | None:
         elif plan["status"] == "paused":
             await client.request("planloom/plan/resume", {"planId": plan_id})
         for each in plan["pending"]["approvals"]:
-            await client.request("planloom/approval/respond", {"approvalId": each["approvalId"], "decision": "allow"})
+            await client.request(
+                "planloom/approval/respond", {"approvalId": each["approvalId"], "decision": "allow"}
+            )
         await client.request(
             "planloom/plan/wait", {"planId": plan_id, "until": "attention", "timeoutSeconds": 20}
         )
@@ -130,55 +143,80 @@ def check(folder: Path, client: ProcessClient, plan: dict[str, Any] | None) -> N
 
 
 def kept(folder: Path) -> list[tuple[str, int]]:
-    with closing(sqlite3.connect(folder / "state" / "ledger.sqlite3")) as raw:
-        with suppress(sqlite3.OperationalError):
-            return raw.execute("SELECT plan_id, seq FROM events").fetchall()
+    """The plan and number of every event in the file."""
+    with (
+        closing(sqlite3.connect(folder / "state" / "ledger.sqlite3")) as raw,
+        suppress(sqlite3.OperationalError),
+    ):
+        return raw.execute("SELECT plan_id, seq FROM events ORDER BY plan_id, seq").fetchall()
     return []
 
 
-async def failing_at(warm: WarmServers, folder: Path, kind: Kind, nth: int, how: str) -> str:
+async def failing_at(warm: WarmServers, folder: Path, kind: Kind, nth: int, *, restart: bool) -> str:
     """One run whose ledger fails at its n-th statement; what was seen, '' if the run ended before that."""
     folder.mkdir()
     (folder / "workspace").mkdir()
     (folder / "workspace" / "a.txt").write_text("old\n")
     marker = folder / "failing"
-    fault = LedgerFault(kind, nth, str(marker))
-    async with serving(warm, folder, fault) as client:
+    async with serving(warm, folder, LedgerFault(kind, nth, str(marker))) as client:
         user = asyncio.ensure_future(used(client))
-        while not user.done() and not marker.exists():
-            await client.news(0.05)
-        status = await client.request("planloom/status")
-        for _ in range(40):
-            if user.done() or status["health"] == "degraded":
-                break
-            await client.news(0.1)
-            status = await client.request("planloom/status")
-        user.cancel()
-        with suppress(asyncio.CancelledError):
-            await user
+        problems = await struck(client, user, marker)
         if not marker.exists():
             return ""
-        shown = [each["message"].removeprefix("Planloom: ") for each in client.shown()]
-        said = status["health"] == "degraded" and set(status["problems"]) <= set(shown)
-        memory = any("memory only" in problem for problem in status["problems"])
-        if not memory:
-            assert sorted((e["planId"], e["seq"]) for e in client.events) == sorted(kept(folder))
-        told = ("memory " if memory else "") + ("said" if said else f"not said {status['health']} {shown}")
-        if how == "mended":
+        shown = {each["message"].removeprefix("Planloom: ") for each in client.shown()}
+        assert client.alive and problems and (problems <= shown or problems == {"refused"}), (problems, shown)
+        in_memory = any("memory only" in problem for problem in problems)
+        if not in_memory:
+            heard = sorted((event["planId"], event["seq"]) for event in client.events)
+            assert heard == kept(folder), "what was told is what is in the file"
+        if not restart:
             marker.unlink()
             async with asyncio.timeout(20):
-                while not memory and (await client.request("planloom/status"))["health"] != "ok":
+                while not in_memory and await problems_of(client):
                     await client.news(0.2)
             check(folder, client, await finished(client))
-            return told
-        await client.killed()
-    marker.unlink()
-    async with serving(warm, folder, before=client) as client:
-        if memory:
-            assert kept(folder) == []
-            return told
-        check(folder, client, await finished(client))
-    return told
+    marker.unlink(missing_ok=True)
+    if restart and not in_memory:
+        async with serving(warm, folder, before=client) as after:
+            check(folder, after, await finished(after))
+    return "in memory" if in_memory else "refused" if "refused" in problems else "stopped, resumed"
+
+
+async def problems_of(client: ProcessClient) -> set[str]:
+    """The problems in the status; `refused` while the ledger cannot be opened, which every answer says then."""
+    try:
+        return set((await client.request("planloom/status"))["problems"])
+    except Failed as error:
+        assert error.word == "storage_failed" and "ledger" in error.message, error
+        return {"refused"}
+
+
+async def struck(client: ProcessClient, user: asyncio.Future[Any], marker: Path) -> set[str]:
+    """Wait until the fault has been met, or the user is done; the problems that the status names then."""
+    while not user.done() and not marker.exists():
+        await client.news(0.05)
+    problems = await problems_of(client)
+    async with asyncio.timeout(30):
+        while not user.done() and not problems:
+            await client.news(0.1)
+            problems = await problems_of(client)
+    user.cancel()
+    with suppress(asyncio.CancelledError):
+        await user
+    return problems
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+@pytest.mark.parametrize(
+    "numbers",
+    [(20, 170), pytest.param((3, 90, 130, 199, 241, 280, 310), marks=pytest.mark.slow)],
+    ids=["some", "more"],
+)
+async def test_a_ledger_that_fails_at_any_statement_stops_the_plan_and_is_told(
+    warm: WarmServers, tmp_path: Path, kind: Kind, numbers: Sequence[int]
+) -> None:
+    for number in numbers:
+        assert await failing_at(warm, tmp_path / str(number), kind, number, restart=number % 2 == 0)
 
 
 def filled(folder: Path) -> list[str]:
@@ -228,7 +266,7 @@ async def served(client: ProcessClient, ids: Sequence[str]) -> str:
     plan = (await client.request("planloom/plan/get", {"planId": plan_id}))["plan"]
     if plan["status"] != "completed":
         # The damage was met while it ran: it was stopped as any other.
-        assert plan["status"] == "pending_approval" and status["health"] == "degraded", plan
+        assert plan["status"] not in ENDED and status["health"] == "degraded", plan
         return "the plan stopped, said"
     if any("memory only" in problem for problem in status["problems"]):
         return "new plans in memory, said"
@@ -241,3 +279,128 @@ async def flipped_run(warm: WarmServers, folder: Path, seed: int) -> str:
     flipped(folder / "state" / "ledger.sqlite3", seed)
     async with serving(warm, folder) as client:
         return await served(client, ids)
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(4), pytest.param(range(4, 100), marks=pytest.mark.slow)], ids=["some", "more"]
+)
+async def test_bytes_flipped_anywhere_in_the_file_are_told_and_never_a_defect(
+    warm: WarmServers, tmp_path: Path, seeds: Sequence[int]
+) -> None:
+    for seed in seeds:
+        assert await flipped_run(warm, tmp_path / str(seed), seed)
+
+
+def truncated(path: Path) -> None:
+    with path.open("rb+") as file:
+        file.truncate(path.stat().st_size // 2)
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def replaced(path: Path) -> None:
+    path.write_bytes(b"this is no database at all" * 100)
+
+
+def of_a_newer_version(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute(f"PRAGMA user_version = {VERSION + 1}")
+
+
+BEFORE = {
+    truncated: "new plans in memory, said",
+    emptied: "works",
+    replaced: "new plans in memory, said",
+    of_a_newer_version: "new plans in memory, said",
+}
+
+
+@pytest.mark.parametrize("spoil", BEFORE)
+async def test_a_ledger_that_was_spoilt_before_the_start(
+    warm: WarmServers, tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    ids = filled(tmp_path)
+    path = tmp_path / "state" / "ledger.sqlite3"
+    spoil(path)
+    before = path.read_bytes()
+    async with serving(warm, tmp_path) as client:
+        if spoil is emptied:
+            assert (await client.request("planloom/plan/list", {}))["plans"] == []
+            return
+        assert await served(client, ids) == BEFORE[spoil]
+    assert path.read_bytes() == before, "it is never overwritten"
+
+
+async def test_a_ledger_that_is_deleted_while_a_server_runs(warm: WarmServers, tmp_path: Path) -> None:
+    filled(tmp_path)
+    async with serving(warm, tmp_path) as client:
+        await client.request("planloom/status")
+        for file in (tmp_path / "state").iterdir():
+            file.unlink()
+        with suppress(Failed):
+            await client.request("planloom/plan/create", {"text": REQUEST, "mode": "plan"})
+        await client.wait_shown("was deleted or replaced")
+        status = await client.request("planloom/status")
+        assert status["health"] == "degraded" and "deleted" in status["problems"][0]
+        plan_id = await used(client, "1. List files\n2. List files")
+        plan = (await client.request("planloom/plan/get", {"planId": plan_id}))["plan"]
+        assert plan["status"] == "completed"
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0, reason="A small file system is mounted by root."
+)
+async def test_a_full_disk_stops_the_plan_until_there_is_room(warm: WarmServers, tmp_path: Path) -> None:
+    state, work = tmp_path / "state", tmp_path / "workspace"
+    state.mkdir()
+    work.mkdir()
+    (work / "a.txt").write_text("old\n")
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(state)], check=False)
+    if mounted.returncode:
+        pytest.skip("Nothing can be mounted here.")
+    try:
+        fault = LedgerFault("full", 10**9)  # Only so that the leases are renewed often.
+        async with serving(warm, tmp_path, fault) as client:
+            await client.request("planloom/status")
+            filler = state / "filler"
+            with suppress(OSError), filler.open("wb", buffering=0) as out:
+                while True:
+                    out.write(bytes(1024))
+            marker = filler
+            user = asyncio.ensure_future(used(client))
+            async with asyncio.timeout(60):
+                while not await problems_of(client):
+                    if user.done():
+                        # The log of the ledger had room left: it grows with each plan.
+                        user = asyncio.ensure_future(used(client, "1. List files\n2. List files"))
+                    await client.news(0.05)
+            await client.wait_shown("The disk is full")
+            user.cancel()
+            with suppress(asyncio.CancelledError):
+                await user
+            heard = sorted((event["planId"], event["seq"]) for event in client.events)
+            assert heard == kept(tmp_path)
+            marker.unlink()
+            async with asyncio.timeout(20):
+                while await problems_of(client):
+                    await client.news(0.1)
+            plan = await finished(client)
+            assert plan is None or plan["status"] in ENDED
+    finally:
+        subprocess.run(["umount", "-l", str(state)], check=False)
+
+
+async def test_two_servers_share_a_ledger(warm: WarmServers, tmp_path: Path) -> None:
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "a.txt").write_text("old\n")
+    async with serving(warm, tmp_path) as one, serving(warm, tmp_path) as other:
+        plan = (await one.request("planloom/plan/create", {"text": REQUEST, "mode": "plan"}))["plan"]
+        ready = {"planId": plan["planId"], "until": "ready", "timeoutSeconds": 20}
+        version = (await one.request("planloom/plan/wait", ready))["plan"]["version"]
+        approval = {"planId": plan["planId"], "version": version}
+        assert await asked(other, "planloom/plan/approve", approval) == "owned_elsewhere"
+        await one.killed()
+        await other.request("planloom/plan/approve", approval)
+        check(tmp_path, other, await finished(other))

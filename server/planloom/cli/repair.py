@@ -37,7 +37,11 @@ async def repair_ledger(process: Server, *, yes: bool, terminal: bool) -> int:
     try:
         with examined(path) as found:
             if found.is_sound:
-                _say(console, f"The plan ledger {path} is in order: {counted(found.readable, 'plan')}.", "green")
+                _say(
+                    console,
+                    f"The plan ledger {path} is in order: {counted(found.readable, 'plan')}.",
+                    "green",
+                )
                 return DONE
             _describe(console, path, found)
             if not yes and not (terminal and await _agreed(console)):

@@ -11,7 +11,14 @@ ERRORS = (sqlite3.Error, UnicodeDecodeError)
 """What a statement raises; the second where SQLite's message quotes a damaged definition of a table."""
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 """Those of them that a damaged file raises, among others."""
-_NOT_OURS = ("no such table", "no such column", "has no column", "columns but", "unrecognized token", "syntax error")
+_NOT_OURS = (
+    "no such table",
+    "no such column",
+    "has no column",
+    "columns but",
+    "unrecognized token",
+    "syntax error",
+)
 """Parts of messages about tables that are not as this version makes them."""
 BUSY_SECONDS = 10.0
 """How long a request waits while another program has the ledger locked."""
@@ -71,7 +78,9 @@ def gone(path: Path) -> Fault:
 def unusable(path: Path, error: Exception) -> str:
     """The message for a ledger that cannot be opened."""
     damaged = isinstance(error, ERRORS) and fault_of(error, path).kind == "damaged"
-    advice = _REPAIR if damaged else "Make the file usable, or set planloom.storage.path, then restart the server."
+    advice = (
+        _REPAIR if damaged else "Make the file usable, or set planloom.storage.path, then restart the server."
+    )
     return (
         f"The plan ledger {path} cannot be used ({reason(error)}). It is left unchanged, and plans are kept in memory"
         f" only: they are lost when the server ends. {advice}"
@@ -89,9 +98,7 @@ def _sentence(kind: Kind, path: Path | None, error: Exception | None) -> str:
         case "io":
             return f"The plan ledger {path} cannot be written ({error}). Check its disk. {_PASSING}"
         case "damaged":
-            return (
-                f"The plan ledger {path} is damaged ({error and reason(error)}). {_LASTING} {_REPAIR}"
-            )
+            return f"The plan ledger {path} is damaged ({error and reason(error)}). {_LASTING} {_REPAIR}"
         case "gone":
             return (
                 f"The plan ledger {path} was deleted or replaced while the server ran. {_LASTING} Restart the"

@@ -28,7 +28,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, PlanStatus, PlanSummary, Progress, has_open_work, progress
 from planloom.domain.values import Instant, PlanId, SessionId, Sha256, TemplateId
 from planloom.storage.faults import BUSY_SECONDS, DAMAGE, ERRORS, Fault, fault_of, gone, unusable
-from planloom.storage.schema import NewerSchema, migrate
+from planloom.storage.schema import NewerSchema, migrate, version_of
 
 LEASE_SECONDS = 15.0
 """How long a lease is valid after its last renewal; its holder renews it three times as often."""
@@ -570,8 +570,9 @@ def _connected(where: Path | str, connect: Connect) -> sqlite3.Connection:
     # Invalid text fails where it is used, instead of making every row of its query unreadable.
     connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
     connection.execute("PRAGMA busy_timeout = 2000")
-    # Of use for a new file only: an existing one keeps what it was made with.
-    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    if version_of(connection) == 0:
+        # Of use for a new file only, and it would change one of a newer version.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL")
     migrate(connection)
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")

@@ -58,7 +58,7 @@ class Salvage:
         _remove(self.fresh)
         made = sqlite3.connect(self.fresh, isolation_level=None)
         try:
-            os.chmod(self.fresh, 0o600)
+            self.fresh.chmod(0o600)
             made.execute("PRAGMA auto_vacuum = INCREMENTAL")
             migrate(made, version)
         finally:
@@ -98,7 +98,7 @@ class Salvage:
                 if rest.exists():
                     _link(rest, kept.with_name(kept.name + end))
                     rest.unlink()
-            os.replace(self.fresh, self.path)
+            self.fresh.replace(self.path)
             if os.name == "posix":
                 folder = os.open(self.path.parent, os.O_RDONLY)
                 try:
@@ -211,10 +211,14 @@ def _copied(
 
     Without a condition SQLite would copy whole records unread, damaged ones too.
     """
-    into = "plans (rowid, plan_id, session_id, workspace, created_at, updated_at, status, version, seq, request)"
+    into = (
+        "plans (rowid, plan_id, session_id, workspace, created_at, updated_at, status, version, seq, request)"
+    )
     into = into if table == "plans" else table
     try:
-        connection.execute(f"INSERT OR IGNORE INTO fresh.{into} SELECT {columns} FROM main.{table} {where}", values)
+        connection.execute(
+            f"INSERT OR IGNORE INTO fresh.{into} SELECT {columns} FROM main.{table} {where}", values
+        )
     except DAMAGE as error:
         if fault_of(error, None).kind in ("full", "read_only") or not connection.in_transaction:
             raise
@@ -267,4 +271,6 @@ def _remove(path: Path) -> None:
 
 
 def _failed(path: Path, error: Exception) -> StorageFailed:
-    return StorageFailed(f"The plan ledger {path} cannot be repaired ({reason(error)}). It was left as it is.")
+    return StorageFailed(
+        f"The plan ledger {path} cannot be repaired ({reason(error)}). It was left as it is."
+    )
