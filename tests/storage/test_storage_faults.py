@@ -124,8 +124,9 @@ async def finished(client: ProcessClient) -> dict[str, Any] | None:
 
 
 def contents(client: ProcessClient, folder: Path) -> dict[str, str]:
-    """What the user sees: buffers over the disk."""
-    found = {path.name: path.read_text() for path in (folder / "workspace").iterdir() if path.is_file()}
+    """What the user sees: buffers over the disk, without what a write that was cut off has left."""
+    files = [path for path in (folder / "workspace").iterdir() if not path.name.startswith(".planloom")]
+    found = {path.name: path.read_text() for path in files}
     return found | {uri.rpartition("/")[2]: buffer.text for uri, buffer in client.buffers.items()}
 
 
@@ -282,7 +283,7 @@ async def flipped_run(warm: WarmServers, folder: Path, seed: int) -> str:
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(4), pytest.param(range(4, 100), marks=pytest.mark.slow)], ids=["some", "more"]
+    "seeds", [(5, 17, 19), pytest.param(range(100), marks=pytest.mark.slow)], ids=["some", "more"]
 )
 async def test_bytes_flipped_anywhere_in_the_file_are_told_and_never_a_defect(
     warm: WarmServers, tmp_path: Path, seeds: Sequence[int]
