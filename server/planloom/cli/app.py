@@ -150,7 +150,7 @@ def doctor(
         if repair:
             from planloom.cli.repair import repair_ledger
 
-            return await repair_ledger(server, yes=yes, terminal=_is_terminal())
+            return await repair_ledger(server, yes=yes, terminal=is_terminal())
         from planloom.cli.doctor import examine
 
         where = [folder.resolve() for folder in workspace or [Path()]]
