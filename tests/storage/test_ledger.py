@@ -88,6 +88,14 @@ def test_plans_are_listed_newest_first_by_workspace_and_status(tmp_path: Path) -
     assert ledger.plans(statuses=("completed",)) == ()
 
 
+def without_definitions(path: Path) -> None:
+    """Damage the definition of a table, so that SQLite's own message about it is no text."""
+    Ledger(path).close()
+    with closing(sqlite3.connect(path)) as raw, raw:
+        raw.execute("PRAGMA writable_schema = ON")
+        raw.execute("UPDATE sqlite_schema SET sql = CAST(x'435245415445cc' AS TEXT) WHERE name = 'events'")
+
+
 def test_texts_are_kept_by_hash_and_go_with_their_plan(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "l.db")
     begun(ledger)
@@ -101,6 +109,7 @@ def test_texts_are_kept_by_hash_and_go_with_their_plan(tmp_path: Path) -> None:
     "spoil",
     [
         pytest.param(lambda path: path.write_bytes(b"this is no database at all" * 100), id="damaged"),
+        pytest.param(without_definitions, id="definitions that are no text"),
         pytest.param(lambda path: path.mkdir(), id="a folder"),
         pytest.param(
             lambda path: sqlite3.connect(path).execute(f"PRAGMA user_version = {VERSION + 1}"), id="newer"

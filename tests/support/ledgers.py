@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
@@ -47,17 +46,26 @@ def as_of_version(path: Path, version: int) -> None:
 class Faults:
     """Makes the connections of a ledger fail at its n-th transaction, and at all after it, until `mend`.
 
-    `when` says whether the transaction fails as it begins or as it ends; one that is to end is rolled back.
+    `when` says whether the transaction fails as it begins or as it ends; one that is to end is rolled back. With
+    `statement` every statement but a rollback is counted, also while the ledger opens: the n-th fails, and those
+    after it for as long as the file `marker` exists, which is made when the first one fails.
     """
 
-    def __init__(self, kind: Kind, at: int, when: Literal["begin", "commit"] = "begin") -> None:
+    def __init__(
+        self,
+        kind: Kind,
+        at: int,
+        when: Literal["begin", "commit", "statement"] = "begin",
+        marker: Path | None = None,
+    ) -> None:
         self.kind = kind
         self.at = at
         self.when = when
         self.count = 0
         self.broken = False
         self.failed = asyncio.Event()
-        self._armed = False
+        self._marker = marker
+        self._armed = when == "statement"
 
     def ledger(self, path: Path) -> Ledger:
         """A ledger that opens well and fails later; it waits for nobody who has locked it."""
@@ -80,23 +88,45 @@ class Faults:
         """A statement is about to be made. Raises sqlite3.OperationalError if it fails."""
         if not self._armed:
             return
+        if self.when == "statement":
+            self._any(statement)
+            return
         begins, ends = statement.startswith("BEGIN"), statement == "COMMIT"
         self.count += begins
         if self.count < self.at:
             return
         if (begins and (self.broken or self.when == "begin")) or (ends and self.when == "commit"):
-            self.broken = True
-            self.failed.set()
-            code, text = _ERRORS[self.kind]
-            error = sqlite3.OperationalError(text)
-            error.sqlite_errorcode = code
-            raise error
+            self._fail()
+
+    def _any(self, statement: str) -> None:
+        if statement == "ROLLBACK":
+            return
+        self.count += 1
+        if self.count == self.at:
+            if self._marker is not None:
+                self._marker.touch()
+            self._fail()
+        if self.broken and self._marker is not None and self._marker.exists():
+            self._fail()
+
+    def _fail(self) -> None:
+        self.broken = True
+        self.failed.set()
+        code, text = _ERRORS[self.kind]
+        error = sqlite3.OperationalError(text)
+        error.sqlite_errorcode = code
+        raise error
 
 
 class _Connection(sqlite3.Connection):
     faults: Faults | None = None
 
-    def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:  # type: ignore[override]
+    def execute(self, statement: str, values: Any = ()) -> sqlite3.Cursor:  # type: ignore[override]
         if self.faults is not None:
             self.faults.statement(statement)
         return super().execute(statement, values)
+
+    def executemany(self, statement: str, values: Any) -> sqlite3.Cursor:  # type: ignore[override]
+        if self.faults is not None and self.faults.when == "statement":
+            self.faults.statement(statement)
+        return super().executemany(statement, values)

@@ -46,6 +46,19 @@ class Fault:
     holding: str = ""
 
 
+@dataclass(frozen=True)
+class LedgerFault:
+    """Let the ledger's `nth` statement fail, and those after it for as long as the file `until_removed` exists.
+
+    Statements are counted from the start of the server, those that open the ledger included. A rollback never
+    fails. The server makes the file when the fault strikes, unless it is to strike only once (None).
+    """
+
+    kind: str
+    nth: int
+    until_removed: str | None = None
+
+
 class Started(NamedTuple):
     """A server at work: its process, and the ends of its pipes that are ours."""
 
@@ -83,6 +96,7 @@ class WarmServers:
         *,
         fault: Fault | None = None,
         apply_seconds: float | None = None,
+        ledger_fault: LedgerFault | None = None,
     ) -> Started:
         """Fork `planloom serve --stdio` with these arguments; `apply_seconds` is its patience with edits."""
         asked = {
@@ -90,6 +104,7 @@ class WarmServers:
             "environment": dict(environment),
             "fault": None if fault is None else asdict(fault),
             "apply_seconds": apply_seconds,
+            "ledger_fault": None if ledger_fault is None else asdict(ledger_fault),
         }
         stdin, to_server = os.pipe()
         from_server, stdout = os.pipe()
@@ -183,6 +198,8 @@ def _become_server(asked: Mapping[str, Any], handles: Sequence[int]) -> NoReturn
             editor.APPLY_SECONDS = asked["apply_seconds"]  # type: ignore[attr-defined]
         if asked["fault"] is not None:
             _arm(Fault(**asked["fault"]))
+        if asked["ledger_fault"] is not None:
+            _arm_ledger(LedgerFault(**asked["ledger_fault"]))
         from planloom.__main__ import main
 
         main()
@@ -219,6 +236,21 @@ def _arm(fault: Fault) -> None:
     else:
         for name in ("replace", "link", "rename"):
             _wrap(os, name, fault, lambda *names, **_: " ".join(str(each) for each in names[:2]))
+
+
+def _arm_ledger(fault: LedgerFault) -> None:
+    """Let the connections of every ledger fail, and the leases be renewed so often that nobody waits for it."""
+    from planloom.service.running.ownership import Ownership
+    from planloom.storage.compaction import CompactingLedger
+    from planloom.storage.ledger import Ledger
+    from tests.support.ledgers import Faults
+
+    marker = None if fault.until_removed is None else Path(fault.until_removed)
+    faults = Faults(fault.kind, fault.nth, "statement", marker)  # type: ignore[arg-type]
+    for ledger in (Ledger, CompactingLedger):
+        ledger.__init__.__kwdefaults__["connect"] = faults.connect  # type: ignore[misc]
+    Ledger.__init__.__kwdefaults__["patience"] = 0.3  # type: ignore[misc]
+    Ownership.keep_leases.__defaults__ = (0.2,)  # type: ignore[attr-defined]
 
 
 _seen = 0

@@ -139,10 +139,18 @@ def doctor(
     model: Model = None,
     provider: Provider = None,
     set_: Set = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Check the plan ledger instead, and repair it if it is damaged.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Repair the ledger without asking.")] = False,
 ) -> None:
     """Check everything that Planloom needs, and say what is missing and what to do about it."""
 
     async def work(server: Server) -> int:
+        if repair:
+            from planloom.cli.repair import repair_ledger
+
+            return await repair_ledger(server, yes=yes, terminal=is_terminal())
         from planloom.cli.doctor import examine
 
         where = [folder.resolve() for folder in workspace or [Path()]]

@@ -7,6 +7,19 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 Kind = Literal["busy", "full", "read_only", "io", "damaged", "gone"]
+ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What a statement raises; the second where SQLite's message quotes a damaged definition of a table."""
+DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""Those of them that a damaged file raises, among others."""
+_NOT_OURS = (
+    "no such table",
+    "no such column",
+    "has no column",
+    "columns but",
+    "unrecognized token",
+    "syntax error",
+)
+"""Parts of messages about tables that are not as this version makes them."""
 BUSY_SECONDS = 10.0
 """How long a request waits while another program has the ledger locked."""
 _KINDS: dict[int, Kind] = {
@@ -27,6 +40,8 @@ _LASTING = (
     " lost when the server ends."
 )
 
+_REPAIR = "Close all editors that use it and run `planloom doctor --repair`."
+
 
 class Fault(NamedTuple):
     """Why the ledger cannot be written. A fault that `lasts` stays until the server is restarted."""
@@ -39,10 +54,19 @@ class Fault(NamedTuple):
         return self.kind in ("damaged", "gone")
 
 
-def fault_of(error: sqlite3.Error, path: Path | None) -> Fault:
+def reason(error: Exception) -> str:
+    """What an error says, for a message."""
+    return "its table definitions are damaged" if isinstance(error, UnicodeDecodeError) else str(error)
+
+
+def fault_of(error: sqlite3.Error | UnicodeDecodeError, path: Path | None) -> Fault:
     """The fault behind an SQLite error; an error without a known code is an `io` fault."""
+    if isinstance(error, UnicodeDecodeError):
+        return Fault("damaged", _sentence("damaged", path, error))
     code = getattr(error, "sqlite_errorcode", None)
     kind = _KINDS.get(code & 0xFF, "io") if isinstance(code, int) else "io"
+    if code == sqlite3.SQLITE_ERROR and any(part in str(error) for part in _NOT_OURS):
+        kind = "damaged"
     return Fault(kind, _sentence(kind, path, error))
 
 
@@ -53,14 +77,17 @@ def gone(path: Path) -> Fault:
 
 def unusable(path: Path, error: Exception) -> str:
     """The message for a ledger that cannot be opened."""
+    damaged = isinstance(error, ERRORS) and fault_of(error, path).kind == "damaged"
+    advice = (
+        _REPAIR if damaged else "Make the file usable, or set planloom.storage.path, then restart the server."
+    )
     return (
-        f"The plan ledger {path} cannot be used ({error}). It is left unchanged, and plans are kept in memory only:"
-        " they are lost when the server ends. Repair or move the file, or set planloom.storage.path, then"
-        " restart the server."
+        f"The plan ledger {path} cannot be used ({reason(error)}). It is left unchanged, and plans are kept in memory"
+        f" only: they are lost when the server ends. {advice}"
     )
 
 
-def _sentence(kind: Kind, path: Path | None, error: sqlite3.Error | None) -> str:
+def _sentence(kind: Kind, path: Path | None, error: Exception | None) -> str:
     match kind:
         case "busy":
             return f"Another program has locked the plan ledger {path}. End that program. {_PASSING}"
@@ -71,10 +98,7 @@ def _sentence(kind: Kind, path: Path | None, error: sqlite3.Error | None) -> str
         case "io":
             return f"The plan ledger {path} cannot be written ({error}). Check its disk. {_PASSING}"
         case "damaged":
-            return (
-                f"The plan ledger {path} is damaged ({error}). {_LASTING} Move the file away and restart the"
-                " server to begin a new one."
-            )
+            return f"The plan ledger {path} is damaged ({error and reason(error)}). {_LASTING} {_REPAIR}"
         case "gone":
             return (
                 f"The plan ledger {path} was deleted or replaced while the server ran. {_LASTING} Restart the"

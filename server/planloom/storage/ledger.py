@@ -27,8 +27,8 @@ from planloom.domain.errors import OwnedElsewhere, PlanUnreadable, StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, PlanStatus, PlanSummary, Progress, has_open_work, progress
 from planloom.domain.values import Instant, PlanId, SessionId, Sha256, TemplateId
-from planloom.storage.faults import BUSY_SECONDS, Fault, fault_of, gone, unusable
-from planloom.storage.schema import NewerSchema, migrate
+from planloom.storage.faults import BUSY_SECONDS, DAMAGE, ERRORS, Fault, fault_of, gone, unusable
+from planloom.storage.schema import NewerSchema, migrate, version_of
 
 LEASE_SECONDS = 15.0
 """How long a lease is valid after its last renewal; its holder renews it three times as often."""
@@ -188,7 +188,7 @@ class Ledger:
                 " WHERE e.plan_id = ? AND e.seq > ? ORDER BY e.seq LIMIT ?",
                 (plan_id, after, -1 if limit is None else limit),
             )
-        except sqlite3.DatabaseError as error:
+        except DAMAGE as error:
             fault = fault_of(error, self.path)
             if fault.kind != "damaged":
                 raise self._failed(error) from error
@@ -211,7 +211,7 @@ class Ledger:
     def raw_events(self, plan_id: PlanId) -> tuple[RawEvent, ...]:
         """The rows of a plan's events, undecoded; those that SQLite itself cannot read are left out."""
         found: list[RawEvent] = []
-        with suppress(sqlite3.DatabaseError):
+        with suppress(*DAMAGE):
             for row in self._rows(
                 "SELECT seq, at, type, CAST(body AS BLOB) FROM events WHERE plan_id = ? ORDER BY seq",
                 (plan_id,),
@@ -227,7 +227,7 @@ class Ledger:
             # A plan that is not found may still be in the damaged file, so this read must not fail silently.
             try:
                 rows = self._old.execute(found, (plan_id,)).fetchall()
-            except sqlite3.Error as error:
+            except ERRORS as error:
                 raise StorageFailed(self.problem or str(error)) from error
         return int(rows[0][0]) if rows else None
 
@@ -262,6 +262,11 @@ class Ledger:
     def plans(self, **which: Any) -> tuple[PlanId, ...]:
         """The ids of the plans that `summaries` returns for the same arguments."""
         return tuple(each.plan_id for each in self.summaries(**which))
+
+    def all_plans(self) -> tuple[PlanId, ...]:
+        """The ids of all plans, and of those of which only events are left. Raises StorageFailed."""
+        rows = self._read("SELECT plan_id FROM plans UNION SELECT plan_id FROM events")
+        return tuple(PlanId(row[0]) for row in rows)
 
     def left_open(self, workspace: str) -> dict[PlanId, bool]:
         """The paused plans of a workspace that may have open work: True for those that have, False where an older
@@ -408,8 +413,8 @@ class Ledger:
             connection = _connected(self.path, self._connect)
             self._file = _identity(self.path)
             return connection
-        except (OSError, sqlite3.Error, NewerSchema) as error:
-            if isinstance(error, sqlite3.Error) and (fault := fault_of(error, self.path)).kind == "busy":
+        except (OSError, *ERRORS, NewerSchema) as error:
+            if isinstance(error, ERRORS) and (fault := fault_of(error, self.path)).kind == "busy":
                 raise StorageFailed(fault.sentence) from error
             self._unusable = unusable(self.path, error)
             log.error("%s", self._unusable)
@@ -434,7 +439,7 @@ class Ledger:
             raise StorageFailed(
                 "Another Planloom server has changed this meanwhile. Reload it and try again."
             ) from error
-        except sqlite3.Error as error:
+        except ERRORS as error:
             _roll_back(connection)
             raise self._failed(error) from error
         except BaseException:
@@ -445,18 +450,18 @@ class Ledger:
         """Rows of the ledger. Raises StorageFailed."""
         try:
             return self._rows(statement, values)
-        except sqlite3.Error as error:
+        except ERRORS as error:
             raise self._failed(error) from error
 
     def _rows(self, statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         """Rows of the ledger, then those still readable in the file it has replaced. Raises sqlite3.Error."""
         rows = self._connection.execute(statement, values).fetchall()
         if self._old is not None:
-            with suppress(sqlite3.Error):
+            with suppress(*ERRORS):
                 rows += self._old.execute(statement, values).fetchall()
         return rows
 
-    def _failed(self, error: sqlite3.Error) -> StorageFailed:
+    def _failed(self, error: sqlite3.Error | UnicodeDecodeError) -> StorageFailed:
         """Record a fault. Returns the StorageFailed to raise."""
         fault = fault_of(error, self.path)
         if self._file is not None:
@@ -565,8 +570,9 @@ def _connected(where: Path | str, connect: Connect) -> sqlite3.Connection:
     # Invalid text fails where it is used, instead of making every row of its query unreadable.
     connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
     connection.execute("PRAGMA busy_timeout = 2000")
-    # Of use for a new file only: an existing one keeps what it was made with.
-    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    if version_of(connection) == 0:
+        # Of use for a new file only, and it would change one of a newer version.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL")
     migrate(connection)
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")

@@ -101,19 +101,19 @@ class NewerSchema(Exception):
     """The ledger was written by a newer Planloom, and must not be changed."""
 
 
-def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the ledger to `VERSION`, in short transactions. Raises NewerSchema, sqlite3.Error."""
-    found = _version(connection)
+def migrate(connection: sqlite3.Connection, to: int = VERSION) -> None:
+    """Bring the ledger to a version, in short transactions. Raises NewerSchema, sqlite3.Error."""
+    found = version_of(connection)
     if found > VERSION:
         raise NewerSchema(f"the ledger has schema {found}, this Planloom knows {VERSION}")
-    while found < VERSION:
+    while found < to:
         migration = _MIGRATIONS[found]
         if isinstance(migration, _PerPlan):
             for first, last in _slices(connection):
                 _step(connection, found, migration, {"first": first, "last": last})
             migration = ""
         _step(connection, found, migration, {}, up=True)
-        found = _version(connection)
+        found = version_of(connection)
 
 
 def _step(
@@ -122,7 +122,7 @@ def _step(
     """Run a script in one transaction, unless another server has left this version meanwhile."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if _version(connection) == version:
+        if version_of(connection) == version:
             for statement in script.split(";"):
                 connection.execute(statement, values)
             if up:
@@ -140,6 +140,7 @@ def _slices(connection: sqlite3.Connection) -> Iterator[tuple[int, int]]:
     return ((start, start + _SLICE - 1) for start in range(1, last + 1, _SLICE))
 
 
-def _version(connection: sqlite3.Connection) -> int:
+def version_of(connection: sqlite3.Connection) -> int:
+    """The version of a ledger's schema, 0 for a new file. Raises sqlite3.Error."""
     (found,) = connection.execute("PRAGMA user_version").fetchone()
     return int(found)
