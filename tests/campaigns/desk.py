@@ -22,7 +22,7 @@ from tests.support.warm_server import Fault, WarmServers
 
 Fate = Literal["same", "hot_exit", "bare"]
 """What becomes of the editor while the server is dead: it stays, restarts with its unsaved text, or without."""
-_HALF_WRITTEN = re.compile(r"\.[0-9a-f]{16}\.tmp")
+_HALF_WRITTEN = re.compile(r"\.planloom-\d+-[0-9a-f]{16}\.(tmp|moving)")
 
 Apply = Callable[[ProcessClient, dict[str, Any]], Any]
 """Answers `workspace/applyEdit` in the place of a well-behaved editor."""

@@ -127,7 +127,7 @@ def _step(number: int, step: Step) -> Table:
     if not note and shown == "skipped":
         note = show.SKIPPED.get(step.get("skipReason", ""), "")
     if step.get("reverted"):
-        note = f"{note}\n{_REVERTED[step['reverted'] or 'whole']}".strip()
+        note = f"{note}\n{_REVERTED[step['reverted']]}".strip()
     return show.step_line(number, step, shown, note, result.get("durationMs"))
 
 
