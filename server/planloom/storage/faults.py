@@ -6,6 +6,8 @@ import sqlite3
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from planloom.domain.text.hidden_characters import visible
+
 Kind = Literal["busy", "full", "read_only", "io", "damaged", "gone"]
 ERRORS = (sqlite3.Error, UnicodeDecodeError)
 """What a statement raises; the second where SQLite's message quotes a damaged definition of a table."""
@@ -55,8 +57,9 @@ class Fault(NamedTuple):
 
 
 def reason(error: Exception) -> str:
-    """What an error says, for a message."""
-    return "its table definitions are damaged" if isinstance(error, UnicodeDecodeError) else str(error)
+    """What an error says, for a message: damage that it quotes may hold characters that nobody can see."""
+    said = "its table definitions are damaged" if isinstance(error, UnicodeDecodeError) else str(error)
+    return visible(said)
 
 
 def fault_of(error: sqlite3.Error | UnicodeDecodeError, path: Path | None) -> Fault:
@@ -96,7 +99,7 @@ def _sentence(kind: Kind, path: Path | None, error: Exception | None) -> str:
         case "read_only":
             return f"The plan ledger {path} is read-only. Make it writable. {_PASSING}"
         case "io":
-            return f"The plan ledger {path} cannot be written ({error}). Check its disk. {_PASSING}"
+            return f"The plan ledger {path} cannot be written ({error and reason(error)}). Check its disk. {_PASSING}"
         case "damaged":
             return f"The plan ledger {path} is damaged ({error and reason(error)}). {_LASTING} {_REPAIR}"
         case "gone":
