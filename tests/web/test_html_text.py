@@ -65,6 +65,8 @@ end"""
         ("<script>x</style></script>y", "y"),
         ("<svg><title>t</title></svg>y", "y"),
         ("<svg><svg></svg>n</svg>y", "y"),
+        ('<p>a<svg class="icon"/>b<svg><svg/>n</svg>y<math/>!', "aby!"),
+        ("a<canvas/>n", "a"),
         ("<head><title>t</title><body>y", "y"),
         ("a<!-- <p>no -->b<!---->c<!-- no", "abc"),
         ("1 < 2 <3 <!x> <?y?> </ >", "1 < 2 <3"),

@@ -31,6 +31,8 @@ _UNSEEN: Final = frozenset(
     ]
 )
 """Elements that are left out with everything in them."""
+_SELF_CLOSING: Final = frozenset({"svg", "math"})
+"""Elements of `_UNSEEN` that have no content if their tag ends with a slash; in other tags it means nothing."""
 _BLOCKS: Final = frozenset(
     [
         "p",
@@ -113,9 +115,11 @@ def _tokens(html: str) -> Iterator[_Token]:
             found = name[0].lower()
             attributes, at = _attributes(html, name.end())
             raw = ""
-            if found in _RAW and at < size:
+            if found in _RAW:
                 raw, at = _raw_text(html, found, at)
             yield _Token("open", found, raw, attributes)
+            if found in _SELF_CLOSING and html.endswith("/>", tag, at):
+                yield _Token("close", found)
         else:
             yield _Token("text", "", "<")
             at = tag + 1
@@ -149,8 +153,6 @@ def _attributes(html: str, at: int) -> tuple[dict[str, str], int]:
             found.setdefault(match[1].lower(), _unescaped(value))
         if html.startswith(">", at):
             return found, at + 1
-        if at == match.start():
-            at += 1
     return found, size
 
 
