@@ -228,6 +228,26 @@ async def test_an_answer_that_ends_without_its_last_event_is_asked_for_again() -
     assert text_of(events) == "Whole." and any(isinstance(event, Restarted) for event in events)
 
 
+async def test_items_that_come_whole_are_taken_once_although_the_end_repeats_them() -> None:
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed"}
+    call = {"type": "function_call", "call_id": "c1", "name": "read_file", "arguments": '{"path": "a"}'}
+    output = [thought, call]
+    response: dict[str, object] = {"object": "response", "status": "completed", "output": output}
+    server = streams(
+        *(
+            {"type": f"response.output_item.{state}", "output_index": index, "item": item}
+            for index, item in enumerate(output)
+            for state in ("added", "done")
+        ),
+        {"type": "response.completed", "response": response},
+    )
+    async with serving(server) as running, model_at(running.origin, OpenAIResponses()) as model:
+        events = await events_of(model, first_request())
+    assert calls_of(events) == [READ]
+    finished = events[-1]
+    assert isinstance(finished, Finished) and len(finished.reasoning) == 1
+
+
 def body_of(name: str = "small", adapter: OpenAIResponses | None = None, **more: object) -> dict[str, Json]:
     """The body of a request."""
     return (adapter or OpenAIResponses()).build_request(name, asks("Hi", **more), ABLE, 1).body

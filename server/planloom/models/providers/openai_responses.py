@@ -147,6 +147,8 @@ class ResponsesReader(StreamAccumulator):
         super().__init__(request)
         self._begun: set[int | None] = set()
         """The items of the output of which something has come."""
+        self._has_items = False
+        """Whether an item has come as a whole, so that the end of the answer only repeats it."""
         self._texts = 0
         self._refusal = False
 
@@ -166,6 +168,7 @@ class ResponsesReader(StreamAccumulator):
             case "output_item.added":
                 return self._item(index, object_of(data.get("item")), done=False)
             case "output_item.done":
+                self._has_items = True
                 return self._item(index, object_of(data.get("item")), done=True)
             case "output_text.delta":
                 return self._text_of(index, delta)
@@ -189,7 +192,7 @@ class ResponsesReader(StreamAccumulator):
             case "function_call":
                 whole = text_of(item.get("arguments")) if done and index not in self._begun else ""
                 function: dict[str, Json] = {"name": item.get("name"), "arguments": whole}
-                if not done or (whole and index not in self._begun):
+                if whole or not done:
                     call: dict[str, Json] = {"index": index, "id": item.get("call_id"), "function": function}
                     self.progress += self.calls.add(call)
             case "message" if done:
@@ -223,7 +226,7 @@ class ResponsesReader(StreamAccumulator):
             error = object_of(response.get("error")) or {"code": response.get("status")}
             raise AnswerRefused(refusal_in({"error": error}))
         events: list[ModelEvent] = []
-        if not self._begun:
+        if not self._begun and not self._has_items:
             for index, item in enumerate(map(object_of, list_of(response.get("output")))):
                 events.extend(self._item(index, item, done=True))
         usage = object_of(response.get("usage"))
