@@ -28,8 +28,13 @@ def _forget_working_folder() -> None:
     """Import nothing from the working folder, which `python -m` without `-I` puts first on the search path."""
     from pathlib import Path
 
+    try:
+        here = str(Path.cwd())
+    except OSError:
+        # The folder is gone, and nothing can be imported from it.
+        here = ""
     # `safe_path` is new in Python 3.11; with it the first folder is the standard library's.
-    if sys.path and not sys.flags.safe_path and sys.path[0] in ("", str(Path.cwd())):
+    if sys.path and not sys.flags.safe_path and sys.path[0] in ("", here):
         del sys.path[0]
 
 

@@ -57,6 +57,23 @@ def test_a_command_cannot_read_the_keys_of_its_parents(tmp_path: Path) -> None:
     assert "CANARY" not in output
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the working folder cannot be removed there")
+def test_it_starts_in_a_working_folder_that_is_gone(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    start = 'rmdir "$PWD" && exec "$0" -m planloom --version'
+    done = subprocess.run(
+        ["/bin/sh", "-c", start, sys.executable],
+        cwd=work,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("planloom ")
+
+
 @pytest.mark.parametrize("arguments", [["--version"], ["doctor", "--provider", "embedded"]])
 def test_python_m_imports_nothing_from_the_working_folder(tmp_path: Path, arguments: list[str]) -> None:
     work = tmp_path / "work"
