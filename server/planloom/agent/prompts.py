@@ -177,9 +177,8 @@ def completed_tasks(plan: Plan, current: Step, seen: Collection[StepId] = ()) ->
 def background_commands(plan: Plan, current: Step) -> str:
     """The background commands of other tasks on a line each, but for those that a task has stopped itself."""
     lines = []
-    for step_id, call in background_calls(plan):
-        command = call.background
-        if command is None or step_id == current.step_id:
+    for step_id, _, command in background_calls(plan):
+        if step_id == current.step_id:
             continue
         if command.end is None or command.end.reason != "stopped":
             lines.append(f"{command.command_id} (`{command.command}`): {command.state}")

@@ -178,7 +178,7 @@ HOSTED_CONTEXT = 128_000
 
 class Capabilities(Value):
     """What a model supports, as probed or configured. `parallelism` is the number of concurrent requests; `local`: its
-    server is on this machine or in a private network.
+    server is on this machine.
 
     `context_tokens` is None if nobody states it; prompts are then made for `assumed_context`, but a longer one is
     sent, and the server's refusal tells the real size.

@@ -76,7 +76,7 @@ _DEEPEST: Final = 8
 
 
 def html_text(html: str) -> tuple[str, str]:
-    """The title and the text of a page. Whatever is not closed, or closed twice, changes no more than its look."""
+    """The title and the text of a page, whatever is missing or wrong in its marks."""
     writer = _Writer()
     for token in _tokens(html):
         writer.add(token)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from planloom.domain.values import StepId, Value
+from planloom.domain.values import Args, StepId, Value
 
 if TYPE_CHECKING:
-    from planloom.domain.plans.plan import ExecutedTool, OpenCall, Plan
+    from planloom.domain.plans.plan import Plan
 
 BackgroundReason = Literal["exit", "stopped", "time_limit", "plan_ended", "server_ended", "crash"]
 """Why a background command ended. `exit`: by itself. `server_ended`: stopped when the server was shut down.
@@ -48,21 +48,17 @@ class BackgroundCommand(Value):
         return f"{code}: {self.end.line}" if self.end.line else code
 
 
-def background_calls(plan: Plan) -> Iterator[tuple[StepId, ExecutedTool | OpenCall]]:
-    """The calls that have started a background command, each with its step; those that are still open come last."""
+def background_calls(plan: Plan) -> Iterator[tuple[StepId, Args, BackgroundCommand]]:
+    """The background commands, each with its step and the arguments of its call; those of open calls come last."""
     for step in plan.steps:
         for call in step.tools_executed:
             if call.background is not None:
-                yield step.step_id, call
+                yield step.step_id, call.args, call.background
     for opened in plan.open_calls:
         if opened.background is not None:
-            yield opened.step_id, opened
+            yield opened.step_id, opened.args, opened.background
 
 
 def running_in_background(plan: Plan) -> tuple[tuple[StepId, BackgroundCommand], ...]:
     """The background commands that have not ended, each with its step."""
-    return tuple(
-        (step_id, call.background)
-        for step_id, call in background_calls(plan)
-        if call.background is not None and call.background.end is None
-    )
+    return tuple((step_id, command) for step_id, _, command in background_calls(plan) if command.end is None)

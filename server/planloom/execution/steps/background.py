@@ -7,7 +7,6 @@ import itertools
 import logging
 import os
 from collections.abc import Collection
-from contextlib import suppress
 from typing import Final
 
 from planloom.domain.errors import PlanloomError
@@ -23,7 +22,7 @@ from planloom.execution.step_run import StepRun
 from planloom.execution.steps.time_limits import duration
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.shielded import uninterrupted
-from planloom.tools.processes.child_process import ChildProcess, OnOutput, result_of, shell_argv
+from planloom.tools.processes.child_process import ChildProcess, OnOutput, result_of, set_within
 from planloom.tools.processes.commands import Command, CommandState, NoCommand, how_ended
 from planloom.tools.processes.left_over import process_stamp
 from planloom.tools.processes.outcome_line import outcome_line
@@ -95,7 +94,7 @@ class BackgroundCommands:
 
     def refusal(self, plan: Plan, command: Command) -> NoCommand | None:
         """Why this command cannot be started beside those that run, if so."""
-        running = [each for each in self._of(plan.plan_id) if not each.ended.is_set()]
+        running = self._running(plan.plan_id)
         for each in running:
             if (each.command.text, each.command.cwd) == (command.text, command.cwd):
                 reason = f"This very command runs already, as {each.command_id}: read its output, or stop it first."
@@ -123,8 +122,8 @@ class BackgroundCommands:
     async def first(self, running: _Running) -> CommandState | NoCommand:
         """The state of a command that has just begun, after a moment or at its end."""
         # A cancellation before the start is recorded would hide the command from the plan.
-        await uninterrupted(_set(running.begun))
-        await _within(FIRST_SECONDS, running.ended)
+        await uninterrupted(running.begun.wait())
+        await set_within(FIRST_SECONDS, running.ended)
         if running.problem is not None:
             return NoCommand(reason=running.problem)
         return running.state()
@@ -134,8 +133,8 @@ class BackgroundCommands:
         running = self._commands.get(plan.plan_id, {}).get(command_id)
         if running is None:
             return self._unknown(plan, command_id)
-        if not running.ended.is_set() and await _within(wait_seconds, running.output.news):
-            await _within(_SETTLE_SECONDS, running.ended)
+        if not running.ended.is_set() and await set_within(wait_seconds, running.output.news):
+            await set_within(_SETTLE_SECONDS, running.ended)
         return running.state()
 
     async def stop(self, plan: Plan, command_id: str) -> CommandState | NoCommand:
@@ -152,8 +151,8 @@ class BackgroundCommands:
         """The server ends: this is why the commands whose jobs are stopped from now on have ended."""
         self._is_closed = True
 
-    def _of(self, plan_id: PlanId) -> tuple[_Running, ...]:
-        return tuple(self._commands.get(plan_id, {}).values())
+    def _running(self, plan_id: PlanId) -> tuple[_Running, ...]:
+        return tuple(each for each in self._commands.get(plan_id, {}).values() if not each.ended.is_set())
 
     def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
         """Stop and forget the commands of a plan that has ended in whatever way."""
@@ -166,24 +165,23 @@ class BackgroundCommands:
 
     def _unknown(self, plan: Plan, command_id: str) -> NoCommand:
         """Why there is no such command: it is of an earlier server, or never was."""
-        calls = (call.background for _, call in background_calls(plan) if call.background is not None)
-        known = next((each for each in calls if each.command_id == command_id), None)
+        commands = (command for _, _, command in background_calls(plan))
+        known = next((each for each in commands if each.command_id == command_id), None)
         if known is not None:
             return NoCommand(
                 reason=f"{command_id} does not run any more ({known.state}). Run it again if you still need it."
             )
-        running = [each.command_id for each in self._of(plan.plan_id) if not each.ended.is_set()]
-        which = f"These run: {', '.join(running)}." if running else "None runs."
+        running = ", ".join(each.command_id for each in self._running(plan.plan_id))
+        which = f"These run: {running}." if running else "None runs."
         return NoCommand(reason=f"There is no background command {command_id}. {which}")
 
     async def _supervise(self, running: _Running, on_output: OnOutput) -> None:
         """Run a command until it ends, its time is over, or the job is cancelled; then end its whole group."""
         command, child = running.command, ChildProcess(running.output, on_output)
-        argv = command.argv if command.line is None else shell_argv(command.line)
         # What it prints is read while it runs, so Python must not keep it back.
         env = environment(os.environ) | {"PYTHONUNBUFFERED": "1"}
         try:
-            running.problem = await child.start(argv, cwd=command.cwd, env=env)
+            running.problem = await child.start(command.process_argv, cwd=command.cwd, env=env)
             if running.problem is None:
                 await self._record_start(running, child.pid)
                 running.begun.set()
@@ -253,17 +251,6 @@ def background_jobs(plan_id: PlanId) -> str:
 
 def _new_id(plan: Plan, running: Collection[str]) -> str:
     """An id that no background command of the plan has had."""
-    taken = {call.background.command_id for _, call in background_calls(plan) if call.background is not None}
+    taken = {command.command_id for _, _, command in background_calls(plan)}
     numbers = (f"c{number}" for number in itertools.count(1))
     return next(name for name in numbers if name not in taken and name not in running)
-
-
-async def _within(seconds: float, event: asyncio.Event) -> bool:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    return event.is_set()
-
-
-async def _set(event: asyncio.Event) -> None:
-    await event.wait()

@@ -19,7 +19,7 @@ from planloom.execution.step_run import StepRun
 from planloom.execution.steps.background import BackgroundCommands
 from planloom.execution.summary import changed_files
 from planloom.execution.workspace_index import WorkspaceIndex
-from planloom.tools.processes.child_process import ProcessResult, run_process, shell_argv
+from planloom.tools.processes.child_process import ProcessResult, run_process
 from planloom.tools.processes.commands import Command, CommandState, NoCommand
 from planloom.workspace.index.programs import environment
 from planloom.workspace.paths.uris import name_in
@@ -95,10 +95,9 @@ class Terminal:
         assert command.timeout_seconds is not None, (
             "only a command in the background has no time limit of its own"
         )
-        argv = command.argv if command.line is None else shell_argv(command.line)
         try:
             return await run_process(
-                argv,
+                command.process_argv,
                 cwd=command.cwd,
                 env=environment(os.environ),
                 timeout_seconds=command.timeout_seconds,
@@ -210,9 +209,9 @@ class StepCommands:
 
     def _left_running(self, args: Args | None) -> str | None:
         """Whether a server that died has left this very command running in the background, for whichever step."""
-        for _, call in background_calls(self._run.plan):
-            end = call.background.end if call.background is not None else None
-            if end is not None and end.reason == "crash" and args is not None and _same(call.args, args):
+        for _, earlier, command in background_calls(self._run.plan):
+            end = command.end
+            if end is not None and end.reason == "crash" and args is not None and _same(earlier, args):
                 return f"It ran in the background before: {end.line}."
         return None
 

@@ -212,16 +212,16 @@ class ChildProcess(asyncio.SubprocessProtocol):
             return
         try:
             if self._exited.is_set():
-                await _within(_DRAIN_SECONDS, self._drained)
+                await set_within(_DRAIN_SECONDS, self._drained)
             else:
                 _signal(transport, signal.SIGTERM)
-                await _within(_GRACE_SECONDS, self._exited)
+                await set_within(_GRACE_SECONDS, self._exited)
         finally:
             # Processes that remain in the group end too, even if the main process ended by itself.
             _signal(transport, _FORCE)
             try:
-                await _within(_GRACE_SECONDS, self._exited)
-                await _within(_DRAIN_SECONDS, self._drained)
+                await set_within(_GRACE_SECONDS, self._exited)
+                await set_within(_DRAIN_SECONDS, self._drained)
             finally:
                 # A process outside the group may still have the pipes open.
                 transport.close()
@@ -272,7 +272,8 @@ def _own_group() -> dict[str, Any]:
     return {"start_new_session": True}
 
 
-async def _within(seconds: float, event: asyncio.Event) -> bool:
+async def set_within(seconds: float, event: asyncio.Event) -> bool:
+    """Wait until the event is set, at most for these seconds. Returns whether it is."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from planloom.domain.values import Value
-from planloom.tools.processes.child_process import ProcessResult
+from planloom.tools.processes.child_process import ProcessResult, shell_argv
 from planloom.tools.tool import shortened
 
 _SHOWN: Final = 120
@@ -30,6 +30,11 @@ class Command(Value):
     def text(self) -> str:
         """The command as one line; a list is quoted for a shell."""
         return self.line if self.line is not None else shlex.join(self.argv)
+
+    @property
+    def process_argv(self) -> tuple[str, ...]:
+        """The arguments of its process, which is a shell for a line."""
+        return self.argv if self.line is None else shell_argv(self.line)
 
     @property
     def name(self) -> str:
