@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from planloom.domain.values import Json
 from planloom.models.http.adapter import (
@@ -18,7 +18,7 @@ from planloom.models.http.adapter import (
 from planloom.models.http.failures import Refusal, refusal_in
 from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.http.payloads import DONE
-from planloom.models.port import EFFORT_TOKENS, Capabilities, Message, ModelEvent, ModelRequest
+from planloom.models.port import EFFORT_TOKENS, Capabilities, Image, Message, ModelEvent, ModelRequest
 from planloom.models.providers import capabilities as probing
 from planloom.models.providers.accumulator import StreamAccumulator, reasoning_fields
 from planloom.models.providers.openai_models import Family, family_of
@@ -48,11 +48,7 @@ class OpenAICompatible(ProviderAdapter):
         self, name: str, request: ModelRequest, capabilities: Capabilities, _tokens: int, /
     ) -> HttpRequest:
         """The request as JSON, without the fields that the server has refused."""
-        request = describe_in_prompt(
-            request,
-            tools=not capabilities.tools or "tools" in self._refused,
-            schema=not capabilities.json_schema or "response_format" in self._refused,
-        )
+        request = self._described(request, capabilities)
         body: dict[str, Json] = {
             "model": name,
             "messages": [
@@ -82,19 +78,37 @@ class OpenAICompatible(ProviderAdapter):
             body[limit] = request.max_tokens + self._reasoning_tokens(request)
         if request.temperature is not None and "temperature" not in self._refused:
             body["temperature"] = request.temperature
-        if request.effort is not None and "reasoning_effort" not in self._refused:
-            least = self._family.efforts[0] if self._family and self._family.efforts else "none"
-            body["reasoning_effort"] = least if request.effort == "off" else request.effort
+        if effort := self._effort(request):
+            body["reasoning_effort"] = effort
         return HttpRequest("/chat/completions", body)
 
     @property
     def _refused(self) -> set[str]:
         return self.learned.refused
 
+    @property
+    def _efforts(self) -> tuple[str, ...]:
+        """The efforts that OpenAI documents of the model, the least first; empty if it documents none."""
+        return self._family.efforts if self._family is not None else ()
+
+    def _described(self, request: ModelRequest, capabilities: Capabilities) -> ModelRequest:
+        """The request with what the server does not take as a field described in its prompt."""
+        return describe_in_prompt(
+            request,
+            tools=not capabilities.tools or "tools" in self._refused,
+            schema=not capabilities.json_schema or "response_format" in self._refused,
+        )
+
+    def _effort(self, request: ModelRequest) -> str | None:
+        """The effort as the server names it; None if nothing is said of one."""
+        if request.effort is None or "reasoning_effort" in self._refused:
+            return None
+        return request.effort if request.effort != "off" else next(iter(self._efforts), "none")
+
     def _reasoning_tokens(self, request: ModelRequest) -> int:
         """Tokens for the reasoning of a model that counts it as part of its answer."""
         refused = "reasoning_effort" in self._refused
-        if self._family is not None and self._family.efforts and (refused or request.effort is None):
+        if self._efforts and (refused or request.effort is None):
             # Nothing is said of an effort, so the model reasons by its default.
             return EFFORT_TOKENS["medium"]
         return 0 if refused else request.reasoning_tokens
@@ -111,8 +125,28 @@ class OpenAICompatible(ProviderAdapter):
 
     def adapt_to(self, refusal: Refusal, request: ModelRequest) -> bool:
         """Learn from a refusal which field the server does not accept; each field is learned once."""
-        found = _refused_field(f"{refusal.field} {refusal.words}", request, self._refused)
-        return found is not None and self.learned.refuse(found)
+        return any(self.learned.refuse(name) for name in self._refused_fields(refusal, request))
+
+    def _refused_fields(self, refusal: Refusal, request: ModelRequest) -> Iterator[str]:
+        """The fields that a refusal may mean and that can be omitted or renamed, the likeliest first."""
+        words = f"{refusal.field} {refusal.words}".lower()
+        if "stream_options" in words:
+            yield "stream_options"
+        if request.max_tokens is not None and "max_completion_tokens" in words:
+            yield "max_tokens"
+        if request.temperature is not None and "temperature" in words:
+            yield "temperature"
+        # A model may refuse tools together with an effort; it then does without the effort.
+        if request.effort is not None and "reasoning_effort" in words:
+            yield "reasoning_effort"
+        if request.response_schema is not None and NO_SCHEMA.search(words):
+            # A server may refuse only `strict`; the schema itself is dropped last.
+            yield from ("strict", "response_format")
+            return
+        if "reasoning" in words and any(each.reasoning for each in request.messages):
+            yield "reasoning"
+        if request.tools and NO_TOOLS.search(words):
+            yield "tools"
 
     def reduced(self, capabilities: Capabilities) -> Capabilities:
         """The capabilities without those that the server has refused."""
@@ -203,6 +237,11 @@ def tool_list(request: ModelRequest) -> list[Json]:
     ]
 
 
+def data_url(image: Image) -> str:
+    """The image as a `data:` URL."""
+    return f"data:{image.media_type};base64,{base64.b64encode(image.data).decode('ascii')}"
+
+
 def _message(message: Message) -> dict[str, Json]:
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.tool_call_id or "", "content": message.text}
@@ -210,9 +249,7 @@ def _message(message: Message) -> dict[str, Json]:
     if message.images:
         parts: list[Json] = [{"type": "text", "text": message.text}]
         for image in message.images:
-            data = base64.b64encode(image.data).decode("ascii")
-            url = f"data:{image.media_type};base64,{data}"
-            parts.append({"type": "image_url", "image_url": {"url": url}})
+            parts.append({"type": "image_url", "image_url": {"url": data_url(image)}})
         wire["content"] = parts
     if message.tool_calls:
         wire["tool_calls"] = [
@@ -227,29 +264,3 @@ def _message(message: Message) -> dict[str, Json]:
             for call in message.tool_calls
         ]
     return wire
-
-
-def _refused_field(words: str, request: ModelRequest, refused: set[str]) -> str | None:
-    """The field that a refusal names, if it can be omitted or renamed."""
-    lower = words.lower()
-    if "stream_options" in lower and "stream_options" not in refused:
-        return "stream_options"
-    if request.max_tokens is not None and "max_tokens" not in refused and "max_completion_tokens" in lower:
-        return "max_tokens"
-    if request.temperature is not None and "temperature" not in refused and "temperature" in lower:
-        return "temperature"
-    # A model may refuse tools together with an effort; it then does without the effort.
-    if request.effort is not None and "reasoning_effort" not in refused and "reasoning_effort" in lower:
-        return "reasoning_effort"
-    if request.response_schema is not None and NO_SCHEMA.search(words):
-        # A server may refuse only `strict`; the schema itself is dropped last.
-        return next((field for field in ("strict", "response_format") if field not in refused), None)
-    if (
-        "reasoning" not in refused
-        and "reasoning" in lower
-        and any(each.reasoning for each in request.messages)
-    ):
-        return "reasoning"
-    if request.tools and "tools" not in refused and NO_TOOLS.search(words):
-        return "tools"
-    return None

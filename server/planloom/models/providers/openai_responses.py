@@ -6,7 +6,6 @@ https://platform.openai.com/docs/api-reference/responses
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import re
@@ -18,9 +17,8 @@ from planloom.models.http.failures import Refusal, refusal_in
 from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest, Reasoning
 from planloom.models.providers.accumulator import StreamAccumulator
-from planloom.models.providers.openai_compatible import NO_SCHEMA, NO_TOOLS, OpenAICompatible
+from planloom.models.providers.openai_compatible import NO_SCHEMA, NO_TOOLS, OpenAICompatible, data_url
 from planloom.models.providers.strict_schema import fits_strict
-from planloom.models.providers.text_tools import describe_in_prompt
 
 PROVIDER = "openai-responses"
 """The provider in whose form reasoning is kept."""
@@ -43,12 +41,8 @@ class OpenAIResponses(OpenAICompatible):
         self, name: str, request: ModelRequest, capabilities: Capabilities, _tokens: int, /
     ) -> HttpRequest:
         """The request as JSON, without the fields that the server has refused."""
-        refused = self.learned.refused
-        request = describe_in_prompt(
-            request,
-            tools=not capabilities.tools or "tools" in refused,
-            schema=not capabilities.json_schema or "response_format" in refused,
-        )
+        refused = self._refused
+        request = self._described(request, capabilities)
         instructions = "\n\n".join(message.text for message in request.messages if message.role == "system")
         body: dict[str, Json] = {
             "model": name,
@@ -83,7 +77,7 @@ class OpenAIResponses(OpenAICompatible):
             body["temperature"] = request.temperature
         if reasoning := self._reasoning(request):
             body["reasoning"] = reasoning
-        if "include" not in refused and (self._family is None or self._family.efforts):
+        if "include" not in refused and (self._family is None or self._efforts):
             body["include"] = [ENCRYPTED]
         if "prompt_cache_key" not in refused:
             body["prompt_cache_key"] = _cache_key(name, instructions, request)
@@ -91,14 +85,10 @@ class OpenAIResponses(OpenAICompatible):
 
     def _reasoning(self, request: ModelRequest) -> dict[str, Json]:
         """The effort, and the wish for summaries, which show that the model is at work."""
-        refused = self.learned.refused
-        efforts = self._family.efforts if self._family is not None else ()
-        found: dict[str, Json] = {}
-        if request.effort is not None and "reasoning_effort" not in refused:
-            least = efforts[0] if efforts else "none"
-            found["effort"] = least if request.effort == "off" else request.effort
-        reasons = bool(efforts) or "effort" in found
-        if reasons and request.effort != "off" and "reasoning.summary" not in refused:
+        effort = self._effort(request)
+        found: dict[str, Json] = {"effort": effort} if effort else {}
+        reasons = bool(self._efforts or effort)
+        if reasons and request.effort != "off" and "reasoning.summary" not in self._refused:
             found["summary"] = "auto"
         return found
 
@@ -110,13 +100,8 @@ class OpenAIResponses(OpenAICompatible):
         """A reader for one answer."""
         return ResponsesReader(request)
 
-    def adapt_to(self, refusal: Refusal, request: ModelRequest) -> bool:
-        """Learn from a refusal which field the server does not accept; each field is learned once."""
+    def _refused_fields(self, refusal: Refusal, request: ModelRequest) -> Iterator[str]:
         words = f"{refusal.field} {refusal.kind} {refusal.words}".lower()
-        return any(self.learned.refuse(name) for name in self._refused_fields(words, request))
-
-    def _refused_fields(self, words: str, request: ModelRequest) -> Iterator[str]:
-        """The fields that a refusal may mean, the likeliest first."""
         if "prompt_cache_key" in words:
             yield "prompt_cache_key"
         if re.search(r"reasoning.{0,3}summar", words):
@@ -291,10 +276,7 @@ def _returned(item: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _content(message: Message) -> list[Json]:
-    images: list[Json] = []
-    for image in message.images:
-        data = base64.b64encode(image.data).decode("ascii")
-        images.append({"type": "input_image", "image_url": f"data:{image.media_type};base64,{data}"})
+    images: list[Json] = [{"type": "input_image", "image_url": data_url(image)} for image in message.images]
     return [{"type": "input_text", "text": message.text}, *images]
 
 
