@@ -22,7 +22,7 @@ Reach = Literal["public", "internal", "forbidden"]
 METADATA_ADDRESSES: Final = frozenset(
     map(ipaddress.ip_address, ("168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254"))
 )
-"""Addresses of such hosts that no range gives away."""
+"""Addresses of such hosts that are in no range of `_FORBIDDEN`."""
 _FORBIDDEN: Final = tuple(
     map(ipaddress.ip_network, ("169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4", "fe80::/10", "ff00::/8"))
 )

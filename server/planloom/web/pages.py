@@ -53,7 +53,7 @@ class Page(NamedTuple):
 
 
 class Redirected(NamedTuple):
-    """The host sends on to another host, which nobody was asked about; `location` is what it wrote."""
+    """A redirect to another host, which needs an approval of its own; `location` is its address."""
 
     location: str
 

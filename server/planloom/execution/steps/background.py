@@ -80,7 +80,7 @@ class _Running:
 class BackgroundCommands:
     """The commands that all plans of this process have in the background, each in a job of its own.
 
-    They outlive the step that has started them. Who ends a plan stops their jobs (`background_jobs`).
+    They outlive the step that has started them. Whoever ends a plan stops their jobs (`background_jobs`).
     """
 
     def __init__(self, session: Session, plan_store: PlanStore, jobs: Jobs, index: WorkspaceIndex) -> None:
@@ -212,7 +212,7 @@ class BackgroundCommands:
         )
 
     def _settle(self, running: _Running, child: ChildProcess) -> None:
-        """Record how a command has ended, before anybody is told."""
+        """Record how a command has ended, before those who wait for it go on."""
         if running.problem is not None or not running.begun.is_set():
             self._commands.get(running.run.plan_id, {}).pop(running.command_id, None)
             running.problem = running.problem or "The command was interrupted as it started."

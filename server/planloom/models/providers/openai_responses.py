@@ -245,7 +245,7 @@ def _items(message: Message, returns_reasoning: bool) -> Iterator[dict[str, Json
     said: list[dict[str, Json]] = []
     if message.text.strip():
         text: Json = {"type": "output_text", "text": message.text}
-        # Whether the text is a remark on the way or the answer; newer models want to be told what they said it was.
+        # The phase says whether the text is a remark on the way or the answer; newer models want it back.
         phases: list[dict[str, Json]] = [data for data in own if "phase" in data]
         said.append(
             {"type": "message", "role": "assistant", "content": [text], **(phases[-1] if phases else {})}
@@ -280,9 +280,11 @@ def _content(message: Message) -> list[Json]:
     return [{"type": "input_text", "text": message.text}, *images]
 
 
-def _call_id(given: str) -> str:
+def _call_id(call_id: str) -> str:
     """The id of a call; another provider's may be longer than the API accepts."""
-    return given if len(given) <= LONGEST_ID else hashlib.sha256(given.encode()).hexdigest()[:LONGEST_ID]
+    return (
+        call_id if len(call_id) <= LONGEST_ID else hashlib.sha256(call_id.encode()).hexdigest()[:LONGEST_ID]
+    )
 
 
 def _cache_key(name: str, instructions: str, request: ModelRequest) -> str:
