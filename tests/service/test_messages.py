@@ -304,6 +304,44 @@ async def test_what_was_written_ahead_is_asked_for_anew_if_the_user_has_written_
         assert len(model.requests) == 3 and "in capitals" in model.requests[1].messages[-1].text
 
 
+async def test_what_was_written_ahead_is_asked_for_anew_if_only_a_step_beside_has_read_the_sentence(
+    tmp_path: Path,
+) -> None:
+    steps = [
+        {"id": "n", "description": "Write n", "instruction": "Write it into n.txt."},
+        {"id": "m", "description": "Write m", "instruction": "Write it into m.txt.", "dependsOn": ["n"]},
+        {"id": "look", "description": "Look", "instruction": "Run it.", "dependsOn": []},
+    ]
+    completed = ("task_completed", {"summary": "Done."})
+    of_n, of_look = ({"last_contains": (f"CURRENT TASK\n{name}",)} for name in ("Write n", "Look"))
+    write = ("write_file", {"path": "n.txt", "content": "Ann\n"})
+    ahead = ("write_file", {"path": "m.txt", "content": "Ann\n"})
+    model = ScriptedModel(
+        [
+            submits(*steps),
+            makes(write, completed, ahead, completed, when=of_n),
+            makes(("run_command", {"command": "true"}), when=of_look),
+            makes(completed, when={"last_contains": ("in capitals",)}),
+            makes(
+                ("edit_file", {"path": "n.txt", "old_text": "Ann", "new_text": "ANN"}),
+                completed,
+                when={"last_contains": ("in capitals",)},
+            ),
+            makes(("write_file", {"path": "m.txt", "content": "ANN\n"}), completed),
+        ]
+    )
+    async with studio(tmp_path, FILES, model=model) as at:
+        plan = await at.approve(await at.ask("Write the name into two files", mode="plan"))
+        plan = await at.until(plan, lambda now: len(now.pending.approvals) == 2)
+        await say(at, plan, "in capitals")
+        (command,) = (each for each in plan.pending.approvals if each.step_id == "look")
+        await at.app.approvals.respond(command.approval_id, "allow", None, None)
+        plan = await at.until(plan, lambda now: now.steps[2].status == "completed")
+        while plan.pending.approvals:
+            plan = await at.respond(plan)
+        assert plan.status == "completed" and (at.text("n.txt"), at.text("m.txt")) == ("ANN\n", "ANN\n")
+
+
 async def test_a_sentence_while_a_step_waits_for_permission_is_read_after_it(tmp_path: Path) -> None:
     write = makes(
         ("write_file", {"path": "n.txt", "content": "Ann\n"}), ("task_completed", {"summary": "Done."})

@@ -65,10 +65,14 @@ class ContextWindow(Protocol):
 
 
 class Ahead(NamedTuple):
-    """The rest of an answer that has ended a task: the model goes on with the next task of that version of the plan."""
+    """The rest of an answer that has ended a task: the model goes on with the next task of that version of the plan.
+
+    `messages` is how many of the user's messages the model had been sent when it wrote the answer.
+    """
 
     turn: Turn
     version: int
+    messages: int
 
 
 class Thread(NamedTuple):

@@ -112,15 +112,15 @@ class _State(LoopState):
 def _written_ahead(task: AgentTask, state: _State) -> Turn | None:
     """What the model has written for this task already, together with the end of the one before.
 
-    None if it may have been written for another task, or without what the user has said of this one.
+    None if it may have been written for another task, or without a message of the user.
     """
     conversation, plan, step = state.conversation, task.plan(), task.step
     ahead, conversation.ahead = conversation.ahead, None
     if ahead is None or ahead.version != plan.version or not conversation.has_shown(step.instruction):
         return None
-    if plan.unread:
+    state.messages_sent = ahead.messages
+    if state.has_unread:
         return None
-    state.messages_sent = len(plan.messages)
     first = next(each for each in plan.steps if each.status not in SETTLED)
     return ahead.turn if first.step_id == step.step_id else None
 
@@ -173,7 +173,7 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
     if turn.task_completed is not None and succeeded:
         end = await _finish(task, runner, state, turn.task_completed, turn.final_answer, turn.confidence)
         if rest is not None and isinstance(end, TaskDone):
-            state.conversation.ahead = Ahead(rest, plan.version)
+            state.conversation.ahead = Ahead(rest, plan.version, state.messages_sent)
         return end
     if turn.final_answer is not None:
         return await _final_answer(task, runner, state, turn, succeeded=succeeded)
