@@ -164,6 +164,24 @@ async def test_a_new_draft_continues_the_conversation_of_the_last(tmp_path: Path
         assert "The user wants another version" in shown(step)
 
 
+@pytest.mark.parametrize("same", [True, False], ids=["the planner", "another model"])
+async def test_a_step_is_sent_what_the_user_has_said_unless_its_conversation_shows_it(
+    tmp_path: Path, same: bool
+) -> None:
+    model = ScriptedModel([SUBMIT, SUBMIT])
+    turns = [EDIT, TEST]
+    works = ScriptedModel(turns) if same else Other(turns)
+    async with studio(tmp_path, FILES, model=model, settings=NO_ASKING) as at:
+        plan = await at.ask(REQUEST, mode="plan")
+        await at.app.messages.send(plan.plan_id, "In English, please.")
+        plan = await at.reach(plan, "ready")
+        at.model.model = works
+        await at.approve(plan)
+    text = shown(works.requests[0])
+    assert text.count("In English, please.") == 1
+    assert ("USER MESSAGE 1 (written after the request: follow it)\nIn English, please." in text) is not same
+
+
 async def test_a_new_draft_is_not_sent_again_what_its_conversation_shows(tmp_path: Path) -> None:
     """Of the files that were read for the last draft, it is only told which have changed."""
     model = ScriptedModel([LOOK, SUBMIT, SUBMIT])

@@ -59,11 +59,11 @@ class Report(NamedTuple, Generic[R]):
 class Opening(NamedTuple):
     """The beginning of a conversation that the steps of the plan continue, with the bytes that are sent for them.
 
-    `keep` gets the conversation once it has ended by a plan. A plan that is revised continues the `thread` in which
-    it was made.
+    `rules` are those of planning. `keep` gets the conversation once it has ended by a plan. A plan that is revised
+    continues the `thread` in which it was made.
     """
 
-    system: str
+    rules: str
     tools: Registry
     controls: tuple[ToolSpec, ...]
     sections: tuple[Section, ...]
@@ -75,7 +75,7 @@ class Investigation(NamedTuple, Generic[R]):
     """One question. `system` is the same for all questions of a kind, so that prefix caches hit.
 
     An answer is cut off after `answer_tokens`. One that begins a longer conversation has an `opening`, of which it
-    uses the tools, and its rules are not in the system prompt but in `rules`.
+    uses the tools and the rules.
     """
 
     system: str
@@ -86,7 +86,6 @@ class Investigation(NamedTuple, Generic[R]):
     answer_tokens: int | None = None
     turns: int = MAX_TURNS
     opening: Opening | None = None
-    rules: str = ""
 
     def sentence(self, template: str, **more: object) -> str:
         """A sentence for the model, with the name of its report tool in it."""
@@ -136,7 +135,8 @@ async def _ask(investigation: Investigation[R], model: Model, loop_state: _State
         earlier = Section("EARLIER RESULTS", fenced(summary) if summary else "")
         sections = tuple(each for each in (*investigation.question, earlier) if each.text)
         instructions = investigation.sentence(_NOW if last else _READY)
-        return Brief(investigation.system, sections, instructions, how_to_work(investigation.rules))
+        rules = how_to_work("" if investigation.opening is None else investigation.opening.rules)
+        return Brief(investigation.system, sections, instructions, rules)
 
     opening = None if last else investigation.opening
     return await ask_model(

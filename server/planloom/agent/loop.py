@@ -11,7 +11,7 @@ from planloom.agent.answer import Confidence, Turn, control_specs, parted
 from planloom.agent.answer_decoder import ToolCallMode, mode_of, turn_request
 from planloom.agent.conversation import Ahead
 from planloom.agent.plan_spec import plan_spec
-from planloom.agent.prompts import Brief, remaining, system_prompt, task_brief
+from planloom.agent.prompts import SYSTEM, Brief, remaining, task_brief
 from planloom.agent.result_budget import head_and_tail
 from planloom.agent.task import (
     AgentTask,
@@ -76,7 +76,7 @@ def frame_of(plan: Plan, tools: Registry, can: Capabilities) -> ModelRequest:
     """The part of every request of a task that never changes: the system prompt and the tools."""
     mode = mode_of(can)
     specs = (*tools.specs(), *controls_of(plan, tools, mode))
-    return turn_request(mode, system_prompt(), "", specs).model_copy(update={"response_schema": None})
+    return turn_request(mode, SYSTEM, "", specs).model_copy(update={"response_schema": None})
 
 
 def controls_of(plan: Plan, tools: Registry, mode: ToolCallMode) -> tuple[ToolSpec, ...]:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from planloom.agent.conversation import NEW_THREAD, Thread
+from planloom.agent.prompts import USER_MESSAGE
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import PlanId, StepId
 from planloom.models.port import ModelIdentity
@@ -110,7 +111,7 @@ class PlanThreads:
 
 def _continued(thread: Thread) -> Thread:
     """The thread as another plan continues it: its steps, messages and planning are not those of that plan."""
-    sent = {name: each for name, each in thread.sent.items() if not name.startswith("USER MESSAGE")}
+    sent = {name: each for name, each in thread.sent.items() if not name.startswith(USER_MESSAGE)}
     return thread._replace(sent=MappingProxyType(sent), steps=frozenset(), ahead=None, planned=None)
 
 

@@ -61,8 +61,7 @@ DEFAULT_OPTIONS = InvestigationOptions()
 class InvestigationKind(NamedTuple, Generic[R]):
     """Who investigates a request and for what: an agent for its report, or without an agent the planner for the plan.
 
-    `turns` and `calls` are the most that it makes. With an `opening`, `rules` are those of its phase, and its system
-    prompt holds instead of `system`.
+    `turns` and `calls` are the most that it makes. With an `opening` the steps of the plan continue its conversation.
     """
 
     system: str
@@ -71,7 +70,6 @@ class InvestigationKind(NamedTuple, Generic[R]):
     calls: int
     agent: Agent | None = None
     opening: Opening | None = None
-    rules: str = ""
 
 
 class DraftInvestigations:
@@ -130,7 +128,7 @@ class DraftInvestigations:
             prompt = fitting_prompt(request, others, bounded, kept_tokens=results + answer)
             question = (Section("", prompt.text, prompt.images), *seen)
         investigation = Investigation(
-            kind.system if opening is None else opening.system,
+            kind.system,
             question,
             kind.report,
             FixedContextWindow(whole - answer, results, self._counter),
@@ -138,7 +136,6 @@ class DraftInvestigations:
             answer_tokens=None if can.tools else answer,
             turns=kind.turns,
             opening=opening,
-            rules=kind.rules,
         )
         try:
             return await investigate(investigation, self.model, runner)

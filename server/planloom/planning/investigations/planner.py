@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from planloom.agent.investigation import Opening
+from planloom.agent.prompts import SYSTEM
 from planloom.agent.task import GaveUp
 from planloom.domain.errors import PlanloomError
 from planloom.planning.investigations.draft_investigations import (
@@ -17,7 +18,7 @@ from planloom.planning.investigations.draft_investigations import (
 from planloom.planning.investigations.plan_tool import plan_report
 from planloom.planning.model.finished_plan import PlanAssembler, no_usable_plan
 from planloom.planning.model.planner import DEFAULT_OPTIONS, DraftOptions
-from planloom.planning.model.prompts import investigation_prompt, planning_rules
+from planloom.planning.model.prompts import investigation_prompt
 from planloom.planning.port import PlanDrafted, PlannerEvent, PlanningRequest, StepDrafted
 from planloom.tools.registry import Registry
 
@@ -43,8 +44,8 @@ class InvestigatingPlanner:
     ) -> None:
         self._investigations = investigations
         self._tools = tools
-        self._system = investigation_prompt(options.extra, synthesis=synthesis)
-        self._rules = planning_rules(options.extra) if opening is not None else ""
+        alone = opening is None
+        self._system = investigation_prompt(options.extra, synthesis=synthesis) if alone else SYSTEM
         self._opening = opening
         self._assembler = PlanAssembler(tools, options.parallel)
 
@@ -58,14 +59,7 @@ class InvestigatingPlanner:
 
         async def look(emit: Emit) -> None:
             report = plan_report(self._tools, self._assembler, request, lambda: self._investigations.speed)
-            kind = InvestigationKind(
-                self._system,
-                report,
-                MAX_TURNS,
-                MAX_CALLS,
-                opening=self._opening,
-                rules=self._rules,
-            )
+            kind = InvestigationKind(self._system, report, MAX_TURNS, MAX_CALLS, opening=self._opening)
             try:
                 end = await self._investigations.run(kind, request, emit)
                 ended.append(end)

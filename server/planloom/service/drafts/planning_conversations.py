@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from planloom.agent.answer_decoder import mode_of
 from planloom.agent.conversation import NEW_THREAD, Thread
 from planloom.agent.investigation import Opening
 from planloom.agent.loop import controls_of, frame_of
-from planloom.agent.prompts import system_prompt
+from planloom.agent.prompts import user_messages
 from planloom.domain.plans.plan import Plan
 from planloom.execution.prompting.context_window import opening_sections, shared_characters, shares_of
 from planloom.execution.prompting.threads import PlanThreads
@@ -16,6 +18,7 @@ from planloom.intake.render import render
 from planloom.intake.surroundings.sections import PROJECT_INSTRUCTIONS
 from planloom.models.port import Model
 from planloom.models.tokens import TokenCounter
+from planloom.planning.model.prompts import planning_rules
 from planloom.planning.port import PlanningRequest
 from planloom.tools.context import ToolContext
 
@@ -51,13 +54,17 @@ class PlanningConversations:
         most = shared_characters(shares_of(can, settings, frame).room)
         if sum(len(section.shown) for section in shown) > most:
             return None
-        submitted = plan.version + 1
+        messages = user_messages(plan, unread=True)
 
         def keep(thread: Thread) -> None:
-            self._threads.planned(plan.plan_id, thread._replace(planned=submitted), model.identity)
+            # The planner has read these as feedback, so that the steps need not be sent them again.
+            sent = MappingProxyType({**thread.sent, **{each.name: each for each in messages}})
+            planned = thread._replace(sent=sent, planned=plan.version + 1)
+            self._threads.planned(plan.plan_id, planned, model.identity)
 
         thread = self._threads.planning(plan.plan_id, model.identity, most)
         if PROJECT_INSTRUCTIONS in thread.sent and PROJECT_INSTRUCTIONS not in {each.name for each in shown}:
             # The workspace is no longer trusted, so nothing in it may instruct the model any more.
             thread = NEW_THREAD
-        return Opening(system_prompt(), tools, controls_of(plan, tools, mode), shown, keep, thread)
+        rules = planning_rules(settings.planning.system_prompt)
+        return Opening(rules, tools, controls_of(plan, tools, mode), shown, keep, thread)
