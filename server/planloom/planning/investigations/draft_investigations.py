@@ -11,7 +11,6 @@ from planloom.agent.conversation import NEW_THREAD
 from planloom.agent.files_read import changed_files, files_read, with_read
 from planloom.agent.investigation import Investigation, Opening, Report, investigate
 from planloom.agent.prompts import Section
-from planloom.agent.read_only import ReadOnlyToolRunner
 from planloom.agent.result_budget import FixedContextWindow
 from planloom.agent.task import GaveUp, RunLimits
 from planloom.domain.errors import BudgetExhausted
@@ -20,6 +19,7 @@ from planloom.domain.plans.plan import FileRead, Usage
 from planloom.models.port import Model, ToolSpec
 from planloom.models.tokens import TokenCounter
 from planloom.planning.estimates import ModelSpeed
+from planloom.planning.investigations.read_only import ReadOnlyToolRunner
 from planloom.planning.model.prompt_budget import CHARACTERS_PER_TOKEN, SMALL_CONTEXT, fitting_prompt
 from planloom.planning.model.prompts import request_details
 from planloom.planning.model.stopwatch import Stopwatch

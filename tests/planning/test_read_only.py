@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from planloom.agent.read_only import ReadOnlyToolRunner
 from planloom.models.port import ToolCall
+from planloom.planning.investigations.read_only import ReadOnlyToolRunner
 from planloom.tools.registry import Registry, builtin
 from planloom.tools.tool import Tool, ToolResult
 from planloom.workspace.edits.overlay import Overlay
