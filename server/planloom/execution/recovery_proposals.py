@@ -10,6 +10,7 @@ from planloom.agent.prompts import task_list
 from planloom.domain.errors import PlanloomError
 from planloom.domain.model_text.lenient_json import objects_in
 from planloom.domain.plans.agents import may_use
+from planloom.domain.plans.outputs import unused_id
 from planloom.domain.plans.plan import Plan, RecoveryProposal, Step, Usage
 from planloom.domain.values import Args, Json, StepId
 from planloom.execution.budget import allow_request
@@ -224,7 +225,7 @@ def _insert(wanted: Json, plan: Plan, step: Step, tools: Registry, why: str) -> 
     steps: list[Step] = []
     used = {each.step_id for each in plan.steps}
     for each in wanted if isinstance(wanted, list) else []:
-        new = _step(each, StepId(_unused_id(used)), steps, step, tools)
+        new = _step(each, unused_id(used, stem="fix"), steps, step, tools)
         if isinstance(new, str):
             return new
         used.add(new.step_id)
@@ -277,10 +278,3 @@ def inserted(plan: Plan, step_id: StepId, proposal: RecoveryProposal) -> tuple[S
         else:
             steps.append(step)
     return tuple(steps)
-
-
-def _unused_id(used: set[StepId]) -> str:
-    number = 1
-    while StepId(f"fix_{number}") in used:
-        number += 1
-    return f"fix_{number}"

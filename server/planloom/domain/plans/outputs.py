@@ -1,9 +1,9 @@
-"""References from an argument to the result of another step: `$id`, `$id.field[0]`; `$$` is a literal dollar sign."""
+"""Step ids, and references in arguments to results of steps: `$id`, `$id.field[0]`; `$$` is a literal dollar sign."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from planloom.domain.values import Args, Json, StepId, Value
 
@@ -45,6 +45,13 @@ def literal(argument: Json) -> Json:
     if isinstance(argument, str) and argument.startswith("$$"):
         return argument[1:]
     return argument
+
+
+def unused_id(used: Container[object], number: int = 1, *, stem: str = "step") -> StepId:
+    """The first of `step_1`, `step_2` and so on, counted from `number`, that is not used yet."""
+    while (step_id := StepId(f"{stem}_{number}")) in used:
+        number += 1
+    return step_id
 
 
 def renamed(args: Args | None, ids: Mapping[str, StepId]) -> Args | None:

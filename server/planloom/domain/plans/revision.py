@@ -17,6 +17,7 @@ from planloom.domain.plans.editing import (
     StepEdit,
     UpdateStep,
 )
+from planloom.domain.plans.outputs import unused_id
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.validation import Problem
@@ -77,7 +78,7 @@ def revision(steps: Sequence[Step], wanted: Sequence[WantedStep]) -> Revision | 
     for number, each in enumerate(wanted):
         step = known.get(each.id) if each.id is not None else None
         if step is None:
-            step_id = each.id or _unused(known, named, number)
+            step_id = each.id or unused_id({*known, *named}, len(known) + number + 1)
             edits.append(_added(each, step_id, last))
             last = step_id
             continue
@@ -146,13 +147,6 @@ def _problem(wanted: WantedStep, known: dict[StepId, Step]) -> Problem | None:
 
 def _wrong(step_id: StepId | None, text: str) -> Problem:
     return Problem(step_id=step_id, field="", problem=text)
-
-
-def _unused(known: dict[StepId, Step], named: set[StepId | None], number: int) -> StepId:
-    count = len(known) + number + 1
-    while StepId(f"step_{count}") in known or StepId(f"step_{count}") in named:
-        count += 1
-    return StepId(f"step_{count}")
 
 
 def _added(wanted: WantedStep, step_id: StepId, after: StepId | None) -> AddStep:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.agents import allowed_effects
+from planloom.domain.plans.outputs import unused_id
 from planloom.domain.plans.plan import Plan, Review, Step, StepResult
 from planloom.domain.text.counted import counted
 from planloom.domain.values import Instant, Json, StepId
@@ -94,7 +95,7 @@ def put_to_review(plan: Plan, running: Step, wanted: Sequence[Json], at: Instant
         instruction = each.get("instruction")
         if not isinstance(description, str) or not description.strip():
             continue
-        step_id = _unused_id(used, len(steps) + len(done) + 1)
+        step_id = unused_id(used, len(steps) + len(done) + 1)
         used.add(step_id)
         steps.append(
             Step(
@@ -117,9 +118,3 @@ def headline(text: str) -> str:
     """The first line of a request, short enough for a list."""
     line = text.strip().splitlines()[0].strip() if text.strip() else "Request"
     return line if len(line) <= _HEADLINE else line[: _HEADLINE - 1].rstrip() + "…"
-
-
-def _unused_id(used: set[StepId], number: int) -> StepId:
-    while StepId(f"step_{number}") in used:
-        number += 1
-    return StepId(f"step_{number}")

@@ -10,9 +10,10 @@ from functools import reduce
 from planloom.domain.errors import DEFECT, ModelFailed, OwnedElsewhere, PlanloomError, StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.agents import NAMES
+from planloom.domain.plans.outputs import unused_id
 from planloom.domain.plans.plan import Plan, PlanError, Step, Usage
 from planloom.domain.plans.validation import Problem
-from planloom.domain.values import PlanId, StepId
+from planloom.domain.values import PlanId
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.step_rules import StepRules
 from planloom.execution.summary import execution_summary
@@ -121,7 +122,8 @@ class Drafting:
     def _announce(self, plan_id: PlanId, step: Step) -> None:
         plan = self._plan_store.plan(plan_id)
         if plan.step(step.step_id) is not None:
-            step = step.model_copy(update={"step_id": _unused_id(plan, step.step_id)})
+            used = {each.step_id for each in plan.steps}
+            step = step.model_copy(update={"step_id": unused_id(used, 2, stem=step.step_id)})
         self._plan_store.record(plan_id, ev.TaskCreated(task=self._rules.with_approvals((step,))[0]))
 
     def _ready(self, plan_id: PlanId, drafted: PlanDrafted, usage: Usage) -> None:
@@ -176,13 +178,6 @@ class Drafting:
         )
         warning = ev.Log(level="warning", message=f"{reason} The previous plan is restored.")
         return self._plan_store.record(plan_id, restored, warning)
-
-
-def _unused_id(plan: Plan, wanted: StepId) -> StepId:
-    number = 2
-    while plan.step(StepId(f"{wanted}_{number}")) is not None:
-        number += 1
-    return StepId(f"{wanted}_{number}")
 
 
 def _total(spent: Sequence[Usage]) -> Usage:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from planloom.domain.plans.outputs import renamed
+from planloom.domain.plans.outputs import renamed, unused_id
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import StepId
 
@@ -22,7 +22,7 @@ def with_kept_ids(before: Plan, drafted: Sequence[Step]) -> tuple[Step, ...]:
     for step in drafted:
         step_id = same.get(step.step_id)
         if step_id is None:
-            step_id = step.step_id if step.step_id not in used else _unused_id({*used, *open_steps})
+            step_id = step.step_id if step.step_id not in used else unused_id({*used, *open_steps})
         used.add(step_id)
         ids[step.step_id] = step_id
     return tuple(_kept(open_steps.get(ids[step.step_id]), _renamed(step, ids)) for step in drafted)
@@ -81,10 +81,3 @@ def _says_the_same(one: Step, other: Step) -> bool:
 def _words(step: Step) -> tuple[object, ...]:
     work = step.question or step.instruction
     return *_key(step), None if step.tool is not None else " ".join(work.split())
-
-
-def _unused_id(used: set[StepId]) -> StepId:
-    number = 1
-    while StepId(f"step_{number}") in used:
-        number += 1
-    return StepId(f"step_{number}")
