@@ -11,7 +11,7 @@ from planloom.domain.plans.plan import Detection, Qualification, Risk, Route
 from planloom.domain.values import Value
 from planloom.intake import operations
 from planloom.intake.detection import count_items, request_body, without_paths
-from planloom.intake.words import JOINED_TASK, SCOPE_SET, WORD_END, WORD_START
+from planloom.intake.words import JOINED_TASK, SCOPE_SET, WORD_END, WORD_START, listed
 from planloom.settings import PlanningSettings
 
 Mode = Literal["auto", "plan", "direct", "perspectives"]
@@ -84,20 +84,12 @@ _CHANGE_NOTHING = re.compile(
 """Says that nothing at all may change; "change nothing else" says less."""
 _REVIEWS = re.compile(rf"(?:review|audit){WORD_END}", re.IGNORECASE)
 _MENDING = _Vocabulary(
-    *(
-        "fix",
-        "correct",
-        "mend",
-        "repair",
-        "improve",
-        "apply",
-        "update",
-        "rewrite",
-        "refactor",
-        "add",
-        "remove",
-    ),
-    *("delete", "rename", "replace", "edit", "write", "implement", "create", "address", "resolve", "clean"),
+    *listed(
+        """
+        fix, correct, mend, repair, improve, apply, update, rewrite, refactor, add, remove, delete, rename, replace,
+        edit, write, implement, create, address, resolve, clean
+        """
+    )
 )
 _DEVOPS_FILE = re.compile(
     r"(?:^|/)(?:dockerfile[^/]*|docker-compose[^/]*|compose\.ya?ml|jenkinsfile|[^/]*\.tf|\.gitlab-ci\.yml"

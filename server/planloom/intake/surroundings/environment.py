@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from planloom.domain.text.counted import counted
 from planloom.tools.processes.child_process import shell_argv
 from planloom.tools.terminal_text import plain
 from planloom.workspace.editor import FileDiagnostics
@@ -128,7 +129,7 @@ def _errors(errors: Sequence[tuple[str, FileDiagnostics]]) -> Iterator[str]:
     left = _ERRORS
     by_file = [(path, [item for item in file.items if item.severity == "error"]) for path, file in errors]
     for path, found in [each for each in by_file if each[1]][:_ERRORS]:
-        count = "1 error" if len(found) == 1 else f"{len(found)} errors"
+        count = counted(len(found), "error")
         first = [
             f"line {item.range.start.line + 1}: {' '.join(plain(item.message[:500]).split())[:_MOST_MESSAGE]}"
             for item in found[: max(1, left)]

@@ -72,31 +72,14 @@ _BY_SUFFIX: Final[Mapping[str, Runner]] = {
     ".cabal": Runner("cabal test"),
 }
 _ALL: Final = (*_RUNNERS.values(), *_BY_PRESENCE.values(), *_BY_SUFFIX.values())
-_PROGRAMS: Final = frozenset(
-    {
-        *(
-            line.split()[0]
-            for runner in _ALL
-            for line in (runner.command, *(each for _, each in runner.instead))
-        ),
-        *(
-            "python",
-            "python3",
-            "py",
-            "tox",
-            "make",
-            "just",
-            "task",
-            "composer",
-            "npx",
-            "pnpx",
-            "yarn",
-            "bunx",
-            "node",
-        ),
-        *("hatch", "pdm", "rye", "pipenv", "nix", "docker", "bash", "sh", "php", "ruby", "ant"),
-    }
-)
+_COMMANDS: Final = [
+    command for runner in _ALL for command in (runner.command, *(each for _, each in runner.instead))
+]
+_OTHER_PROGRAMS: Final = """
+    python python3 py tox make just task composer npx pnpx yarn bunx node hatch pdm rye pipenv nix docker bash sh php
+    ruby ant
+"""
+_PROGRAMS: Final = frozenset((*(command.split()[0] for command in _COMMANDS), *_OTHER_PROGRAMS.split()))
 """The programs with which a command of a project's instructions may begin."""
 _SPAN: Final = re.compile(r"`([^`]{3,120})`")
 _SETTING: Final = re.compile(r"[A-Za-z_]\w*=\S*")
