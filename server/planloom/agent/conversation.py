@@ -80,8 +80,8 @@ class Thread(NamedTuple):
 
     `sent` has the sections by name as they were last sent, without those of one run of a task; `open` the calls of
     the model that have no result yet, by the ids that the model gave them; `steps` the tasks that were worked on in
-    it; `ahead` what the model has written for the next task; `seen` the hashes of the texts that were
-    read in it; `planned` the version of the plan that was submitted in it, None if it does not show the planning.
+    it; `ahead` what the model has written for the next task; `seen` the hashes of the texts that were read in it;
+    `planned` the version of the plan that was submitted in it, None if it does not show the planning.
     """
 
     messages: tuple[Message, ...] = ()
@@ -99,7 +99,7 @@ NEW_THREAD = Thread()
 class Conversation:
     """One task's conversation. It continues `thread`; `results` are those of earlier, interrupted runs of the task.
 
-    A result tells what has become of the call's changes at the time when it is sent; `fate_of` says that.
+    `fate_of` returns what has become of a call's changes. A result says it as of the time when it is sent.
     """
 
     def __init__(

@@ -123,9 +123,9 @@ class RunLimits(NamedTuple):
 class AgentTask(NamedTuple):
     """One task for the loop. `plan` returns the current plan; `background` are the sections before the task.
 
-    `calls` of the step's earlier runs count against the limit. `read` is told how many of the plan's messages the
-    model has been sent. `revise` changes the rest of the plan as the arguments of `submit_plan` want it, and returns
-    what became of that, for the model.
+    `calls` of the step's earlier runs count against the limit. `read` is called with the number of the plan's
+    messages that the model has been sent. `revise` changes the rest of the plan by the arguments of `submit_plan`, and
+    returns the outcome as a text for the model.
     """
 
     plan: Callable[[], Plan]

@@ -137,7 +137,7 @@ def shared_characters(room: int) -> int:
 def opening_sections(
     plan: Plan, surroundings: Surroundings, shares: TokenBudget, attachments: Rendered
 ) -> tuple[Section, ...]:
-    """What a model is told first, of a plan to make as of a task to do; the same bytes for both."""
+    """The first sections of a prompt, with the same bytes for the planner and for every step."""
     return (
         *(Section(*each) for each in surroundings.sections(shares.surroundings_characters)),
         Section("USER REQUEST", plan.request.strip()),

@@ -115,7 +115,7 @@ class ModelWork:
         if not_made(step):
             # Its own thread shows these changes as made; the results of earlier runs tell what became of them.
             self.threads.forget_own(run.plan_id, run.step_id)
-        # Its own thread has the output of its commands.
+        # Its own thread has the output of its commands. It is asked for before `begin`, which gives it one.
         with_output = not (is_native and self.threads.has_own(run.plan_id, run.step_id))
         most = window.shared_characters if is_shared else 0
         thread = self.threads.begin(run.plan, run.step_id, model.identity, most)
@@ -180,9 +180,9 @@ class ModelWork:
     async def _background(
         self, run: StepRun, can: Capabilities, tools: Registry, attachments: Rendered, *, shows_planning: bool
     ) -> tuple[Section, ...]:
-        """What the model is told before the task; what is the same for all steps comes first.
+        """The sections before the task; those that are the same for all steps come first.
 
-        Of files whose text stands in a conversation that shows the planning, only those that have changed are named.
+        If the conversation `shows_planning`, it shows the files that were read, so only changed ones are named.
         """
         shares = shares_of(can, run.session.settings)
         opening = opening_sections(run.plan, await self._surroundings(run.plan), shares, attachments)
