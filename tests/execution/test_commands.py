@@ -11,6 +11,7 @@ import pytest
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.editing import StepChanges, UpdateStep
 from planloom.domain.plans.plan import Plan
+from planloom.domain.safety.confinement import Confinement
 from planloom.models.offline.scripted import ScriptedModel, makes
 from planloom.workspace.editor import EditorCapabilities
 from tests.support.fake_editor import EVERYTHING
@@ -70,6 +71,22 @@ async def test_only_the_exact_repeat_of_a_command_is_allowed_ahead(tmp_path: Pat
             plan = await room.respond(plan, "allowForPlan")
         assert statuses(plan) == ["completed"] * 5
         assert approvals(room) == ["echo a", "echo  a", "echo a ; id"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "asked"),
+    [(Confinement(network="loopback"), 1), (Confinement(confined=False), 2)],
+)
+async def test_what_runs_without_confinement_is_never_remembered(
+    chosen: Confinement, asked: int, tmp_path: Path
+) -> None:
+    async with studio(tmp_path) as room:
+        plan = await room.ask("run `echo a` then run `echo a`")
+        if plan.status == "pending_approval":
+            plan = await room.approve(plan)
+        while plan.pending.approvals:
+            plan = await room.respond(plan, "allowForPlan", confinement=chosen)
+        assert statuses(plan) == ["completed"] * 2 and len(approvals(room)) == asked
 
 
 async def test_a_script_that_changes_after_the_question_is_asked_again(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ class Studio:
         """Answer the first approval that waits."""
         approval = plan.pending.approvals[0]
         await self.app.approvals.respond(
-            approval.approval_id, decision, more.get("reason"), more.get("files")
+            approval.approval_id, decision, more.get("reason"), more.get("files"), more.get("confinement")
         )
         return await self.settled(plan, approval)
 

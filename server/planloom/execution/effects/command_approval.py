@@ -79,9 +79,10 @@ class CommandProposal(NamedTuple):
 
     @property
     def digest(self) -> Sha256:
-        """The hash of everything that an approval covers: the exact command, its folder, and its scripts."""
+        """The hash of everything that an approval covers: the exact command, its folder, confinement and scripts."""
         command = self.command
-        row = [command.line, command.argv, str(command.cwd), self.folder_id, *map(list, self.scripts)]
+        where = [str(command.cwd), self.folder_id, command.confinement.model_dump()]
+        row = [command.line, command.argv, *where, *map(list, self.scripts)]
         if command.background:
             row.append("in the background")
         return Sha256(hashlib.sha256(json.dumps(row).encode()).hexdigest())

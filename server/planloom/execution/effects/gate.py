@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, TypeVar
 from planloom.domain.changes import Changeset
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval, Effect, Grant
+from planloom.domain.safety.confinement import Confinement
 from planloom.domain.safety.destructive_intent import destructive_command
 from planloom.domain.values import ApprovalId, PlanId, Sha256, Uri
 from planloom.execution.effects.command_approval import CommandProposal, command_approval
@@ -22,6 +23,7 @@ from planloom.execution.effects.pending_conflicts import PendingConflicts
 from planloom.execution.effects.proposals import (
     ChangeFacts,
     ChangeProposal,
+    CommandPermitted,
     CommitResult,
     Committed,
     Denied,
@@ -45,12 +47,20 @@ from planloom.workspace.edits.outcomes import (
 )
 from planloom.workspace.paths.uris import display_name
 
-_K = TypeVar("_K", Effect, Sha256, str)
-
 
 class _Permit(NamedTuple):
     changeset: Changeset
     denied: tuple[Uri, ...]
+
+
+class _GrantedCommand(NamedTuple):
+    """A command as it was proposed, and what the user has chosen for it."""
+
+    proposed: Sha256
+    chosen: Confinement
+
+
+_K = TypeVar("_K", Effect, _GrantedCommand, str)
 
 
 class Gate:
@@ -61,7 +71,7 @@ class Gate:
         self._plan_store = plan_store
         self._cancel_listeners: list[Callable[[PlanId], None]] = []
         self._granted: set[tuple[PlanId, int, Effect]] = set()
-        self._granted_commands: set[tuple[PlanId, int, Sha256]] = set()
+        self._granted_commands: set[tuple[PlanId, int, _GrantedCommand]] = set()
         self._granted_origins: set[tuple[PlanId, int, str]] = set()
         self.approvals = PendingApprovals(plan_store)
         self.conflicts = PendingConflicts(plan_store, session.view)
@@ -106,28 +116,38 @@ class Gate:
                     # The user has just seen and chosen this very text.
                     approved = True
 
-    async def permit_command(self, proposal: CommandProposal) -> Permitted | Denied:
+    async def permit_command(self, proposal: CommandProposal) -> CommandPermitted | Denied:
         """Get a command approved if the policy requires it. "Allow for plan" covers only an identical command.
+
+        What runs without confinement is always asked, and never covered by an earlier answer.
 
         Raises UntrustedWorkspace. A cancellation withdraws the pending approval.
         """
         self._session.require_trust("no command runs in it")
         plan = self._plan_store.plan(proposal.plan_id)
+        proposed = proposal.command.confinement
         destroys = _is_unreviewed(plan) and destructive_command(proposal.command.text)
-        verdict = self._session.settings.approvals.policy().verdict("execute", protected=destroys)
+        verdict = self._session.settings.approvals.policy().verdict(
+            "execute", protected=destroys or not proposed.confined
+        )
         if verdict == "deny":
             return Denied(reason="The setting planloom.approvals.execute denies commands.")
-        key = (plan.plan_id, plan.version, proposal.digest)
-        if proposal.again is None and (verdict == "allow" or key in self._granted_commands):
-            return Permitted()
+        if proposal.again is None:
+            if verdict == "allow":
+                return CommandPermitted(confinement=proposed)
+            earlier = self._granted_for(plan, proposal)
+            if earlier is not None:
+                return CommandPermitted(confinement=earlier)
         approval = command_approval(proposal, ApprovalId(uuid.uuid4().hex))
         response = await self.approvals.ask(approval, Changeset())
         denied = self._denied(plan.plan_id, response, "The user did not allow this command.")
         if denied is not None:
             return denied
-        if response.decision == "allowForPlan":
-            self._granted_commands.add(key)
-        return Permitted()
+        chosen = response.confinement or proposed
+        if response.decision == "allowForPlan" and chosen.confined:
+            grant = _GrantedCommand(proposal.digest, chosen)
+            self._granted_commands.add((plan.plan_id, plan.version, grant))
+        return CommandPermitted(confinement=chosen)
 
     async def permit_fetch(self, proposal: FetchProposal) -> Permitted | Denied:
         """Get a fetch approved if the policy requires it. "Allow for plan" covers the same scheme, host and port.
@@ -189,6 +209,15 @@ class Gate:
         approval = change_approval(proposal, facts, ApprovalId(uuid.uuid4().hex))
         response = await self.approvals.ask(approval, proposal.changeset)
         return self._permitted(plan, approval, proposal, response)
+
+    def _granted_for(self, plan: Plan, proposal: CommandProposal) -> Confinement | None:
+        """What the user has chosen for this very command in this version of the plan, if anything."""
+        grants = (
+            grant
+            for plan_id, version, grant in self._granted_commands
+            if (plan_id, version) == (plan.plan_id, plan.version)
+        )
+        return next((grant.chosen for grant in grants if grant.proposed == proposal.digest), None)
 
     def _verdict(self, plan: Plan, facts: ChangeFacts) -> Literal["allow", "ask"] | Denied:
         policy = self._session.settings.approvals.policy()

@@ -9,16 +9,21 @@ from planloom.domain.changes import Changeset
 from planloom.domain.errors import UnknownThing, WrongState
 from planloom.domain.events import catalog as ev
 from planloom.domain.safety.approvals import Approval, Decision, UserDecision
+from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import ApprovalId, Uri
 from planloom.execution.plan_store import PlanStore
 
 
 class ApprovalResponse(NamedTuple):
-    """The user's answer to an approval. `files` are those allowed, None for all."""
+    """The user's answer to an approval. `files` are those allowed, None for all.
+
+    `confinement` is what the user has chosen for a command, None for what was shown.
+    """
 
     decision: UserDecision
     reason: str | None = None
     files: tuple[Uri, ...] | None = None
+    confinement: Confinement | None = None
 
 
 class _Waiting(NamedTuple):

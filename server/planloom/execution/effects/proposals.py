@@ -17,6 +17,7 @@ from planloom.domain.changes import (
     sha256,
 )
 from planloom.domain.safety.approvals import Approval, ApprovalFile, Effect
+from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.diff import changed_lines
 from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri, Value
 from planloom.workspace.edits.touched_places import touched
@@ -88,9 +89,16 @@ class NotMade(Value):
 
 
 class Permitted(Value):
-    """The command may run, or the fetch be made."""
+    """The fetch may be made, or the plan be changed."""
 
     kind: Literal["permitted"] = "permitted"
+
+
+class CommandPermitted(Value):
+    """The command may run, confined as it says."""
+
+    kind: Literal["command_permitted"] = "command_permitted"
+    confinement: Confinement
 
 
 CommitResult = Committed | Denied | NotMade

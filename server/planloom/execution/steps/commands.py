@@ -84,11 +84,15 @@ class Terminal:
         """Have the files saved that only the plan has changed, since a command in the background may follow them."""
         await self._saver.save_own(run.plan)
 
-    async def permit(self, proposal: CommandProposal) -> None:
-        """Get a command approved. Raises CallDenied, CancelledByUser, UntrustedWorkspace."""
+    async def permit(self, proposal: CommandProposal) -> Command:
+        """Get a command approved. Returns it with the confinement in which it may run.
+
+        Raises CallDenied, CancelledByUser, UntrustedWorkspace.
+        """
         verdict = await self._gate.permit_command(proposal)
         if isinstance(verdict, Denied):
             raise _denied(verdict, verdict.reason)
+        return proposal.command.model_copy(update={"confinement": verdict.confinement})
 
     async def run(self, command: Command, on_output: Output) -> ProcessResult:
         """Run a command to its end, then update the index of files. The caller holds the lock."""
@@ -127,8 +131,8 @@ class StepCommands:
         not_made = await self._terminal.put_on_disk(self._run)
         if not_made is not None:
             return ProcessResult(code=None, problem=not_made)
-        async with self._allowed(command):
-            return await self._terminal.run(command, self._on_output)
+        async with self._allowed(command) as permitted:
+            return await self._terminal.run(permitted, self._on_output)
 
     async def start(self, command: Command) -> CommandState | NoCommand:
         """Get the command approved and start it in the background. Raises what `run` raises."""
@@ -138,8 +142,8 @@ class StepCommands:
         refused = self._background.refusal(self._run.plan, command)
         if refused is not None:
             return refused
-        async with self._allowed(command):
-            begun = self._background.begin(self._run, command, self._on_output)
+        async with self._allowed(command) as permitted:
+            begun = self._background.begin(self._run, permitted, self._on_output)
         return begun if isinstance(begun, NoCommand) else await self._background.first(begun)
 
     async def read(self, command_id: str, wait_seconds: float) -> CommandState | NoCommand:
@@ -152,8 +156,10 @@ class StepCommands:
         return await self._background.stop(self._run.plan, command_id)
 
     @asynccontextmanager
-    async def _allowed(self, command: Command) -> AsyncIterator[None]:
+    async def _allowed(self, command: Command) -> AsyncIterator[Command]:
         """Get the command approved, and lock the terminal; the start of the command is recorded.
+
+        Yields the command as the user has allowed it.
 
         The approval is for the scripts as they were shown. They are compared again once the terminal is locked; if
         one has changed, the lock is released and the user is asked again.
@@ -161,13 +167,13 @@ class StepCommands:
         again = self._ran_before()
         while True:
             proposal = await self._proposal(command, again)
-            await self._terminal.permit(proposal)
+            permitted = await self._terminal.permit(proposal)
             async with self._terminal.lock:
                 await self._run.plan_store.wait_unlocked()
                 if (await self._proposal(command, None)).digest == proposal.digest:
                     # A crash while the command waited must differ from a crash later: the start is durable first.
                     self._run.update(command_started=True)
-                    yield
+                    yield permitted
                     return
             again = _CHANGED
 

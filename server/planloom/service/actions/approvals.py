@@ -8,6 +8,7 @@ from planloom.domain.errors import UnknownThing
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import UserDecision
+from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import ApprovalId, EditId, PlanId, Uri
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.pending_approvals import ApprovalResponse
@@ -33,13 +34,16 @@ class Approvals:
         decision: UserDecision,
         reason: str | None,
         files: tuple[Uri, ...] | None,
+        confinement: Confinement | None = None,
     ) -> None:
         """Record the user's decision durably. `files` are those allowed, None for all.
+
+        `confinement` is what the user has chosen for a command, None for what was shown.
 
         Raises UnknownThing, WrongState, StorageFailed.
         """
         await self._plan_store.ready()
-        self._gate.approvals.respond(approval_id, ApprovalResponse(decision, reason, files))
+        self._gate.approvals.respond(approval_id, ApprovalResponse(decision, reason, files, confinement))
 
     def both_sides(self, edit_id: EditId, uri: Uri) -> str | None:
         """A conflicted file with conflict markers, for editors that can show only one text; None if not pending."""

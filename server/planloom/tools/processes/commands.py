@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 from typing import Final, Protocol
 
+from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import Value
 from planloom.tools.processes.child_process import ProcessResult, shell_argv
 from planloom.tools.tool import shortened
@@ -25,6 +26,7 @@ class Command(Value):
     folder: str
     timeout_seconds: float | None
     background: bool = False
+    confinement: Confinement = Confinement()
 
     @property
     def text(self) -> str:

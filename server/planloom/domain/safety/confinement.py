@@ -1,0 +1,38 @@
+"""What a command may reach while it runs, and what of that this machine can hold it to."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from planloom.domain.values import Value
+
+Network = Literal["none", "loopback", "all"]
+"""`loopback` is this machine alone."""
+
+
+class Confinement(Value):
+    """What one command gets. Not `confined` it runs with all of the user's rights, and `network` says nothing."""
+
+    confined: bool = True
+    network: Network = "none"
+
+
+class Abilities(Value):
+    """What this machine can hold a confined command to.
+
+    `files`: it writes only in the workspace, declared caches and a temporary folder of its own, and cannot read the
+    user's secrets. `network`: it reaches what its confinement names, and nothing else. `processes`: everything that
+    it has started ends with it, and it sees no other process. `how` names the means, as text for people; `missing`
+    has a sentence for each thing that it is not held to.
+    """
+
+    files: bool
+    network: bool
+    processes: bool
+    how: str
+    missing: tuple[str, ...] = ()
+
+    @property
+    def any(self) -> bool:
+        """Whether a confined command differs in anything from another."""
+        return self.files or self.network or self.processes

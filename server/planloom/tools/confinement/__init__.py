@@ -1,0 +1,1 @@
+"""Confines the commands that plans run. Read `abilities` first."""
