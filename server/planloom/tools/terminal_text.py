@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from planloom.domain.text.hidden_characters import hides, plain_spaces, visible
+from planloom.domain.text.hidden_characters import folded_blanks, hides, plain_spaces, visible
 
 __all__ = ["Cleaner", "escaped", "hides", "plain", "visible"]
 
@@ -37,14 +37,14 @@ def plain(text: str) -> str:
 
 
 def escaped(command: str) -> str:
-    """A command on one line for approval, with line ends, tabs and invisible characters escaped."""
+    """A command on one line for approval, with line ends, tabs, invisible characters and very many blanks escaped."""
     named = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
     if any(char in command for char in named):
         # A literal backslash must not look like one of these escapes.
         command = command.replace("\\", "\\\\")
         for char, name in named.items():
             command = command.replace(char, name)
-    return visible(command)
+    return folded_blanks(visible(command))
 
 
 class Cleaner:

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from planloom.cli.plain import visible
 from planloom.domain.text.diff import unified
+from planloom.domain.text.hidden_characters import folded_blanks
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
@@ -39,7 +40,7 @@ def diff_rows(before: str | None, after: str | None, *, limit: int | None = None
             hidden += 1
             continue
         shown += 1
-        text = visible(line[1:].removesuffix(hidden_end))
+        text = folded_blanks(visible(line[1:].removesuffix(hidden_end)))
         match line[:1]:
             case "+":
                 rows.append(Row(new, "+", text))

@@ -4,13 +4,15 @@ Hidden are control and format characters, surrogates, private and unassigned cod
 paragraphs, every space but the blank, the code points that Unicode says a display may ignore
 (`Default_Ignorable_Code_Point`), and letters that are drawn as nothing. The panel's own list
 (`client-vscode/src/webview/hiddenCharacters.ts`) is compared with this one by a test.
+
+Text behind very many blanks is hidden, too: it stands beyond the edge of every window.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Final
+from typing import Final, NamedTuple
 
 IGNORABLE: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
@@ -21,6 +23,8 @@ SPACES: Final = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 """Spaces other than the blank, in the same form."""
 _DRAWN_AS_NOTHING: Final = re.compile(f"[{IGNORABLE}{SPACES}\u2800]")
 _SPACE: Final = re.compile(f"[{SPACES}]")
+_FAR: Final = re.compile(r"(?<![ \t])[ \t]{80,}+(?=[^\r\n])")
+"""So many blanks before text that no window is as wide."""
 _CATEGORIES: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 _EMOJI_SELECTOR: Final = "\ufe0f"
 _SYMBOLS: Final = frozenset({"So", "Sm", "Sk"})
@@ -57,6 +61,30 @@ def visible(text: str, keep: str = "") -> str:
         char if char == _EMOJI_SELECTOR and _takes_selector(previous) else table.get(char, char)
         for previous, char in zip(before, text, strict=False)
     )
+
+
+class FarText(NamedTuple):
+    """Text behind `blanks` blanks in line `line`, which counts from 1."""
+
+    line: int
+    blanks: int
+
+
+def far_text(text: str, known: str = "") -> FarText | None:
+    """The first line with text behind very many blanks that is no line of `known`. Linear in time."""
+    if _FAR.search(text) is None:
+        return None
+    old = frozenset(known.splitlines())
+    for number, line in enumerate(text.splitlines(), 1):
+        found = _FAR.search(line) if line not in old else None
+        if found is not None:
+            return FarText(number, len(found[0]))
+    return None
+
+
+def folded_blanks(text: str) -> str:
+    """The text with very many blanks before other text written as `<400 blanks>`."""
+    return _FAR.sub(lambda found: f"<{len(found[0])} blanks>", text)
 
 
 def plain_spaces(text: str) -> str:

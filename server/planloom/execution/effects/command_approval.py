@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.safety.destructive_intent import destructive_command
+from planloom.domain.text.hidden_characters import far_text
+from planloom.domain.text.look_alikes import look_alike_warning
 from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId
 from planloom.tools.processes.commands import Command
 from planloom.tools.terminal_text import escaped, hides
@@ -116,6 +118,10 @@ def _warnings(proposal: CommandProposal) -> Iterable[str]:
         yield "It has several lines, and each is run; \\n stands for a line end."
     if hides(text):
         yield "It contains invisible characters, which are shown as <U+…>."
+    if (far := far_text(text)) is not None:
+        yield f"A part of it stands behind {far.blanks} blanks, which are shown as a number."
+    if (warning := look_alike_warning((text, proposal.command.folder))) is not None:
+        yield warning
     if proposal.changed:
         yield f"It names or runs what this plan has changed: {listed(proposal.changed, _NAMED)}."
 

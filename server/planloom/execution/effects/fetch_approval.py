@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from planloom.domain.safety.approvals import Approval
+from planloom.domain.text.look_alikes import look_alike_warning
 from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId
 from planloom.tools.terminal_text import visible
 from planloom.web.addresses import WebAddress, reach_of_host
@@ -52,6 +53,8 @@ def _warnings(address: WebAddress) -> Iterable[str]:
         yield "The host is this machine or in a private network."
     if address.unicode_host is not None:
         yield f"The host is written in letters that may only look like those of another: it is {address.host}."
+        if (warning := look_alike_warning((address.unicode_host,))) is not None:
+            yield warning
     if not address.has_usual_port:
         yield f"It uses the port {address.port}."
     if address.scheme == "http":

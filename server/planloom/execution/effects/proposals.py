@@ -19,10 +19,12 @@ from planloom.domain.changes import (
 from planloom.domain.safety.approvals import Approval, ApprovalFile, Effect
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.diff import changed_lines
+from planloom.domain.text.hidden_characters import far_text
+from planloom.domain.text.look_alikes import look_alike_warning
 from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri, Value
 from planloom.workspace.edits.touched_places import touched
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
-from planloom.workspace.paths.uris import display_name, to_path
+from planloom.workspace.paths.uris import display_name, name_in, to_path
 from planloom.workspace.view import WorkspaceView
 
 
@@ -130,6 +132,10 @@ async def facts_of(view: WorkspaceView, proposal: ChangeProposal) -> ChangeFacts
             warnings[f"{display_name(change.uri)} is replaced as a whole without having been read."] = None
         added, removed = _counts(change)
         before, after = sides(change)
+        far = far_text(after or "", before or "")
+        if far is not None:
+            name = display_name(change.uri)
+            warnings[f"{name}: line {far.line} has text behind {far.blanks} blanks."] = None
         ends = (change.uri, _new_uri(change), resolved, new_resolved)
         rows.append((change.kind, *ends, _hash(before), _hash(after)))
         files.append(
@@ -143,6 +149,10 @@ async def facts_of(view: WorkspaceView, proposal: ChangeProposal) -> ChangeFacts
                 new_resolved_path=new_resolved,
             )
         )
+    folders = [root.uri for root in view.roots.folders]
+    other_letters = look_alike_warning(name_in(uri, folders) for file in files for uri in file.uris)
+    if other_letters is not None:
+        warnings[other_letters] = None
     digest = Sha256(hashlib.sha256(json.dumps(rows).encode()).hexdigest())
     return ChangeFacts(effect, protected, tuple(warnings), tuple(files), digest)
 
