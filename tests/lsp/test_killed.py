@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from planloom.tools.processes.left_over import process_stamp
 
 pytestmark = pytest.mark.process
 INSERTED = "one\ntwo\nINS\nthree\n"
@@ -208,6 +211,81 @@ def test_killed_while_a_command_runs(start: Start) -> None:
     editor.allow(asked, "deny")
     editor.until("plan_completed")
     assert editor.text("ran.log") == "ran\n" and editor.text("once.log") == "once\n"
+
+
+HELD = "echo ran >> ran.log; cat gate"
+"""A command that runs until the other end of the pipe `gate` is opened and closed."""
+
+
+@pytest.fixture
+def left_running(start: Start) -> Editor:
+    """A new server after one that was killed while `HELD` ran, which runs on; its plan was resumed."""
+    settings = {"approvals": {"execute": "allow"}}
+    editor = start(settings)
+    os.mkfifo(editor.folder / "gate")
+    plan_id = editor.approved(f"1. Run `{HELD}`\n2. Run `echo once >> once.log`", "auto")
+    editor.until("tool_started")
+    # The first says that the command starts, the second which process it is.
+    editor.until("task_update")
+    editor.until("task_update")
+    while not (editor.folder / "ran.log").exists():
+        editor.request("planloom/status", {})
+    editor.kill()
+    editor = start(settings)
+    editor.request("planloom/plan/resume", {"planId": plan_id})
+    return editor
+
+
+def process_in(asked: dict[str, Any]) -> int:
+    """The process that an approval says to be running still."""
+    found = re.search(r"still runs,? as process (\d+)", asked["approval"]["warning"])
+    assert found is not None, asked["approval"]["warning"]
+    assert process_stamp(int(found[1])) is not None
+    return int(found[1])
+
+
+def open_gate(editor: Editor) -> None:
+    """Let the command that runs end by itself."""
+    (editor.folder / "gate").write_text("")
+
+
+def test_what_a_dead_server_left_running_is_ended_before_it_runs_again(left_running: Editor) -> None:
+    editor = left_running
+    asked = editor.until("approval_request")
+    process = process_in(asked)
+    editor.allow(asked)
+    while editor.text("ran.log") != "ran\nran\n":
+        editor.request("planloom/status", {})
+    assert process_stamp(process) is None
+    open_gate(editor)
+    editor.until("plan_completed")
+    assert editor.text("once.log") == "once\n"
+
+
+def test_what_a_dead_server_left_running_can_be_waited_for(left_running: Editor) -> None:
+    """The question is asked anew, with what is true then, as soon as the command has ended by itself."""
+    editor = left_running
+    asked = editor.until("approval_request")
+    process_in(asked)
+    open_gate(editor)
+    again = editor.until("approval_request")
+    assert "may have run already" in again["approval"]["warning"]
+    assert "still runs" not in again["approval"]["warning"]
+    editor.allow(again, "deny")
+    editor.until("plan_completed")
+    assert editor.text("ran.log") == "ran\n" and editor.text("once.log") == "once\n"
+
+
+def test_another_command_beside_what_a_dead_server_left_running_is_asked(left_running: Editor) -> None:
+    editor = left_running
+    editor.allow(editor.until("approval_request"), "deny")
+    asked = editor.until("approval_request")
+    process_in(asked)
+    assert "goes on beside it" in asked["approval"]["warning"]
+    assert asked["approval"]["command"] == "echo once >> once.log"
+    editor.allow(asked)
+    editor.until("plan_completed")
+    open_gate(editor)
 
 
 def test_killed_while_a_command_is_asked(start: Start) -> None:

@@ -12,8 +12,9 @@ from contextlib import suppress
 
 import pytest
 
+from planloom.domain.plans.background_commands import CommandProcess
 from planloom.tools.processes.child_process import HEAD_BYTES, TAIL_BYTES
-from planloom.tools.processes.left_over import end_left_over, process_stamp
+from planloom.tools.processes.left_over import end_left_over, left_over, process_stamp
 from planloom.tools.processes.unread_output import UnreadOutput
 from tests.tools.test_processes import gone
 
@@ -65,11 +66,13 @@ def left() -> Iterator[subprocess.Popen[bytes]]:
 async def test_only_the_very_process_is_ended(left: subprocess.Popen[bytes]) -> None:
     stamp = process_stamp(left.pid)
     assert stamp is not None
-    assert end_left_over(left.pid, None).endswith(f"may still be running as process {left.pid}")
-    assert end_left_over(left.pid, stamp + "1") == GONE
-    assert end_left_over(left.pid, "another start of the machine:1") == GONE
+    assert end_left_over(CommandProcess(pid=left.pid, stamp=None)).endswith(
+        f"may still be running as process {left.pid}"
+    )
+    assert end_left_over(CommandProcess(pid=left.pid, stamp=stamp + "1")) == GONE
+    assert end_left_over(CommandProcess(pid=left.pid, stamp="another start of the machine:1")) == GONE
     assert left.poll() is None
-    assert end_left_over(left.pid, stamp) == STOPPED
+    assert end_left_over(CommandProcess(pid=left.pid, stamp=stamp)) == STOPPED
     assert await gone(left.pid)
 
 
@@ -99,7 +102,7 @@ async def test_a_group_whose_first_process_has_ended_is_ended_too(
     stamp = process_stamp(first.pid)
     first.kill()
     first.wait()
-    assert end_left_over(first.pid, stamp) == STOPPED
+    assert end_left_over(CommandProcess(pid=first.pid, stamp=stamp)) == STOPPED
     assert await gone(other)
 
 
@@ -107,4 +110,16 @@ def test_a_process_that_is_gone_is_told() -> None:
     process = subprocess.Popen(["true"], start_new_session=True)
     stamp = process_stamp(process.pid) or f"{os.getpid()}:1"
     process.wait()
-    assert end_left_over(process.pid, stamp) == GONE
+    assert end_left_over(CommandProcess(pid=process.pid, stamp=stamp)) == GONE
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems do not tell processes apart")
+def test_a_process_that_has_ended_is_gone_though_its_parent_has_not_asked_how() -> None:
+    process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, start_new_session=True)
+    assert process.stdin is not None
+    found = CommandProcess(pid=process.pid, stamp=process_stamp(process.pid))
+    assert left_over(found) == "running"
+    process.stdin.close()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert left_over(found) == "ended"
+    process.wait()

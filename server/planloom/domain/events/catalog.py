@@ -8,7 +8,7 @@ from pydantic import Field, TypeAdapter
 
 from planloom.domain.changes import Conflict, EditedFile, EditOutcome
 from planloom.domain.plans.attachments import Attachment, Unresolved
-from planloom.domain.plans.background_commands import BackgroundReason
+from planloom.domain.plans.background_commands import BackgroundReason, CommandProcess
 from planloom.domain.plans.editing import StepEdit
 from planloom.domain.plans.perspectives import Agent, Perspective
 from planloom.domain.plans.plan import (
@@ -217,7 +217,7 @@ class TaskUpdate(Value):
     For a step whose changes are staged, `completed` means that they were applied, `pending` that they are lost.
     `held` is the new fate of the changes that the running step held (only those to `files`, if any are named); they
     replace staged changes to the files of `replaces`. `command_started`: the command that the step was allowed to
-    run starts now.
+    run starts now, and `command_process` is its process once there is one.
     """
 
     type: Literal["task_update"] = "task_update"
@@ -233,6 +233,7 @@ class TaskUpdate(Value):
     replaces: tuple[Uri, ...] = ()
     reason: str | None = None
     command_started: bool = False
+    command_process: CommandProcess | None = None
 
 
 class TaskCompleted(Value):

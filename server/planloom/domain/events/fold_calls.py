@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 from planloom.domain.changes import EditedFile, EditRecord
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition, updated
-from planloom.domain.plans.background_commands import BackgroundCommand, BackgroundEnd
+from planloom.domain.plans.background_commands import BackgroundCommand, BackgroundEnd, CommandProcess
 from planloom.domain.plans.plan import CommandEnd, CommandOutcome, ExecutedTool, Fate, OpenCall, Plan, Step
 from planloom.domain.safety.approvals import ApprovalFile
 from planloom.domain.values import StepId, Uri
@@ -26,10 +26,10 @@ def open_call(plan: Plan, event: ev.ToolStarted) -> Plan:
     return updated(plan, open_calls=(*plan.open_calls, call))
 
 
-def start_command(plan: Plan, step_id: StepId) -> Plan:
-    """The plan after the command of the step's open call has started."""
+def start_command(plan: Plan, step_id: StepId, process: CommandProcess | None) -> Plan:
+    """The plan after the command of the step's open call has started, as `process` once that is known."""
     calls = tuple(
-        call.model_copy(update={"running": True})
+        call.model_copy(update={"running": True, "process": process})
         if call.step_id == step_id and call.effect == "execute"
         else call
         for call in plan.open_calls
@@ -312,6 +312,7 @@ def _interrupted(call: OpenCall) -> ExecutedTool | None:
         summary=(call.why or "Not allowed") if call.denied else "Interrupted",
         duration_ms=0,
         command="denied" if call.denied else "cut_off",
+        process=call.process,
         why=call.why,
     )
 

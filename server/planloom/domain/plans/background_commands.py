@@ -24,6 +24,15 @@ class BackgroundEnd(Value):
     line: str = ""
 
 
+class CommandProcess(Value):
+    """The process of a command. `pid` is also the id of its process group. `stamp` tells it from a later one with the
+    same id; None where the system does not say.
+    """
+
+    pid: int
+    stamp: str | None = None
+
+
 class BackgroundCommand(Value):
     """A command in the background. `end` is None while it runs.
 

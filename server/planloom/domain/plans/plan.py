@@ -9,7 +9,7 @@ from pydantic import Field
 
 from planloom.domain.changes import Conflict, EditRecord
 from planloom.domain.plans.attachments import Attachment
-from planloom.domain.plans.background_commands import BackgroundCommand, running_in_background
+from planloom.domain.plans.background_commands import BackgroundCommand, CommandProcess, running_in_background
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.outputs import output_references
 from planloom.domain.plans.perspectives import Agent, Perspective
@@ -197,8 +197,8 @@ class ExecutedTool(Value):
 
     `files` maps the URIs of the files that it changes to their fates. `command` is None unless the call runs a
     command, `outcome` unless that ended. `background` is the command if it was started in the background. `output` is
-    the beginning and the end of what it printed, None if that was not stored. `why` is the reason if part of it was
-    not applied.
+    the beginning and the end of what it printed, None if that was not stored. `process` is that of a command that was
+    cut off, where it is known. `why` is the reason if part of it was not applied.
     """
 
     call_id: CallId
@@ -213,6 +213,7 @@ class ExecutedTool(Value):
     outcome: CommandOutcome | None = None
     background: BackgroundCommand | None = None
     output: str | None = None
+    process: CommandProcess | None = None
     why: str | None = None
 
     @property
@@ -409,8 +410,8 @@ class Pending(Value):
 class OpenCall(Value):
     """A tool call that has started and not settled.
 
-    `running`: its command was started, in the background if `background` is set. `denied`: the user did not allow it,
-    for the reason `why`.
+    `running`: its command was started, in the background if `background` is set, else as `process` once that is known.
+    `denied`: the user did not allow it, for the reason `why`.
     """
 
     call_id: CallId
@@ -420,6 +421,7 @@ class OpenCall(Value):
     effect: Effect
     running: bool = False
     background: BackgroundCommand | None = None
+    process: CommandProcess | None = None
     denied: bool = False
     why: str | None = None
 

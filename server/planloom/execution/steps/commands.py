@@ -6,9 +6,9 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
-from planloom.domain.plans.background_commands import background_calls
+from planloom.domain.plans.background_commands import CommandProcess, background_calls
 from planloom.domain.values import Args
 from planloom.execution.effects.command_approval import CommandProposal, folder_id_of, scripts_of
 from planloom.execution.effects.gate import Gate
@@ -21,11 +21,19 @@ from planloom.execution.summary import changed_files
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.processes.child_process import ProcessResult, run_process
 from planloom.tools.processes.commands import Command, CommandState, NoCommand
+from planloom.tools.processes.left_over import end_left_over, left_over, process_stamp, until_one_has_ended
+from planloom.tools.tool import shortened
 from planloom.workspace.index.programs import environment
 from planloom.workspace.paths.uris import name_in
 
 _CHANGED: Final = "A file that the command runs, or its folder, has changed since you allowed it."
 _CUT_OFF: Final = "It was started before and interrupted, so it may have run already."
+_OWN_RUNS: Final = (
+    "It still runs as process {}, since the server ended without it. If you allow it, that process is ended first; to "
+    "let it end by itself, wait with your answer."
+)
+_OTHER_RUNS: Final = "`{}` of an earlier run still runs, as process {}, and goes on beside it."
+_SHOWN: Final = 80
 _QUESTION: Final = "The request is a question, so every command is asked."
 _ENDED: Final = "It ran to its end in an earlier run of this step, so this would be the second time."
 Output = Callable[[Literal["stdout", "stderr"], str], None]
@@ -42,6 +50,13 @@ class CallDenied(Exception):
         super().__init__(reason)
         self.reason = reason
         self.consequence = consequence
+
+
+class _Left(NamedTuple):
+    """What a dead server has left running: processes of this very command, and others by their command."""
+
+    own: tuple[CommandProcess, ...]
+    others: dict[str, CommandProcess]
 
 
 class Terminal:
@@ -94,7 +109,9 @@ class Terminal:
             raise _denied(verdict, verdict.reason)
         return proposal.command.model_copy(update={"confinement": verdict.confinement})
 
-    async def run(self, command: Command, on_output: Output) -> ProcessResult:
+    async def run(
+        self, command: Command, on_output: Output, on_start: Callable[[int], None]
+    ) -> ProcessResult:
         """Run a command to its end, then update the index of files. The caller holds the lock."""
         assert command.timeout_seconds is not None, (
             "only a command in the background has no time limit of its own"
@@ -106,6 +123,7 @@ class Terminal:
                 env=environment(os.environ),
                 timeout_seconds=command.timeout_seconds,
                 on_output=on_output,
+                on_start=on_start,
             )
         finally:
             await self._index.rescan_after_command()
@@ -132,7 +150,7 @@ class StepCommands:
         if not_made is not None:
             return ProcessResult(code=None, problem=not_made)
         async with self._allowed(command) as permitted:
-            return await self._terminal.run(permitted, self._on_output)
+            return await self._terminal.run(permitted, self._on_output, self._record_process)
 
     async def start(self, command: Command) -> CommandState | NoCommand:
         """Get the command approved and start it in the background. Raises what `run` raises."""
@@ -162,20 +180,44 @@ class StepCommands:
         Yields the command as the user has allowed it.
 
         The approval is for the scripts as they were shown. They are compared again once the terminal is locked; if
-        one has changed, the lock is released and the user is asked again.
+        one has changed, the lock is released and the user is asked again. So is the user if a command that a dead
+        server has left running ends meanwhile.
         """
-        again = self._ran_before()
+        changed: str | None = None
         while True:
-            proposal = await self._proposal(command, again)
-            permitted = await self._terminal.permit(proposal)
+            left = self._left_running()
+            proposal = await self._proposal(command, changed or self._again(left))
+            permitted = await self._permitted(proposal, left)
+            if permitted is None:
+                continue
             async with self._terminal.lock:
                 await self._run.plan_store.wait_unlocked()
                 if (await self._proposal(command, None)).digest == proposal.digest:
+                    for process in left.own:
+                        end_left_over(process)
                     # A crash while the command waited must differ from a crash later: the start is durable first.
                     self._run.update(command_started=True)
                     yield permitted
                     return
-            again = _CHANGED
+            changed = _CHANGED
+
+    def _record_process(self, pid: int) -> None:
+        """Record which process a command is, so that a later server finds it if this one dies."""
+        self._run.update(command_process=CommandProcess(pid=pid, stamp=process_stamp(pid)))
+
+    async def _permitted(self, proposal: CommandProposal, left: _Left) -> Command | None:
+        """The command as the user has allowed it; None if meanwhile a process that the question names has ended."""
+        if not left.own and not left.others:
+            return await self._terminal.permit(proposal)
+        asking = asyncio.ensure_future(self._terminal.permit(proposal))
+        watching = asyncio.ensure_future(until_one_has_ended((*left.own, *left.others.values())))
+        try:
+            await asyncio.wait({asking, watching}, return_when=asyncio.FIRST_COMPLETED)
+            return await asking if asking.done() else None
+        finally:
+            asking.cancel()
+            watching.cancel()
+            await asyncio.wait({asking, watching})
 
     async def _proposal(self, command: Command, again: str | None) -> CommandProposal:
         folders = tuple(root.path for root in self._run.session.view.roots.folders)
@@ -197,10 +239,9 @@ class StepCommands:
 
     def _ran_before(self) -> str | None:
         """Why this command must be approved whatever the policy says: the plan only asks, or it may have run before."""
-        plan, now = self._run.plan, self._run.now
-        if plan.only_asks:
+        now, args = self._run.now, self._args()
+        if self._run.plan.only_asks:
             return _QUESTION
-        args = next((call.args for call in plan.open_calls if call.step_id == now.step_id), None)
         for index in reversed(range(len(now.tools_executed))):
             call = now.tools_executed[index]
             if args is None or call.command not in ("ended", "cut_off") or not _same(call.args, args):
@@ -211,9 +252,38 @@ class StepCommands:
                 return _CUT_OFF
             earlier = now.calls_closed <= index < len(self._run.step.tools_executed)
             return _ENDED if earlier else None
-        return self._left_running(args)
+        return self._was_in_background(args)
 
-    def _left_running(self, args: Args | None) -> str | None:
+    def _left_running(self) -> _Left:
+        """The commands of this plan that a server which has died has left running."""
+        args = self._args()
+        own: list[CommandProcess] = []
+        others: dict[str, CommandProcess] = {}
+        for step in self._run.plan.steps:
+            for call in step.tools_executed:
+                if call.process is None or left_over(call.process) != "running":
+                    continue
+                if args is not None and _same(call.args, args):
+                    own.append(call.process)
+                else:
+                    others[str(call.args.get("command"))] = call.process
+        return _Left(tuple(own), others)
+
+    def _again(self, left: _Left) -> str | None:
+        """Why this command must be approved whatever the policy says, with what still runs of earlier ones."""
+        why = [] if (reason := self._ran_before()) is None else [reason]
+        why += [_OWN_RUNS.format(process.pid) for process in left.own]
+        why += [
+            _OTHER_RUNS.format(shortened(name, _SHOWN), process.pid) for name, process in left.others.items()
+        ]
+        return " ".join(why) or None
+
+    def _args(self) -> Args | None:
+        """The arguments of the call that wants to run a command."""
+        plan, step_id = self._run.plan, self._run.step_id
+        return next((call.args for call in plan.open_calls if call.step_id == step_id), None)
+
+    def _was_in_background(self, args: Args | None) -> str | None:
         """Whether a server that died has left this very command running in the background, for whichever step."""
         for _, earlier, command in background_calls(self._run.plan):
             end = command.end

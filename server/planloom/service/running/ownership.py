@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from planloom.domain.errors import OwnedElsewhere, PlanloomError, PlanUnreadable, StorageFailed, UnknownThing
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition
-from planloom.domain.plans.background_commands import running_in_background
+from planloom.domain.plans.background_commands import CommandProcess, running_in_background
 from planloom.domain.plans.plan import ENDED, PauseReason, Plan, PlanError, has_open_work
 from planloom.domain.values import PlanId
 from planloom.execution.conductor import Conductor
@@ -121,7 +121,7 @@ class Ownership:
         What it was waiting for is withdrawn, its background commands are ended. A draft fails.
         """
         for step_id, command in running_in_background(plan):
-            line = end_left_over(command.pid, command.process)
+            line = end_left_over(CommandProcess(pid=command.pid, stamp=command.process))
             ended = ev.BackgroundEnded(
                 task_id=step_id, command_id=command.command_id, reason="crash", line=line
             )

@@ -234,10 +234,12 @@ async def run_process(
     env: Mapping[str, str],
     timeout_seconds: float,
     on_output: OnOutput | None = None,
+    on_start: Callable[[int], None] | None = None,
 ) -> ProcessResult:
-    """Run a program to its end, then end every other process of its group.
+    """Run a program to its end, then end every other process of its group. `on_start` is called with its id.
 
-    Never raises OSError. A cancellation first ends the whole group, which takes at most two seconds.
+    Never raises OSError; what `on_start` raises ends the program. A cancellation first ends the whole group, which
+    takes at most two seconds.
     """
     capture = Capture()
     child = ChildProcess(capture, on_output)
@@ -246,6 +248,8 @@ async def run_process(
         problem = await child.start(argv, cwd=cwd, env=env)
         if problem is not None:
             return ProcessResult(code=None, problem=problem)
+        if on_start is not None:
+            on_start(child.pid)
         async with asyncio.timeout(timeout_seconds):
             await child.ended()
     except TimeoutError:

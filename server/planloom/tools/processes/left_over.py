@@ -1,12 +1,19 @@
-"""Recognizes and ends the process group of a background command whose server has died."""
+"""Recognizes, watches and ends the process groups of commands whose server has died."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from planloom.domain.plans.background_commands import CommandProcess
+
+_LOOK_SECONDS: Final = 0.3
 
 
 def process_stamp(pid: int) -> str | None:
@@ -14,34 +21,71 @@ def process_stamp(pid: int) -> str | None:
 
     None if there is no such process, or the system does not say.
     """
-    boot = _boot()
+    boot, process = _boot(), _process(f"/proc/{pid}")
+    return None if boot is None or process is None else f"{boot}:{process.started}"
+
+
+def left_over(process: CommandProcess) -> Literal["running", "ended", "unknown"]:
+    """Whether a process of the group still runs; `unknown` where the system does not tell it from a later one."""
+    if sys.platform == "win32" or process.stamp is None:
+        return "unknown"
+    found = process_stamp(process.pid)
+    if found == process.stamp:
+        return "running"
+    # The system gives no new process the id of a group that still has members.
+    is_orphaned = found is None and process.stamp.partition(":")[0] == _boot()
+    return "running" if is_orphaned and _has_members(process.pid) else "ended"
+
+
+def end_left_over(process: CommandProcess) -> str:
+    """End the group of a command whose server has died. Returns what became of it, in words.
+
+    Nothing is ended unless it is certainly the same group.
+    """
+    match left_over(process):
+        case "unknown":
+            return f"it was running when the server ended, and may still be running as process {process.pid}"
+        case "running":
+            if sys.platform != "win32":
+                # Its output leads nowhere, so it is ended at once.
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+            return "it was still running after the server had ended, and was stopped"
+        case "ended":
+            return "it was running when the server ended, and runs no longer"
+
+
+async def until_one_has_ended(processes: Iterable[CommandProcess]) -> None:
+    """Wait until one of these, which were running, has ended. They are no children of this process, so it looks."""
+    watched = tuple(processes)
+    while all(left_over(process) == "running" for process in watched):  # noqa: ASYNC110
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+class _Process(NamedTuple):
+    group: int
+    started: str
+
+
+def _process(folder: str) -> _Process | None:
+    """The process with this folder in /proc; None if there is none, or it has ended and nobody has asked how."""
     try:
         # The name of the program, in parentheses, may contain anything.
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-        state, started = fields[0], fields[19].decode("ascii")
+        fields = Path(folder, "stat").read_bytes().rpartition(b")")[2].split()
+        state, group, started = fields[0], int(fields[2]), fields[19].decode("ascii")
     except (OSError, ValueError, IndexError):
         return None
-    return None if boot is None or state in (b"Z", b"X") else f"{boot}:{started}"
+    return None if state in (b"Z", b"X") else _Process(group, started)
 
 
-def end_left_over(pid: int, stamp: str | None) -> str:
-    """End the group of a background command whose server has died. Returns what became of it, in words.
-
-    `stamp` is that of the process when it was started. Nothing is ended unless it is certainly the same group.
-    """
-    if sys.platform == "win32" or stamp is None:
-        return f"it was running when the server ended, and may still be running as process {pid}"
-    found = process_stamp(pid)
-    # The system gives no new process the id of a group that still has members.
-    is_orphaned = found is None and stamp.partition(":")[0] == _boot()
-    try:
-        if found == stamp or is_orphaned:
-            # Its output leads nowhere, so it is ended at once.
-            os.killpg(pid, signal.SIGKILL)
-            return "it was still running after the server had ended, and was stopped"
-    except (ProcessLookupError, PermissionError):
-        pass
-    return "it was running when the server ended, and runs no longer"
+def _has_members(group: int) -> bool:
+    with suppress(OSError), os.scandir("/proc") as entries:
+        return any(
+            process.group == group
+            for entry in entries
+            if entry.name.isdigit() and (process := _process(entry.path)) is not None
+        )
+    return False
 
 
 def _boot() -> str | None:
