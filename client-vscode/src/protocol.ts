@@ -575,7 +575,10 @@ export interface UnskipStep {
 /** No params. */
 export type NoParams = Record<string, never>;
 
-/** `planloom/model/list`. `select` chooses the model now that would be used, and asks its server what it can do. */
+/**
+ * `planloom/model/list`. `select` chooses the model now that would be used, and asks its server what it can do. Without
+ * it, no server is contacted before a person's first request that needs a model.
+ */
 export interface ListModelsParams {
   select?: boolean;
 }
@@ -922,8 +925,8 @@ export interface ActiveModel {
 }
 
 /**
- * The models; `active` is null if none is in use. Prompts to it are made for `contextTokens`, which are assumed if its
- * server does not say what it takes.
+ * The models. `active` is of the provider `auto` as long as none was needed. Prompts to it are made for
+ * `contextTokens`, which are assumed if its server does not say what it takes.
  */
 export interface ModelsResult {
   models: readonly ModelEntry[];

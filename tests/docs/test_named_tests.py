@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -54,3 +55,16 @@ def test_every_threat_has_a_test_or_says_that_it_is_not_covered() -> None:
         for threat in threats
         if not (TEST.search(threat[2]) or FILE.search(threat[2]) or threat[2].startswith("Not covered"))
     ] == []
+
+
+def test_the_attacks_are_counted_as_their_rows_say() -> None:
+    counts = Counter(cells[2] for cells in rows("security-attacks.md"))
+    said = re.search(
+        r"^(\d+) held, (\d+) are mended, (\d+) hold partly, (\d+) is broken",
+        page("security-attacks.md"),
+        re.M,
+    )
+    assert said is not None
+    assert [int(each) for each in said.groups()] == [
+        counts[each] for each in ("held", "mended", "partly", "broken")
+    ]

@@ -34,7 +34,7 @@ function describe({ status, progress: { completed, total } }: PlanSummary): stri
 
 /** Let the user pick a model; the choice is a user setting, so that a folder cannot make it. */
 export async function chooseModel(ctx: Ctx): Promise<void> {
-  const answer = await ctx.ask("planloom/model/list", {});
+  const answer = await ctx.ask("planloom/model/list", { select: true });
   if (answer === undefined) return;
   const items = answer.models.map((model) => ({
     label: `${model.reachable ? "$(pass)" : "$(circle-slash)"} ${modelName(model)}`,

@@ -198,6 +198,10 @@ class Capabilities(Value):
         return self.context_tokens or self.assumed_context
 
 
+NOT_ASKED = "not asked yet"
+"""Why nothing is known of a model: before a person's first request no server is contacted."""
+
+
 class ModelIdentity(Value):
     """Which model answers, and why it was chosen."""
 

@@ -200,7 +200,6 @@ class Application:
             log.warning("plans of servers that have died are not looked for: %s", error.message)
         self._jobs.start("reconcile", self._ownership.reconcile_adopted())
         self._jobs.start("upkeep", self.upkeep.run())
-        self._jobs.start("model", self.models.current())
 
     def _cancel_soon(self, plan_id: PlanId) -> None:
         self._jobs.start(f"cancel-asked:{plan_id}", self.plans.cancel(plan_id))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from planloom.domain.errors import InvalidParams
 from planloom.execution.session import Session
 from planloom.models.http.learned import LearnedModels
-from planloom.models.port import Model, ModelIdentity
+from planloom.models.port import NOT_ASKED, Model, ModelIdentity
 from planloom.providers import DISCOVERY_ORDER, PROVIDERS, Provider
 
 if TYPE_CHECKING:
@@ -19,23 +19,26 @@ if TYPE_CHECKING:
     from planloom.models.providers.editor_model import EditorCompletion
     from planloom.models.selection.select import ListedModel
 
-_NOT_SELECTED = ModelIdentity(provider="auto", name="", reason="No step has needed a model yet.")
+_NOT_SELECTED = ModelIdentity(provider="auto", name="", reason=f"{NOT_ASKED}: no request has needed a model")
 
 
 class AvailableModels(NamedTuple):
-    """The models that can be used, and the active one.
+    """The models that can be used, and the active one; before any was asked, one of the provider `auto`.
 
     `context_tokens` is the size of the active one's context, assumed if its server does not state it.
     """
 
     models: tuple[ListedModel, ...]
-    active: ModelIdentity | None
+    active: ModelIdentity
     context_tokens: int | None = None
     context_assumed: bool | None = None
 
 
 class Models:
-    """The model of this connection. httpx and all that needs it is imported only when a model is first selected."""
+    """The model of this connection. httpx and all that needs it is imported only when a model is first selected.
+
+    No server is contacted before `current` or `list(select=True)`, which are called only for what a person requests.
+    """
 
     def __init__(
         self,
@@ -55,6 +58,7 @@ class Models:
         self._editor = editor
         self._record = record
         self._model: Model | None = None
+        self._asked = False
         self._identity = _NOT_SELECTED
         self._learned = LearnedModels()
         self._keys: Keyring | None = None
@@ -70,8 +74,8 @@ class Models:
 
     @property
     def at_hand(self) -> bool:
-        """Whether a model has been selected."""
-        return self._model is not None
+        """Whether there is a model, or may be one: none was looked for yet."""
+        return self._model is not None or self._identity is _NOT_SELECTED
 
     @property
     def parallelism(self) -> int:
@@ -84,6 +88,7 @@ class Models:
 
         async with self._selecting:
             if self._model is None:
+                self._asked = True
                 choice = await choose_model(
                     self._session.settings,
                     self._environment,
@@ -130,15 +135,17 @@ class Models:
                 handler.setFormatter(RedactingFormatter(self._keys, formatter))
 
     async def list(self, *, select: bool = False) -> AvailableModels:
-        """Every model that can be used now; with `select`, one is selected if there is none yet."""
-        from planloom.models.selection.select import list_models
+        """Every model that can be used now; with `select`, one is selected if there is none yet.
+
+        Without `select`, as long as nothing was requested that needs a model, this lists what is configured and
+        contacts no server.
+        """
+        from planloom.models.selection.select import configured_models, list_models
 
         model = await self.current() if select else self._model
-        models = await list_models(
-            self._session.settings, self._environment, self._editor, keys=self._keyring()
-        )
-        identity = self.identity
-        active = None if identity is _NOT_SELECTED else identity
+        listing = list_models if self._asked else configured_models
+        models = await listing(self._session.settings, self._environment, self._editor, keys=self._keyring())
+        active = self.identity
         if model is None:
             return AvailableModels(models, active)
         can = await model.capabilities()

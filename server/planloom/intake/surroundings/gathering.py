@@ -60,7 +60,7 @@ class Place(NamedTuple):
     """Where the facts are gathered from.
 
     `recent` are the files that the user has opened, the latest first. `trusted`: whether files may be read;
-    `instructions`: whether the project's instructions are wanted.
+    `instructions`: whether the project's instructions are wanted. Unless `shown`, a model is told the folders alone.
     """
 
     view: WorkspaceView
@@ -70,10 +70,17 @@ class Place(NamedTuple):
     recent: tuple[str, ...] = ()
     trusted: bool = True
     instructions: bool = True
+    shown: bool = True
 
 
 async def gathered(place: Place, subject: Subject, tree_characters: int) -> Surroundings:
     """The surroundings of a request. Before the workspace is trusted, no file is read and no program is started."""
+    if not place.shown:
+        folders_alone = await _folders(place._replace(trusted=False))
+        nothing = Findings(today=subject.today, folders=folders_alone)
+        return Surroundings(
+            environment=environment_text(nothing), tree="", instructions=ProjectInstructions()
+        )
     async with asyncio.TaskGroup() as group:
         # Git and the editor answer while the index is still being built.
         folders = group.create_task(_folders(place))

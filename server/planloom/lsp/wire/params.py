@@ -19,7 +19,10 @@ class NoParams(Wire):
 
 
 class ListModelsParams(Wire):
-    """`planloom/model/list`. `select` chooses the model now that would be used, and asks its server what it can do."""
+    """`planloom/model/list`. `select` chooses the model now that would be used, and asks its server what it can do.
+
+    Without it, no server is contacted before a person's first request that needs a model.
+    """
 
     select: Maybe[Bool] = None
 

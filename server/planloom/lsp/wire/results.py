@@ -161,7 +161,7 @@ class ActiveModel(Wire):
 
 
 class ModelsResult(Wire):
-    """The models; `active` is null if none is in use.
+    """The models. `active` is of the provider `auto` as long as none was needed.
 
     Prompts to it are made for `contextTokens`, which are assumed if its server does not say what it takes.
     """

@@ -13,7 +13,7 @@ from planloom.models.http.adapter import ModelListing
 from planloom.models.http.endpoint import shown_url
 from planloom.models.http.keys import Keyring
 from planloom.models.http.learned import LearnedModels
-from planloom.models.port import Capabilities, Model, ModelEvent, ModelIdentity, ModelRequest
+from planloom.models.port import NOT_ASKED, Capabilities, Model, ModelEvent, ModelIdentity, ModelRequest
 from planloom.models.providers.editor_model import EditorCompletion
 from planloom.models.providers.servers import ModelServers, accepts
 from planloom.models.selection.candidates import (
@@ -81,7 +81,35 @@ async def list_models(
     listings = await asyncio.gather(
         _at_base_url(context), *(_at_home(context, provider) for provider in providers)
     )
-    listed = [model for listing in listings for model in listing]
+    return _with_built_in([model for listing in listings for model in listing], editor)
+
+
+async def configured_models(
+    settings: Settings,
+    environment: Mapping[str, str],
+    editor: EditorCompletion | None = None,
+    *,
+    keys: Keyring | None = None,
+) -> tuple[ListedModel, ...]:
+    """The models that `list_models` would ask servers about, without asking any."""
+    context = _context(settings, environment, editor, keys)
+    chosen = settings.model
+    listed: list[ListedModel] = []
+    if chosen.base_url and chosen.provider in {"auto", *PROVIDERS}:
+        reason = f"{NOT_ASKED}: {shown_url(chosen.base_url)}"
+        listed.append(ListedModel(provider=chosen.provider, name=chosen.name, reachable=False, reason=reason))
+    for provider in DISCOVERY_ORDER:
+        url = context.home(provider)
+        wanted = chosen.provider == provider.name and not chosen.base_url
+        if wanted or (provider.local is None and context.key_source(provider, url) is not None):
+            name = "" if chosen.base_url else chosen.name
+            reason = f"{NOT_ASKED}: {shown_url(url)}"
+            listed.append(ListedModel(provider=provider.name, name=name, reachable=False, reason=reason))
+    return _with_built_in(listed, editor)
+
+
+def _with_built_in(listed: list[ListedModel], editor: EditorCompletion | None) -> tuple[ListedModel, ...]:
+    """These models, then the editor's if it offers one, then the embedded rules."""
     if editor is not None:
         listed.append(
             ListedModel(provider="editor", name="", reachable=True, reason="the model that the editor offers")

@@ -34,15 +34,16 @@ class PlanSurroundings:
         self._index = index
         self._references = references
         self._follow_up = follow_up
-        self._gathered: OrderedDict[tuple[PlanId, bool, bool], Surroundings] = OrderedDict()
+        self._gathered: OrderedDict[tuple[PlanId, bool, bool, bool], Surroundings] = OrderedDict()
         self._gathering = asyncio.Lock()
 
     async def of(self, plan: Plan) -> Surroundings:
         """The surroundings as they were when they were first asked for, but for trust, which holds at once."""
         async with self._gathering:
-            key = (plan.plan_id, self._session.trusted, self._session.settings.context.instructions)
+            place = self._place()
+            key = (plan.plan_id, place.trusted, place.instructions, place.shown)
             if key not in self._gathered:
-                found = await gathered(self._place(), _subject(plan), MOST_TREE_CHARACTERS)
+                found = await gathered(place, _subject(plan), MOST_TREE_CHARACTERS)
                 self._gathered[key] = found.model_copy(update={"earlier": self._follow_up.of(plan)})
                 if len(self._gathered) > _KEPT:
                     self._gathered.popitem(last=False)
@@ -57,6 +58,7 @@ class PlanSurroundings:
             recent=self._references.recent(),
             trusted=self._session.trusted,
             instructions=self._session.settings.context.instructions,
+            shown=self._session.settings.approvals.read != "deny",
         )
 
 
