@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from planloom.settings import USER_ONLY, Settings
+from planloom.settings import LOWERED, USER_ONLY, Settings
 
 _MANIFEST: Final = Path(__file__).parents[1] / "client-vscode/package.json"
 _CONSTRAINTS: Final = ("minimum", "maximum", "exclusiveMinimum", "enum", "items")
@@ -43,12 +43,21 @@ def _declaration(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     kinds = schema.get("anyOf", [schema])
     types = [kind["type"] for kind in kinds]
     found = {key: kind[key] for kind in kinds for key in _CONSTRAINTS if key in kind}
-    closed = name.startswith(USER_ONLY)
+    scope, note = _scope(name)
     return {
         "type": types[0] if len(types) == 1 else types,
-        **({"scope": "machine"} if closed else {}),
+        **({"scope": scope} if scope else {}),
         "default": schema["default"],
         **found,
         **{key: schema[key] for key in _EDITOR_ONLY if key in schema},
-        "description": schema["description"] + (" User setting only." if closed else ""),
+        "description": schema["description"] + note,
     }
+
+
+def _scope(name: str) -> tuple[str, str]:
+    """The scope in VS Code, and a note for the description. The extension sends the user's values of both scopes."""
+    if name.startswith(USER_ONLY):
+        return "machine", " User setting only."
+    if name in LOWERED:
+        return "machine-overridable", " A workspace can only lower it."
+    return "", ""

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from planloom.providers import KEY_VARIABLES
-from planloom.settings import USER_ONLY, Settings
+from planloom.settings import LOWERED, MADE_STRICTER, USER_ONLY, Settings
 
 _KEY_VARIABLES = ", ".join(f"`{name}`" for name in KEY_VARIABLES)
 _PROSE = f"""\
@@ -37,7 +37,9 @@ of the user's configuration (`PLANLOOM_CONFIG` names another file) |
 | workspace | what the editor answers to `workspace/configuration` or pushes by `workspace/didChangeConfiguration` |
 
 The last source may contain settings of an opened folder, and the server cannot tell which ones. So the settings marked
-**user only** are ignored there: they could send keys elsewhere, or approve the changes that the folder asks for.
+**user only** are ignored there: they could send keys elsewhere, choose another model, or approve the changes that the
+folder asks for. A folder narrows what the user allows: limits it can only lower, and what is asked it can only make
+stricter, compared with the user's own values, or with the defaults. What would widen them is ignored and reported.
 
 Keys are not settings. They come from {_KEY_VARIABLES} or `PLANLOOM_API_KEY`, or from the editor by
 `planloom/secret/set`, and are sent only to the origin that they are meant for. A proxy is set only by `PLANLOOM_PROXY`.
@@ -72,9 +74,17 @@ def _table(rows: Iterable[tuple[str, FieldInfo]]) -> Iterator[str]:
     yield "| setting | default | values | |"
     yield "|---|---|---|---|"
     for name, field in rows:
-        own = " **User only.**" if name.startswith(USER_ONLY) else ""
+        own = _scope(name)
         default = json.dumps(field.get_default())
         yield f"| `{name}` | `{default}` | {_values(field)} | {field.description}{own} |"
+
+
+def _scope(name: str) -> str:
+    if name in LOWERED:
+        return " **A folder can only lower it.**"
+    if name in MADE_STRICTER:
+        return " **User only; a folder can only make it stricter.**"
+    return " **User only.**" if name.startswith(USER_ONLY) else ""
 
 
 def _values(field: FieldInfo) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planloom.settings import Source, resolve, source_of
+from planloom.settings import LOWERED, MADE_STRICTER, Settings, Source, resolve, source_of
 
 REDIRECTS: list[dict[str, Any]] = [
     {"model": {"baseUrl": "http://evil"}},
@@ -32,6 +32,66 @@ def test_a_folder_cannot_approve_itself_in_any_spelling(values: dict[str, Any]) 
     settings, problems = resolve({"workspace": values})
     assert settings == resolve({}).settings
     assert len(problems) == 1
+
+
+def test_a_folder_cannot_choose_the_model() -> None:
+    settings, (problem,) = resolve({"workspace": {"model": {"name": "dear"}}, "user": {"model.name": "mine"}})
+    assert settings.model.name == "mine" and problem.field == "model.name"
+
+
+USERS = {"budget.maxRequests": 300, "execution.review": "end", "approvals.write": "allow"}
+
+
+@pytest.mark.parametrize(
+    ("name", "narrower", "wider"),
+    [
+        ("budget.maxRequests", 5, 301),
+        ("budget.maxTokens", 1000, None),
+        ("maxRetryAttempts", 0, 3),
+        ("execution.maxToolCallsPerStep", 3, 201),
+        ("execution.review", "each", "auto"),
+        ("approvals.write", "ask", None),
+        ("approvals.execute", "deny", "allow"),
+        ("fetch.allowInternal", False, True),
+    ],
+)
+def test_a_folder_narrows_what_the_user_has_set_and_never_widens_it(
+    name: str, narrower: object, wider: object
+) -> None:
+    def value(sources: dict[Source, dict[str, Any]]) -> object:
+        group, _, own = name.rpartition(".")
+        found = resolve(sources).settings.model_dump(by_alias=True)
+        return (found[group] if group else found)[own]
+
+    users: dict[Source, dict[str, Any]] = {"user": USERS}
+    assert value({**users, "workspace": {name: narrower}}) == narrower
+    assert source_of({**users, "workspace": {name: narrower}}, name) == "workspace"
+    if wider is not None:
+        assert value({**users, "workspace": {name: wider}}) == value(users)
+        (problem,) = resolve({**users, "workspace": {name: wider}}).problems
+        assert problem.field == name and "can only be" in problem.reason
+
+
+def test_no_limit_is_more_than_any() -> None:
+    sources: dict[Source, dict[str, Any]] = {
+        "user": {"budget.maxTokens": 1000},
+        "workspace": {"budget.maxTokens": 0},
+    }
+    assert resolve(sources).settings.budget.max_tokens == 1000
+    assert [problem.field for problem in resolve(sources).problems] == ["budget.maxTokens"]
+
+
+def test_what_a_folder_may_only_narrow_are_settings() -> None:
+    names = {
+        *Settings().model_dump(by_alias=True),
+        *(
+            f"{group}.{name}"
+            for group, values in Settings().model_dump(by_alias=True).items()
+            if isinstance(values, dict)
+            for name in values
+        ),
+    }
+    assert names.issuperset(LOWERED) and names.issuperset(MADE_STRICTER)
 
 
 @pytest.mark.parametrize("values", REDIRECTS)

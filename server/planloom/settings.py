@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+import math
+from collections.abc import Iterator, Mapping, Set
+from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
@@ -17,18 +18,48 @@ Source = Literal["command_line", "environment", "user", "initialization", "works
 ReasoningEffort = Literal["default", "off", "low", "medium", "high"]
 """How much a model reasons; `default` leaves it to the model's server."""
 
-WEAKEST_FIRST: tuple[Source, ...] = ("workspace", "initialization", "user", "environment", "command_line")
+STRONGEST_FIRST: tuple[Source, ...] = ("command_line", "environment", "user", "initialization", "workspace")
+Sources = Mapping[Source, Mapping[str, Any]]
+OF_FOLDER: Set[Source] = frozenset({"workspace"})
+"""The sources whose values may be an opened folder's."""
 USER_ONLY = (
     "model.baseUrl",
     "model.provider",
+    "model.name",
     "approvals.",
     "fetch.",
     "execution.review",
     "planning.systemPrompt",
     "storage.",
 )
-"""Names, or prefixes ending in a dot, that `workspace` cannot set: an opened folder could use them to send keys
-elsewhere or to approve its own changes."""
+"""Names, or prefixes ending in a dot, that an editor must not take from a folder: they could send keys elsewhere,
+choose what is paid for, or approve the folder's own changes. Of these the server takes from `workspace` only what is in
+`MADE_STRICTER`."""
+LOWERED = (
+    "maxRetryAttempts",
+    "execution.maxParallelSteps",
+    "execution.maxToolCallsPerStep",
+    "execution.stepTimeoutSeconds",
+    "execution.completionTimeoutSeconds",
+    "execution.maxBackgroundCommands",
+    "execution.backgroundMinutes",
+    "budget.maxRequests",
+    "budget.maxTokens",
+    "budget.maxMinutes",
+    "context.budgetTokens",
+    "context.maxReferenceBytes",
+)
+"""Limits that `workspace` may lower, and not raise above the user's value, or above the default."""
+_ZERO_IS_NO_LIMIT: Final = frozenset({"budget.maxTokens", "context.budgetTokens"})
+MADE_STRICTER: Final[Mapping[str, tuple[Any, ...]]] = {
+    **{
+        f"approvals.{effect}": ("deny", "ask", "allow")
+        for effect in ("read", "write", "destroy", "execute", "fetch")
+    },
+    "execution.review": ("each", "end", "auto"),
+    "fetch.allowInternal": (False, True),
+}
+"""Choices, from the strictest, that `workspace` may make stricter."""
 
 
 class _Group(BaseModel):
@@ -311,6 +342,13 @@ class Problem(NamedTuple):
     reason: str
 
 
+class _Given(NamedTuple):
+    """An accepted value and its source."""
+
+    value: Any
+    source: Source
+
+
 class Resolved(NamedTuple):
     """The effective settings, and the rejected values."""
 
@@ -318,32 +356,81 @@ class Resolved(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def resolve(sources: Mapping[Source, Mapping[str, Any]]) -> Resolved:
-    """Merge the sources field by field; a stronger source wins.
+def resolve(sources: Sources, *, of_folder: Set[Source] = OF_FOLDER) -> Resolved:
+    """Merge the sources field by field; a stronger source wins, except that a folder's limit or choice narrows.
 
     Names may be nested (`{"model": {"name": …}}`) or dotted (`{"model.name": …}`). An invalid value becomes a
-    problem and leaves the field to the weaker sources; nothing here raises.
+    problem and leaves the field to the other sources; nothing here raises. The sources `of_folder` may have their
+    values from an opened folder.
     """
-    accepted: dict[str, Any] = {}
+    accepted, problems = _merged(sources, of_folder)
+    values = {name: given.value for name, given in accepted.items()}
+    return Resolved(Settings.model_validate(_nested(values)), tuple(problems))
+
+
+def source_of(sources: Sources, name: str, *, of_folder: Set[Source] = OF_FOLDER) -> Source | None:
+    """The source of the effective value of a field such as `model.baseUrl`; None for the default."""
+    given = _merged(sources, of_folder)[0].get(name)
+    return given.source if given is not None else None
+
+
+def beyond_a_folder(sources: Sources, source: Source) -> dict[str, Any]:
+    """The valid values of a source that an opened folder could not set beside the other sources, by dotted name."""
+    accepted, _ = _merged({**sources, source: {}}, OF_FOLDER)
+    return {
+        name: value
+        for name, value in _flat(sources.get(source, {}))
+        if value is not None and _problem(name, value) is None and _widens(name, value, accepted)
+    }
+
+
+def _merged(sources: Sources, of_folder: Set[Source]) -> tuple[dict[str, _Given], list[Problem]]:
+    accepted: dict[str, _Given] = {}
     problems: list[Problem] = []
-    for source in WEAKEST_FIRST:
+    # The user's own sources first: they are what a folder is compared with.
+    for source in sorted(STRONGEST_FIRST, key=lambda each: each in of_folder):
+        values: dict[str, _Given] = {}
         for name, value in _flat(sources.get(source, {})):
-            problem = _problem(name, value, source)
+            problem = _problem(name, value)
+            if problem is None and source in of_folder and value is not None:
+                problem = _widens(name, value, accepted)
             if problem is not None:
                 problems.append(problem)
             elif value is not None:
-                accepted[name] = value
-    return Resolved(Settings.model_validate(_nested(accepted)), tuple(problems))
+                values[name] = _Given(value, source)
+        narrowing = {name for name in values if source in of_folder and _is_narrowed(name)}
+        accepted |= {
+            name: given for name, given in values.items() if name in narrowing or name not in accepted
+        }
+    return accepted, problems
 
 
-def source_of(sources: Mapping[Source, Mapping[str, Any]], name: str) -> Source | None:
-    """The source of the effective value of a field such as `model.baseUrl`; None for the default."""
-    strongest: Source | None = None
-    for source in WEAKEST_FIRST:
-        for field, value in _flat(sources.get(source, {})):
-            if field == name and value is not None and _problem(field, value, source) is None:
-                strongest = source
-    return strongest
+def _widens(name: str, value: Any, accepted: Mapping[str, _Given]) -> Problem | None:
+    """Why a folder may not set this valid value beside the user's own; None if it may."""
+    if not _is_narrowed(name):
+        if name.startswith(USER_ONLY):
+            return Problem(name, "it can be set only in user settings, not by an opened folder")
+        return None
+    users = accepted[name].value if name in accepted else _default(name)
+    if _extent(name, value) <= _extent(name, users):
+        return None
+    verb = "lowered" if name in LOWERED else "made stricter"
+    return Problem(name, f"an opened folder could set it here, so it can only be {verb}; it is {users!r}")
+
+
+def _is_narrowed(name: str) -> bool:
+    return name in LOWERED or name in MADE_STRICTER
+
+
+def _extent(name: str, value: Any) -> float:
+    """How much a value of a narrowed setting allows, for comparison."""
+    if name in MADE_STRICTER:
+        return MADE_STRICTER[name].index(value)
+    return math.inf if value == 0 and name in _ZERO_IS_NO_LIMIT else value
+
+
+def _default(name: str) -> Any:
+    return dict(_flat(Settings().model_dump(by_alias=True)))[name]
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -367,9 +454,8 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
     return tree
 
 
-def _problem(name: str, value: Any, source: Source) -> Problem | None:
-    if source == "workspace" and any(name == own or name.startswith(own) for own in USER_ONLY):
-        return Problem(name, "it can be set only in user settings, not by an opened folder")
+def _problem(name: str, value: Any) -> Problem | None:
+    """Why this is not a valid value of a setting; None if it is, or if it is None."""
     if value is None:
         return None
     try:

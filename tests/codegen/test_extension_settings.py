@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from codegen.extension_settings import manifest
-from planloom.settings import Settings
+from planloom.settings import LOWERED, Settings
 
 DECLARED = json.loads(manifest())["contributes"]["configuration"]["properties"]
 
@@ -16,12 +16,18 @@ def test_what_an_opened_folder_must_not_set_is_of_machine_scope() -> None:
         "approvals.write",
         "execution.review",
         "model.baseUrl",
+        "model.name",
         "storage.path",
         "storage.keepTextsDays",
         "server.command",
     ):
         assert DECLARED[f"planloom.{name}"]["scope"] == "machine"
-    assert "scope" not in DECLARED["planloom.model.name"]
+    assert "scope" not in DECLARED["planloom.planning.perspectives"]
+
+
+def test_what_an_opened_folder_may_lower_is_sent_from_the_users_own_values_too() -> None:
+    for name in LOWERED:
+        assert DECLARED[f"planloom.{name}"]["scope"] == "machine-overridable"
 
 
 def test_a_declared_default_is_the_servers() -> None:

@@ -42,22 +42,26 @@ async def opened(client: LspClient, app: FakeApplication) -> Any:
 async def test_settings_come_from_every_source_the_strongest_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "settings.json").write_text('{"budget": {"maxRequests": 3}, "planning.format": "json"}')
+    (tmp_path / "settings.json").write_text('{"context": {"exclude": ["3"]}, "planning.format": "json"}')
     monkeypatch.setenv("PLANLOOM_BUDGET_MAX_TOKENS", "44")
     monkeypatch.setenv("PLANLOOM_MODEL_BASE_URL", "http://127.0.0.1:1/v1")
     app = FakeApplication()
     async with connected(
         app.make,
-        settings={"budget": {"maxRequests": 2, "maxTokens": 2}, "maxRetryAttempts": 5},
-        configuration={"budget": {"maxRequests": 1}, "execution": {"maxParallelSteps": 7}},
+        settings={"context.exclude": ["2"], "budget": {"maxTokens": 2}, "maxRetryAttempts": 5},
+        configuration={
+            "context": {"exclude": ["1"]},
+            "execution": {"onFailure": "skip", "maxParallelSteps": 2},
+        },
         given=ServerOptions(settings=("planloom.model.name=qwen", "enableTaskPlanning=false")),
     ) as client:
         settings = await opened(client, app)
-        assert settings.budget.max_requests == 3
+        assert settings.context.exclude == ("3",)
         assert settings.budget.max_tokens == 44
         assert settings.planning.format == "json"
         assert settings.max_retry_attempts == 5
-        assert settings.execution.max_parallel_steps == 7
+        assert settings.execution.on_failure == "skip"
+        assert settings.execution.max_parallel_steps == 2
         assert settings.model.name == "qwen"
         assert settings.model.base_url == "http://127.0.0.1:1/v1"
         assert settings.enable_task_planning is False
@@ -126,20 +130,20 @@ async def test_changed_settings_are_pulled_again() -> None:
     app = FakeApplication()
     async with connected(app.make) as client:
         await opened(client, app)
-        client.configuration = {"maxRetryAttempts": 9}
+        client.configuration = {"maxRetryAttempts": 1}
         client.notify("workspace/didChangeConfiguration", {"settings": {}})
-        await client.until(lambda: app.settings.max_retry_attempts == 9)
+        await client.until(lambda: app.settings.max_retry_attempts == 1)
 
 
 async def test_a_client_that_cannot_be_asked_pushes() -> None:
     app = FakeApplication()
     async with connected(app.make, capabilities=PLAIN) as client:
         await opened(client, app)
-        client.notify("workspace/didChangeConfiguration", {"settings": {"planloom": {"maxRetryAttempts": 9}}})
-        assert app.settings.max_retry_attempts == 9
+        client.notify("workspace/didChangeConfiguration", {"settings": {"planloom": {"maxRetryAttempts": 1}}})
+        assert app.settings.max_retry_attempts == 1
         for nothing in ({}, None, [], {"other": {}}, {"planloom": None}):
             client.notify("workspace/didChangeConfiguration", {"settings": nothing})
-        assert app.settings.max_retry_attempts == 9
+        assert app.settings.max_retry_attempts == 1
         assert not [name for name, _ in client.asked if name == "workspace/configuration"]
 
 
@@ -151,7 +155,7 @@ async def test_a_client_that_never_gives_its_settings_is_not_waited_for(
 
     async def late(asked: Any) -> Any:
         await release.wait()
-        return [{"maxRetryAttempts": 9}]
+        return [{"maxRetryAttempts": 1}]
 
     app = FakeApplication()
     async with connected(app.make, initialize=False) as client:
@@ -160,7 +164,7 @@ async def test_a_client_that_never_gives_its_settings_is_not_waited_for(
         await opened(client, app)
         assert app.settings.max_retry_attempts == 2
         release.set()
-        await client.until(lambda: app.settings.max_retry_attempts == 9)
+        await client.until(lambda: app.settings.max_retry_attempts == 1)
 
 
 @pytest.mark.parametrize("answer", [None, [], {}, [None], [5], ["x"], "refuse"])

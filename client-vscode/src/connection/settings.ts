@@ -9,16 +9,18 @@ import { REVIEWS, type Review } from "../protocol";
 const OWN = /^planloom\.(server|trace)\./;
 const SERVERS = Object.entries(contributes.configuration.properties).filter(([name]) => !OWN.test(name));
 
-const withScope = (isMachine: boolean): readonly string[] =>
-  SERVERS.filter(([, declared]) => ("scope" in declared && declared.scope === "machine") === isMachine).map(([name]) =>
-    name.replace("planloom.", ""),
+type Scope = "machine" | "machine-overridable" | undefined;
+
+const withScope = (...scopes: readonly Scope[]): readonly string[] =>
+  SERVERS.filter(([, declared]) => scopes.includes("scope" in declared ? (declared.scope as Scope) : undefined)).map(
+    ([name]) => name.replace("planloom.", ""),
   );
 
-/** Settings that an opened folder must not set. */
-const USER_ONLY = withScope(true);
+/** Settings of which the user's own values are sent apart: a folder may set none of them, or only narrow them. */
+const USERS = withScope("machine", "machine-overridable");
 
-/** Settings that the user or an opened folder may set. */
-const SHARED = withScope(false);
+/** Settings that an opened folder may set or narrow. */
+const SHARED = withScope(undefined, "machine-overridable");
 
 export type Values = Record<string, unknown>;
 
@@ -26,7 +28,7 @@ export type Values = Record<string, unknown>;
 export function userValues(): Values {
   const section = vscode.workspace.getConfiguration("planloom");
   const found: Values = {};
-  for (const name of USER_ONLY) {
+  for (const name of USERS) {
     const value = section.inspect(name)?.globalValue;
     if (value !== undefined) found[name] = value;
   }
