@@ -7,6 +7,7 @@ import random
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tests.campaigns.manners import Manner
 from tests.campaigns.minds import Mind
 from tests.support.lsp_client import EXTENSION, FULL
 
@@ -17,7 +18,7 @@ Able = Literal["full", "no_document_changes", "no_resource_operations", "no_appl
 
 @dataclass(frozen=True)
 class Circumstances:
-    """One draw; `commands_allowed` is the setting that lets commands run unasked."""
+    """One draw; `commands_allowed` is the setting that lets commands run unasked, `manner` how the editor answers."""
 
     review: Review = "each"
     mind: Mind = "careful"
@@ -26,6 +27,7 @@ class Circumstances:
     save: bool = True
     open_on_edit: bool = True
     commands_allowed: bool = False
+    manner: Manner = "honest"
 
     def capabilities(self) -> dict[str, Any]:
         """What the client declares to LSP."""

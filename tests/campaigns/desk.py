@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tests.campaigns.circumstances import Circumstances
+from tests.campaigns.manners import PATIENCE, answer_edit
 from tests.campaigns.minds import ModelOfWorld
 from tests.campaigns.worlds import COUNTER, Effect, State, World
 from tests.support.http_server import Running, serving
@@ -70,9 +71,11 @@ class Desk:
         """The URI of a file, as the editor writes it."""
         return (self.root / name).as_uri()
 
-    async def boot(self, fault: Fault | None = None, apply_seconds: float | None = None) -> ProcessClient:
-        """Start a server and tell it of the open buffers."""
+    async def boot(self, fault: Fault | None = None, *, patient: bool = True) -> ProcessClient:
+        """Start a server and tell it of the open buffers. One that is not `patient` soon gives up an edit."""
         assert self.model is not None
+        if self.circumstances.manner != "honest":
+            patient = False
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.folder),
@@ -82,7 +85,11 @@ class Desk:
         }
         places = ["--storage", str(self.folder / "state"), "--log-file", str(self.folder / "server.log")]
         started = self.warm.start(
-            places, environment, self.folder / "stderr.log", fault=fault, apply_seconds=apply_seconds
+            places,
+            environment,
+            self.folder / "stderr.log",
+            fault=fault,
+            apply_seconds=None if patient else PATIENCE,
         )
         client = ProcessClient(started, self.circumstances.capabilities())
         client.editor = self.editor
@@ -100,7 +107,9 @@ class Desk:
 
     def _apply(self, params: dict[str, Any]) -> Any:
         # What a client of a dead server still has to do, it does not do for the next one.
-        return self.editor.apply(params) if self.apply is None else self.apply(self.client, params)
+        if self.apply is not None:
+            return self.apply(self.client, params)
+        return answer_edit(self.editor, self.client, params, self.circumstances.manner, self.rng)
 
     def change_editor(self, fate: Fate) -> None:
         """Let the editor stay or restart while no server lives."""
@@ -184,17 +193,6 @@ class Desk:
         for uri, buffer in list(self.editor.buffers.items()):
             if buffer.dirty:
                 self.editor.save(uri)
-
-
-def first_half(params: dict[str, Any]) -> tuple[dict[str, Any], int]:
-    """The first half of an edit's changes, and how many they are."""
-    edit = params["edit"]
-    if edit.get("documentChanges") is not None:
-        changes = edit["documentChanges"]
-        count = len(changes) // 2
-        return {"edit": {"documentChanges": changes[:count]}}, count
-    changed = list(edit.get("changes", {}).items())
-    return {"edit": {"changes": dict(changed[: len(changed) // 2])}}, len(changed) // 2
 
 
 @contextlib.asynccontextmanager

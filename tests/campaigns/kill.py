@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.campaigns.circumstances import Circumstances, draw
-from tests.campaigns.desk import Apply, Desk, Fate, desk, first_half
+from tests.campaigns.desk import Apply, Desk, Fate, desk
+from tests.campaigns.manners import WELL_BEHAVED, first_half
 from tests.campaigns.person import Person
 from tests.campaigns.reports import Report
 from tests.campaigns.verdicts import (
@@ -29,6 +30,7 @@ from tests.campaigns.verdicts import (
     effects_once,
     ledger_true,
     statuses_true,
+    told_truly,
     troubles_blamed,
 )
 from tests.campaigns.worlds import Shape, World, make_world
@@ -219,7 +221,11 @@ def _striking_edit(at: Desk, blow: Blow, hit: Callable[[], Awaitable[None]]) -> 
 
 
 async def judge(at: Desk, report: Report, plan: dict[str, Any]) -> None:
+    """Compare what came of a run with what is promised, which is less for an editor that lies or refuses."""
     events = await all_events(at)
+    if at.circumstances.manner not in WELL_BEHAVED:
+        told_truly(at, report, plan, events)
+        return
     effects_once(at, report)
     asked_before(at, report, events)
     statuses_true(at, report, plan, all_done=True)

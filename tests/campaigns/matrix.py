@@ -15,6 +15,7 @@ from typing import Any, get_args
 from tests.campaigns import kill
 from tests.campaigns.circumstances import Able, Review
 from tests.campaigns.desk import Fate
+from tests.campaigns.manners import Manner
 from tests.campaigns.minds import Mind
 from tests.campaigns.reports import Report
 from tests.campaigns.worlds import Shape, World, make_world
@@ -29,7 +30,21 @@ POINTS = [
     for nth in range(1, count + 1)
     for when in ("before", "after")
 ]
-GRID = [*product(get_args(Review), get_args(Able), get_args(Mind), get_args(Fate))]
+MANNERS: tuple[Manner, ...] = (
+    "slow",
+    "twice",
+    "done_says_no",
+    "idle_says_yes",
+    "half_says_no",
+    "half_says_yes",
+    "silent",
+    "silent_done",
+)
+CLIENTS: list[tuple[Able, Manner]] = [
+    *((able, "honest") for able in get_args(Able)),
+    *(("full", manner) for manner in MANNERS),
+]
+GRID = [*product(CLIENTS, get_args(Review), get_args(Mind), get_args(Fate))]
 LAST = len(POINTS) * len(GRID) - 1
 _KINDS = {"edit", "command", "folder", "rename", "delete"}
 
@@ -45,10 +60,11 @@ def matrix_world() -> World:
 async def run(warm: WarmServers, folder: Path, seed: int, *, fixed: dict[str, Any] | None = None) -> Report:
     """One point in one circumstance."""
     point = POINTS[seed // len(GRID)]
-    review, able, mind, fate = GRID[seed % len(GRID)]
+    (able, manner), review, mind, fate = GRID[seed % len(GRID)]
     drawn = {
         "review": review,
         "able": able,
+        "manner": manner,
         "mind": mind,
         "encoding": "utf-16",
         "save": True,

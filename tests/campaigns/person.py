@@ -7,12 +7,15 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from tests.campaigns.desk import Desk
+from tests.campaigns.manners import WELL_BEHAVED
 from tests.support.process_client import Failed, ServerGone
 
 ENDED = ("completed", "failed", "cancelled", "rejected")
 REQUEST = "Please improve the files as the list says"
 MOST_PAUSES = 30
 """Pauses of one plan after which it counts as going round in circles."""
+PATIENT_PAUSES = 4
+"""Pauses after which the user of an editor that makes no edit as it says gives the plan up."""
 LIFE_SECONDS = 45.0
 """What one life of a server may take on a busy machine."""
 _PAUSED_AGAIN = 0.02
@@ -130,6 +133,12 @@ class Person:
         self.pauses += 1
         if self.pauses > MOST_PAUSES:
             raise Stuck(f"paused {MOST_PAUSES} times, at last for {plan.get('pauseReason')}")
+        lets_down = self.at.circumstances.manner not in WELL_BEHAVED
+        if lets_down and plan.get("pauseReason") == "error" and self.pauses > PATIENT_PAUSES:
+            if not plan.get("pauseDetail"):
+                raise Stuck("paused for an error that nobody tells")
+            await self.at.client.request("planloom/plan/cancel", {"planId": plan["planId"]})
+            return
         if "unsaved" in f"{plan.get('pauseReason')} {plan.get('pauseDetail')}":
             self.at.save_all()
             await asyncio.sleep(_PAUSED_AGAIN)

@@ -211,3 +211,51 @@ def server_sound(at: Desk, report: Report) -> None:
     stderr = at.folder / "stderr.log"
     if stderr.exists() and "Traceback" in stderr.read_text(errors="replace"):
         report.blame("server", f"a traceback on stderr: {stderr.read_text(errors='replace')[-300:]}")
+
+
+def told_truly(at: Desk, report: Report, plan: dict[str, Any], events: list[dict[str, Any]]) -> None:
+    """What holds for any editor: nothing doubled or unasked, no line gone, and nothing told as done that is not.
+
+    A step may be completed without its effect only where its edit was told as `unverified`.
+    """
+    state, counter, expected = at.state(), at.counter(), at.world.expected()
+    steps = {step["stepId"]: step for step in plan["steps"]}
+    # An edit of the whole plan names no step.
+    unverified = {
+        event.get("taskId", "")
+        for event in events
+        if event["type"] == "edit_applied" and event["outcome"] == "unverified"
+    }
+    failed = {event["taskId"] for event in events if event["type"] == "task_failed" and event["error"]}
+    for effect in at.world.effects:
+        count = effect.made(state, counter)
+        not_doubled(at, report, effect, count)
+        told = bool({effect.step, ""} & unverified) or effect.token in at.perished
+        if (
+            not count
+            and _lasting(effect, expected)
+            and not told
+            and steps[effect.step]["status"] == "completed"
+        ):
+            report.blame("wrong_status", f"{effect.step} is completed without {_named(effect)}")
+    for step_id, step in steps.items():
+        if step["status"] == "failed" and step_id not in failed:
+            report.blame("untold", f"{step_id} failed, and no event says why")
+    if not at.threw_away:
+        _lines_kept(at, report)
+    asked_before(at, report, events)
+    ledger_true(at, report, events)
+
+
+def _lines_kept(at: Desk, report: Report) -> None:
+    """Every line that the workspace had is still somewhere, but for those that the plan replaces or deletes."""
+    replaced = {effect.old for effect in at.world.effects if effect.kind == "edit"}
+    deleted = {effect.source for effect in at.world.effects if effect.kind == "delete"}
+    there = "\n".join(text for text in at.state().values() if text is not None)
+    for name, text in at.world.files.items():
+        if name in deleted:
+            continue
+        for line in text.split("\n"):
+            if line not in replaced and line not in there:
+                report.blame("words", f"the line {line!r} of {name} is gone")
+                return
