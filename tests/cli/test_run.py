@@ -383,6 +383,33 @@ def test_a_broken_server_is_told_in_a_sentence(work: Path, broken: Any, told: li
     assert "Traceback" not in ended.out + ended.err
 
 
+REASON = "The plan ledger /l was deleted or replaced while the server ran."
+STOPPED = {
+    "error": {"code": -32803, "message": REASON, "data": {"code": "storage_failed", "message": REASON}}
+}
+
+
+@pytest.mark.parametrize("method", ["plan_wait", "approval_respond"])
+def test_a_plan_that_the_server_cannot_go_on_with_ends_the_run_with_the_reason_once(
+    work: Path, method: str
+) -> None:
+    shown = {"notify": ["window/showMessage", {"type": 1, "message": f"Planloom: {REASON}"}]}
+    asks = {"type": "approval_request", "taskId": "s1", "approval": approval(1, "hello.txt")}
+    turns = script(
+        [step(1, "Create file hello.txt")],
+        [events({"type": "task_started", "taskId": "s1"}, asks)],
+        **{method: [[shown, STOPPED]]},
+    )
+    ended = run(work, turns, "--yes", "--json")
+    assert ended.code == 1 and ended.err.count(REASON) == 1
+    result = json.loads(ended.out.splitlines()[-1])
+    assert result == {
+        "type": "cli_result",
+        "exitCode": 1,
+        "error": {"code": "storage_failed", "message": REASON},
+    }
+
+
 def test_a_server_that_cannot_start_shows_its_last_words(work: Path) -> None:
     code = (
         "import sys; from planloom.cli.app import main; "

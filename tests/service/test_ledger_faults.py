@@ -259,6 +259,46 @@ async def test_a_ledger_that_is_gone_stops_its_plans_and_new_ones_are_kept_in_me
         assert len(at.notices) == before
 
 
+@pytest.mark.parametrize("spoil", [deleted, damaged])
+async def test_who_waits_for_a_plan_whose_ledger_is_gone_hears_the_reason_though_nothing_is_written(
+    tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    async with studio(tmp_path, BEGINNING, settings=SETTINGS, ledger=tmp_path / "l.db") as at:
+        plan = await at.ask("1. Run `until [ -e go ]; do sleep 0.1; done`\n2. List files")
+        await at.app.plans.approve(plan.plan_id, plan.version, None)
+        await at.until(plan, lambda now: now.steps[0].status == "running")
+        waiting = asyncio.ensure_future(at.app.plans.wait(plan.plan_id, "ended", None))
+        await asyncio.sleep(0)
+        spoil(tmp_path / "l.db")
+        # The command still runs: only the leases touch the ledger.
+        await at.app._ownership.renew_leases()
+        for wait in (waiting, at.app.plans.wait(plan.plan_id, "ended", None)):
+            with pytest.raises(StorageFailed) as error:
+                await wait
+            assert error.value.message == at.app.status().problems[0]
+        await stopped(at)
+        assert at.app._jobs.names(f"step:{plan.plan_id}") == ()
+
+
+async def test_who_waits_for_a_plan_that_a_full_disk_has_stopped_hears_that_and_may_wait_again_later(
+    tmp_path: Path,
+) -> None:
+    faults = Faults("full", 10**9)
+    async with studio(tmp_path, BEGINNING, ledger=faults.ledger(tmp_path / "l.db")) as at:
+        plan = await at.approve(await at.ask('1. Replace "old" with "new" in a.txt\n2. List files'))
+        waiting = asyncio.ensure_future(at.app.plans.wait(plan.plan_id, "ended", None))
+        faults.at = 0
+        with pytest.raises(StorageFailed):
+            await at.app.approvals.respond(plan.pending.approvals[0].approval_id, "allow", None, None)
+        with pytest.raises(StorageFailed):
+            await waiting
+        faults.mend()
+        await at.app._ownership.renew_leases()
+        _, reached = await at.app.plans.wait(plan.plan_id, "attention", None)
+        assert reached and at.now(plan).pause_reason == "storage"
+        assert await at.app.plans.wait(plan.plan_id, "ended", 0) == (at.now(plan), False)
+
+
 async def test_a_plan_that_another_server_has_taken_is_stopped_here_and_that_is_said(tmp_path: Path) -> None:
     async with studio(tmp_path, BEGINNING, ledger=tmp_path / "l.db") as at:
         plan = await at.approve(await at.ask('1. Replace "old" with "new" in a.txt\n2. List files'))

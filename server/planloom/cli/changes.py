@@ -14,7 +14,8 @@ from rich.text import Text
 from planloom.cli.client import plans
 from planloom.cli.client.connection import Connection, Server, ServerError
 from planloom.cli.client.messages import DiffResult, Json, Plan, ReportedFile
-from planloom.cli.history import FAILED, Failure, answering
+from planloom.cli.failures import FAILED, Failure
+from planloom.cli.history import answering
 from planloom.cli.plain import visible
 from planloom.cli.terminal import show
 from planloom.domain.text.diff import unified

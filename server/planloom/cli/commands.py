@@ -12,6 +12,7 @@ from planloom.cli.client import plans
 from planloom.cli.client.connection import Server, ServerError, ServerLost
 from planloom.cli.client.plan_state import ENDED
 from planloom.cli.client.session import Session, session
+from planloom.cli.failures import DONE, FAILED, INTERRUPTED, Failure, reported
 from planloom.cli.run import Outcome, Request, RequestRun
 from planloom.cli.terminal import show
 from planloom.cli.terminal.decisions import Flags, NonInteractive
@@ -21,7 +22,6 @@ from planloom.cli.terminal.screen import Screen
 CANCEL_SECONDS = 10.0
 """Seconds that a plan may take to end after Ctrl-C; it finishes the edit that is being applied."""
 
-DONE, FAILED, INTERRUPTED = 0, 1, 130
 _OPEN = ("paused", "pending_approval", "executing", "approved")
 """The statuses of a plan that can be resumed; one that runs elsewhere is refused by the server, with the reason."""
 
@@ -69,27 +69,23 @@ async def _run(server: Server, carry: Carry, *, folders: Sequence[Path], flags: 
     console = show.console(stderr=as_json or (flags.terminal and not sys.stdout.isatty()))
     screen = Screen(console, folders, as_json=as_json)
     person = Terminal(console, folders) if flags.terminal else NonInteractive(yes=flags.yes)
+    failure, code = Failure(), FAILED
     try:
-        async with session(server, folders, say=screen.say, stream=screen.stream) as running:
-            screen.log_path(running.status.get("logPath") or "")
-            request_run = RequestRun(running.connection, running.events, screen, person, flags)
-            try:
-                outcome = await carry(running, request_run)
-            except asyncio.CancelledError:
-                await _interrupted(request_run, screen)
-                return INTERRUPTED
-            return _show_outcome(outcome, screen)
-    except ServerError as error:
-        screen.pause()
-        screen.failure(error.message, error.hint, error.details)
-        screen.result({"exitCode": FAILED, "error": {"code": error.code, "message": error.message}})
-    except ServerLost as error:
-        screen.pause()
-        screen.failure(str(error), error.tail or None)
-        screen.result({"exitCode": FAILED, "error": {"code": "server_lost", "message": str(error)}})
+        with reported(failure, screen.failure):
+            async with session(server, folders, say=screen.say, stream=screen.stream) as running:
+                screen.log_path(running.status.get("logPath") or "")
+                request_run = RequestRun(running.connection, running.events, screen, person, flags)
+                try:
+                    code = _show_outcome(await carry(running, request_run), screen)
+                except asyncio.CancelledError:
+                    await _interrupted(request_run, screen)
+                    code = INTERRUPTED
     finally:
         screen.pause()
-    return FAILED
+    if failure.error is not None:
+        code = failure.code
+        screen.result({"exitCode": code, "error": failure.error})
+    return code
 
 
 async def _interrupted(request_run: RequestRun, screen: Screen) -> None:

@@ -18,6 +18,7 @@ from rich.text import Text
 from planloom.cli.client.connection import Server, ServerError, ServerLost
 from planloom.cli.client.messages import Json
 from planloom.cli.client.session import session
+from planloom.cli.failures import DONE, FAILED
 from planloom.cli.plain import visible
 from planloom.cli.terminal import show
 from planloom.providers import WAYS_TO_A_MODEL
@@ -56,7 +57,7 @@ async def examine(process: Server, *, folders: Sequence[Path], model_needed: boo
     if missing:
         verdict = (f"{missing} {'thing is' if missing == 1 else 'things are'} missing.", "bold red")
     console.print(Text(*verdict))
-    return 1 if missing else 0
+    return FAILED if missing else DONE
 
 
 def python(version: tuple[int, ...]) -> Finding:

@@ -8,21 +8,22 @@ import os
 import sys
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.text import Text
 
 from planloom.cli.client import plans
-from planloom.cli.client.connection import Server, ServerError, ServerLost
+from planloom.cli.client.connection import Server
 from planloom.cli.client.messages import Json, Plan
 from planloom.cli.client.plan_state import changed_files
 from planloom.cli.client.session import Session, session
+from planloom.cli.failures import DONE, FAILED, Failure, reported
 from planloom.cli.plain import visible
 from planloom.cli.terminal import show, show_history
 from planloom.workspace.paths.uris import to_path
 
-DONE, FAILED = 0, 1
 _MOST_BYTES = 60_000_000
 """How long a document may be that is imported: one message to the server takes 64 MB."""
 
@@ -35,29 +36,12 @@ class Wanted(NamedTuple):
     limit: int
 
 
-class Failure:
-    """Whether an `answering` block was left by an error, which has been printed."""
-
-    code = DONE
-
-
 @contextlib.asynccontextmanager
 async def answering(server: Server, folders: Sequence[Path], failure: Failure) -> AsyncIterator[Session]:
     """A session for a few requests. A failure of it is printed, and noted in `failure`."""
-    errors = show.console(stderr=True)
-    failure.code = FAILED
-    try:
+    with reported(failure, partial(show.failure, show.console(stderr=True))):
         async with session(server, folders, say=lambda *_: None) as running:
             yield running
-        failure.code = DONE
-    except ServerError as error:
-        errors.print(Text(visible(error.message), "bold red"))
-        for problem in show.problems(error.details):
-            errors.print(Text(f"  {problem}", "red"))
-        if error.hint:
-            errors.print(Text(f"  {visible(error.hint)}", "yellow"))
-    except ServerLost as error:
-        errors.print(Text(visible(f"{error}\n{error.tail}".rstrip()), "bold red"))
 
 
 async def list_plans(server: Server, wanted: Wanted, *, folders: Sequence[Path], as_json: bool) -> int:

@@ -12,9 +12,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from planloom.cli.client.connection import Server, started
+from planloom.cli.failures import INTERRUPTED, USAGE
 from planloom.providers import TerminalProviderChoice
-
-USAGE, INTERRUPTED = 2, 130
 
 Workspace = Annotated[
     list[Path] | None,

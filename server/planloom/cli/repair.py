@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from planloom.cli.client.connection import Server, ServerError, ServerLost
+from planloom.cli.client.connection import Server
 from planloom.cli.client.session import session
+from planloom.cli.failures import DONE, FAILED, Failure, reported
 from planloom.cli.plain import visible
 from planloom.cli.terminal import show
 from planloom.cli.terminal.keyboard import EndOfInput, forget_typed, read_line
 from planloom.domain.errors import StorageFailed
 from planloom.domain.text.counted import counted
 from planloom.service.repair import Examined, examined
-
-DONE, FAILED = 0, 1
 
 
 async def repair_ledger(process: Server, *, yes: bool, terminal: bool) -> int:
@@ -27,13 +27,12 @@ async def repair_ledger(process: Server, *, yes: bool, terminal: bool) -> int:
     person at the terminal is asked first; without a terminal nothing is changed.
     """
     console = show.console()
-    try:
+    failure, path = Failure(), Path()
+    with reported(failure, partial(show.failure, console)):
         async with session(process, [], say=lambda *_: None) as opened:
             path = Path(opened.status.get("storagePath") or "")
-    except ServerError as error:
-        return _failed(console, error.message)
-    except ServerLost as error:
-        return _failed(console, f"{error}\n{error.tail}")
+    if failure.error is not None:
+        return failure.code
     try:
         with examined(path) as found:
             if found.is_sound:
@@ -49,7 +48,8 @@ async def repair_ledger(process: Server, *, yes: bool, terminal: bool) -> int:
                 return FAILED
             repaired = found.repair(datetime.now())
     except StorageFailed as error:
-        return _failed(console, error.message)
+        show.failure(console, error.message, error.hint)
+        return FAILED
     _say(console, "The ledger is repaired.", "bold green")
     _say(console, f"The old file is {repaired.kept}.")
     for file in repaired.exported:
@@ -78,11 +78,6 @@ async def _agreed(console: Console) -> bool:
         return (await read_line()).strip().lower() in ("y", "yes")
     except EndOfInput:
         return False
-
-
-def _failed(console: Console, message: str) -> int:
-    _say(console, message, "bold red")
-    return FAILED
 
 
 def _say(console: Console, text: str, style: str = "") -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Mapping
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from planloom.cli.client.connection import Connection, ServerError, ServerLost
 from planloom.cli.client.messages import (
@@ -31,6 +31,8 @@ T = TypeVar("T")
 
 _ALREADY_DECIDED = frozenset({"wrong_state", "unknown_approval", "unknown_step", "unknown_edit"})
 """The codes of errors for an answer that comes too late: nothing waits for it any more."""
+_STOPPED = frozenset({"storage_failed", "owned_elsewhere"})
+"""The codes of errors after which nothing more happens to the plan here."""
 _SPOKEN_TO = ("completed", "failed", "cancelled")
 _CONTINUED_SECONDS = 10.0
 """How long the plan may take to begin that continues an ended one."""
@@ -90,9 +92,10 @@ class RequestRun:
         self.last_event: Json = {}
         self.files: Mapping[str, str] = {}
         self._next_plan: Plan = {}
+        self._stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def carry_out(self, request: Request) -> Outcome:
-        """Run the request to its end. Raises ServerError if the server refuses it, and ServerLost."""
+        """Run the request to its end. Raises ServerError if the server refuses it or cannot go on, and ServerLost."""
         self._review, self._until_ready = request.review, request.until_ready
         created = await (self._continued(request.text) if request.follows else self._created(request))
         self.plan = created["plan"]
@@ -102,7 +105,7 @@ class RequestRun:
     async def resume(self, plan: Plan) -> Outcome:
         """Go on with a plan to its end: one in review is shown and asked about, one that is paused is resumed.
 
-        Raises ServerError if the server refuses it, and ServerLost.
+        Raises ServerError if the server refuses it or cannot go on, and ServerLost.
         """
         self.plan = plan
         self._seen = plan["seq"]
@@ -122,14 +125,33 @@ class RequestRun:
 
     async def _to_its_end(self) -> Outcome:
         while True:
-            event = await self._next_event()
-            end = await self._on_event(event)
-            if end == "completed" and await self._is_continued():
-                self._screen.ended(end, event, self.plan, self.files)
-                self.plan, self.files, self._seen = self._next_plan, {}, 0
-            elif end is not None:
+            event, end = await self._to_the_end_of_one_plan()
+            if end != "completed" or not await self._is_continued():
                 self._show_assumptions()
                 return Outcome(end, event, self.plan, self.files)
+            self._screen.ended(end, event, self.plan, self.files)
+            self.plan, self.files, self._seen = self._next_plan, {}, 0
+
+    async def _to_the_end_of_one_plan(self) -> tuple[Json, Ending]:
+        watching = asyncio.create_task(self._watch(self.plan["planId"]))
+        try:
+            while (end := await self._on_event(event := await self._next_event())) is None:
+                pass
+            return event, end
+        finally:
+            watching.cancel()
+
+    async def _watch(self, plan_id: str) -> None:
+        """Wait with the server for the end of a plan. No event says that its ledger fails or that it was deleted."""
+        try:
+            await self._connection.request("planloom/plan/wait", {"planId": plan_id})
+        except ServerError as error:
+            if not self._stopped.done():
+                self._stopped.set_exception(error)
+                self._stopped.exception()
+        except ServerLost:
+            # `_or_lost` sees that, too.
+            return
 
     async def _created(self, request: Request) -> Json:
         params: Json = {"text": request.text, "mode": request.mode}
@@ -431,10 +453,15 @@ class RequestRun:
         await self._send_answer("planloom/plan/cancel", {"planId": self.plan["planId"]})
 
     async def _send_answer(self, method: str, params: Json) -> bool:
-        """Send an answer; False if the server refused it although it still waits for one."""
+        """Send an answer; False if the server refused it although it still waits for one.
+
+        Raises ServerError if the plan was stopped.
+        """
         try:
             await self._connection.request(method, params)
         except ServerError as error:
+            if error.code in _STOPPED:
+                raise
             self._screen.failure(error.message, error.hint, error.details)
             return error.code in _ALREADY_DECIDED
         return True
@@ -444,13 +471,16 @@ class RequestRun:
         return await self._or_lost(asking)
 
     async def _or_lost(self, work: Awaitable[T]) -> T:
-        """Await `work`, or raise ServerLost as soon as the server is gone."""
+        """Await `work`, or raise ServerLost as soon as the server is gone, ServerError once the plan is stopped."""
         working = asyncio.ensure_future(work)
+        ends: set[asyncio.Future[Any]] = {working, self._connection.lost, self._stopped}
         try:
-            await asyncio.wait({working, self._connection.lost}, return_when=asyncio.FIRST_COMPLETED)
-            if not working.done():
-                raise ServerLost(self._connection.stderr_tail())
-            return working.result()
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                return working.result()
+            if self._stopped.done():
+                self._stopped.result()
+            raise ServerLost(self._connection.stderr_tail())
         finally:
             if not working.done():
                 working.cancel()

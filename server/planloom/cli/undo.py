@@ -13,7 +13,8 @@ from planloom.cli.client.connection import Server
 from planloom.cli.client.messages import Json, Plan
 from planloom.cli.client.plan_state import changed_files
 from planloom.cli.client.session import Session
-from planloom.cli.history import DONE, FAILED, Failure, answering
+from planloom.cli.failures import DONE, FAILED, Failure
+from planloom.cli.history import answering
 from planloom.cli.plain import visible
 from planloom.cli.terminal import keyboard, show
 from planloom.cli.terminal.person import Terminal

@@ -57,6 +57,7 @@ class PlanStore:
         self._plans: dict[PlanId, Plan] = {}
         self._cached: OrderedDict[PlanId, Plan] = OrderedDict()
         self._stopped: dict[PlanId, PlanloomError] = {}
+        self._reasons: dict[PlanId, PlanloomError] = {}
         self._listeners: list[Listener] = []
         self._stop_listeners: list[StopListener] = []
         self._forget_listeners: list[Callable[[PlanId], object]] = []
@@ -76,9 +77,17 @@ class PlanStore:
         """Whether the plan accepts no event, because an earlier one could not be written."""
         return plan_id in self._stopped
 
-    def on_stop(self, listener: StopListener) -> None:
-        """Call `listener` for each plan that is stopped, because an event of it could not be written."""
+    def stop_reason(self, plan_id: PlanId) -> PlanloomError | None:
+        """Why nothing more happens to a plan here, from its stop until it is live again; None if it was not stopped."""
+        return self._reasons.get(plan_id)
+
+    def on_stop(self, listener: StopListener) -> Callable[[], None]:
+        """Call `listener` for each plan that is stopped, because an event of it could not be written.
+
+        Returns the unsubscriber.
+        """
         self._stop_listeners.append(listener)
+        return lambda: self._stop_listeners.remove(listener)
 
     def on_forget(self, listener: Callable[[PlanId], object]) -> None:
         """Call `listener` for each plan that is no longer live in this process."""
@@ -133,16 +142,19 @@ class PlanStore:
             self.store.append(recorded, current, durable=durable)
         except (StorageFailed, OwnedElsewhere) as error:
             if plan is not None:
-                self._stop(plan.plan_id, error)
+                self.stop(plan.plan_id, error)
             raise
         self._plans[current.plan_id] = current
         self._unpublished.extend(steps)
         self._publish()
         return current
 
-    def _stop(self, plan_id: PlanId, error: PlanloomError) -> None:
+    def stop(self, plan_id: PlanId, error: PlanloomError) -> None:
+        """Refuse further events of a plan with this error, and notify listeners once."""
+        if plan_id in self._stopped:
+            return
         log.error("plan %s is stopped: %s", plan_id, error.message)
-        self._stopped[plan_id] = error
+        self._stopped[plan_id] = self._reasons[plan_id] = error
         for listener in tuple(self._stop_listeners):
             listener(plan_id, error)
 
@@ -255,6 +267,7 @@ class PlanStore:
             if plan is not None:
                 self._plans[plan_id] = plan
                 self._cached.pop(plan_id, None)
+                self._reasons.pop(plan_id, None)
         return plan
 
     def plan(self, plan_id: PlanId) -> Plan:

@@ -91,6 +91,15 @@ class Ledger:
         """Sentences that say why plans are not stored safely and what to do about it; None if they are."""
         return self._fault.sentence if self._fault is not None else self._unusable
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the file was lost after it had been opened: nothing more is written to its plans."""
+        return self._old is not None
+
+    def has_lost(self, plan_id: PlanId) -> bool:
+        """Whether a plan was in a file that is lost. Raises StorageFailed."""
+        return self._old is not None and not _has(self._connection, plan_id)
+
     def listen(self, listener: Callable[[], None]) -> None:
         """Call `listener` whenever `problem` changes."""
         self._listeners.append(listener)

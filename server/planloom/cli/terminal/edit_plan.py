@@ -36,9 +36,7 @@ async def edit_plan(terminal: Terminal, console: Console, plan: Plan, send: Send
         try:
             plan = await send(plan, edit)
         except ServerError as error:
-            terminal.say(error.message, "red")
-            for problem in show.problems(error.details):
-                terminal.say(f"  {problem}", "red")
+            show.failure(console, error.message, error.hint, error.details)
             continue
         console.print(show.plan_table(plan))
 

@@ -40,6 +40,7 @@ class Screen:
         self._tails: dict[str, str] = {}
         self._background: dict[str, str] = {}
         self._started: dict[str, float] = {}
+        self._said: set[str] = set()
         self._is_one_step = False
 
     def log_path(self, path: str) -> None:
@@ -90,12 +91,9 @@ class Screen:
         self._console.print(Text(f"  {sentence}", "dim"))
 
     def failure(self, message: str, hint: str | None, details: Any = None) -> None:
-        """Print a failure, each of its problems, and its hint."""
-        self._console.print(Text(visible(message), "bold red"))
-        for problem in show.problems(details):
-            self._console.print(Text(f"  {problem}", "red"))
-        if hint:
-            self._console.print(Text(f"  {visible(hint)}", "yellow"))
+        """Print a failure, each of its problems, and its hint; not again what the server has said as an error."""
+        self.pause()
+        show.failure(self._console, "" if message in self._said else message, hint, details)
 
     async def edit(self, plan: Plan, send: Send) -> Plan:
         """Let the person at the terminal edit the plan."""
@@ -159,6 +157,8 @@ class Screen:
 
     def say(self, level: str, message: str) -> None:
         """Print a message of the server for its user."""
+        if level == "error":
+            self._said.add(message.removeprefix("Planloom: "))
         style = {"error": "bold red", "warning": "yellow"}.get(level, "dim")
         self._console.print(Text(visible(message), style))
 

@@ -207,6 +207,16 @@ def relative(uri: str, folders: Sequence[Path]) -> str:
     return str(path)
 
 
+def failure(console: Console, message: str, hint: str | None, details: Any = None) -> None:
+    """Print what was refused or has failed, each of its problems, and what to do about it."""
+    if message:
+        console.print(Text(visible(message), "bold red"))
+    for problem in problems(details):
+        console.print(Text(f"  {problem}", "red"))
+    if hint:
+        console.print(Text(f"  {visible(hint)}", "yellow"))
+
+
 def problems(details: Any) -> list[str]:
     """The problems in an error's details, one line each; none for details of another kind."""
     listed = [item for item in details if isinstance(item, dict)] if isinstance(details, list) else []

@@ -106,7 +106,10 @@ async def cancel(connection: Connection, params: wire_params.PlanParams) -> wire
 
 
 async def wait(connection: Connection, params: wire_params.WaitParams) -> wire_results.WaitResult:
-    """Block until the plan is drafted (`ready`), needs the user or has ended (`attention`), or has ended (`ended`)."""
+    """Block until the plan is drafted (`ready`), needs the user or has ended (`attention`), or has ended (`ended`).
+
+    A plan that was stopped because the ledger cannot take its events ends the wait with `storage_failed`.
+    """
     plan, reached = await connection.app.plans.wait(
         PlanId(params.plan_id), params.until, params.timeout_seconds
     )

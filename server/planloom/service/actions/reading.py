@@ -6,7 +6,14 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
-from planloom.domain.errors import InvalidParams, PlanUnreadable, StorageFailed, UnknownThing, WrongState
+from planloom.domain.errors import (
+    InvalidParams,
+    PlanloomError,
+    PlanUnreadable,
+    StorageFailed,
+    UnknownThing,
+    WrongState,
+)
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.graph import execution_order, shown_statuses
 from planloom.domain.plans.perspectives import Agent
@@ -110,7 +117,11 @@ class PlanReader:
         return self._plan_store.history(plan_id, after, limit)
 
     async def wait(self, plan_id: PlanId, until: Until, timeout_seconds: float | None) -> tuple[Plan, bool]:
-        """Wait until the plan has reached `until`. The bool is False if the timeout came first; None waits forever."""
+        """Wait until the plan has reached `until`. The bool is False if the timeout came first; None waits forever.
+
+        A plan that was stopped, because its events cannot be written, ends the wait with the reason: StorageFailed or
+        OwnedElsewhere.
+        """
         plan = self._plan_store.read(plan_id)
         changed = asyncio.Event()
 
@@ -118,18 +129,31 @@ class PlanReader:
             if recorded.plan_id == plan_id:
                 changed.set()
 
-        unsubscribe = self._plan_store.listen(on_event)
+        def on_stop(stopped: PlanId, _: PlanloomError) -> None:
+            if stopped == plan_id:
+                changed.set()
+
+        unsubscribes = (self._plan_store.listen(on_event), self._plan_store.on_stop(on_stop))
         try:
             async with asyncio.timeout(timeout_seconds):
                 while not reached(plan, until):
+                    self._refuse_stopped(plan_id)
                     await changed.wait()
                     changed.clear()
                     plan = self._plan_store.read(plan_id)
         except TimeoutError:
             return self._plan_store.read(plan_id), False
         finally:
-            unsubscribe()
+            for unsubscribe in unsubscribes:
+                unsubscribe()
         return plan, True
+
+    def _refuse_stopped(self, plan_id: PlanId) -> None:
+        reason = self._plan_store.stop_reason(plan_id)
+        if reason is not None:
+            raise reason
+        if self._ledger.has_lost(plan_id):
+            raise StorageFailed(self._ledger.problem or "")
 
     def diff(self, plan_id: PlanId, uri: Uri, edit_id: EditId | None) -> FileDiff:
         """A file before and after all that stands of the plan, or one edit of it. Raises UnknownThing."""

@@ -61,6 +61,7 @@ class Ownership:
         self._unexamined: list[PlanId] = []
         self._locks: dict[PlanId, asyncio.Lock] = {}
         plan_store.on_stop(self._stopped)
+        ledger.listen(self._stop_lost)
 
     @asynccontextmanager
     async def turn(self, plan_id: PlanId) -> AsyncIterator[None]:
@@ -161,6 +162,15 @@ class Ownership:
             self._released.add(plan_id)
             self._orphans.add(plan_id)
         self._jobs.start(f"let-go:{plan_id}", self._release(plan_id))
+
+    def _stop_lost(self) -> None:
+        """Stop all plans of a file that is lost, so that none of them does something that cannot be recorded."""
+        problem = self._ledger.problem
+        if problem is None or not self._ledger.is_lost:
+            return
+        for plan in self._plan_store.live():
+            if plan.plan_id in self._owned and self._ledger.has_lost(plan.plan_id):
+                self._plan_store.stop(plan.plan_id, StorageFailed(problem))
 
     async def _release(self, plan_id: PlanId) -> None:
         await self._stop_work(plan_id)
