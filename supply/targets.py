@@ -1,0 +1,26 @@
+"""The Pythons and platforms for which wheels are locked and the extension is packaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent
+CLIENT = PROJECT / "client-vscode"
+LOCKS = PROJECT / "supply" / "locks"
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+PLATFORMS = {
+    "linux-x64": ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"),
+    "linux-arm64": ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"),
+    "alpine-x64": ("musllinux_1_2_x86_64", "musllinux_1_1_x86_64"),
+    "alpine-arm64": ("musllinux_1_2_aarch64", "musllinux_1_1_aarch64"),
+    "darwin-x64": ("macosx_11_0_x86_64", "macosx_10_12_x86_64", "macosx_10_13_x86_64"),
+    "darwin-arm64": ("macosx_11_0_arm64",),
+    "win32-x64": ("win_amd64",),
+}
+"""For each platform, in VS Code's words, the tags of the wheels that run on it."""
+
+
+def fitting(target: str, python: str) -> tuple[str, ...]:
+    """Options by which pip takes only wheels for `target` and `python`."""
+    tags = tuple(word for tag in PLATFORMS[target] for word in ("--platform", tag))
+    return ("--only-binary", ":all:", "--python-version", python, *tags)
