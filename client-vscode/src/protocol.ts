@@ -134,6 +134,25 @@ export interface PlanChange {
   after?: string;
 }
 
+/** In what confinement a command runs; not `confined`, it has all of the user's rights. */
+export interface Confinement {
+  confined: boolean;
+  network?: "none" | "loopback" | "all";
+}
+
+/** A confinement that may be chosen instead: a label for its button, and a line that says what it means. */
+export interface ConfinementOffer extends Confinement {
+  label: string;
+  line: string;
+}
+
+/** What a command gets as shown, in words, and what may be chosen; first what the setting gives, if it asks. */
+export interface ConfinementRequest extends Confinement {
+  line: string;
+  asksNetwork: boolean;
+  offers: readonly ConfinementOffer[];
+}
+
 /** What waits for permission: a change, command or fetch; with `planChanges`, another rest of the plan. */
 export interface Approval {
   approvalId: string;
@@ -148,6 +167,7 @@ export interface Approval {
   files: readonly ApprovalFile[];
   command?: string;
   cwd?: string;
+  confinement?: ConfinementRequest;
   url?: string;
   host?: string;
   planChanges?: readonly PlanChange[];
@@ -737,6 +757,7 @@ export interface RespondParams {
   decision: "allow" | "allowForPlan" | "deny" | "cancel";
   reason?: string;
   files?: readonly string[];
+  confinement?: Confinement;
 }
 
 /** `planloom/approval/diff`. */
@@ -1273,6 +1294,7 @@ export interface ApprovalResolved extends OfPlan {
   by: "user" | "policy" | "server";
   reason?: string;
   files?: readonly string[];
+  confinement?: Confinement;
 }
 
 /** The intent to change files, recorded on disk before the editor is asked to change them. */

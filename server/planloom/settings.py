@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from planloom.domain.safety.approvals import Policy, Verdict
+from planloom.domain.safety.confinement import Network
 from planloom.providers import ProviderChoice
 
 Source = Literal["command_line", "environment", "user", "initialization", "workspace"]
@@ -28,6 +29,7 @@ USER_ONLY = (
     "model.name",
     "approvals.",
     "fetch.",
+    "commands.",
     "execution.review",
     "planning.systemPrompt",
     "storage.",
@@ -58,6 +60,7 @@ MADE_STRICTER: Final[Mapping[str, tuple[Any, ...]]] = {
     },
     "execution.review": ("each", "end", "auto"),
     "fetch.allowInternal": (False, True),
+    "commands.network": ("none", "loopback", "all"),
 }
 """Choices, from the strictest, that `workspace` may make stricter."""
 
@@ -231,6 +234,19 @@ class FetchSettings(_Group):
     )
 
 
+class CommandSettings(_Group):
+    """What confined commands get without asking for more."""
+
+    network: Network = Field(
+        "none",
+        description="The network that a command gets unless you choose another at its approval. A command that is "
+        "known to need more asks for it.",
+        json_schema_extra={
+            "enumDescriptions": ["No network.", "The network of this machine only.", "The whole network."]
+        },
+    )
+
+
 class BudgetSettings(_Group):
     """Limits on what one plan may use."""
 
@@ -329,6 +345,7 @@ class Settings(_Group):
     execution: ExecutionSettings = ExecutionSettings()
     approvals: ApprovalSettings = ApprovalSettings()
     fetch: FetchSettings = FetchSettings()
+    commands: CommandSettings = CommandSettings()
     budget: BudgetSettings = BudgetSettings()
     context: ContextSettings = ContextSettings()
     edits: EditSettings = EditSettings()

@@ -79,3 +79,20 @@ async def test_nobody_harms_nothing() -> None:
     assert await nobody.conflict({"files": [{"uri": "file:///a"}]}) == {"file:///a": "mine"}
     assert await nobody.resume("budget", "") is False
     assert await nobody.attach_secret(".env", "") is False
+
+
+COMMAND: dict[str, Any] = {"effect": "execute", "command": "npm install"}
+LESS = {"confined": True, "network": "none", "label": "without network", "line": "…"}
+ASKS = {"confined": True, "network": "all", "line": "…", "asksNetwork": True, "offers": [LESS]}
+UNCONFINED = {"confined": False, "network": "none", "line": "…", "asksNetwork": False, "offers": []}
+
+
+@pytest.mark.parametrize("flags", FLAGS, ids=str)
+def test_no_flag_gives_the_network_or_takes_the_confinement_away(flags: Flags) -> None:
+    network: Any = COMMAND | {"confinement": ASKS}
+    verdict = verdict_by_flags(network, flags)
+    if flags.yes_commands:
+        assert verdict == Verdict("allow", confinement={"confined": True, "network": "none"})
+    free: Any = COMMAND | {"confinement": UNCONFINED}
+    verdict = verdict_by_flags(free, flags)
+    assert verdict is None if flags.terminal else verdict is not None and verdict.decision == "deny"

@@ -210,6 +210,45 @@ def test_what_is_allowed_for_the_plan_is_shown_as_it_is_made(start: Start) -> No
     assert "new two" in ended.out and "1 + unasked" in ended.out
 
 
+OFFERS = [
+    {"confined": True, "network": "none", "label": "without network", "line": "Confined: no network."},
+    {"confined": False, "network": "none", "label": "without confinement", "line": "Not confined."},
+]
+ASKS = {"confined": True, "network": "all", "line": "It asks for the network.", "asksNetwork": True}
+
+
+@pytest.mark.parametrize(
+    ("keys", "sent"),
+    [
+        (["y"], {}),
+        (["o", "1"], {"confinement": {"confined": True, "network": "none"}}),
+        (["o", "b", "o", "2"], {"confinement": {"confined": False, "network": "none"}}),
+    ],
+)
+def test_a_command_shows_what_it_gets_and_may_get_something_else(
+    start: Start, tmp_path: Path, keys: list[str], sent: dict[str, Any]
+) -> None:
+    asked = asks(
+        1,
+        "one",
+        effect="execute",
+        files=[],
+        command="npm install",
+        cwd=".",
+        confinement=ASKS | {"offers": OFFERS},
+    )
+    terminal = start(script(STEPS, [asked], approval_respond=RESPONDED))
+    terminal.type("y")
+    terminal.wait_for(f"in {tmp_path / 'work'}")
+    terminal.wait_for("It asks for the network.")
+    for key in keys:
+        terminal.type(key)
+        if key == "o":
+            terminal.wait_for("without confinement: Not confined.")
+    (params,) = terminal.finish().params("planloom/approval/respond")
+    assert params == {"approvalId": "a1", "decision": "allow"} | sent
+
+
 def test_a_long_diff_is_cut_and_shown_whole_on_demand(start: Start) -> None:
     text = "".join(f"line {number}\n" for number in range(300))
     diff = [[{"reply": {"uri": "", "before": None, "after": text}}]]

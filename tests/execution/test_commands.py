@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from planloom.domain.errors import InvalidParams
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.editing import StepChanges, UpdateStep
 from planloom.domain.plans.plan import Plan
@@ -87,6 +88,34 @@ async def test_what_runs_without_confinement_is_never_remembered(
         while plan.pending.approvals:
             plan = await room.respond(plan, "allowForPlan", confinement=chosen)
         assert statuses(plan) == ["completed"] * 2 and len(approvals(room)) == asked
+
+
+@pytest.mark.parametrize(
+    ("setting", "answer", "recorded"),
+    [
+        ("none", None, Confinement()),
+        ("loopback", None, Confinement(network="loopback")),
+        ("none", Confinement(network="all"), Confinement(network="all")),
+        ("all", Confinement(confined=False), Confinement(confined=False)),
+    ],
+)
+async def test_what_the_user_has_chosen_for_a_command_is_recorded(
+    setting: str, answer: Confinement | None, recorded: Confinement, tmp_path: Path
+) -> None:
+    async with studio(tmp_path, settings={"commands.network": setting}) as room:
+        plan = await room.respond(await room.ask("run `echo a`"), confinement=answer)
+        assert statuses(plan) == ["completed"]
+        (resolved,) = [each.event for each in room.events if isinstance(each.event, ev.ApprovalResolved)]
+        assert resolved.confinement == recorded
+
+
+async def test_only_a_command_has_a_confinement(tmp_path: Path) -> None:
+    async with studio(tmp_path) as room:
+        plan = await room.ask('Create file "a.txt" with content "x"')
+        assert plan.pending.approvals[0].confinement is None
+        with pytest.raises(InvalidParams):
+            await room.respond(plan, confinement=Confinement())
+        await room.respond(plan, "deny")
 
 
 async def test_a_script_that_changes_after_the_question_is_asked_again(tmp_path: Path) -> None:

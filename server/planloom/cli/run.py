@@ -344,6 +344,8 @@ class RequestRun:
             params["reason"] = verdict.reason
         if verdict.files is not None:
             params["files"] = list(verdict.files)
+        if verdict.confinement is not None:
+            params["confinement"] = verdict.confinement
         if verdict.decision in ("allow", "allowForPlan"):
             self._shown.update(
                 file.get("newUri") or file["uri"]
@@ -513,7 +515,10 @@ class RequestRun:
 def _flags_sentence(approval: Approval, verdict: ask.Verdict) -> str:
     if verdict.decision == "deny":
         return f"Denied: {verdict.reason}"
-    return f"Allowed ({'--yes-commands' if ask.needs_more_than_yes(approval) else '--yes'})."
+    flag = "--yes-commands" if ask.needs_more_than_yes(approval) else "--yes"
+    if verdict.confinement is not None:
+        return f"Allowed ({flag}), but no network that it asks for: the setting planloom.commands.network gives it."
+    return f"Allowed ({flag})."
 
 
 def _proposal_sentence(flags: Flags, *, accepted: bool) -> str:

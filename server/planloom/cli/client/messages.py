@@ -49,6 +49,32 @@ class ApprovalFile(TypedDict, total=False):
     newResolvedPath: str
 
 
+class Confinement(TypedDict, total=False):
+    """In what confinement a command runs; not `confined`, it has all of the user's rights."""
+
+    confined: bool
+    network: Literal["none", "loopback", "all"]
+
+
+class ConfinementOffer(TypedDict, total=False):
+    """A confinement that may be chosen instead: a label for its button, and a line that says what it means."""
+
+    confined: bool
+    network: Literal["none", "loopback", "all"]
+    label: str
+    line: str
+
+
+class ConfinementRequest(TypedDict, total=False):
+    """What a command gets as shown, in words, and what may be chosen; first what the setting gives, if it asks."""
+
+    confined: bool
+    network: Literal["none", "loopback", "all"]
+    line: str
+    asksNetwork: bool
+    offers: list[ConfinementOffer]
+
+
 class Approval(TypedDict, total=False):
     """What waits for permission: a change, command or fetch; with `planChanges`, another rest of the plan."""
 
@@ -64,6 +90,7 @@ class Approval(TypedDict, total=False):
     files: list[ApprovalFile]
     command: str
     cwd: str
+    confinement: ConfinementRequest
     url: str
     host: str
     planChanges: list[Json]

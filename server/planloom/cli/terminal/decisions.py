@@ -6,7 +6,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from planloom.cli.client.messages import Approval, Conflict, DiffResult, Question, Recovery, Step
+from planloom.cli.client.messages import (
+    Approval,
+    Confinement,
+    ConfinementOffer,
+    Conflict,
+    DiffResult,
+    Question,
+    Recovery,
+    Step,
+)
 
 ASSUME = "Nobody is there to answer. Take your own best assumption, go on, and say in your summary what you assumed."
 """The answer of `--yes` to a question of the model."""
@@ -14,6 +23,7 @@ MOST_ACCEPTED = 3
 """How often `--yes` takes the model's proposals for one step, or answers its questions."""
 MOST_RESUMED = 5
 """How often `--yes` lets a plan go on that has reached a limit of its steps."""
+_UNCONFINED = "Only a person can let a command run without confinement."
 _SPENT = ("budget.maxRequests", "budget.maxTokens")
 """The settings that limit what a plan may cost; `--yes` does not exceed them."""
 ReviewChoice = Literal["execute", "revise", "direct", "edit", "cancel"]
@@ -35,11 +45,12 @@ class Reviewed(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The answer to an approval; `files` limits an allow to these URIs."""
+    """The answer to an approval; `files` limits an allow to these URIs, `confinement` is chosen for a command."""
 
     decision: Literal["allow", "allowForPlan", "deny", "cancel"]
     reason: str | None = None
     files: tuple[str, ...] | None = None
+    confinement: Confinement | None = None
 
 
 class RecoveryChoice(NamedTuple):
@@ -91,10 +102,18 @@ def needs_more_than_yes(approval: Approval) -> bool:
 
 
 def verdict_by_flags(approval: Approval, flags: Flags) -> Verdict | None:
-    """The answer of the flags to an approval; None leaves it to the person at the terminal."""
+    """The answer of the flags to an approval; None leaves it to the person at the terminal.
+
+    A command gets no more than the settings give: no network that it asks for. No flag lets one run without
+    confinement.
+    """
+    confinement = approval.get("confinement")
+    if confinement is not None and not confinement["confined"]:
+        return None if flags.terminal else Verdict("deny", _UNCONFINED)
     if needs_more_than_yes(approval):
         if flags.yes_commands:
-            return Verdict("allow")
+            asks = confinement is not None and confinement.get("asksNetwork") and confinement.get("offers")
+            return Verdict("allow", confinement=chosen(asks[0]) if asks else None)
         return None if flags.terminal else Verdict("deny", _why_denied(approval))
     if flags.yes:
         return Verdict("allow")
@@ -115,6 +134,11 @@ def _why_denied(approval: Approval) -> str:
         case _:
             subject = "Protected names" if approval.get("protected") else "Deletes"
     return f"{subject} need --yes-commands when there is no terminal to ask at."
+
+
+def chosen(offer: ConfinementOffer) -> Confinement:
+    """The confinement of an offer, as an answer names it."""
+    return {"confined": offer["confined"], "network": offer.get("network", "none")}
 
 
 class NonInteractive:

@@ -10,10 +10,18 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from planloom.cli.client.messages import Approval, Conflict, DiffResult, Question, Recovery, Step
+from planloom.cli.client.messages import (
+    Approval,
+    ConfinementOffer,
+    Conflict,
+    DiffResult,
+    Question,
+    Recovery,
+    Step,
+)
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import keyboard, show, show_approval
-from planloom.cli.terminal.decisions import RecoveryChoice, ReviewChoice, Reviewed, Verdict
+from planloom.cli.terminal.decisions import RecoveryChoice, ReviewChoice, Reviewed, Verdict, chosen
 
 _REVIEW: Mapping[str, tuple[str, ReviewChoice]] = {
     "y": ("execute", "execute"),
@@ -107,6 +115,9 @@ class Terminal:
             choices["p"] = _for_plan(approval)
         if len(files) > 1:
             choices["f"] = "file by file"
+        offers = (approval.get("confinement") or {}).get("offers") or ()
+        if offers:
+            choices["o"] = "otherwise: with other rights"
         if show_approval.has_hidden_lines(diffs):
             choices["v"] = "view the whole diff"
         choices |= {"n": "deny", "c": "cancel the plan"}
@@ -119,6 +130,10 @@ class Terminal:
                         return Verdict("allowForPlan")
                     case "f":
                         return await self._file_by_file(files)
+                    case "o":
+                        offer = await self._offer(offers)
+                        if offer is not None:
+                            return Verdict("allow", confinement=chosen(offer))
                     case "n":
                         return Verdict("deny", (await self.line("Why? (may be empty) ")).strip() or None)
                     case "v":
@@ -129,6 +144,14 @@ class Terminal:
                         return Verdict("cancel")
         except keyboard.EndOfInput:
             return Verdict("cancel")
+
+    async def _offer(self, offers: Sequence[ConfinementOffer]) -> ConfinementOffer | None:
+        """The confinement that the person chooses for a command; None to go back. Raises EndOfInput."""
+        for number, offer in enumerate(offers, 1):
+            self.say(f"  {number}  {offer['label']}: {offer['line']}")
+        choices = {str(number): f"run it {offer['label']}" for number, offer in enumerate(offers, 1)}
+        typed = await self.choose("How?", choices | {"b": "back"})
+        return None if typed == "b" else offers[int(typed) - 1]
 
     async def _file_by_file(self, files: Sequence[str]) -> Verdict:
         allowed = [

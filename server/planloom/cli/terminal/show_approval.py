@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from planloom.cli.client.messages import Approval, ApprovalFile, DiffResult, Json
+from planloom.cli.client.messages import Approval, ApprovalFile, ConfinementRequest, DiffResult, Json
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import show
 from planloom.cli.terminal.diffs import diff_rows
@@ -42,8 +42,10 @@ def approval_panel(
         )
     if approval.get("command") is not None:
         parts.append(Text(f"$ {visible(approval.get('command') or '')}", "bold"))
-        if (folder := approval.get("cwd") or ".") != ".":
-            parts.append(Text(f"  in {visible(folder)}", "dim"))
+        parts.append(Text(f"  in {visible(_folder(approval, folders))}", "dim"))
+    confinement = approval.get("confinement")
+    if confinement is not None:
+        parts.append(Text(f"  {visible(confinement['line'])}", _confinement_style(confinement)))
     if approval.get("url") is not None:
         parts.append(Text(f"GET {visible(approval.get('url') or '')}", "bold", overflow="fold"))
         parts.append(Text(f"  from {visible(approval.get('host') or '')}", "dim"))
@@ -67,6 +69,18 @@ def approval_panel(
         box=box.ROUNDED,
         padding=(0, 1),
     )
+
+
+def _folder(approval: Approval, folders: Sequence[Path]) -> str:
+    """The folder of a command; the workspace folder by its whole path."""
+    folder = approval.get("cwd") or "."
+    return str(folders[0]) if folder == "." and len(folders) == 1 else folder
+
+
+def _confinement_style(confinement: ConfinementRequest) -> str:
+    if not confinement["line"].startswith("Confined"):
+        return "yellow" if confinement["confined"] else "bold red"
+    return "dim"
 
 
 def _plan_change(change: Json) -> list[Text]:

@@ -35,6 +35,7 @@ from planloom.domain.plans.plan import (
 )
 from planloom.domain.plans.report import Report
 from planloom.domain.safety.approvals import Approval, Decision, Effect
+from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import (
     ApprovalId,
     Args,
@@ -328,7 +329,10 @@ class ApprovalRequested(Value):
 
 
 class ApprovalResolved(Value):
-    """Permission was given or refused. `files` are the files that it covers; None means all."""
+    """Permission was given or refused. `files` are the files that it covers; None means all.
+
+    `confinement` is that in which an allowed command may run.
+    """
 
     type: Literal["approval_resolved"] = "approval_resolved"
     approval_id: ApprovalId
@@ -336,6 +340,7 @@ class ApprovalResolved(Value):
     by: Literal["user", "policy", "server"]
     reason: str | None = None
     files: tuple[Uri, ...] | None = None
+    confinement: Confinement | None = None
 
 
 class EditStarted(Value):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from planloom.domain.changes import ChangeKind
+from planloom.domain.safety.confinement_choices import ConfinementRequest
 from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri, Value
 
 Effect = Literal["read", "write", "destroy", "execute", "fetch"]
@@ -46,6 +47,7 @@ class PlanChange(Value):
 class Approval(Value):
     """A request for permission; the hash `proposal` binds it to the exact base and result of every file.
 
+    `confinement` is what a command gets, and what the user may choose instead.
     `url` is an address exactly as it is going to be used, `host` its host and how people write it. With
     `plan_changes` it is about the steps still to come, and has no files.
     """
@@ -62,6 +64,7 @@ class Approval(Value):
     files: tuple[ApprovalFile, ...] = ()
     command: str | None = None
     cwd: str | None = None
+    confinement: ConfinementRequest | None = None
     url: str | None = None
     host: str | None = None
     plan_changes: tuple[PlanChange, ...] = ()

@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from planloom.domain.safety.approvals import Approval
+from planloom.domain.safety.confinement import Abilities
+from planloom.domain.safety.confinement_choices import confinement_request
 from planloom.domain.safety.destructive_intent import destructive_command
+from planloom.domain.safety.network_commands import needed_network
 from planloom.domain.text.hidden_characters import far_text
 from planloom.domain.text.look_alikes import look_alike_warning
 from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId
@@ -67,13 +70,14 @@ class CommandProposal(NamedTuple):
     """A command that a step wants to run.
 
     `again` says why the user is asked about it once more. `changed` are those of its scripts that the plan has changed.
-    `folder_id` is that of the folder in which it runs.
+    `folder_id` is that of the folder in which it runs. `abilities` are what this machine can hold it to.
     """
 
     plan_id: PlanId
     step_id: StepId | None
     title: str
     command: Command
+    abilities: Abilities
     scripts: tuple[Script, ...] = ()
     again: str | None = None
     changed: tuple[str, ...] = ()
@@ -92,6 +96,8 @@ class CommandProposal(NamedTuple):
 
 def command_approval(proposal: CommandProposal, approval_id: ApprovalId) -> Approval:
     """The approval request to show the user."""
+    command = proposal.command
+    needed = needed_network(command.text, background=command.background)
     return Approval(
         approval_id=approval_id,
         plan_id=proposal.plan_id,
@@ -101,8 +107,9 @@ def command_approval(proposal: CommandProposal, approval_id: ApprovalId) -> Appr
         effect="execute",
         title=proposal.title,
         warning=" ".join(_warnings(proposal)) or None,
-        command=escaped(proposal.command.text),
-        cwd=proposal.command.folder or ".",
+        command=escaped(command.text),
+        cwd=command.folder or ".",
+        confinement=confinement_request(command.confinement, needed, proposal.abilities),
     )
 
 

@@ -18,7 +18,11 @@ from planloom.domain.values import ApprovalId, PlanId, Sha256, Uri
 from planloom.execution.effects.command_approval import CommandProposal, command_approval
 from planloom.execution.effects.fetch_approval import FetchProposal, fetch_approval
 from planloom.execution.effects.journal import EditJournal
-from planloom.execution.effects.pending_approvals import ApprovalResponse, PendingApprovals
+from planloom.execution.effects.pending_approvals import (
+    ApprovalResponse,
+    PendingApprovals,
+    chosen_confinement,
+)
 from planloom.execution.effects.pending_conflicts import PendingConflicts
 from planloom.execution.effects.proposals import (
     ChangeFacts,
@@ -143,7 +147,7 @@ class Gate:
         denied = self._denied(plan.plan_id, response, "The user did not allow this command.")
         if denied is not None:
             return denied
-        chosen = response.confinement or proposed
+        chosen = chosen_confinement(approval, response) or proposed
         if response.decision == "allowForPlan" and chosen.confined:
             grant = _GrantedCommand(proposal.digest, chosen)
             self._granted_commands.add((plan.plan_id, plan.version, grant))

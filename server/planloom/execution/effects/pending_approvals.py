@@ -6,7 +6,7 @@ import asyncio
 from typing import Literal, NamedTuple
 
 from planloom.domain.changes import Changeset
-from planloom.domain.errors import UnknownThing, WrongState
+from planloom.domain.errors import InvalidParams, UnknownThing, WrongState
 from planloom.domain.events import catalog as ev
 from planloom.domain.safety.approvals import Approval, Decision, UserDecision
 from planloom.domain.safety.confinement import Confinement
@@ -55,7 +55,7 @@ class PendingApprovals:
         except asyncio.CancelledError:
             # A response that arrived at the moment of the cancellation is already recorded.
             if future.cancelled() or not future.done():
-                self._record(approval, "superseded", "server", None, None)
+                self._record(approval, "superseded", "server")
             raise
         finally:
             self._waiting.pop(approval.approval_id, None)
@@ -63,7 +63,7 @@ class PendingApprovals:
     def respond(self, approval_id: ApprovalId, response: ApprovalResponse) -> None:
         """Record the user's response durably, then pass it on to the waiting step. The same response may be repeated.
 
-        Raises UnknownThing, and WrongState if there was a different response before.
+        Raises UnknownThing, InvalidParams, and WrongState if there was a different response before.
         """
         waiting = self._waiting.get(approval_id)
         if waiting is None or waiting.answer.done():
@@ -78,7 +78,12 @@ class PendingApprovals:
                 by=earlier.by,
                 decision=earlier.decision,
             )
-        self._record(waiting.approval, response.decision, "user", response.reason, response.files)
+        if response.confinement is not None and waiting.approval.confinement is None:
+            raise InvalidParams(
+                "Only a command has a confinement.",
+                details=[{"field": "confinement", "problem": "the approval is not for a command"}],
+            )
+        self._record(waiting.approval, response.decision, "user", response)
         waiting.answer.set_result(response)
 
     def pending(self, approval_id: ApprovalId) -> tuple[Approval, Changeset]:
@@ -93,12 +98,26 @@ class PendingApprovals:
         approval: Approval,
         decision: Decision,
         by: Literal["user", "policy", "server"],
-        reason: str | None,
-        files: tuple[Uri, ...] | None,
+        response: ApprovalResponse | None = None,
     ) -> None:
         if self._plan_store.plan(approval.plan_id).status in ("executing", "paused"):
             resolved = ev.ApprovalResolved(
-                approval_id=approval.approval_id, decision=decision, by=by, reason=reason, files=files
+                approval_id=approval.approval_id,
+                decision=decision,
+                by=by,
+                reason=response.reason if response is not None else None,
+                files=response.files if response is not None else None,
+                confinement=chosen_confinement(approval, response) if response is not None else None,
             )
             self._plan_store.record(approval.plan_id, resolved)
         self._resolved[approval.approval_id] = _Resolved(decision, by)
+
+
+def chosen_confinement(approval: Approval, response: ApprovalResponse) -> Confinement | None:
+    """The confinement in which an allowed command may run: the user's choice, else what was shown.
+
+    None for what is denied, and for what is not a command.
+    """
+    if approval.confinement is None or response.decision not in ("allow", "allowForPlan"):
+        return None
+    return response.confinement or approval.confinement.shown

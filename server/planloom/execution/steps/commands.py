@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Final, Literal, NamedTuple
 
 from planloom.domain.plans.background_commands import CommandProcess, background_calls
+from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import Args
 from planloom.execution.effects.command_approval import CommandProposal, folder_id_of, scripts_of
 from planloom.execution.effects.gate import Gate
@@ -19,6 +20,7 @@ from planloom.execution.step_run import StepRun
 from planloom.execution.steps.background import BackgroundCommands
 from planloom.execution.summary import changed_files
 from planloom.execution.workspace_index import WorkspaceIndex
+from planloom.tools.confinement.abilities import abilities
 from planloom.tools.processes.child_process import ProcessResult, run_process
 from planloom.tools.processes.commands import Command, CommandState, NoCommand
 from planloom.tools.processes.left_over import end_left_over, left_over, process_stamp, until_one_has_ended
@@ -183,6 +185,8 @@ class StepCommands:
         one has changed, the lock is released and the user is asked again. So is the user if a command that a dead
         server has left running ends meanwhile.
         """
+        network = self._run.session.settings.commands.network
+        command = command.model_copy(update={"confinement": Confinement(network=network)})
         changed: str | None = None
         while True:
             left = self._left_running()
@@ -231,6 +235,7 @@ class StepCommands:
             step_id=self._run.step_id,
             title=self._run.step.description,
             command=command,
+            abilities=await asyncio.to_thread(abilities),
             scripts=scripts,
             again=again,
             changed=tuple(script.name for script in scripts if script.name in changed),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +14,7 @@ from pygls.capabilities import get_capability
 
 from planloom.domain.errors import PlanloomError
 from planloom.domain.events import catalog as ev
+from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.counted import counted
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
 from planloom.workspace.paths.uris import display_name, to_path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from planloom.domain.changes import Conflict
     from planloom.domain.plans.plan import Plan, Question, Recovery
     from planloom.domain.safety.approvals import Approval, PlanChange, UserDecision
+    from planloom.domain.safety.confinement_choices import ConfinementOffer
     from planloom.domain.values import PlanId, Uri
     from planloom.execution.jobs import Jobs
     from planloom.lsp.editor.capabilities import Client
@@ -34,6 +36,7 @@ logger = logging.getLogger(__name__)
 _FILES = 10
 _MARKER = "<<<<<<< yours"
 ALLOW, ALLOW_PLAN, DENY, CANCEL, SHOW = "Allow", "Allow for plan", "Deny", "Cancel plan", "Show changes"
+OTHERWISE, BACK = "Allow otherwise…", "Back"
 MINE, THEIRS, BOTH = "Keep mine", "Take Planloom's", "Keep both"
 MERGED = "Use the merged document"
 _CHOICES: dict[str, Literal["mine", "theirs", "both"]] = {MINE: "mine", THEIRS: "theirs", BOTH: "both"}
@@ -114,15 +117,31 @@ class MessagePrompts:
         buttons = [ALLOW, *(() if once_only else (ALLOW_PLAN,)), DENY, CANCEL]
         if self._can_show and approval.files:
             buttons.append(SHOW)
+        offers = approval.confinement.offers if approval.confinement is not None else ()
+        if offers:
+            buttons.append(OTHERWISE)
+        level: Literal["warning", "info"] = "warning" if approval.warning else "info"
         while True:
-            chosen = await self._protocol.ask_by_message(
-                "warning" if approval.warning else "info", _approval_text(approval), buttons
-            )
-            if chosen != SHOW:
+            chosen = await self._protocol.ask_by_message(level, _approval_text(approval), buttons)
+            if chosen == SHOW:
+                await self._show_changes(approval)
+            elif chosen == OTHERWISE:
+                offer = await self._offer(approval, offers)
+                if offer is not None:
+                    confinement = Confinement(confined=offer.confined, network=offer.network)
+                    await self._app.approvals.respond(approval.approval_id, "allow", None, None, confinement)
+                    return
+            else:
                 break
-            await self._show_changes(approval)
         if chosen is not None:
             await self._app.approvals.respond(approval.approval_id, _DECISIONS[chosen], None, None)
+
+    async def _offer(self, approval: Approval, offers: Sequence[ConfinementOffer]) -> ConfinementOffer | None:
+        """The confinement that the user chooses for a command; None to be asked as before."""
+        by_label = {f"Run {offer.label}": offer for offer in offers}
+        lines = [f"{label}: {offer.line}" for label, offer in by_label.items()]
+        text = "\n".join([_command_text(approval), *lines])
+        return by_label.get(await self._protocol.ask_by_message("warning", text, [*by_label, BACK]) or BACK)
 
     async def _show_changes(self, approval: Approval) -> None:
         from planloom.domain.text.diff import unified
@@ -227,7 +246,9 @@ class MessagePrompts:
 def _approval_text(approval: Approval) -> str:
     lines = [f"Planloom wants to change: {approval.title}"]
     if approval.command is not None:
-        lines = [f"Planloom wants to run in {approval.cwd}: {approval.command}"]
+        lines = [_command_text(approval)]
+    if approval.confinement is not None:
+        lines.append(approval.confinement.line)
     if approval.url is not None:
         lines = [
             f"Planloom wants to fetch from {approval.host}: {approval.url}",
@@ -244,6 +265,11 @@ def _approval_text(approval: Approval) -> str:
     if approval.warning:
         lines.append(approval.warning)
     return "\n".join(lines)
+
+
+def _command_text(approval: Approval) -> str:
+    folder = "the workspace folder" if approval.cwd in (None, ".") else approval.cwd
+    return f"Planloom wants to run in {folder}: {approval.command}"
 
 
 def _change_text(change: PlanChange) -> str:

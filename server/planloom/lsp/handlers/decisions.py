@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planloom.domain.values import ApprovalId, PlanId, StepId, Uri
+from planloom.lsp.wire import from_wire, to_wire
 from planloom.lsp.wire import params as wire_params
 from planloom.lsp.wire import results as wire_results
-from planloom.lsp.wire import to_wire
 from planloom.lsp.wire.base import Empty
 
 if TYPE_CHECKING:
@@ -29,10 +29,17 @@ async def recover(connection: Connection, params: wire_params.RecoverParams) -> 
 
 
 async def respond(connection: Connection, params: wire_params.RespondParams) -> Empty:
-    """Answer an approval. `files` limits an allow to these files; `cancel` cancels the plan."""
+    """Answer an approval. `files` limits an allow to these files, `confinement` is chosen for a command.
+
+    `cancel` cancels the plan.
+    """
     files = None if params.files is None else tuple(Uri(uri) for uri in params.files)
     await connection.app.approvals.respond(
-        ApprovalId(params.approval_id), params.decision, params.reason, files
+        ApprovalId(params.approval_id),
+        params.decision,
+        params.reason,
+        files,
+        from_wire.confinement(params.confinement),
     )
     return Empty()
 

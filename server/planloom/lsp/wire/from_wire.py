@@ -9,10 +9,12 @@ from pydantic import TypeAdapter
 from planloom.domain.events.catalog import ConflictChoice
 from planloom.domain.plans import editing
 from planloom.domain.plans.editing import StepChanges, StepEdit
+from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import StepId
 from planloom.intake.reference_sources import Context
 from planloom.lsp.wire import edits as wire_edits
 from planloom.lsp.wire import params as wire_params
+from planloom.lsp.wire import review as wire_review
 from planloom.service.requests import CreateRequest
 
 _SAME_FIELDS: TypeAdapter[editing.RemoveStep | editing.MoveStep | editing.SkipStep | editing.UnskipStep] = (
@@ -34,6 +36,11 @@ def context(wire: wire_params.Context | None) -> Context | None:
 def conflict_choice(choice: wire_params.FileChoice) -> ConflictChoice:
     """The text that a conflicted file gets."""
     return ConflictChoice.model_validate(choice.model_dump(exclude_none=True))
+
+
+def confinement(choice: wire_review.Confinement | None) -> Confinement | None:
+    """What the user has chosen for a command."""
+    return None if choice is None else Confinement(confined=choice.confined, network=choice.network)
 
 
 def step_edit(edit: wire_edits.StepEdit) -> StepEdit:

@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue
 from planloom.lsp.wire.base import Bool, Count, Maybe, Range, Wire
 from planloom.lsp.wire.edits import StepEdit
 from planloom.lsp.wire.plan import Agent, Args, PlanStatus, RecoveryAction, Review, StepStatus
+from planloom.lsp.wire.review import Confinement
 
 Limit = Annotated[int, Field(strict=True, ge=1)]
 Text = Annotated[str, Field(max_length=1_000_000)]
@@ -203,6 +204,7 @@ class RespondParams(Wire):
     decision: Literal["allow", "allowForPlan", "deny", "cancel"]
     reason: Maybe[Text] = None
     files: Maybe[tuple[str, ...]] = None
+    confinement: Maybe[Confinement] = None
 
 
 class DiffParams(Wire):

@@ -62,6 +62,28 @@ class PlanChange(Wire):
     after: Maybe[str] = None
 
 
+class Confinement(Wire):
+    """In what confinement a command runs; not `confined`, it has all of the user's rights."""
+
+    confined: Bool
+    network: Literal["none", "loopback", "all"] = "none"
+
+
+class ConfinementOffer(Confinement):
+    """A confinement that may be chosen instead: a label for its button, and a line that says what it means."""
+
+    label: str
+    line: str
+
+
+class ConfinementRequest(Confinement):
+    """What a command gets as shown, in words, and what may be chosen; first what the setting gives, if it asks."""
+
+    line: str
+    asks_network: Bool
+    offers: tuple[ConfinementOffer, ...]
+
+
 class Approval(Wire):
     """What waits for permission: a change, command or fetch; with `planChanges`, another rest of the plan."""
 
@@ -77,6 +99,7 @@ class Approval(Wire):
     files: tuple[ApprovalFile, ...]
     command: Maybe[str] = None
     cwd: Maybe[str] = None
+    confinement: Maybe[ConfinementRequest] = None
     url: Maybe[str] = None
     host: Maybe[str] = None
     plan_changes: MaybeMany[PlanChange] = None

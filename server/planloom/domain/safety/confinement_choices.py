@@ -1,0 +1,88 @@
+"""What an approval of a command says of its confinement, and what else the user may choose: the one wording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from planloom.domain.safety.confinement import Abilities, Confinement, Network
+
+_NETWORKS: Final[tuple[Network, ...]] = ("none", "loopback", "all")
+_REACHES: Final[Mapping[Network, str]] = {
+    "none": "no network",
+    "loopback": "the network of this machine only",
+    "all": "the whole network",
+}
+_LABELS: Final[Mapping[Network, str]] = {
+    "none": "without network",
+    "loopback": "with this machine's network",
+    "all": "with network",
+}
+_UNCONFINED: Final = "Not confined: it has all of your rights."
+_NO_MEANS: Final = "Not confined, since this system has no means for it: it has all of your rights."
+
+
+class ConfinementOffer(Confinement):
+    """A confinement that the user may choose instead: a label for its button, and a line that says what it means."""
+
+    label: str
+    line: str
+
+
+class ConfinementRequest(Confinement):
+    """What a command gets if it is allowed as shown, which `line` says, and what may be chosen instead.
+
+    `asks_network`: it is more of the network than the user's setting gives, since the command is known to need it.
+    The first offer then is what the setting gives.
+    """
+
+    line: str
+    asks_network: bool = False
+    offers: tuple[ConfinementOffer, ...] = ()
+
+    @property
+    def shown(self) -> Confinement:
+        """What the command gets if it is allowed as shown."""
+        return Confinement(confined=self.confined, network=self.network)
+
+
+def confinement_request(given: Confinement, needed: Network, abilities: Abilities) -> ConfinementRequest:
+    """The request for a command that gets `given` by the settings, and is known to need a network."""
+    asks = given.confined and abilities.network and _NETWORKS.index(needed) > _NETWORKS.index(given.network)
+    shown = Confinement(network=needed) if asks else given
+    return ConfinementRequest(
+        confined=shown.confined,
+        network=shown.network,
+        line=confinement_line(shown, abilities, asks=asks),
+        asks_network=asks,
+        offers=tuple(_offers(shown, given, abilities)),
+    )
+
+
+def confinement_line(confinement: Confinement, abilities: Abilities, *, asks: bool = False) -> str:
+    """What a command gets, in one plain line."""
+    if not confinement.confined:
+        return _UNCONFINED
+    if not abilities.any:
+        return _NO_MEANS
+    held = ["writes only in the workspace"] if abilities.files else []
+    held += [_REACHES[confinement.network]] if abilities.network else []
+    held += [] if held else ["what it starts ends with it"]
+    wants = "It asks for the network. " if asks else ""
+    return " ".join([f"{wants}Confined: {', '.join(held)}.", *abilities.missing])
+
+
+def _offers(shown: Confinement, given: Confinement, abilities: Abilities) -> Iterator[ConfinementOffer]:
+    networks = _NETWORKS if abilities.network and shown.confined else ()
+    for network in sorted(networks, key=lambda each: each != given.network):
+        if network != shown.network:
+            yield _offer(Confinement(network=network), _LABELS[network], abilities)
+    if abilities.any and shown.confined:
+        yield _offer(Confinement(confined=False), "without confinement", abilities)
+
+
+def _offer(confinement: Confinement, label: str, abilities: Abilities) -> ConfinementOffer:
+    line = confinement_line(confinement, abilities)
+    return ConfinementOffer(
+        confined=confinement.confined, network=confinement.network, label=label, line=line
+    )

@@ -1,0 +1,133 @@
+"""What an approval says of the confinement of a command, and which commands are known to need the network."""
+
+from __future__ import annotations
+
+import pytest
+
+from planloom.domain.safety.confinement import Abilities, Confinement, Network
+from planloom.domain.safety.confinement_choices import confinement_request
+from planloom.domain.safety.network_commands import needed_network
+
+WHOLE = Abilities(files=True, network=True, processes=True, how="all means")
+FILES = Abilities(
+    files=True, network=False, processes=False, how="files alone", missing=("The network is not limited.",)
+)
+NONE = Abilities(files=False, network=False, processes=False, how="nothing", missing=("…",))
+
+
+@pytest.mark.parametrize(
+    ("command", "needed"),
+    [
+        ("npm install", "all"),
+        ("npm --prefix web ci", "all"),
+        ("npm test", "none"),
+        ("npm run install-hooks", "none"),
+        ("yarn", "all"),
+        ("yarn test", "none"),
+        ("pip install -r requirements.txt", "all"),
+        ("python3.11 -m pip install x", "all"),
+        ("python -m pytest", "none"),
+        (".venv/bin/pip download x", "all"),
+        ("git -C sub fetch origin", "all"),
+        ("git status && git push", "all"),
+        ("git commit -m 'fetch all'", "none"),
+        ("FOO=1 sudo apt-get update", "all"),
+        ("cargo build", "none"),
+        ("cargo fetch", "all"),
+        ("echo curl", "none"),
+        ("(cd web; curl -s https://example.org | sh)", "all"),
+        ("curl -s http://localhost:3000/health", "loopback"),
+        ("curl 127.0.0.1:8080", "loopback"),
+        ("curl http://localhost/ https://example.org", "all"),
+        ("curl http://localhost.example.org/", "all"),
+        ("curl http://localhost@example.org/", "all"),
+        ("curl $URL", "all"),
+        ("", "none"),
+        ("''", "none"),
+    ],
+)
+def test_commands_that_are_known_to_need_the_network(command: str, needed: Network) -> None:
+    assert needed_network(command) == needed
+
+
+def test_a_command_in_the_background_asks_for_this_machine() -> None:
+    assert needed_network("python -m http.server", background=True) == "loopback"
+    assert needed_network("npx serve", background=True) == "all"
+
+
+@pytest.mark.parametrize(
+    ("given", "needed", "abilities", "shown", "line", "offers"),
+    [
+        (
+            Confinement(),
+            "none",
+            WHOLE,
+            Confinement(),
+            "Confined: writes only in the workspace, no network.",
+            ["with this machine's network", "with network", "without confinement"],
+        ),
+        (
+            Confinement(),
+            "all",
+            WHOLE,
+            Confinement(network="all"),
+            "It asks for the network. Confined: writes only in the workspace, the whole network.",
+            ["without network", "with this machine's network", "without confinement"],
+        ),
+        (
+            Confinement(network="loopback"),
+            "all",
+            WHOLE,
+            Confinement(network="all"),
+            "It asks for the network. Confined: writes only in the workspace, the whole network.",
+            ["with this machine's network", "without network", "without confinement"],
+        ),
+        (
+            Confinement(network="all"),
+            "loopback",
+            WHOLE,
+            Confinement(network="all"),
+            "Confined: writes only in the workspace, the whole network.",
+            ["without network", "with this machine's network", "without confinement"],
+        ),
+        (
+            Confinement(),
+            "all",
+            FILES,
+            Confinement(),
+            "Confined: writes only in the workspace. The network is not limited.",
+            ["without confinement"],
+        ),
+        (
+            Confinement(),
+            "all",
+            NONE,
+            Confinement(),
+            "Not confined, since this system has no means for it: it has all of your rights.",
+            [],
+        ),
+        (
+            Confinement(confined=False),
+            "all",
+            WHOLE,
+            Confinement(confined=False),
+            "Not confined: it has all of your rights.",
+            [],
+        ),
+    ],
+)
+def test_an_approval_says_what_a_command_gets_and_what_may_be_chosen(
+    given: Confinement,
+    needed: Network,
+    abilities: Abilities,
+    shown: Confinement,
+    line: str,
+    offers: list[str],
+) -> None:
+    request = confinement_request(given, needed, abilities)
+    assert (request.shown, request.line) == (shown, line)
+    assert [offer.label for offer in request.offers] == offers
+    assert request.asks_network == line.startswith("It asks")
+    # The first offer of what asks for more is what the setting gives.
+    if request.asks_network:
+        assert (request.offers[0].confined, request.offers[0].network) == (True, given.network)
