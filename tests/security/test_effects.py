@@ -11,7 +11,10 @@ import pytest
 from planloom.models.offline.scripted import ScriptedModel
 from planloom.tools.processes.child_process import ProcessResult
 from planloom.tools.processes.commands import Command
+from planloom.workspace.disk_changes import write
+from planloom.workspace.paths.resolver import ResolvedPath, resolve
 from planloom.workspace.paths.roots import Roots, root_at
+from planloom.workspace.view import confined_path
 from tests.execution.test_commands import approvals
 from tests.service.test_renames import a_plan
 from tests.support.studio import studio
@@ -117,3 +120,48 @@ async def test_a_command_names_its_folder_among_several(tmp_path: Path) -> None:
     for cwd in ("two", "two/sub"):
         await desk.call("run_command", command="make", cwd=str(tmp_path / cwd))
     assert asked.folders == ["", "two", "two/sub"]
+
+
+async def test_a_write_is_asked_anew_in_another_folder_of_the_same_name(tmp_path: Path) -> None:
+    model = a_plan(("write_file", {"path": "sub/new.txt", "content": "x\n"}))
+    async with studio(tmp_path, {"sub/a.txt": "a", "other/b.txt": "b"}, model=model) as at:
+        plan = await at.approve(await at.ask("Tidy up", mode="plan"))
+        at.path("sub").rename(at.path("before"))
+        at.path("other").rename(at.path("sub"))
+        plan = await at.respond(plan)
+        assert plan.pending.approvals and not at.path("sub/new.txt").exists()
+        assert (await at.respond(plan)).status == "completed"
+        assert at.path("sub/new.txt").exists() and not at.path("before/new.txt").exists()
+
+
+async def test_an_edit_is_asked_anew_behind_a_link_that_was_put_there(tmp_path: Path) -> None:
+    model = a_plan(("edit_file", {"path": "sub/a.txt", "old_text": "a", "new_text": "b"}))
+    async with studio(tmp_path, {"sub/a.txt": "a", ".vscode/a.txt": "a"}, model=model) as at:
+        plan = await at.approve(await at.ask("Tidy up", mode="plan"))
+        at.path("sub").rename(at.path("before"))
+        at.path("sub").symlink_to(".vscode")
+        await at.respond(plan)
+        assert at.text(".vscode/a.txt") == at.text("before/a.txt") == "a"
+
+
+def put_another(there: Path, aside: Path, *, link: bool) -> None:
+    """Put another folder, or a link to one, in the place of a folder."""
+    there.rename(aside)
+    (there.parent / "another").mkdir()
+    if link:
+        there.symlink_to(there.parent / "another")
+    else:
+        (there.parent / "another").rename(there)
+
+
+@pytest.mark.parametrize("link", [False, True])
+@pytest.mark.parametrize("name", ["work", "work/sub"])
+def test_what_was_judged_is_used_through_the_same_folders(tmp_path: Path, name: str, link: bool) -> None:
+    (tmp_path / "work/sub").mkdir(parents=True)
+    roots = Roots((root_at(tmp_path / "work"),))
+    place = resolve(roots, "sub/new.txt" if name == "work/sub" else "new.txt", for_="write")
+    assert isinstance(place, ResolvedPath)
+    put_another(tmp_path / name, tmp_path / "aside", link=link)
+    refused = write(confined_path(place), b"x", over=None)
+    assert refused is not None and refused.cause == "changed"
+    assert not list(tmp_path.rglob("new.txt"))

@@ -214,11 +214,13 @@ def test_a_chain_of_more_than_forty_links_is_a_loop(app: Path) -> None:
     assert check(app, "l59") == "[loop]"
 
 
-def test_a_second_hard_link_is_noted(app: Path) -> None:
-    os.link(app.parent / "app-secrets/key", app / "hard")
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_second_hard_link_is_noted(app: Path, inside: bool) -> None:
+    os.link(app / "main.py" if inside else app.parent / "app-secrets/key", app / "hard")
     result = resolve(Roots((root_at(app),)), "hard", for_="write")
     assert isinstance(result, ResolvedPath)
-    assert "2 names" in result.notes[0]
+    assert "2 names" in (result.notes[0] if inside else result.protected or "")
+    assert (result.protected is None) == inside
 
 
 @pytest.mark.parametrize(

@@ -28,21 +28,21 @@ class SearchScope(NamedTuple):
     """The files below a folder, which is `folder` on disk and `relative` to its workspace folder.
 
     `names` are paths below the folder, sorted, of files on disk; `live` maps paths of files whose text differs from
-    the disk to their URIs, and takes precedence. `moved` are secrets under a staged new name. `partial`: the index
-    is not complete.
+    the disk to their URIs, and takes precedence; `secrets` are those of them that may hold secrets. `partial`: the
+    index is not complete.
     """
 
     folder: Path
     names: tuple[str, ...]
     live: dict[str, Uri]
     relative: str = "."
-    moved: frozenset[str] = frozenset()
+    secrets: frozenset[str] = frozenset()
     partial: bool = False
 
     def shows(self, name: str) -> bool:
         """Whether a file may be shown: its path does not suggest secrets."""
         whole = name if self.relative == "." else f"{self.relative}/{name}"
-        return name not in self.moved and not is_secret(whole)
+        return name not in self.secrets and not is_secret(whole)
 
 
 async def scope_below(context: ToolContext, place: ResolvedPath) -> SearchScope:
@@ -73,7 +73,7 @@ async def scope_below(context: ToolContext, place: ResolvedPath) -> SearchScope:
         elif name in names or await asyncio.to_thread(_is_shown, place, name, excluded_of(context)):
             live[name] = uri
     partial = index is not None and not index.complete
-    secrets = frozenset([name for name, uri in live.items() if await context.is_moved_secret(uri)])
+    secrets = frozenset([name for name, uri in live.items() if await context.holds_secret(uri)])
     return SearchScope(place.path, tuple(sorted(names)), live, place.relative, secrets, partial)
 
 

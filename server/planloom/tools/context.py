@@ -73,17 +73,17 @@ class ToolContext:
     async def resolve(self, path: str, for_: Literal["read", "write"]) -> ResolvedPath | PathRefused:
         """Resolve a path from the plan or the model. A secret stays secret under a staged new name."""
         place = await asyncio.to_thread(resolve, self.roots, path, for_=for_, home=self.home)
-        if isinstance(place, ResolvedPath) and not place.secret and await self.is_moved_secret(place.uri):
-            return place.model_copy(update={"secret": True})
-        return place
+        if isinstance(place, PathRefused) or place.secret or self.files.origin(place.uri) == place.uri:
+            return place
+        return place.model_copy(update={"secret": await self.holds_secret(place.uri)})
 
-    async def is_moved_secret(self, uri: Uri) -> bool:
-        """Whether the file's name before staged renames suggests secrets."""
-        origin = self.files.origin(uri)
-        if origin == uri:
-            return False
-        place = await self.resolve_uri(origin)
-        return isinstance(place, ResolvedPath) and place.secret
+    async def holds_secret(self, uri: Uri) -> bool:
+        """Whether a name of a file suggests secrets, of those that it has and the one before staged renames."""
+        for name in dict.fromkeys((uri, self.files.origin(uri))):
+            place = await self.resolve_uri(name)
+            if isinstance(place, ResolvedPath) and place.secret:
+                return True
+        return False
 
     async def resolve_uri(self, uri: str) -> ResolvedPath | PathRefused:
         """Resolve the URI of a document for reading."""

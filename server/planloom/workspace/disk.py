@@ -41,11 +41,29 @@ NO_FOLLOW: Final = (
 _ENTER: Final = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
 
 
+class FolderId(NamedTuple):
+    """Distinguishes a folder from another that takes its name."""
+
+    device: int
+    inode: int
+
+
+class HeldFolder(NamedTuple):
+    """The folder on a path that was there when the path was judged: `depth` names below the path's root."""
+
+    depth: int
+    folder: FolderId
+
+
 class ConfinedPath(NamedTuple):
-    """A path as a real workspace folder and the names below it; a name that is a link is not followed."""
+    """A path as a real workspace folder and the names below it; a name that is a link is not followed.
+
+    A path that was judged cannot be used if another folder has taken the place of the one that it was `held` by.
+    """
 
     root: Path
     names: tuple[str, ...]
+    held: HeldFolder | None = None
 
     @property
     def path(self) -> Path:
@@ -63,13 +81,17 @@ class FileFingerprint(NamedTuple):
 
 
 class FileOnDisk(Value):
-    """The result of reading a path. Only `text` has `decoded`, unless the reader declined it; `size` is in bytes."""
+    """The result of reading a path. Only `text` has `decoded`, unless the reader declined it; `size` is in bytes.
+
+    `names` is how many names the file has (hard links).
+    """
 
     kind: Literal["text", "missing", "binary", "undecodable", "too_large", "folder", "special", "unreadable"]
     decoded: Decoded | None = None
     size: int = 0
     fingerprint: FileFingerprint | None = None
     detail: str = ""
+    names: int = 1
 
 
 class DiskRefused(Value):
@@ -116,7 +138,9 @@ def read(
         return FileOnDisk(kind="text", size=len(data), fingerprint=fingerprint)
     decoded = decode(data)
     if decoded.kind == "decoded":
-        return FileOnDisk(kind="text", decoded=decoded, size=len(data), fingerprint=fingerprint)
+        return FileOnDisk(
+            kind="text", decoded=decoded, size=len(data), fingerprint=fingerprint, names=found.st_nlink
+        )
     return FileOnDisk(kind=decoded.kind, size=decoded.size, fingerprint=fingerprint, detail=decoded.detail)
 
 
@@ -155,6 +179,7 @@ _CAUSES: Final[dict[int, tuple[Cause, str]]] = {
     errno.ENOENT: ("missing", "does not exist"),
     errno.ENOTDIR: ("changed", "lies below something that is not a folder any more"),
     errno.ELOOP: ("changed", "has become a link"),
+    errno.ESTALE: ("changed", "lies in a folder that another has replaced"),
     errno.EISDIR: ("folder", "is a folder"),
     errno.ENOTEMPTY: ("not_empty", "is a folder that is not empty"),
 }
@@ -172,7 +197,8 @@ def open_parent(confined: ConfinedPath) -> Iterator[tuple[str, int | None]]:
     """The last name of a path and a handle of its parent folder, opened without following any link.
 
     While the handle is open, nobody can redirect the path by putting a link into it. On systems without folder
-    handles the name is the whole path, checked to be free of links.
+    handles the name is the whole path, checked to be free of links. Raises OSError, ESTALE for another folder than
+    the one held.
     """
     if not confined.names:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -180,17 +206,39 @@ def open_parent(confined: ConfinedPath) -> Iterator[tuple[str, int | None]]:
         parent = confined.path.parent
         if parent.resolve() != parent:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        if confined.held is not None:
+            held = confined.root.joinpath(*confined.names[: confined.held.depth])
+            _require_held(confined, confined.held.depth, held.stat())
         yield str(confined.path), None
         return
     folder = os.open(confined.root, _ENTER)
     try:
-        for name in confined.names[:-1]:
+        _require_held(confined, 0, os.fstat(folder))
+        for depth, name in enumerate(confined.names[:-1], start=1):
             inner = os.open(name, _ENTER | NO_FOLLOW, dir_fd=folder)
             os.close(folder)
             folder = inner
+            _require_held(confined, depth, os.fstat(folder))
         yield confined.names[-1], folder
     finally:
         os.close(folder)
+
+
+def is_held(confined: ConfinedPath) -> bool:
+    """Whether the folder that was on the path when it was judged still is; True if none was noted."""
+    if confined.held is None:
+        return True
+    try:
+        with open_parent(confined._replace(names=confined.names[: confined.held.depth + 1])):
+            return True
+    except OSError:
+        return False
+
+
+def _require_held(confined: ConfinedPath, depth: int, found: os.stat_result) -> None:
+    held = confined.held
+    if held is not None and held.depth == depth and held.folder != (found.st_dev, found.st_ino):
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
 
 
 def fingerprint_of(found: os.stat_result) -> FileFingerprint:

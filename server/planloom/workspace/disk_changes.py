@@ -44,7 +44,7 @@ def create_folders(confined: ConfinedPath) -> tuple[ConfinedPath, ...] | DiskRef
     """Create a folder and its missing parents; returns the created folders, outermost first."""
     made = []
     for depth in range(1, len(confined.names) + 1):
-        part = ConfinedPath(confined.root, confined.names[:depth])
+        part = confined._replace(names=confined.names[:depth])
         try:
             with open_parent(part) as (name, folder):
                 try:

@@ -230,4 +230,4 @@ def confined_path(place: ResolvedPath) -> ConfinedPath:
     if place.relative == ".":
         return ConfinedPath(place.path, ())
     names = tuple(place.relative.split("/"))
-    return ConfinedPath(place.path.parents[len(names) - 1], names)
+    return ConfinedPath(place.path.parents[len(names) - 1], names, place.held)

@@ -206,9 +206,7 @@ _FILES: Final = {name: danger for danger, names in _FILE_NAMES for name in names
 _EXACT: Final = {name: danger for name, danger in _FILES.items() if "*" not in name}
 _PATTERNS: Final = tuple((name, danger) for name, danger in _FILES.items() if "*" in name)
 
-_SECRET_FOLDERS: Final = frozenset(
-    {".ssh", ".gnupg", ".aws", ".kube", ".azure", ".gcloud", ".password-store"}
-)
+SECRET_FOLDERS: Final = frozenset({".ssh", ".gnupg", ".aws", ".kube", ".azure", ".gcloud", ".password-store"})
 _SECRET_NAMES: Final = """
     .env .env.* *.env .envrc *.pem *.key *.p12 *.pfx *.pkcs12 *.pkcs8 *.jks *.keystore *.bks *.kdb
     *.kdbx *.ppk *.keytab *.ovpn *.mobileprovision *.agekey *.tfstate *.tfstate.* *.tfvars
@@ -284,7 +282,7 @@ def is_secret(relative: str) -> bool:
     """Whether a file usually holds keys or passwords, so that reading it must be confirmed."""
     names = [folded(name) for name in relative.split("/")]
     last = names[-1]
-    if any(name in _SECRET_FOLDERS for name in names):
+    if any(name in SECRET_FOLDERS for name in names):
         return not last.endswith(".pub")
     return names[-2:] == [".docker", "config.json"] or _is_secret_file(last)
 

@@ -20,6 +20,7 @@ from planloom.domain.text.look_alikes import look_alike_warning
 from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId
 from planloom.tools.processes.commands import Command
 from planloom.tools.terminal_text import escaped, hides
+from planloom.workspace.disk import FolderId
 from planloom.workspace.paths.names import listed
 
 _WORDS: Final = re.compile(r"[^\s;&|<>()`'\"$=,]+")
@@ -46,13 +47,6 @@ class Script(NamedTuple):
 
     name: str
     digest: Sha256
-
-
-class FolderId(NamedTuple):
-    """Distinguishes a folder from another that takes its name."""
-
-    device: int
-    inode: int
 
 
 def folder_id_of(folder: Path) -> FolderId | None:

@@ -49,12 +49,14 @@ from planloom.workspace.edits.outcomes import (
     ChangesetRefused,
     ChangesetSuperseded,
 )
+from planloom.workspace.edits.touched_places import Touches
 from planloom.workspace.paths.uris import display_name
 
 
 class _Permit(NamedTuple):
     changeset: Changeset
-    denied: tuple[Uri, ...]
+    touches: Touches
+    denied: tuple[Uri, ...] = ()
 
 
 class _GrantedCommand(NamedTuple):
@@ -91,16 +93,24 @@ class Gate:
         """
         self._session.require_trust("nothing in it is changed")
         denied: tuple[Uri, ...] = ()
-        approved = False
+        permit: _Permit | None = None
         while True:
-            if not approved:
-                permit = await self._permit(proposal)
-                if isinstance(permit, Denied):
-                    return permit
+            if permit is None:
+                verdict = await self._permit(proposal)
+                if isinstance(verdict, Denied):
+                    return verdict
+                permit = verdict
                 denied = (*denied, *permit.denied)
                 proposal = proposal._replace(changeset=permit.changeset)
             journal = journal_of(self._plan_store, proposal, denied)
-            edit = Edit(self._session.view, self._session.editor, grant, label_of(proposal), journal)
+            edit = Edit(
+                self._session.view,
+                self._session.editor,
+                grant,
+                label_of(proposal),
+                journal,
+                approved=permit.touches,
+            )
             outcome = await apply_changeset(edit, proposal.changeset)
             match outcome:
                 case ChangesetApplied():
@@ -111,14 +121,13 @@ class Gate:
                     return NotMade(reason=outcome.reason)
                 case ChangesetSuperseded():
                     proposal = proposal._replace(changeset=outcome.changeset)
-                    approved = False
+                    permit = None
                 case ChangesetConflicted():
                     resolved = await self.conflicts.ask(proposal, outcome)
                     if not resolved.changes:
                         return Denied(reason="You kept your own text where both had changed it.")
+                    # The user has just seen and chosen this very text, so the permission holds.
                     proposal = proposal._replace(changeset=resolved)
-                    # The user has just seen and chosen this very text.
-                    approved = True
 
     async def permit_command(self, proposal: CommandProposal) -> CommandPermitted | Denied:
         """Get a command approved if the policy requires it. "Allow for plan" covers only an identical command.
@@ -208,11 +217,11 @@ class Gate:
         granted = (plan.plan_id, plan.version, facts.effect) in self._granted
         is_covered = granted and not facts.protected and facts.effect == "write"
         if not repeats and (verdict == "allow" or is_covered):
-            return _Permit(proposal.changeset, ())
+            return _Permit(proposal.changeset, facts.touches)
         facts = facts._replace(warnings=(*facts.warnings, *repeats))
         approval = change_approval(proposal, facts, ApprovalId(uuid.uuid4().hex))
         response = await self.approvals.ask(approval, proposal.changeset)
-        return self._permitted(plan, approval, proposal, response)
+        return self._permitted(plan, proposal, facts, response)
 
     def _granted_for(self, plan: Plan, proposal: CommandProposal) -> Confinement | None:
         """What the user has chosen for this very command in this version of the plan, if anything."""
@@ -236,19 +245,19 @@ class Gate:
         return verdict
 
     def _permitted(
-        self, plan: Plan, approval: Approval, proposal: ChangeProposal, response: ApprovalResponse
+        self, plan: Plan, proposal: ChangeProposal, facts: ChangeFacts, response: ApprovalResponse
     ) -> _Permit | Denied:
         denied = self._denied(plan.plan_id, response, "You did not allow this.")
         if denied is not None:
             return denied
-        if response.decision == "allowForPlan" and approval.effect == "write":
+        if response.decision == "allowForPlan" and facts.effect == "write":
             self._granted.add((plan.plan_id, plan.version, "write"))
         if response.files is None:
-            return _Permit(proposal.changeset, ())
+            return _Permit(proposal.changeset, facts.touches)
         allowed, left_out = restricted(proposal.changeset, frozenset(response.files))
         if not allowed.changes:
             return Denied(reason=response.reason or "You allowed none of the files.")
-        return _Permit(allowed, left_out)
+        return _Permit(allowed, facts.touches, left_out)
 
     def _denied(self, plan_id: PlanId, response: ApprovalResponse, default_reason: str) -> Denied | None:
         """The denial in a response, with the user's reason or the default; None if it allows the effect."""

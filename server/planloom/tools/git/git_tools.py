@@ -15,6 +15,7 @@ from planloom.tools.git.unsaved_changes import UnsavedChange, unsaved_changes
 from planloom.tools.terminal_text import plain
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.paths.names import listed
+from planloom.workspace.paths.uris import child
 
 MAX_COMMITS: Final = 200
 _HEAD: Final = 30_000
@@ -114,7 +115,7 @@ async def git_diff(args: GitDiff, context: ToolContext) -> ToolResult:
     files = await _changed_files(repository, commits)
     if files is None:
         return failed("Git could not compare these, or too many files changed. Give a path or another range.")
-    shown = [file for file in files if not any(is_secret(path) for path in file.paths)]
+    shown = [file for file in files if not await _may_be_secret(context, repository, file)]
     found = await _diff(repository, commits, files, shown)
     if isinstance(found, ToolResult):
         return found
@@ -137,6 +138,13 @@ class _ChangedFile(NamedTuple):
 
     paths: tuple[str, ...]
     counted: str
+
+
+async def _may_be_secret(context: ToolContext, repository: Repository, file: _ChangedFile) -> bool:
+    """Whether a name of a file suggests secrets, before or after the changes, or on disk."""
+    if any(map(is_secret, file.paths)):
+        return True
+    return await context.holds_secret(child(repository.place.root.uri, file.paths[-1]))
 
 
 async def _changed_files(repository: Repository, commits: str) -> tuple[_ChangedFile, ...] | None:

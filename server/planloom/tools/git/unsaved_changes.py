@@ -41,6 +41,6 @@ async def unsaved_changes(context: ToolContext, below: ResolvedPath) -> AsyncIte
             continue
         if now is not None and saved is not None and differ_only_in_eol(now, saved):
             continue
-        secret = place.secret or await context.is_moved_secret(uri)
+        secret = await context.holds_secret(uri)
         old, new = (None if text is None else with_eol(text, "\n") for text in (saved, now))
         yield UnsavedChange(place.relative, old, new, secret)

@@ -24,6 +24,7 @@ from planloom.tools.search.ripgrep import files_containing
 from planloom.tools.search.search_pattern import MAX_PATTERN, BadPattern, Pattern, TooSlow, read_pattern
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.disk import read
+from planloom.workspace.paths.hard_links import LinkedSecrets
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.view import confined_path
 
@@ -138,7 +139,8 @@ async def _search(
     if wanted.pattern.needle and len({*scope.names, *live}) >= _WORTH_RIPGREP:
         program = await asyncio.to_thread(context.programs.find, "rg", roots)
     stop = threading.Event()
-    texts = _texts(place, scope, live, wanted.pattern, program)
+    files = _Files(place, scope.folder, wanted.pattern, LinkedSecrets(roots))
+    texts = _texts(files, scope, live, program)
     try:
         return await asyncio.to_thread(_scan, texts, scope, wanted, stop)
     finally:
@@ -172,8 +174,29 @@ def _scan(
     return _SearchResult(hits, counts)
 
 
+class _Files(NamedTuple):
+    """The files on disk below a folder, which may be that of the searched file; `secrets` are not searched."""
+
+    place: ResolvedPath
+    folder: Path
+    pattern: Pattern
+    secrets: LinkedSecrets
+
+    def text(self, name: str) -> str | None:
+        """The text of a file; None if it is not text, cannot contain a match, or is a secret under another name."""
+        base = confined_path(self.place)
+        if self.folder != self.place.path:
+            base = base._replace(names=base.names[:-1])
+        found = read(base._replace(names=(*base.names, *name.split("/"))), admits=self.pattern.may_match)
+        if found.decoded is None:
+            return None
+        if found.names > 1 and found.fingerprint is not None and found.fingerprint[:2] in self.secrets:
+            return None
+        return found.decoded.text
+
+
 def _texts(
-    place: ResolvedPath, scope: SearchScope, live: Mapping[str, str], pattern: Pattern, program: Path | None
+    files: _Files, scope: SearchScope, live: Mapping[str, str], program: Path | None
 ) -> Iterator[tuple[str, str]]:
     """The names and texts of the files that may contain a match, in the order of their names."""
     for batch in chunks(sorted({*scope.names, *live}), _BATCH):
@@ -181,24 +204,15 @@ def _texts(
         if program is not None:
             on_disk = [name for name in batch if name not in live]
             candidates = files_containing(
-                program, scope.folder, on_disk, pattern.needle, ignore_case=pattern.ignore_case
+                program, scope.folder, on_disk, files.pattern.needle, ignore_case=files.pattern.ignore_case
             )
         for name in batch:
             if name in live:
                 yield name, live[name]
             elif candidates is None or name in candidates:
-                text = _text(place, scope.folder, name, pattern)
+                text = files.text(name)
                 if text is not None:
                     yield name, text
-
-
-def _text(place: ResolvedPath, folder: Path, name: str, pattern: Pattern) -> str | None:
-    """The text of a file on disk; None if it is not text, or cannot contain a match."""
-    base = confined_path(place)
-    if folder != place.path:
-        base = base._replace(names=base.names[:-1])
-    found = read(base._replace(names=(*base.names, *name.split("/"))), admits=pattern.may_match)
-    return found.decoded.text if found.decoded is not None else None
 
 
 def _lines(name: str, text: str, wanted: _Wanted, seconds: float) -> Iterator[_Hit]:

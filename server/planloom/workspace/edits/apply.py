@@ -12,7 +12,7 @@ from planloom.workspace.edits.outcomes import (
     ChangesetPartlyApplied,
     recorded,
 )
-from planloom.workspace.edits.prepare import ApplyPlan, prepare
+from planloom.workspace.edits.prepare import ApplyPlan
 
 BATCH: Final = 100
 """Most changes in one edit, which is one undo step in the editor; a cancel takes effect between batches."""
@@ -25,7 +25,7 @@ async def apply_changeset(edit: Edit, changeset: Changeset) -> ApplyOutcome:
     and records it; between batches it stops at once. Exceptions of the journal are not caught.
     """
     async with edit.view.locks.lock(changeset.uris()):
-        prepared = await prepare(edit.view, changeset, edit.editor.capabilities, edit.is_journaled)
+        prepared = await edit.prepared(changeset)
         if not isinstance(prepared, ApplyPlan):
             return prepared
         wanted = {effect.requested for effect in prepared.effects}

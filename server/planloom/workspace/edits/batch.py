@@ -18,8 +18,10 @@ from planloom.workspace.edits.effects import editor_edit, is_untouched, perform
 from planloom.workspace.edits.outcomes import (
     ApplyOutcome,
     ChangesetApplied,
+    ChangesetConflicted,
     ChangesetPartlyApplied,
     ChangesetRefused,
+    ChangesetSuperseded,
     EditResult,
     Journal,
     recorded,
@@ -33,6 +35,7 @@ from planloom.workspace.edits.prepare import (
     prepare,
     unsaved,
 )
+from planloom.workspace.edits.touched_places import Touches
 from planloom.workspace.edits.verify import FileOutcome, ResultWatcher, is_awaited, verified, wait_for_buffers
 from planloom.workspace.paths.uris import is_at_or_below
 from planloom.workspace.snapshots import BOM
@@ -61,6 +64,7 @@ class Edit:
     """What all batches of one changeset share: where it is made, by whose approval, and how it is recorded.
 
     A buffer whose unsaved text `is_journaled` does not block a change on disk, since that text cannot be lost.
+    `approved` is what the changes touched when they were approved; None for an undo, which the user asks for.
     `patience` is how many seconds to wait until the editor reports the buffers that it says it has changed.
     """
 
@@ -70,7 +74,14 @@ class Edit:
     label: str
     journal: Journal
     is_journaled: IsJournaled = nothing_journaled
+    approved: Touches | None = None
     patience: float = 2.0
+
+    async def prepared(
+        self, changeset: Changeset
+    ) -> ApplyPlan | ChangesetRefused | ChangesetConflicted | ChangesetSuperseded:
+        """Compare these changes with their files as they are now; nothing is changed."""
+        return await prepare(self.view, changeset, self.editor.capabilities, self.is_journaled, self.approved)
 
 
 @dataclass
@@ -125,7 +136,7 @@ async def apply_batch(edit: Edit, changeset: Changeset, first: ApplyPlan | None 
     made: tuple[ConfinedPath, ...] = ()
     outcome: ApplyOutcome = ChangesetRefused(reason=_UNSTABLE, files=changeset.uris())
     for _ in range(_MOST_ATTEMPTS):
-        prepared = first or await prepare(edit.view, changeset, edit.editor.capabilities, edit.is_journaled)
+        prepared = first or await edit.prepared(changeset)
         first = None
         if not isinstance(prepared, ApplyPlan):
             outcome = prepared

@@ -113,7 +113,7 @@ def _write_carried(files: Sequence[Carried]) -> DiskRefused | None:
 
 
 def _create_parents(confined: ConfinedPath) -> DiskRefused | None:
-    made = create_folders(ConfinedPath(confined.root, confined.names[:-1]))
+    made = create_folders(confined._replace(names=confined.names[:-1]))
     return made if isinstance(made, DiskRefused) else None
 
 

@@ -122,7 +122,9 @@ class ChangesetConflicted(Value):
 
 
 class ChangesetSuperseded(Value):
-    """Nothing was changed: against the current files the changes are different ones, which need a new approval."""
+    """Nothing was changed: against the current files the changes are different ones, or touch more than was approved,
+    and need a new approval.
+    """
 
     kind: Literal["superseded"] = "superseded"
     changeset: Changeset

@@ -29,7 +29,7 @@ from planloom.workspace.edits.outcomes import (
 )
 from planloom.workspace.edits.rebase import rebase
 from planloom.workspace.edits.staging import named
-from planloom.workspace.edits.touched_places import TouchedPlace, judge
+from planloom.workspace.edits.touched_places import TouchedPlace, Touches, judge
 from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.paths.uris import after_rename, is_at_or_below, is_below, normalized, parent
@@ -111,8 +111,12 @@ async def prepare(
     changeset: Changeset,
     capabilities: EditorCapabilities,
     is_journaled: IsJournaled = nothing_journaled,
+    approved: Touches | None = None,
 ) -> ApplyPlan | ChangesetRefused | ChangesetConflicted | ChangesetSuperseded:
-    """Compare every change with its file, and plan the effects; changes nothing."""
+    """Compare every change with its file, and plan the effects; changes nothing.
+
+    Changes that touch more than what was `approved` of them are superseded.
+    """
     renames = tuple(change for change in changeset.changes if change.kind == "rename")
     resolved = await view.resolve_all([rename.new_uri for rename in renames], for_="write")
     targets = _as_renames_go(dict(zip(renames, resolved, strict=True)))
@@ -122,7 +126,8 @@ async def prepare(
     changes: list[FileChange] = []
     conflicts: list[ConflictFile] = []
     texts: list[str] = []
-    merged = other = False
+    merged = False
+    other = approved is not None and await asyncio.to_thread(_widened, changeset, judgements, approved)
     for change, file, judgement in zip(changeset.changes, resolved, judgements, strict=True):
         effect = await _planned_effect(view, change, file, targets)
         if isinstance(effect, ChangesetRefused):
@@ -171,6 +176,14 @@ async def _judge(
     ends = [targets[change].place if change.kind == "rename" else None for change in changeset.changes]
     extra_files = tuple(document.uri for document in view.documents.all()) + view.acknowledged()
     return await asyncio.to_thread(judge, changeset.changes, places, ends, extra_files)
+
+
+def _widened(changeset: Changeset, judgements: Sequence[TouchedPlace], approved: Touches) -> bool:
+    """Whether a change touches more than when it was approved. Looks at the disk: call it from a thread."""
+    return any(
+        change.uri in approved and judgement.is_wider_than(approved[change.uri])
+        for change, judgement in zip(changeset.changes, judgements, strict=True)
+    )
 
 
 async def _planned_effect(
@@ -392,7 +405,7 @@ def _parents(effects: Sequence[PlannedEffect]) -> tuple[tuple[Uri, ConfinedPath]
         else:
             continue
         while len(here.names) > 1:
-            uri, here = parent(uri), ConfinedPath(here.root, here.names[:-1])
+            uri, here = parent(uri), here._replace(names=here.names[:-1])
             if here.path.is_dir() or any(is_at_or_below(uri, place) for place in places):
                 break
             if uri not in own:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -12,10 +12,11 @@ from planloom.domain.changes import CreateFile, DeleteFile, EditFile, FileChange
 from planloom.domain.safety.protected import danger, is_secret, never_written
 from planloom.domain.safety.remote_schemas import remote_schema
 from planloom.domain.values import Uri
+from planloom.workspace.disk import is_held
 from planloom.workspace.paths.names import listed, quoted
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath, holds_git
 from planloom.workspace.paths.uris import after_rename, is_below, to_path
-from planloom.workspace.view import WorkspaceView
+from planloom.workspace.view import WorkspaceView, confined_path
 
 MOST_INSIDE: Final = 50_000
 """Most names of one folder that are checked; a larger folder counts as protected."""
@@ -24,15 +25,34 @@ _NAMED: Final = 3
 
 
 class TouchedPlace(NamedTuple):
-    """The resolved paths of a change. `target` is the new path of a rename.
+    """What a change touches. `target` is the new path of a rename.
 
-    `dangers` are sentences that say why the change always needs approval. `refused` says why it cannot be made.
+    `dangers` are sentences that say why the change always needs approval. `refused` says why it cannot be made. Both
+    follow from everything that is touched: both ends with their links resolved, the folders that they lie in or that
+    are made for them, the other names of a file, the names that a rename moves, and what a folder becomes.
     """
 
     place: ResolvedPath | PathRefused
     target: ResolvedPath | PathRefused | None = None
     dangers: tuple[str, ...] = ()
     refused: str | None = None
+
+    def is_wider_than(self, approved: TouchedPlace) -> bool:
+        """Whether it touches more than when it was approved. Looks at the disk: call it from a thread."""
+        ends = zip((self.place, self.target), (approved.place, approved.target), strict=True)
+        return not {*self.dangers} <= {*approved.dangers} or any(_is_other(now, then) for now, then in ends)
+
+
+Touches = Mapping[Uri, TouchedPlace]
+"""What each change of a changeset touches, by its URI."""
+
+
+def _is_other(now: ResolvedPath | PathRefused | None, then: ResolvedPath | PathRefused | None) -> bool:
+    """Whether a path leads elsewhere than when it was judged, or lies in another folder of the same name."""
+    if not isinstance(now, ResolvedPath) or not isinstance(then, ResolvedPath):
+        # A refused path has no approval to hold.
+        return False
+    return now.path != then.path or not is_held(confined_path(then))
 
 
 async def touched(view: WorkspaceView, changes: Sequence[FileChange]) -> tuple[TouchedPlace, ...]:
@@ -130,7 +150,7 @@ def _becomes_git(ends: Sequence[ResolvedPath], after: Collection[str]) -> str | 
 
 
 def _moved_secrets(names: Sequence[str]) -> str:
-    files = listed([quoted(name) for name in names], _NAMED)
+    files = listed([quoted(name) for name in sorted(names)], _NAMED)
     return (
         f"This renames a file that by its name holds keys or passwords, or gives such a name to another file"
         f" ({files}): a model can read any file whose name does not protect it."

@@ -9,6 +9,8 @@ from typing import Final, Literal, NamedTuple, assert_never
 
 from planloom.domain.safety.protected import danger, is_git, is_secret, never_written
 from planloom.domain.values import Uri, Value
+from planloom.workspace.disk import FolderId, HeldFolder
+from planloom.workspace.paths.hard_links import OtherNames, other_names
 from planloom.workspace.paths.interpretations import (
     Ambiguous,
     Interpretation,
@@ -32,8 +34,9 @@ class ResolvedPath(Value):
 
     `path` is the real path, `relative` the same below `root` with forward slashes ("." for the root itself),
     `uri` the root's URI plus `relative`. `notes` are shown to the person who approves. `protected` says why a
-    change always needs approval; `secret` means that reading must be confirmed. Both consider the requested name
-    and the real one. `is_link`: the last name of the request is itself a link.
+    change always needs approval; `secret` means that reading must be confirmed. Both consider the requested name,
+    the real one, and the other names of the file (hard links). `is_link`: the last name of the
+    request is itself a link. `held` is the innermost folder above it that exists.
     """
 
     kind: Literal["resolved"] = "resolved"
@@ -46,6 +49,7 @@ class ResolvedPath(Value):
     protected: str | None = None
     secret: bool = False
     is_link: bool = False
+    held: HeldFolder | None = None
 
 
 class PathRefused(Value):
@@ -115,7 +119,10 @@ def _accepted(request: _Request, chosen: Interpretation) -> ResolvedPath | PathR
     if owned is None:
         return _leads_outside(request.text, end.path, end.links)
     root, names = owned
-    refused = _refused(request, end, names)
+    others = other_names(
+        end.path, end.found, [folder.real for folder in request.folders], request.roots.private
+    )
+    refused = _refused(request, end, names, others)
     if refused is not None:
         return refused
     relative, as_asked = "/".join(names), "/".join(chosen.parts)
@@ -125,21 +132,38 @@ def _accepted(request: _Request, chosen: Interpretation) -> ResolvedPath | PathR
         root=root,
         uri=child(root.uri, relative),
         exists=end.found is not None,
-        notes=_notes(request, end, relative),
-        protected=danger(relative) or danger(as_asked),
-        secret=is_secret(relative) or is_secret(as_asked),
+        notes=_notes(request, end, relative, others),
+        protected=danger(relative) or danger(as_asked) or others.danger,
+        secret=is_secret(relative) or is_secret(as_asked) or others.secret,
         is_link=end.ends_in_link,
+        held=_held(request.disk, end, len(names)),
     )
 
 
-def _refused(request: _Request, end: PathEnd, names: Sequence[str]) -> PathRefused | None:
+def _held(disk: FileSystem, end: PathEnd, count: int) -> HeldFolder | None:
+    """The innermost folder above a path that exists; the path has `count` names below its workspace folder."""
+    depth = count - max(1, len(end.missing))
+    if depth < 0:
+        return None
+    try:
+        found = disk.lstat(str(end.path.parents[count - depth - 1]))
+    except OSError:
+        return None
+    return HeldFolder(depth, FolderId(found.st_dev, found.st_ino))
+
+
+def _refused(request: _Request, end: PathEnd, names: Sequence[str], others: OtherNames) -> PathRefused | None:
     """Why a path inside the workspace is refused, or None."""
     name = quoted(request.text)
     private = (real_path(own, request.disk) for own in request.roots.private)
     forbidden = _forbidden(names, request.purpose)
+    if forbidden is None:
+        forbidden = next(
+            filter(None, (_forbidden(other.split("/"), request.purpose) for other in others.inside)), None
+        )
     if forbidden is None and _inside_git(end.path, len(names), request.disk):
         forbidden = "this folder belongs to git, whose own files are never touched."
-    if forbidden is None and any(below(end.path, own) is not None for own in private):
+    if forbidden is None and (others.own or any(below(end.path, own) is not None for own in private)):
         forbidden = "this is Planloom's own state, which is never touched."
     if forbidden is not None:
         return PathRefused(code="forbidden", reason=f"{name}: {forbidden}")
@@ -183,18 +207,15 @@ def holds_git(folder: str, exists: Callable[[str], bool]) -> bool:
     return any(all(exists(f"{folder}/{name}") for name in names) for names in _GIT_CONTENTS)
 
 
-def _notes(request: _Request, end: PathEnd, relative: str) -> tuple[str, ...]:
+def _notes(request: _Request, end: PathEnd, relative: str, others: OtherNames) -> tuple[str, ...]:
     notes = []
     if end.links:
         notes.append(f"It goes through a link: the file that changes is {quoted(relative)}.")
-    if end.found is not None and stat.S_ISREG(end.found.st_mode) and end.found.st_nlink > 1:
-        notes.append(
-            f"The file has {end.found.st_nlink} names on this disk (hard links), perhaps outside the"
-            " workspace: a change may show under each of them."
-        )
-    others = case_collisions(end, request.disk) if request.purpose == "write" else ()
-    if others:
-        notes.append(f"A name that differs only in case exists already: {quoted(others[0])}.")
+    if others.note is not None:
+        notes.append(others.note)
+    similar = case_collisions(end, request.disk) if request.purpose == "write" else ()
+    if similar:
+        notes.append(f"A name that differs only in case exists already: {quoted(similar[0])}.")
     return tuple(notes)
 
 
