@@ -10,7 +10,7 @@ from planloom.domain.values import CallId
 from planloom.models.port import ToolCall
 from planloom.models.tokens import TokenCounter
 
-BRIEF = Brief("You work.", (Section("TASK", "Look."),), "Begin now.")
+BRIEF = Brief("You work.", (Section("CURRENT TASK", "Look."),), "Begin now.")
 
 
 def new_conversation() -> Conversation:

@@ -160,7 +160,7 @@ async def test_before_trust_nothing_is_read_from_the_folder(tmp_path: Path) -> N
         "Manifests: pyproject.toml, Makefile, web/package.json, web/shop/package.json"
     ]
     assert found.instructions == ProjectInstructions()
-    assert "Use tabs" not in found.text()
+    assert "Use tabs" not in str(found.sections())
 
 
 async def test_installed_dependencies_are_named_though_they_are_ignored(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ async def test_the_nearest_instructions_come_first_and_others_are_named(tmp_path
     found = await seen(tmp_path, INSTRUCTIONS, "w/web/shop/cart/page.ts")
     assert [file.text for file in found.instructions.files] == ["Shop.", "Web.", "Top."]
     assert found.instructions.others == ("docs/AGENTS.md",)
-    section = found.text().partition("PROJECT INSTRUCTIONS\n")[2]
+    section = dict(found.sections())["PROJECT INSTRUCTIONS"]
     assert section.index("Shop.") < section.index("Web.") < section.index("Top.")
     assert section.endswith(
         "Read and follow these too before you change files in their folders: docs/AGENTS.md"
@@ -257,5 +257,5 @@ def test_sections_share_a_small_context() -> None:
         "WORKSPACE (data)",
         "PROJECT INSTRUCTIONS",
     ]
-    assert len(whole.text(4_000)) < 2_300
-    assert whole.text(100) == "" and Surroundings().text() == ""
+    assert sum(len(body) for _, body in whole.sections(4_000)) < 2_300
+    assert whole.sections(100) == () and Surroundings().sections() == ()

@@ -14,7 +14,8 @@ from typing import NamedTuple, Protocol
 
 from planloom.agent.answer import CONTROL, Malformed, Turn, call_key
 from planloom.agent.answer_decoder import ToolCallMode, turn_request
-from planloom.agent.prompts import Brief, CallFate, Section, ToolNote, tool_results
+from planloom.agent.prompt_frame import framed
+from planloom.agent.prompts import Brief, CallFate, Section, ToolNote, tool_result, tool_results
 from planloom.agent.result_budget import beginning, bounded
 from planloom.domain.values import CallId, Sha256, StepId, Uri
 from planloom.models.port import Message, ModelRequest, ToolCall, ToolSpec
@@ -143,7 +144,7 @@ class Conversation:
 
     def tell(self, note: str) -> None:
         """Say something in the next request: in the answer to the model's control call, if it made one."""
-        self._notes.append(note)
+        self._notes.append(framed(note))
         self.last_note = note
 
     def add_failure(self, what: str, text: str) -> None:
@@ -175,7 +176,7 @@ class Conversation:
         # A command that ran to its end has not failed, whatever its exit code: the model judges it.
         is_result = result.ok or result.ended
         is_open = call.call_id in self._open
-        self._answer(call.call_id, text if is_result else f"{FAILED} {text}")
+        self._answer(call.call_id, text if is_result else f"{FAILED} {text}", tool_result(note))
         if is_open and result.ok:
             self._unsent[len(self._messages) - 1] = note
             self.tell_fates()
@@ -185,15 +186,16 @@ class Conversation:
         text = f"Not run: {call.problem}."
         self._results.append(ToolNote(name=call.name, args=call.text[:ARGS_SHOWN], ok=False, text=text))
         written = f" You wrote:\n{call.text}" if call.text else ""
-        self._answer(call.call_id, f"{FAILED} {text}{written}")
+        answer = f"{FAILED} {text}{written}"
+        self._answer(call.call_id, answer, framed(answer))
 
-    def _answer(self, call_id: CallId, text: str) -> None:
-        """Answer the model's call; what is no call of its message is answered by a note."""
+    def _answer(self, call_id: CallId, text: str, note: str) -> None:
+        """Answer the model's call by the text; what is no call of its message is answered by the note."""
         call = self._open.pop(call_id, None)
         if call is not None:
             self._messages.append(Message(role="tool", text=text, tool_call_id=call.call_id))
         elif self.is_native:
-            self._notes.append(text)
+            self._notes.append(note)
 
     def _with_fate(self, note: ToolNote) -> ToolNote:
         """The note with what has become of the call's changes by now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from planloom.agent.prompt_frame import one_line, section
 from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.agents import NAMES
 from planloom.domain.plans.background_commands import background_calls
@@ -49,7 +50,8 @@ _FOR_THE_REQUEST = """You carry out the user's request with tool calls, or answe
 class Section(NamedTuple):
     """A part of a prompt under a heading, with the images that go beside it. It is sent again when it changes.
 
-    One `of_run` is sent in every run of a task, even if the conversation already has the same text.
+    One `of_run` is sent in every run of a task, even if the conversation already has the same text. Without a name
+    the text consists of sections itself.
     """
 
     name: str
@@ -59,7 +61,7 @@ class Section(NamedTuple):
 
     @property
     def shown(self) -> str:
-        return f"{self.name}\n{self.text}" if self.name else self.text
+        return section(self.name, self.text) if self.name else self.text
 
 
 def how_to_work(rules: str) -> Section:
@@ -147,7 +149,7 @@ def task_list(plan: Plan, current: Step) -> str:
         if step.step_id == current.step_id:
             mark = "[>]"
         agent = f" ({NAMES[step.agent]})" if step.agent != "koda" else ""
-        lines.append(f"{mark} {number}. {step.description}{agent}")
+        lines.append(f"{mark} {number}. {one_line(step.description)}{agent}")
     return "\n".join(lines)
 
 
@@ -172,7 +174,7 @@ def completed_tasks(plan: Plan, current: Step, seen: Collection[StepId] = ()) ->
         if step.step_id == current.step_id or step.step_id in plan.summarized or step.step_id in seen:
             continue
         if step.status == "completed" and step.result is not None:
-            lines.append(f"{number}. {step.result.summary or step.description}")
+            lines.append(f"{number}. {one_line(step.result.summary or step.description)}")
     return "\n".join(lines)
 
 
@@ -183,7 +185,7 @@ def background_commands(plan: Plan, current: Step) -> str:
         if step_id == current.step_id:
             continue
         if command.end is None or command.end.reason != "stopped":
-            lines.append(f"{command.command_id} (`{command.command}`): {command.state}")
+            lines.append(f"{command.command_id} (`{one_line(command.command)}`): {command.state}")
     return "\n".join(lines)
 
 
@@ -205,10 +207,11 @@ def instructions(plan: Plan, step: Step) -> str:
 
 def tool_results(results: Sequence[ToolNote]) -> Section:
     """The section with the results of tool calls, each in a fence: no result can pose as a part of the prompt."""
-    return Section("TOOL RESULTS", "\n\n".join(map(_result, results)), of_run=True)
+    return Section("TOOL RESULTS", "\n\n".join(map(tool_result, results)), of_run=True)
 
 
-def _result(note: ToolNote) -> str:
+def tool_result(note: ToolNote) -> str:
+    """The call on one line, and its result in a fence."""
     state = "SUCCESS" if note.stands else "FAILED"
     call = visible(f"{note.name} [{state}] {note.args}")
     return f"{call}\n{fenced(note.shown)}"

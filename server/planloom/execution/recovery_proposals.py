@@ -6,8 +6,10 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from planloom.agent.prompt_frame import one_line, section
 from planloom.agent.prompts import task_list
 from planloom.domain.errors import PlanloomError
+from planloom.domain.model_text.fences import fenced
 from planloom.domain.model_text.lenient_json import objects_in
 from planloom.domain.plans.agents import may_use
 from planloom.domain.plans.outputs import unused_id
@@ -27,6 +29,8 @@ MAX_INSERTED = 6
 """The most steps that a proposal may insert."""
 _ANSWER = 2_000
 """The most tokens of an answer; fewer in a small context."""
+_FENCES = 64
+"""Tokens kept for the fences around sections."""
 _OVERHEAD = 32
 """Tokens that a chat template adds around the messages."""
 _SYSTEM = """A step of a plan has failed. You propose what to do; a person decides.
@@ -111,7 +115,7 @@ def recovery_prompt(
     if step.tool is not None:
         failed.append(f"Tool: {step.tool}\nArguments: {json.dumps(step.args, ensure_ascii=False)[:4_000]}")
     calls = [
-        f"{call.tool} [{'SUCCESS' if call.ok else 'FAILED'}] {call.summary}"
+        one_line(f"{call.tool} [{'SUCCESS' if call.ok else 'FAILED'}] {call.summary}")
         for call in step.tools_executed[-8:]
     ]
     sections = {
@@ -136,12 +140,16 @@ def _described(spec: ToolSpec, *, whole: bool) -> str:
 
 
 def _together(sections: Mapping[str, str]) -> str:
-    return "\n\n".join(f"{title}\n{text}" for title, text in sections.items() if text)
+    return "\n\n".join(_section(title, text) for title, text in sections.items() if text)
+
+
+def _section(title: str, text: str) -> str:
+    return section(title, fenced(text) if title.endswith("(DATA)") else text)
 
 
 def _cut_to(sections: Mapping[str, str], most: int, count: Callable[[str], int]) -> dict[str, str]:
     """The sections within `most` tokens: the longest are cut, each to an equal share of what the others leave."""
-    left = most - count("\n\n".join(sections)) - len(sections)
+    left = most - count("\n\n".join(sections)) - len(sections) - _FENCES
     cut: dict[str, str] = {}
     for number, title in enumerate(sorted(sections, key=lambda each: count(sections[each]))):
         cut[title] = _cut(sections[title], max(0, left // (len(sections) - number)), count)

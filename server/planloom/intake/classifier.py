@@ -10,7 +10,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from planloom.domain.errors import ModelFailed
-from planloom.domain.model_text.fences import fence_for
+from planloom.domain.model_text.fences import fenced
 from planloom.domain.model_text.lenient_json import objects_in
 from planloom.domain.plans.plan import Qualification
 from planloom.domain.values import Json
@@ -50,13 +50,12 @@ async def classify(
 ) -> Classification | None:
     """The model's classification; None if the model fails, is too slow, or its answer cannot be read."""
     shown = text if len(text) <= _LONGEST_REQUEST else text[:_LONGEST_REQUEST] + "…"
-    fence = fence_for(shown)
     verdict = qualification.task_type, qualification.complexity, f"{qualification.risk_level} risk"
     rules = f"By rules it is {', '.join(verdict)}."
     request = ModelRequest(
         messages=(
             Message(role="system", text=_SYSTEM),
-            Message(role="user", text=f"{fence}\n{shown}\n{fence}\n{rules}"),
+            Message(role="user", text=f"{fenced(shown)}\n{rules}"),
         ),
         max_tokens=400,
         temperature=0,

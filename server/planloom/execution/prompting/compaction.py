@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
+from planloom.agent.prompt_frame import section
 from planloom.domain.model_text.fences import fenced
 
 Count = Callable[[str], int]
@@ -141,8 +142,9 @@ def compaction_prompt(summary: str, notes: Sequence[str], budget: int) -> str:
         f"Write one summary of the work so far in at most {words} words, in plain sentences, one a line.\n"
         "Keep every file path, every name of code, every decision and every error that still matters. "
         "Leave out how things were done. Write the summary alone.\n\n"
-        f"SUMMARY SO FAR (DATA)\n{fenced(summary or '(none)')}\n\n"
-        f"NEW RESULTS (DATA)\n" + fenced("\n".join(notes))
+        + section("SUMMARY SO FAR (DATA)", fenced(summary or "(none)"))
+        + "\n\n"
+        + section("NEW RESULTS (DATA)", fenced("\n".join(notes)))
     )
 
 

@@ -47,10 +47,6 @@ class Surroundings(Value):
         }
         return tuple((heading, body.strip()) for heading, body in bodies.items() if body.strip())
 
-    def text(self, available: int | None = None) -> str:
-        """The sections as one text."""
-        return "\n\n".join(f"{heading}\n{body}" for heading, body in self.sections(available))
-
 
 NOWHERE: Final = Surroundings()
 """Nothing is known of the place."""

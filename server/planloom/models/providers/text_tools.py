@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from planloom.domain.model_text.fences import fenced
 from planloom.models.port import Message, ModelRequest
 
 CALL_FORM = '{"name": "…", "arguments": {…}}'
@@ -43,7 +44,9 @@ def _tool_descriptions(request: ModelRequest) -> str:
 
 def _as_text(message: Message) -> Message:
     if message.role == "tool":
-        return Message(role="user", text=f"Result of the call {message.tool_call_id or ''}:\n{message.text}")
+        return Message(
+            role="user", text=f"Result of the call {message.tool_call_id or ''}:\n{fenced(message.text)}"
+        )
     if not message.tool_calls:
         return message
     calls = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from planloom.agent.prompt_frame import section
 from planloom.agent.report_texts import reports_text
 from planloom.domain.errors import ContextOverflow
 from planloom.intake.render import Rendered, render
@@ -48,7 +49,7 @@ def fitting_prompt(
     reports = reports_text(
         request.perspectives, None if available is None else int(available * _REPORTS_SHARE)
     )
-    surroundings = request.surroundings.text(available)
+    surroundings = "\n\n".join(section(*each) for each in request.surroundings.sections(available))
     left = None if available is None else max(0, available - len(reports) - len(surroundings) - _LABELS)
     rendered = render(request.attachments, most_characters=left, images=capabilities.images)
     return RenderedPrompt(request_prompt(request, rendered, surroundings, reports), rendered.images)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from planloom.agent.plan_spec import tool_signature
+from planloom.agent.prompt_frame import framed, one_line, section
 from planloom.domain.plans.agents import EFFECTS, NAMES
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.validation import Problem
@@ -140,9 +141,9 @@ def request_prompt(request: PlanningRequest, attached: Rendered, surroundings: s
     """The user prompt; parts that change least between plans come first. `reports` are the agents' reports."""
     sections = [surroundings] if surroundings else []
     if attached.text:
-        sections.append(f"ATTACHMENTS\n{attached.text}")
-    sections.append(f"REQUEST\n{request.text.strip()}")
-    sections += (f"{heading}\n{text}" for heading, text in request_details(request, reports))
+        sections.append(section("ATTACHMENTS", attached.text))
+    sections.append(section("REQUEST", request.text.strip()))
+    sections += (section(heading, text) for heading, text in request_details(request, reports))
     return "\n\n".join(sections)
 
 
@@ -164,7 +165,7 @@ def request_details(request: PlanningRequest, reports: str = "") -> Iterator[tup
 
 
 def _listed(steps: Sequence[Step]) -> str:
-    return "\n".join(f"- {step.step_id}: {step.description}" for step in steps)
+    return "\n".join(f"- {step.step_id}: {one_line(step.description)}" for step in steps)
 
 
 def _in_full(steps: Sequence[Step], edited: Collection[StepId]) -> str:
@@ -172,7 +173,7 @@ def _in_full(steps: Sequence[Step], edited: Collection[StepId]) -> str:
     lines = []
     for step in steps:
         mark = " [edited by the user]" if step.step_id in edited else ""
-        lines.append(f"- {step.step_id}: {step.description}{mark}")
+        lines.append(f"- {step.step_id}: {one_line(step.description)}{mark}")
         if step.tool is not None:
             lines.append(f"  {step.tool} {json.dumps(step.args or {}, ensure_ascii=False)}")
         elif (work := step.question or step.instruction) != step.description:
@@ -202,6 +203,6 @@ def repair_prompt(problems: Sequence[Problem], style: PlanStyle) -> str:
     form = "as one JSON object" if style == "json" else "between ---PLAN-START--- and ---PLAN-END---"
     return (
         "This plan cannot be used:\n"
-        + "\n".join(lines)
+        + framed("\n".join(lines))
         + f"\n\nWrite the whole plan again, corrected, {form}, and nothing else. Keep it short enough to be complete."
     )
