@@ -13,6 +13,7 @@ import pytest
 from planloom.domain.errors import PlanUnreadable
 from planloom.domain.plans.plan import Plan
 from planloom.service.requests import CreateRequest
+from tests.support.ledgers import without_checksums
 from tests.support.lsp_client import Failed, connected
 from tests.support.real_application import real_application
 from tests.support.studio import studio
@@ -40,6 +41,14 @@ def spoilt(path: Path, statement: str, *values: Any) -> None:
         raw.execute(statement, values)
 
 
+CHECKED = {
+    "another letter in a request": 'UPDATE events SET body = replace(body, \'"request":"1.\', \'"request":"2.\')'
+    " WHERE plan_id = ? AND seq = 1",
+    "another time": "UPDATE events SET at = replace(at, 'T', ' ') WHERE plan_id = ? AND seq = 4",
+    "another checksum": "UPDATE events SET type = type || '0' WHERE plan_id = ? AND seq = 4",
+    "another type": "UPDATE events SET type = 'plan_sung' WHERE plan_id = ? AND seq = 4",
+}
+"""Damages that leave valid events."""
 DAMAGES = {
     "no JSON": "UPDATE events SET body = '{' WHERE plan_id = ? AND seq = 4",
     "no text": "UPDATE events SET body = CAST(x'7bff7d' AS TEXT) WHERE plan_id = ? AND seq = 4",
@@ -55,10 +64,20 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+@pytest.mark.parametrize(
+    ("damage", "checked"),
+    [
+        *(pytest.param(each, True, id=name) for name, each in (DAMAGES | CHECKED).items()),
+        *(pytest.param(each, False, id=f"{name}, without checksums") for name, each in DAMAGES.items()),
+    ],
+)
 @pytest.mark.parametrize("which", [0, 1], ids=["of a running plan", "of an ended plan"])
-async def test_a_plan_that_cannot_be_read_is_set_aside_alone(tmp_path: Path, damage: str, which: int) -> None:
+async def test_a_plan_that_cannot_be_read_is_set_aside_alone(
+    tmp_path: Path, damage: str, which: int, *, checked: bool
+) -> None:
     plans = await two_plans(tmp_path)
+    if not checked:
+        without_checksums(tmp_path / "l.db")
     bad, good = plans[which], plans[1 - which]
     spoilt(tmp_path / "l.db", damage, bad.plan_id)
     with closing(sqlite3.connect(tmp_path / "l.db")) as raw:

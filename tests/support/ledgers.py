@@ -26,8 +26,15 @@ def cut_back(path: Path, last: int, status: str | None = None) -> None:
         raw.execute("UPDATE plans SET seq = ?, status = coalesce(?, status)", (last, status))
 
 
+def without_checksums(path: Path) -> None:
+    """Take from the events of a ledger their checksums, which older servers did not write."""
+    with closing(sqlite3.connect(path)) as raw, raw:
+        raw.execute("UPDATE events SET type = substr(type, 1, instr(type || ' ', ' ') - 1)")
+
+
 def as_of_version(path: Path, version: int) -> None:
     """Take from a ledger what the versions of its schema after this one added, but for changes of its events."""
+    without_checksums(path)
     with closing(sqlite3.connect(path)) as raw, raw:
         if version < 5:
             for table in ("open_work", "compactions"):

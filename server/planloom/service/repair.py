@@ -13,7 +13,8 @@ from planloom.domain.errors import PlanUnreadable, StorageFailed
 from planloom.domain.values import PlanId
 from planloom.execution.plan_store import PlanStore
 from planloom.service.actions.export import as_raw_json
-from planloom.storage.ledger import Ledger, RawEvent
+from planloom.storage.event_rows import RawEvent
+from planloom.storage.ledger import Ledger
 from planloom.storage.salvage import Salvage, salvaging
 
 

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from planloom.domain.plans.plan import ENDED
 from planloom.domain.values import PlanId
-from planloom.storage.ledger import Connect, Ledger, alive, printable
+from planloom.storage.event_rows import printable
+from planloom.storage.ledger import Connect, Ledger, alive
 
 _BUSY_MS = 5000
 """How long a statement waits for the server's own transaction, since no event loop waits for it."""

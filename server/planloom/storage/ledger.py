@@ -17,7 +17,6 @@ import uuid
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +26,7 @@ from planloom.domain.errors import OwnedElsewhere, PlanUnreadable, StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, PlanStatus, PlanSummary, Progress, has_open_work, progress
 from planloom.domain.values import Instant, PlanId, SessionId, Sha256, TemplateId
+from planloom.storage.event_rows import RawEvent, as_event, as_row, instant, printable, raw_event
 from planloom.storage.faults import BUSY_SECONDS, DAMAGE, ERRORS, Fault, fault_of, gone, unusable
 from planloom.storage.schema import NewerSchema, migrate, version_of
 
@@ -47,15 +47,6 @@ class Lease(NamedTuple):
     owner: str
     pid: int
     since: str
-
-
-class RawEvent(NamedTuple):
-    """The row of an event, whether it can be decoded or not."""
-
-    seq: int
-    at: str
-    type: str
-    body: str
 
 
 class Ledger:
@@ -138,16 +129,7 @@ class Ledger:
         self._works()
 
     def _append(self, recorded: Sequence[ev.Recorded], plan: Plan, *, durable: bool) -> None:
-        rows = [
-            (
-                each.plan_id,
-                each.seq,
-                each.at.isoformat(),
-                each.event.type,
-                ev.events.dump_json(each.event).decode(),
-            )
-            for each in recorded
-        ]
+        rows = [as_row(each) for each in recorded]
         with self._transaction(durable=durable) as connection:
             lease = connection.execute(
                 "SELECT owner, pid, since FROM leases WHERE plan_id = ?", (plan.plan_id,)
@@ -193,7 +175,8 @@ class Ledger:
         try:
             # Bodies are read as bytes, so that invalid text makes only its own plan unreadable.
             rows = self._rows(
-                "SELECT e.seq, e.at, CAST(e.body AS BLOB), p.session_id FROM events e JOIN plans p USING (plan_id)"
+                "SELECT e.seq, e.at, e.type, CAST(e.body AS BLOB), p.session_id"
+                " FROM events e JOIN plans p USING (plan_id)"
                 " WHERE e.plan_id = ? AND e.seq > ? ORDER BY e.seq LIMIT ?",
                 (plan_id, after, -1 if limit is None else limit),
             )
@@ -202,16 +185,9 @@ class Ledger:
             if fault.kind != "damaged":
                 raise self._failed(error) from error
             raise PlanUnreadable(plan_id, f"the ledger is damaged there ({error})") from error
-        for seq, at, body, session in rows:
+        for seq, at, kind, body, session in rows:
             try:
-                session.encode()
-                recorded = ev.Recorded.model_construct(
-                    seq=seq,
-                    plan_id=plan_id,
-                    session_id=SessionId(session),
-                    at=_instant(at),
-                    event=ev.events.validate_json(body),
-                )
+                recorded = as_event((plan_id, seq, at, kind, body), session)
             except (ValidationError, ValueError, TypeError) as error:
                 log.warning("event %s of plan %s cannot be read: %s", seq, plan_id, error)
                 raise PlanUnreadable(plan_id, f"its event {seq} is damaged or of another version") from error
@@ -225,7 +201,7 @@ class Ledger:
                 "SELECT seq, at, type, CAST(body AS BLOB) FROM events WHERE plan_id = ? ORDER BY seq",
                 (plan_id,),
             ):
-                found.append(RawEvent(row[0], *(printable(value) for value in row[1:])))
+                found.append(raw_event(*row))
         return tuple(found)
 
     def seq(self, plan_id: PlanId) -> int | None:
@@ -539,8 +515,8 @@ def _listed(row: tuple[Any, ...]) -> PlanRow:
             plan_id=plan_id,
             session_id=session,
             workspace_folders=tuple(workspace.split("\n")) if workspace else (),
-            created_at=_instant(created),
-            updated_at=_instant(updated),
+            created_at=instant(created),
+            updated_at=instant(updated),
             status=status,
             version=version,
             seq=seq,
@@ -620,19 +596,5 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def printable(value: object) -> str:
-    """A value of a damaged row as text that can be encoded."""
-    if isinstance(value, str):
-        value = value.encode("utf-8", "surrogateescape")
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
 def _iso(time: Instant | None) -> str:
     return "" if time is None else time.isoformat()
-
-
-def _instant(text: str) -> Instant:
-    instant = datetime.fromisoformat(text)
-    if instant.tzinfo is None:
-        raise ValueError("a time without a time zone")
-    return instant

@@ -9,7 +9,8 @@ from planloom.domain.plans.graph import shown_statuses
 from planloom.domain.plans.plan import Plan
 from planloom.domain.plans.report import Report
 from planloom.domain.values import PlanId, Uri
-from planloom.storage.ledger import Compaction, RawEvent
+from planloom.storage.event_rows import RawEvent
+from planloom.storage.ledger import Compaction
 from planloom.workspace.paths.uris import name_in
 
 _MARKS = {
