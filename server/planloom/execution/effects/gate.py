@@ -132,7 +132,8 @@ class Gate:
     async def permit_command(self, proposal: CommandProposal) -> CommandPermitted | Denied:
         """Get a command approved if the policy requires it. "Allow for plan" covers only an identical command.
 
-        What runs without confinement is always asked, and never covered by an earlier answer.
+        What runs without confinement is always asked, and never covered by an earlier answer; nor is a command
+        whose scripts cannot be told.
 
         Raises UntrustedWorkspace. A cancellation withdraws the pending approval.
         """
@@ -157,7 +158,7 @@ class Gate:
         if denied is not None:
             return denied
         chosen = chosen_confinement(approval, response) or proposed
-        if response.decision == "allowForPlan" and chosen.confined:
+        if response.decision == "allowForPlan" and chosen.confined and proposal.scripts.is_whole:
             grant = _GrantedCommand(proposal.digest, chosen)
             self._granted_commands.add((plan.plan_id, plan.version, grant))
         return CommandPermitted(confinement=chosen)

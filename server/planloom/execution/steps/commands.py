@@ -11,7 +11,8 @@ from typing import Final, Literal, NamedTuple
 from planloom.domain.plans.background_commands import CommandProcess, background_calls
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import Args
-from planloom.execution.effects.command_approval import CommandProposal, folder_id_of, scripts_of
+from planloom.execution.effects.command_approval import CommandProposal, folder_id_of
+from planloom.execution.effects.command_scripts import scripts_of
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.proposals import Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
@@ -238,7 +239,7 @@ class StepCommands:
             abilities=await asyncio.to_thread(abilities),
             scripts=scripts,
             again=again,
-            changed=tuple(script.name for script in scripts if script.name in changed),
+            changed=tuple(script.name for script in scripts.files if script.name in changed),
             folder_id=folder_id,
         )
 

@@ -1,0 +1,357 @@
+"""Finds the files of the workspace that a command runs, so that an approval covers what they contain.
+
+What a shell makes of a text cannot be known from the text: this binds an approval to the files that are named in a
+usual form, and says where they cannot be told. It is not a security boundary.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from planloom.domain.safety.shell_words import ShellWord, SimpleCommand, simple_commands
+from planloom.domain.values import Sha256
+from planloom.tools.processes.commands import Command
+
+MOST_FILES = 2_000
+MOST_BYTES = 1_000_000_000
+"""Most files of one command that are hashed, and most bytes of all of them; with more its scripts cannot be told."""
+_MOST_WORDS: Final = 2_000
+_MOST_DEPTH: Final = 5
+_MOST_FOLDERS: Final = 8
+_MOST_READ: Final = 1_000_000
+
+_PACKAGE: Final = ("package.json",)
+_IMPLIED: Final[Mapping[str, tuple[str, ...]]] = {
+    "make": ("GNUmakefile", "makefile", "Makefile"),
+    "just": ("justfile", "Justfile", ".justfile"),
+    "task": ("Taskfile.yml", "Taskfile.yaml"),
+    "rake": ("Rakefile",),
+    "tox": ("tox.ini", "pyproject.toml", "setup.cfg"),
+    "nox": ("noxfile.py",),
+    "pytest": ("conftest.py", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"),
+    "gradle": ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"),
+    "mvn": ("pom.xml",),
+    "ant": ("build.xml",),
+    "cmake": ("CMakeLists.txt",),
+    "cargo": ("build.rs", "Cargo.toml"),
+    "docker": ("Dockerfile", "compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"),
+    "pre-commit": (".pre-commit-config.yaml",),
+    "invoke": ("tasks.py",),
+    "vite": ("vite.config.ts", "vite.config.js"),
+    **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "bun"), _PACKAGE),
+}
+"""Files that these programs read or run without being named in the command."""
+_SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
+_INTERPRETERS: Final = re.compile(
+    r"(?:python|pypy|node|deno|bun|ruby|perl|php|lua|Rscript|tsx|ts-node|pwsh)[\d.]*(?:\.exe)?"
+)
+_PYTHON: Final = re.compile(r"(?:python|pypy)[\d.]*(?:\.exe)?")
+_STARTERS: Final[Mapping[str, frozenset[str]]] = {
+    **dict.fromkeys(("exec", "command", "builtin", "nohup", "time", "setsid", "caffeinate"), frozenset()),
+    **dict.fromkeys(("then", "do", "else", "elif", "if", "while", "until", "!", "{"), frozenset()),
+    "env": frozenset({"-u", "-C", "-S"}),
+    "sudo": frozenset({"-u", "-g"}),
+    "doas": frozenset({"-u"}),
+    "nice": frozenset({"-n"}),
+    "timeout": frozenset({"-s", "-k", "--signal", "--kill-after"}),
+    "stdbuf": frozenset(),
+    "xargs": frozenset({"-n", "-I", "-P", "-L", "-d", "-s", "-a"}),
+    "parallel": frozenset({"-j"}),
+}
+"""Programs that start the program named in their arguments, with those of their options that take a value."""
+_RUNNERS: Final = frozenset({"uv", "poetry", "pipenv", "hatch", "pdm", "rye", "bundle"})
+"""Programs that start another after `run` or `exec`."""
+_FOLDER_OPTIONS: Final = frozenset(
+    {"-C", "-d", "-p", "--directory", "--prefix", "--cwd", "--dir", "--project-dir"}
+)
+_FILE_OPTIONS: Final = frozenset({"-f", "--file", "--makefile", "--justfile"})
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
+_INCLUDE: Final = re.compile(r"^[ ]*(?:-|s)?include[ \t]+(.+)$", re.MULTILINE)
+
+
+class Script(NamedTuple):
+    """A file of the workspace that a command runs, and the hash of its content."""
+
+    name: str
+    digest: Sha256
+
+
+class CommandScripts(NamedTuple):
+    """What a command is known to run. `is_whole` is False where its text does not tell."""
+
+    files: tuple[Script, ...]
+    is_whole: bool = True
+
+
+def scripts_of(command: Command, roots: Iterable[Path]) -> CommandScripts:
+    """The files of the workspace that a command names, or that its program is known to run. Blocks on file I/O."""
+    reader = _Reader(tuple(root.resolve() for root in roots))
+    if command.line is None:
+        words = tuple(ShellWord(word) for word in command.argv)
+        reader.read((SimpleCommand(words),), (command.cwd,))
+    else:
+        reader.read(_split(command.line), (command.cwd,))
+    files = sorted({Script(name, digest) for name, digest in reader.files.values()})
+    return CommandScripts(tuple(files), reader.is_whole)
+
+
+class _Reader:
+    """Collects the files of one command."""
+
+    def __init__(self, roots: tuple[Path, ...]) -> None:
+        self._roots = roots
+        self._bytes = 0
+        self._words = 0
+        self.files: dict[Path, Script] = {}
+        self.is_whole = True
+
+    def read(self, commands: Sequence[SimpleCommand], places: tuple[Path, ...], depth: int = 0) -> None:
+        """Collect the files of commands that run in the last of `places`, or in one of the others."""
+        if depth > _MOST_DEPTH:
+            self.is_whole = False
+            return
+        for command in commands:
+            self._words += len(command.words)
+            if self._words > _MOST_WORDS:
+                self.is_whole = False
+                return
+            for word in command.words:
+                self._named(word, places)
+            program = _program(command.words)
+            if not program:
+                continue
+            if program[0].text in ("cd", "pushd", "chdir"):
+                places = self._entered(program, places)
+            else:
+                self._run(program, command, places, depth)
+
+    def _entered(self, words: Sequence[ShellWord], places: tuple[Path, ...]) -> tuple[Path, ...]:
+        target = next((word for word in words[1:] if not word.text.startswith("-")), None)
+        if target is None or target.is_open or target.is_pattern:
+            self.is_whole = False
+            return places
+        # A folder may be left again at the end of a bracket, so the earlier ones stay.
+        return (*places[-_MOST_FOLDERS + 1 :], places[-1] / target.text)
+
+    def _run(
+        self, words: Sequence[ShellWord], command: SimpleCommand, places: tuple[Path, ...], depth: int
+    ) -> None:
+        """Collect what a program is known to run besides the files that its words name."""
+        if words[0].is_open:
+            self.is_whole = False
+            return
+        name = re.split(r"[/\\]", words[0].text)[-1]
+        started = [word.text for word in command.words]
+        feeds = command.gets_output or "xargs" in started or "parallel" in started
+        if name in _SHELLS:
+            self._shell(words, places, depth, feeds=feeds)
+        elif name in ("source", "."):
+            self._require_told(words[1:2])
+        elif name == "eval":
+            self._require_told(words[1:])
+            self.read(_split(" ".join(word.text for word in words[1:])), places, depth + 1)
+        elif _INTERPRETERS.fullmatch(name):
+            self._interpreter(name, words, places, feeds=feeds)
+        elif name == "find" and any(text in ("-exec", "-execdir", "-ok") for text in started):
+            self._found(words)
+        elif name == "go" and len(words) > 1 and words[1].text in ("run", "generate"):
+            for word in words[2:]:
+                self._inside(places, word.text, "*.go")
+        self._implied(name, words, places, depth)
+
+    def _shell(
+        self, words: Sequence[ShellWord], places: tuple[Path, ...], depth: int, *, feeds: bool
+    ) -> None:
+        for number, word in enumerate(words[1:], start=1):
+            if word.text.startswith("-") and not word.text.startswith("--") and "c" in word.text[1:]:
+                self._require_told(words[number + 1 : number + 2])
+                for text in words[number + 1 : number + 2]:
+                    self.read(_split(text.text), places, depth + 1)
+                return
+            if not word.text.startswith("-"):
+                self._script(number, words, places)
+                return
+        # A shell without a script runs what it reads.
+        self.is_whole = self.is_whole and not feeds
+
+    def _interpreter(
+        self, name: str, words: Sequence[ShellWord], places: tuple[Path, ...], *, feeds: bool
+    ) -> None:
+        for number, word in enumerate(words[1:], start=1):
+            following = words[number + 1 : number + 2]
+            if word.text in ("-c", "-e", "--eval", "-p"):
+                return
+            if word.text == "-m" and _PYTHON.fullmatch(name):
+                self._require_told(following)
+                for module in following:
+                    self._module(module.text, places)
+                    self._implied(module.text, words[number + 1 :], places, _MOST_DEPTH)
+                return
+            if not word.text.startswith("-"):
+                self._script(number, words, places)
+                for inside in ("__main__.py", "index.js", "package.json"):
+                    self._file(places, f"{word.text}/{inside}")
+                return
+        self.is_whole = self.is_whole and not feeds
+
+    def _script(self, number: int, words: Sequence[ShellWord], places: tuple[Path, ...]) -> None:
+        """The script that a program is given as its word of this number, or behind it if that belongs to an option."""
+        last = number + 2 if words[number - 1].text.startswith("-") else number + 1
+        self._require_told(words[number:last])
+        for word in words[number:last]:
+            if word.is_pattern:
+                self._inside(places, ".", word.text)
+
+    def _module(self, module: str, places: tuple[Path, ...]) -> None:
+        """A module of the workspace with the whole package that it belongs to."""
+        package = module.partition(".")[0]
+        if not package.isidentifier():
+            return
+        for source in ("", "src/"):
+            self._file(places, f"{source}{package}.py")
+            self._inside(places, f"{source}{package}", "**/*.py")
+
+    def _found(self, words: Sequence[ShellWord]) -> None:
+        """A command that is run with names of files that only the disk tells."""
+        texts = [word.text for word in words]
+        for number, text in enumerate(texts):
+            started = texts[number + 1 : number + 2] if text in ("-exec", "-execdir", "-ok") else []
+            for program in started:
+                last = program.rpartition("/")[2]
+                if program == "{}" or last in _SHELLS or _INTERPRETERS.fullmatch(last):
+                    self.is_whole = False
+
+    def _implied(self, name: str, words: Sequence[ShellWord], places: tuple[Path, ...], depth: int) -> None:
+        names = _IMPLIED.get(name, ())
+        if not names:
+            return
+        folders = [*places]
+        for number, word in enumerate(words):
+            option, equals, value = word.text.partition("=")
+            following = words[number + 1 : number + 2]
+            if option in _FILE_OPTIONS:
+                self._require_told(following)
+            if option in _FOLDER_OPTIONS and (equals or following):
+                folders += [place / (value if equals else following[0].text) for place in places]
+        for each in names:
+            for path in self._file(folders, each):
+                if names == _PACKAGE:
+                    self._package_scripts(path, words, depth)
+                elif name == "make":
+                    self._includes(path, depth)
+
+    def _package_scripts(self, path: Path, words: Sequence[ShellWord], depth: int) -> None:
+        """What the scripts of a package.json run that are named in a command."""
+        try:
+            scripts = json.loads(_text(path))["scripts"]
+            named = [word.text for word in words if isinstance(scripts.get(word.text), str)]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return
+        for script in named:
+            for each in (f"pre{script}", script, f"post{script}"):
+                line = scripts.get(each)
+                if isinstance(line, str):
+                    self.read(_split(line), (path.parent,), depth + 1)
+
+    def _includes(self, path: Path, depth: int) -> None:
+        """The files that a makefile includes."""
+        for found in _INCLUDE.finditer(_text(path)):
+            if depth > _MOST_DEPTH or "$" in found[1]:
+                self.is_whole = False
+                return
+            for name in found[1].partition("#")[0].split():
+                for included in self._file((path.parent,), name):
+                    self._includes(included, depth + 1)
+
+    def _require_told(self, words: Iterable[ShellWord]) -> None:
+        """A script whose name something else completes is not known; what a pattern stands for may grow."""
+        if any(word.is_open or word.is_pattern for word in words):
+            self.is_whole = False
+
+    def _named(self, word: ShellWord, places: tuple[Path, ...]) -> None:
+        """The files that a word names, or its value if it is an option with one."""
+        for text in dict.fromkeys((word.text, word.text.rpartition("=")[2], *word.text.split(","))):
+            self._file(places, text)
+        if re.match(r"-[A-Za-z][^-]", word.text):
+            self._file(places, word.text[2:])
+
+    def _inside(self, places: Iterable[Path], folder: str, pattern: str) -> None:
+        for place in places:
+            for path in _matches(place / folder, pattern):
+                self._add(path)
+                if len(self.files) >= MOST_FILES:
+                    self.is_whole = False
+                    return
+
+    def _file(self, places: Iterable[Path], name: str) -> list[Path]:
+        return [path for place in places if name and (path := self._add(place / name)) is not None]
+
+    def _add(self, path: Path) -> Path | None:
+        """Hash a file of the workspace; None if there is none."""
+        try:
+            real = path.resolve()
+            root = next((each for each in self._roots if real.is_relative_to(each)), None)
+            if root is None or not real.is_file():
+                return None
+            if real not in self.files:
+                self._bytes += real.stat().st_size
+                if self._bytes > MOST_BYTES or len(self.files) >= MOST_FILES:
+                    self.is_whole = False
+                    return None
+                with real.open("rb") as file:
+                    digest = Sha256(hashlib.file_digest(file, "sha256").hexdigest())
+                self.files[real] = Script(real.relative_to(root).as_posix(), digest)
+        except (OSError, ValueError, RuntimeError):
+            return None
+        return real
+
+
+def _split(line: str) -> tuple[SimpleCommand, ...]:
+    return simple_commands(line, "^" if os.name == "nt" else "\\")
+
+
+def _program(words: Sequence[ShellWord]) -> Sequence[ShellWord]:
+    """The words from the program on that a command starts in the end."""
+    at = 0
+    while at < len(words):
+        text = words[at].text
+        name = text.rpartition("/")[2]
+        if _ASSIGNMENT.match(text):
+            at += 1
+        elif name in _RUNNERS and at + 1 < len(words) and words[at + 1].text in ("run", "exec"):
+            at = _after_options(words, at + 2, frozenset())
+        elif name in _STARTERS:
+            at = _after_options(words, at + 1, _STARTERS[name])
+            if name == "timeout":
+                at += 1
+        else:
+            break
+    return words[at:]
+
+
+def _after_options(words: Sequence[ShellWord], at: int, with_value: frozenset[str]) -> int:
+    while at < len(words) and words[at].text.startswith("-"):
+        at += 2 if words[at].text in with_value else 1
+    return at
+
+
+def _matches(folder: Path, pattern: str) -> Iterator[Path]:
+    try:
+        if not Path(pattern).is_absolute():
+            yield from folder.glob(pattern)
+    except (OSError, ValueError, NotImplementedError, IndexError):
+        return
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MOST_READ).decode("utf-8", "replace")
+    except OSError:
+        return ""
