@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import shutil
 import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+from planloom.execution.effects.command_approval import folder_id_of
 from planloom.models.offline.scripted import ScriptedModel
-from planloom.tools.processes.child_process import ProcessResult
+from planloom.tools.processes.child_process import ProcessResult, run_process
 from planloom.tools.processes.commands import Command
+from planloom.workspace.disk import Folder
 from planloom.workspace.disk_changes import write
+from planloom.workspace.index.programs import environment
 from planloom.workspace.paths.resolver import ResolvedPath, resolve
 from planloom.workspace.paths.roots import Roots, root_at
 from planloom.workspace.view import confined_path
@@ -165,3 +172,45 @@ def test_what_was_judged_is_used_through_the_same_folders(tmp_path: Path, name: 
     refused = write(confined_path(place), b"x", over=None)
     assert refused is not None and refused.cause == "changed"
     assert not list(tmp_path.rglob("new.txt"))
+
+
+async def run_in(folder: Folder) -> ProcessResult:
+    return await run_process(("touch", "here"), cwd=folder, env=environment(os.environ), timeout_seconds=20)
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_process_starts_in_the_very_folder_or_not_at_all(tmp_path: Path, link: bool) -> None:
+    there = tmp_path / "work"
+    there.mkdir()
+    approved = Folder(there, folder_id_of(there))
+    assert asyncio.run(run_in(approved)).code == 0 and (there / "here").exists()
+    (there / "here").unlink()
+    put_another(there, tmp_path / "aside", link=link)
+    ended = asyncio.run(run_in(approved))
+    assert ended.code is None and ended.problem is not None
+    assert not list(tmp_path.rglob("here"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux enters a folder by its handle")
+async def test_no_process_starts_in_a_folder_that_is_swapped_all_the_time(tmp_path: Path) -> None:
+    work, aside, outside = tmp_path / "work", tmp_path / "aside", tmp_path / "outside"
+    work.mkdir()
+    outside.mkdir()
+    approved = Folder(work, folder_id_of(work))
+    stop = threading.Event()
+
+    def swap() -> None:
+        while not stop.is_set():
+            work.rename(aside)
+            work.symlink_to(outside)
+            work.unlink()
+            aside.rename(work)
+
+    swapping = asyncio.create_task(asyncio.to_thread(swap))
+    try:
+        codes = [(await run_in(approved)).code for _ in range(60)]
+    finally:
+        stop.set()
+        await swapping
+    assert list(outside.iterdir()) == []
+    assert {None, 0} >= {*codes}

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from planloom.tools.processes.child_process import Capture, ProcessResult, run_process, shell_argv
 from planloom.tools.terminal_text import Cleaner, escaped, plain
+from planloom.workspace.disk import Folder
 from planloom.workspace.index.programs import environment
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="these are shell commands")
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="these are shell
 
 async def sh(command: str, folder: Path, seconds: float = 20, **more: Any) -> ProcessResult:
     return await run_process(
-        shell_argv(command), cwd=folder, env=environment(os.environ), timeout_seconds=seconds, **more
+        shell_argv(command), cwd=Folder(folder), env=environment(os.environ), timeout_seconds=seconds, **more
     )
 
 
@@ -66,12 +67,12 @@ async def test_commands_end_with_code_and_output(
 
 async def test_a_program_without_a_shell(tmp_path: Path) -> None:
     argv = (sys.executable, "-c", "import sys; print(sys.argv[1])", "$HOME; `id`")
-    ended = await run_process(argv, cwd=tmp_path, env=environment(os.environ), timeout_seconds=20)
+    ended = await run_process(argv, cwd=Folder(tmp_path), env=environment(os.environ), timeout_seconds=20)
     assert ended.output == "$HOME; `id`\n"
 
 
 async def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
-    ended = await run_process(("no-such-program",), cwd=tmp_path, env={}, timeout_seconds=5)
+    ended = await run_process(("no-such-program",), cwd=Folder(tmp_path), env={}, timeout_seconds=5)
     assert ended.code is None and ended.problem is not None and "cannot be started" in ended.problem
 
 
@@ -166,7 +167,9 @@ async def test_no_secret_reaches_a_command(tmp_path: Path) -> None:
         "BASH_ENV": "canary",
         "ENV": "canary",
     }
-    ended = await run_process(shell_argv("env"), cwd=tmp_path, env=environment(given_), timeout_seconds=10)
+    ended = await run_process(
+        shell_argv("env"), cwd=Folder(tmp_path), env=environment(given_), timeout_seconds=10
+    )
     assert "canary" not in ended.output
     assert "HTTP_PROXY=http://proxy:8080" in ended.output and "LC_ALL=C" in ended.output
     path = next(line for line in ended.output.splitlines() if line.startswith("PATH="))

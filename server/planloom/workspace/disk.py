@@ -38,6 +38,8 @@ NO_FOLLOW: Final = (
     | getattr(os, "O_BINARY", 0)
 )
 """Flags for opening a file: follow no link, and do not block on a pipe."""
+_HANDLES: Final = "/proc/self/fd"
+"""Where a process finds what it has open; on Linux alone."""
 _ENTER: Final = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
 
 
@@ -46,6 +48,13 @@ class FolderId(NamedTuple):
 
     device: int
     inode: int
+
+
+class Folder(NamedTuple):
+    """A folder at a real path, and which one it was when it was judged; None if any folder there will do."""
+
+    path: Path
+    identity: FolderId | None = None
 
 
 class HeldFolder(NamedTuple):
@@ -222,6 +231,30 @@ def open_parent(confined: ConfinedPath) -> Iterator[tuple[str, int | None]]:
         yield confined.names[-1], folder
     finally:
         os.close(folder)
+
+
+@contextmanager
+def entered(folder: Folder) -> Iterator[str]:
+    """A path by which a process that is started meanwhile enters this very folder, whatever takes its name.
+
+    Only Linux has such a path; elsewhere it is the folder's own, and a moment is left after the comparison. Raises
+    OSError, ESTALE for another folder than the one that was judged.
+    """
+    if folder.identity is None or not _HAS_FOLDER_HANDLES:
+        _require_identity(folder, folder.path.stat())
+        yield str(folder.path)
+        return
+    handle = os.open(folder.path, _ENTER | NO_FOLLOW)
+    try:
+        _require_identity(folder, os.fstat(handle))
+        yield f"{_HANDLES}/{handle}" if Path(_HANDLES).is_dir() else str(folder.path)
+    finally:
+        os.close(handle)
+
+
+def _require_identity(folder: Folder, found: os.stat_result) -> None:
+    if folder.identity is not None and folder.identity != (found.st_dev, found.st_ino):
+        raise OSError(errno.ESTALE, "another folder has taken the place of its own")
 
 
 def is_held(confined: ConfinedPath) -> bool:

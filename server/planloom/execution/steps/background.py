@@ -181,7 +181,7 @@ class BackgroundCommands:
         # What it prints is read while it runs, so Python must not keep it back.
         env = environment(os.environ) | {"PYTHONUNBUFFERED": "1"}
         try:
-            running.problem = await child.start(command.process_argv, cwd=command.cwd, env=env)
+            running.problem = await child.start(command.process_argv, cwd=command.working_folder, env=env)
             if running.problem is None:
                 await self._record_start(running, child.pid)
                 running.begun.set()

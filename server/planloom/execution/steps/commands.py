@@ -122,7 +122,7 @@ class Terminal:
         try:
             return await run_process(
                 command.process_argv,
-                cwd=command.cwd,
+                cwd=command.working_folder,
                 env=environment(os.environ),
                 timeout_seconds=command.timeout_seconds,
                 on_output=on_output,
@@ -202,7 +202,7 @@ class StepCommands:
                         end_left_over(process)
                     # A crash while the command waited must differ from a crash later: the start is durable first.
                     self._run.update(command_started=True)
-                    yield permitted
+                    yield permitted.model_copy(update={"folder_id": proposal.folder_id})
                     return
             changed = _CHANGED
 

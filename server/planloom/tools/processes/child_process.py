@@ -10,12 +10,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
 from planloom.domain.values import Value
 from planloom.shielded import uninterrupted
 from planloom.tools.terminal_text import Cleaner, plain
+from planloom.workspace.disk import Folder, entered
 
 Kind = Literal["stdout", "stderr"]
 OnOutput = Callable[[Kind, str], None]
@@ -176,15 +176,21 @@ class ChildProcess(asyncio.SubprocessProtocol):
     def process_exited(self) -> None:
         self._exited.set()
 
-    async def start(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> str | None:
+    async def start(self, argv: Sequence[str], *, cwd: Folder, env: Mapping[str, str]) -> str | None:
         """Start the program. Returns why it could not be started; after a cancellation it may run all the same."""
         try:
             # A cancellation during the start would leave the group running, and asyncio waiting for it.
-            await uninterrupted(
-                asyncio.get_running_loop().subprocess_exec(
-                    lambda: self, *argv, cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, **_own_group()
+            with entered(cwd) as place:
+                await uninterrupted(
+                    asyncio.get_running_loop().subprocess_exec(
+                        lambda: self,
+                        *argv,
+                        cwd=place,
+                        env=dict(env),
+                        stdin=subprocess.DEVNULL,
+                        **_own_group(),
+                    )
                 )
-            )
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             return f"{argv[0]} cannot be started: {reason}."
@@ -230,7 +236,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
 async def run_process(
     argv: Sequence[str],
     *,
-    cwd: Path,
+    cwd: Folder,
     env: Mapping[str, str],
     timeout_seconds: float,
     on_output: OnOutput | None = None,

@@ -10,12 +10,14 @@ from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import Value
 from planloom.tools.processes.child_process import ProcessResult, shell_argv
 from planloom.tools.tool import shortened
+from planloom.workspace.disk import Folder, FolderId
 
 _SHOWN: Final = 120
 
 
 class Command(Value):
-    """A command: `line` for a shell, or `argv` without one. `cwd` is a real path, `folder` its workspace path.
+    """A command: `line` for a shell, or `argv` without one. `cwd` is a real path, `folder` its workspace path,
+    `folder_id` the very folder in which it was allowed.
 
     Without `timeout_seconds` a command in the background runs as long as the settings allow.
     """
@@ -23,6 +25,7 @@ class Command(Value):
     line: str | None = None
     argv: tuple[str, ...] = ()
     cwd: Path
+    folder_id: FolderId | None = None
     folder: str
     timeout_seconds: float | None
     background: bool = False
@@ -37,6 +40,11 @@ class Command(Value):
     def process_argv(self) -> tuple[str, ...]:
         """The arguments of its process, which is a shell for a line."""
         return self.argv if self.line is None else shell_argv(self.line)
+
+    @property
+    def working_folder(self) -> Folder:
+        """The folder that its process enters."""
+        return Folder(self.cwd, self.folder_id)
 
     @property
     def name(self) -> str:
