@@ -31,7 +31,17 @@ def main() -> int:
     console.print(Rule("planloom run --yes", style="dim"))
     # The demo keeps its plans to itself: the ledger of the person who runs it stays as it is.
     ran = subprocess.run(
-        [*PLANLOOM, "run", "-", "--yes", "-w", str(workspace), "--set", f"storage.path={place / 'state'}"],
+        [
+            *PLANLOOM,
+            "run",
+            "-",
+            "--yes",
+            "--trust",
+            "-w",
+            str(workspace),
+            "--set",
+            f"storage.path={place / 'state'}",
+        ],
         input=request.encode(),
         check=False,
     )

@@ -70,9 +70,10 @@ def test_a_ledger_may_lie_in_a_folder_that_is_still_to_be_made(tmp_path: Path) -
 
 def test_a_workspace_is_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert doctor.workspace(tmp_path).state == "found"
-    assert doctor.workspace(tmp_path / "file").state == "missing"
-    assert doctor.workspace(tmp_path / "none").state == "missing"
+    assert doctor.workspace(tmp_path, lambda _: True).state == "found"
+    assert "planloom trust" in doctor.workspace(tmp_path, lambda _: None).advice
+    assert doctor.workspace(tmp_path / "file", lambda _: True).state == "missing"
+    assert doctor.workspace(tmp_path / "none", lambda _: True).state == "missing"
 
 
 def server(tmp_path: Path, models: Any, problems: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def test_the_server_is_told_what_this_editor_can_do(work: Path) -> None:
     ]
     client = params["initializationOptions"]["planloomClient"]
     assert client == dict.fromkeys(
-        ("events", "approvals", "clarifications", "recovery", "conflicts", "save"), True
+        ("events", "approvals", "clarifications", "recovery", "conflicts", "save", "trusted"), True
     )
     methods = [message.get("method") for message in ended.sent]
     assert methods[-2:] == ["shutdown", "exit"]

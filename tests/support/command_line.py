@@ -38,8 +38,19 @@ class Finished(NamedTuple):
         return [message.get("params") for message in self.sent if message.get("method") == method]
 
 
-def command(folder: Path, arguments: Sequence[str], script: Mapping[str, Any] | None) -> list[str]:
-    """The command for a process; the files of a scripted server go into `folder`."""
+_TRUSTING = ("run", "plan", "resume", "undo")
+"""The commands that ask whether the folder is trusted."""
+
+
+def command(
+    folder: Path, arguments: Sequence[str], script: Mapping[str, Any] | None, *, trust: bool = True
+) -> list[str]:
+    """The command for a process; the files of a scripted server go into `folder`.
+
+    With `trust` the folder is trusted in that run, so that no test but those of trust is asked about it.
+    """
+    if trust and arguments[:1] and arguments[0] in _TRUSTING:
+        arguments = [arguments[0], "--trust", *arguments[1:]]
     if script is None:
         return [sys.executable, "-I", "-m", "planloom", *arguments]
     (folder / "script.json").write_text(json.dumps(script))
@@ -66,11 +77,13 @@ def run(
     arguments: Sequence[str],
     script: Mapping[str, Any] | None = None,
     typed: str | None = None,
+    *,
+    trust: bool = True,
     **more: str,
 ) -> Finished:
     """Run the command line without a terminal."""
     done = subprocess.run(
-        command(folder, arguments, script),
+        command(folder, arguments, script, trust=trust),
         input=typed,
         stdin=subprocess.DEVNULL if typed is None else None,
         capture_output=True,
@@ -88,14 +101,20 @@ class AtTerminal:
     """The command line at a terminal: `wait_for` a text, then `type` an answer."""
 
     def __init__(
-        self, folder: Path, arguments: Sequence[str], script: Mapping[str, Any] | None = None, **more: str
+        self,
+        folder: Path,
+        arguments: Sequence[str],
+        script: Mapping[str, Any] | None = None,
+        *,
+        trust: bool = True,
+        **more: str,
     ) -> None:
         import pty
 
         self._folder = folder
         self._screen, terminal = pty.openpty()
         self._process = subprocess.Popen(
-            command(folder, arguments, script),
+            command(folder, arguments, script, trust=trust),
             stdin=terminal,
             stdout=terminal,
             stderr=terminal,

@@ -11,12 +11,14 @@ from typing import Annotated, Literal
 import typer
 
 from planloom.cli import history_commands
+from planloom.cli import trust as trust_command
 from planloom.cli.client.connection import SERVER_COMMAND, Server
 from planloom.cli.options import (
     BaseUrl,
     Model,
     Provider,
     Set,
+    Trust,
     Workspace,
     finish,
     folders,
@@ -68,6 +70,7 @@ def run(
         Literal["each", "end", "auto"] | None,
         typer.Option(help="Ask for each step's writes, once at the end, or only for what is dangerous."),
     ] = None,
+    trust: Trust = False,
     base_url: BaseUrl = None,
     model: Model = None,
     provider: Provider = None,
@@ -87,7 +90,7 @@ def run(
         from planloom.cli.run import Request
         from planloom.cli.terminal.decisions import Flags
 
-        flags = Flags(yes, yes_commands, terminal and text != "-")
+        flags = Flags(yes, yes_commands, terminal and text != "-", trust)
         return await run_request(
             server,
             Request(request_text, mode, review, follows=continue_),
@@ -109,6 +112,7 @@ def plan(
         Literal["plan", "perspectives"],
         typer.Option(help="Without perspectives on the request, or with them."),
     ] = "plan",
+    trust: Trust = False,
     base_url: BaseUrl = None,
     model: Model = None,
     provider: Provider = None,
@@ -123,7 +127,7 @@ def plan(
         from planloom.cli.run import Request
         from planloom.cli.terminal.decisions import Flags
 
-        flags = Flags(terminal=is_terminal() and text != "-")
+        flags = Flags(terminal=is_terminal() and text != "-", trust=trust)
         request = Request(request_text, mode, until_ready=True)
         return await run_request(server, request, folders=where, flags=flags, as_json=as_json)
 
@@ -160,10 +164,13 @@ def doctor(
 
 
 app.add_typer(history_commands.app)
+app.add_typer(trust_command.app)
 
 
 def main(arguments: Sequence[str], *, server_command: Sequence[str] = SERVER_COMMAND) -> int:
-    """Run one command line. Returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    """Run one command line. Returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted, and 3 if a
+    folder that is not trusted would have been changed.
+    """
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot encode a character shows a question mark, instead of ending the run.
         if isinstance(stream, io.TextIOWrapper):

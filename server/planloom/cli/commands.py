@@ -18,6 +18,7 @@ from planloom.cli.terminal import show
 from planloom.cli.terminal.decisions import Flags, NonInteractive
 from planloom.cli.terminal.person import Terminal
 from planloom.cli.terminal.screen import Screen
+from planloom.cli.trust import UNTRUSTED, first_untrusted, read_only
 
 CANCEL_SECONDS = 10.0
 """Seconds that a plan may take to end after Ctrl-C; it finishes the edit that is being applied."""
@@ -71,12 +72,19 @@ async def _run(server: Server, carry: Carry, *, folders: Sequence[Path], flags: 
     person = Terminal(console, folders) if flags.terminal else NonInteractive(yes=flags.yes)
     failure, code = Failure(), FAILED
     try:
+        person_at_hand = person if isinstance(person, Terminal) else None
+        untrusted = await first_untrusted(folders, trust=flags.trust, person=person_at_hand)
+        if untrusted is not None:
+            screen.failure(read_only(untrusted), None)
         with reported(failure, screen.failure):
-            async with session(server, folders, say=screen.say, stream=screen.stream) as running:
+            async with session(
+                server, folders, say=screen.say, stream=screen.stream, trusted=untrusted is None
+            ) as running:
                 screen.log_path(running.status.get("logPath") or "")
                 request_run = RequestRun(running.connection, running.events, screen, person, flags)
                 try:
-                    code = _show_outcome(await carry(running, request_run), screen)
+                    outcome = await carry(running, request_run)
+                    code = _show_outcome(outcome, screen, UNTRUSTED if request_run.needed_trust else FAILED)
                 except asyncio.CancelledError:
                     await _interrupted(request_run, screen)
                     code = INTERRUPTED
@@ -103,10 +111,12 @@ async def _interrupted(request_run: RequestRun, screen: Screen) -> None:
     screen.result({"exitCode": INTERRUPTED, "planId": request_run.plan.get("planId"), "status": "cancelled"})
 
 
-def _show_outcome(outcome: Outcome, screen: Screen) -> int:
-    code = DONE if outcome.ending in ("completed", "ready") else FAILED
+def _show_outcome(outcome: Outcome, screen: Screen, failed: int) -> int:
+    """Show the end of a plan; the exit code, `failed` unless it was completed or is ready."""
+    code = DONE if outcome.ending in ("completed", "ready") else failed
     if outcome.ending != "ready":
         screen.ended(outcome.ending, outcome.last_event, outcome.plan, outcome.files)
+    needs = {"error": {"code": "untrusted_workspace"}} if code == UNTRUSTED else {}
     screen.result(
         {
             "exitCode": code,
@@ -114,6 +124,7 @@ def _show_outcome(outcome: Outcome, screen: Screen) -> int:
             "status": "pending_approval" if outcome.ending == "ready" else outcome.ending,
             "files": [{"uri": uri, "change": change} for uri, change in sorted(outcome.files.items())],
         }
+        | needs
         | ({"plan": outcome.plan} if outcome.ending == "ready" else {})
     )
     return code

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -21,6 +21,7 @@ from planloom.cli.client.session import session
 from planloom.cli.failures import DONE, FAILED
 from planloom.cli.plain import visible
 from planloom.cli.terminal import show
+from planloom.cli.trust import decisions
 from planloom.providers import WAYS_TO_A_MODEL
 
 State = Literal["found", "optional", "missing"]
@@ -48,7 +49,11 @@ async def examine(process: Server, *, folders: Sequence[Path], model_needed: boo
 
     A model is needed only if the command line names one, since literal steps run without a model.
     """
-    findings = [python(sys.version_info[:3]), *packages(), *(workspace(folder) for folder in folders)]
+    findings = [
+        python(sys.version_info[:3]),
+        *packages(),
+        *(workspace(folder, decisions().is_trusted) for folder in folders),
+    ]
     findings += await _ask_server(process, [folder for folder in folders if folder.is_dir()], model_needed)
     console = show.console()
     console.print(_table(findings))
@@ -88,8 +93,8 @@ def packages() -> Iterator[Finding]:
     ]
 
 
-def workspace(folder: Path) -> Finding:
-    """A folder of the workspace."""
+def workspace(folder: Path, is_trusted: Callable[[Path], bool | None]) -> Finding:
+    """A folder of the workspace. `is_trusted` returns None if the user has not decided on it."""
     if not folder.is_dir():
         return Finding("missing", "workspace", str(folder), "It is not a folder: name one with --workspace.")
     if not os.access(folder, os.R_OK | os.X_OK):
@@ -98,7 +103,11 @@ def workspace(folder: Path) -> Finding:
         return Finding(
             "optional", "workspace", str(folder), "It is read-only: plans can be made, but not carried out."
         )
-    return Finding("found", "workspace", str(folder))
+    trusted = is_trusted(folder)
+    if not trusted:
+        state = "only read" if trusted is False else "not trusted yet"
+        return Finding("optional", "workspace", f"{folder}  {state}", "Trust it by `planloom trust`.")
+    return Finding("found", "workspace", f"{folder}  trusted")
 
 
 def ledger(path: str) -> Finding:

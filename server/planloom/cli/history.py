@@ -37,10 +37,12 @@ class Wanted(NamedTuple):
 
 
 @contextlib.asynccontextmanager
-async def answering(server: Server, folders: Sequence[Path], failure: Failure) -> AsyncIterator[Session]:
+async def answering(
+    server: Server, folders: Sequence[Path], failure: Failure, *, trusted: bool = False
+) -> AsyncIterator[Session]:
     """A session for a few requests. A failure of it is printed, and noted in `failure`."""
     with reported(failure, partial(show.failure, show.console(stderr=True))):
-        async with session(server, folders, say=lambda *_: None) as running:
+        async with session(server, folders, say=lambda *_: None, trusted=trusted) as running:
             yield running
 
 

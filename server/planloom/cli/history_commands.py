@@ -14,6 +14,7 @@ from planloom.cli.options import (
     Model,
     Provider,
     Set,
+    Trust,
     Workspace,
     finish,
     folders,
@@ -109,6 +110,7 @@ def resume(
         bool,
         typer.Option("--yes-commands", help="Also allow commands, web pages, deletes and protected names."),
     ] = False,
+    trust: Trust = False,
     base_url: BaseUrl = None,
     model: Model = None,
     provider: Provider = None,
@@ -127,7 +129,7 @@ def resume(
         from planloom.cli.commands import resume_plan
         from planloom.cli.terminal.decisions import Flags
 
-        flags = Flags(yes, yes_commands, terminal)
+        flags = Flags(yes, yes_commands, terminal, trust)
         return await resume_plan(server, plan, folders=where, flags=flags, as_json=as_json)
 
     finish(server_command(context, base_url, model, provider, set_), work)
@@ -143,6 +145,7 @@ def undo(
         int | None, typer.Option(min=1, metavar="N", help="Only what step N has changed.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    trust: Trust = False,
     set_: Set = None,
 ) -> None:
     """Take back what a plan or one of its steps has changed; what was typed since stays."""
@@ -152,9 +155,10 @@ def undo(
     where = folders(workspace)
 
     async def work(server: Server) -> int:
+        from planloom.cli.terminal.decisions import Flags
         from planloom.cli.undo import undo_plan
 
-        return await undo_plan(server, plan, step, folders=where, asks=not yes)
+        return await undo_plan(server, plan, step, folders=where, flags=Flags(yes, False, terminal, trust))
 
     finish(server_command(context, assignments=set_), work)
 

@@ -35,6 +35,9 @@ Set = Annotated[
 ]
 
 
+Trust = Annotated[bool, typer.Option("--trust", help="Trust the folder in this run, without asking.")]
+
+
 def finish(command: Sequence[str], work: Callable[[Server], Awaitable[int]]) -> NoReturn:
     """Start the server, then do the work. Its imports take as long as the server's start, so the two overlap."""
 

@@ -65,7 +65,10 @@ class Outcome(NamedTuple):
 
 
 class RequestRun:
-    """One plan on one connection. `events` is the queue that the handler of `planloom/event` fills."""
+    """One plan on one connection. `events` is the queue that the handler of `planloom/event` fills.
+
+    `needed_trust`: a step failed because the workspace is not trusted.
+    """
 
     def __init__(
         self,
@@ -93,6 +96,7 @@ class RequestRun:
         self.files: Mapping[str, str] = {}
         self._next_plan: Plan = {}
         self._stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.needed_trust = False
 
     async def carry_out(self, request: Request) -> Outcome:
         """Run the request to its end. Raises ServerError if the server refuses it or cannot go on, and ServerLost."""
@@ -275,6 +279,7 @@ class RequestRun:
 
     def _fold(self, event: Json) -> None:
         self.last_event = event
+        self.needed_trust |= event.get("code") == "untrusted_workspace"
         self.plan = folded(self.plan, event)
         self.files = changed_files(self.files, event)
 

@@ -17,7 +17,9 @@ from planloom.cli.failures import DONE, FAILED, Failure
 from planloom.cli.history import answering
 from planloom.cli.plain import visible
 from planloom.cli.terminal import keyboard, show
+from planloom.cli.terminal.decisions import Flags
 from planloom.cli.terminal.person import Terminal
+from planloom.cli.trust import UNTRUSTED, first_untrusted, read_only
 
 _REVERSED = {
     "create": ("is deleted", "bold red"),
@@ -32,12 +34,17 @@ _UNDONE = ("completed", "failed", "cancelled", "paused")
 
 
 async def undo_plan(
-    server: Server, start: str | None, number: int | None, *, folders: Sequence[Path], asks: bool
+    server: Server, start: str | None, number: int | None, *, folders: Sequence[Path], flags: Flags
 ) -> int:
-    """Undo a plan, or its step `number` from 1. Returns 1 if something could not be taken back."""
+    """Undo a plan, or its step `number` from 1. Returns 1 if something could not be taken back, 3 without trust."""
     failure, code = Failure(), FAILED
-    async with answering(server, folders, failure) as running:
-        console = show.console()
+    console = show.console()
+    person = Terminal(console, folders)
+    untrusted = await first_untrusted(folders, trust=flags.trust, person=person if flags.terminal else None)
+    if untrusted is not None:
+        show.console(stderr=True).print(Text(visible(read_only(untrusted)), "bold red"))
+        return UNTRUSTED
+    async with answering(server, folders, failure, trusted=True) as running:
         plan = await plans.named(running, start, _UNDONE, "plan that could be undone")
         plans.require_here(running, plan)
         steps = plan.get("steps") or []
@@ -55,7 +62,7 @@ async def undo_plan(
             console.print(Text(f"{what}.", "yellow"))
             return FAILED
         console.print(_what_happens(plan, number, files, folders))
-        if asks and not await _confirmed(Terminal(console, folders)):
+        if not flags.yes and not await _confirmed(person):
             console.print(Text("Nothing was taken back.", "dim"))
             return FAILED
         params: Json = {"planId": plan["planId"]} | ({"stepId": step_id} if step_id else {})

@@ -25,8 +25,11 @@ class HeadlessEditor:
     `changes` collects the changes in order. `say` is called with each message for the user.
     """
 
-    def __init__(self, folders: Sequence[Path], say: Callable[[Level, str], None]) -> None:
+    def __init__(
+        self, folders: Sequence[Path], say: Callable[[Level, str], None], *, trusted: bool = False
+    ) -> None:
         self._folders = tuple(folders)
+        self._trusted = trusted
         self._say = say
         self._encoding = "utf-16"
         self.changes: list[Change] = []
@@ -59,6 +62,7 @@ class HeadlessEditor:
                     "recovery": True,
                     "conflicts": True,
                     "save": True,
+                    "trusted": self._trusted,
                 },
             },
         }

@@ -34,13 +34,16 @@ async def session(
     *,
     say: Callable[[Level, str], None],
     stream: Callable[[Json], None] = _unread,
+    trusted: bool = False,
 ) -> AsyncIterator[Session]:
     """Initialize a started server. `say` gets its messages for the user, `stream` the text that a model streams.
+
+    Unless `trusted`, it only reads, and starts no programs.
 
     Raises ServerLost if the server does not start, ServerError if it refuses to be initialized.
     """
     events: asyncio.Queue[Json] = asyncio.Queue()
-    editor = HeadlessEditor(folders, say)
+    editor = HeadlessEditor(folders, say, trusted=trusted)
     handlers = editor.handlers() | {"planloom/event": events.put_nowait, "planloom/stream": stream}
     async with connected(server, handlers) as connection:
         editor.initialized(

@@ -35,6 +35,7 @@ class Flags(NamedTuple):
     yes: bool = False
     yes_commands: bool = False
     terminal: bool = False
+    trust: bool = False
 
 
 class Reviewed(NamedTuple):

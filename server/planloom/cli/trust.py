@@ -1,0 +1,125 @@
+"""Whether the folders of a run are trusted: by the flag, by an earlier decision, or by the person at the terminal.
+
+Also the command `trust`, which shows and changes these decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from planloom.cli.options import folders, usage
+
+if TYPE_CHECKING:
+    from planloom.cli.terminal.person import Terminal
+    from planloom.storage.decisions import Decisions
+
+app = typer.Typer()
+
+UNTRUSTED = 3
+"""The exit code if something was to be written or run in a folder that is not trusted."""
+
+
+async def first_untrusted(folders: Sequence[Path], *, trust: bool, person: Terminal | None) -> Path | None:
+    """The first folder that is not trusted; None if all are.
+
+    Asks the person about each folder that they have not decided on, and keeps the answer.
+    """
+    if trust:
+        return None
+    decided = decisions()
+    for folder in folders:
+        trusted = decided.is_trusted(folder)
+        if trusted is None and person is not None:
+            trusted = await _asked(folder, decided, person)
+        if not trusted:
+            return folder
+    return None
+
+
+def read_only(folder: Path) -> str:
+    """What it means that a folder is not trusted, and how to change that."""
+    return (
+        f"{folder} is not trusted: it is read, and nothing in it is written or run. "
+        "Add --trust for this run, or trust it by `planloom trust`."
+    )
+
+
+async def _asked(folder: Path, decided: Decisions, person: Terminal) -> bool:
+    from planloom.cli.plain import visible
+    from planloom.cli.terminal.keyboard import EndOfInput
+    from planloom.domain.errors import StorageFailed
+
+    person.say(
+        "In a trusted folder Planloom follows its instructions (AGENTS.md) and runs git by itself. Changes and "
+        "commands are asked all the same."
+    )
+    question = f"Do you trust {visible(str(folder))}?"
+    try:
+        trusted = await person.choose(question, {"y": "trust it", "n": "only read in it"}) == "y"
+    except EndOfInput:
+        return False
+    try:
+        decided.decide_folder(folder, trusted=trusted)
+    except StorageFailed as error:
+        person.say(error.message, "yellow")
+    return trusted
+
+
+@app.command()
+def trust(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="[DIR]", help="The folders (default: this one).")
+    ] = None,
+    *,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Forget what was decided on them.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="Show the decisions on all folders.")] = False,
+) -> None:
+    """Trust a folder, so that Planloom may follow its instructions, run git in it and, if you allow it, change it."""
+    from planloom.domain.errors import StorageFailed
+
+    decided = decisions()
+    if list_:
+        if paths or revoke:
+            usage("--list takes no folder and no other option.")
+        _show(decided)
+        return
+    # What was decided on a folder that is gone can be forgotten, too.
+    chosen = [path.resolve() for path in paths or [Path()]] if revoke else folders(paths)
+    try:
+        for folder in chosen:
+            if revoke:
+                found = decided.forget_folder(folder)
+                _say(f"{folder}: {'no longer decided' if found else 'nothing was decided'}.")
+            else:
+                decided.decide_folder(folder, trusted=True)
+                _say(f"{folder} is trusted, with the folders inside.")
+    except StorageFailed as error:
+        _say(error.message, err=True)
+        raise typer.Exit(1) from None
+
+
+def _show(found: Decisions) -> None:
+    decided = found.folders()
+    for each in decided:
+        state = "trusted" if each.trusted else "only read"
+        gone = "" if each.present else "  (gone, or replaced: asked again)"
+        _say(f"{state:9}  {each.at[:10]}  {each.path}{gone}")
+    if not decided:
+        _say("No folder was decided on.")
+
+
+def _say(text: str, *, err: bool = False) -> None:
+    from planloom.cli.plain import visible
+
+    typer.echo(visible(text), err=err)
+
+
+def decisions() -> Decisions:
+    """What the user has decided, for every client."""
+    from planloom.storage.decisions import FILE, Decisions, state_folder
+
+    return Decisions(state_folder() / FILE)

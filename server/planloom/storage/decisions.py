@@ -1,0 +1,145 @@
+"""What the user has decided outside of any plan: which folders are trusted, and which options of an editor count.
+
+The file lies in the user's state folder, for its owner alone. Whatever cannot be read counts as not decided.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from planloom.domain.errors import StorageFailed
+
+FILE: Final = "decisions.sqlite3"
+_BUSY_SECONDS: Final = 2.0
+_SCHEMA: Final = """
+    CREATE TABLE IF NOT EXISTS folders (path TEXT PRIMARY KEY, inode TEXT, trusted INTEGER, at TEXT) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS options (digest TEXT PRIMARY KEY, kept INTEGER, at TEXT) WITHOUT ROWID;
+"""
+log = logging.getLogger(__name__)
+
+
+class DecidedFolder(NamedTuple):
+    """A folder that the user has decided about; `at` is RFC 3339. `present`: it is still the same folder."""
+
+    path: Path
+    trusted: bool
+    at: str
+    present: bool
+
+
+class Decisions:
+    """The decisions in one file, read anew each time, so that all servers of the user share them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def is_trusted(self, folder: Path) -> bool | None:
+        """Whether the user trusts the folder; None if they have not decided.
+
+        Decided is the real folder, not its name: another one in its place is not decided. A trusted folder covers what
+        is inside and not refused, except the home folder, those around it, and folders in which anybody may create
+        others.
+        """
+        real = _real(folder)
+        decided = {each.path: each.trusted for each in self.folders() if each.present}
+        if real in decided:
+            return decided[real]
+        nearest = next((outer for outer in real.parents if outer in decided), None)
+        return True if nearest is not None and decided[nearest] and _covers(nearest) else None
+
+    def folders(self) -> tuple[DecidedFolder, ...]:
+        """All folders that were decided about, by path."""
+        rows = self._read("SELECT path, trusted, at, inode FROM folders ORDER BY path")
+        return tuple(
+            DecidedFolder(path := Path(row[0]), bool(row[1]), row[2], _inode(path) == row[3]) for row in rows
+        )
+
+    def decide_folder(self, folder: Path, *, trusted: bool) -> None:
+        """Keep the decision on a folder. Raises StorageFailed."""
+        real = _real(folder)
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO folders VALUES (?, ?, ?, ?)",
+                (str(real), _inode(real), trusted, _now()),
+            )
+
+    def forget_folder(self, folder: Path) -> bool:
+        """Forget the decision on a folder; False if there was none. Raises StorageFailed."""
+        with self._writing() as connection:
+            found = connection.execute("DELETE FROM folders WHERE path = ?", (str(_real(folder)),))
+            return found.rowcount > 0
+
+    def are_kept(self, digest: str) -> bool | None:
+        """Whether the user keeps the options with this hash; None if they have not decided."""
+        rows = self._read("SELECT kept FROM options WHERE digest = ?", digest)
+        return bool(rows[0][0]) if rows else None
+
+    def decide_options(self, digest: str, *, kept: bool) -> None:
+        """Keep the decision on the options with this hash. Raises StorageFailed."""
+        with self._writing() as connection:
+            connection.execute("INSERT OR REPLACE INTO options VALUES (?, ?, ?)", (digest, kept, _now()))
+
+    def _read(self, query: str, *values: str) -> list[tuple[str, ...]]:
+        if not self._path.exists():
+            return []
+        try:
+            with closing(self._connected()) as connection:
+                return connection.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            log.warning("The user's decisions in %s cannot be read: %s", self._path, error)
+            return []
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._path.touch(mode=0o600)
+            with closing(self._connected()) as connection, connection:
+                connection.executescript(_SCHEMA)
+                yield connection
+        except (sqlite3.Error, OSError) as error:
+            raise StorageFailed(f"The decision cannot be kept in {self._path}: {error}") from error
+
+    def _connected(self) -> sqlite3.Connection:
+        return sqlite3.connect(self._path, timeout=_BUSY_SECONDS)
+
+
+def state_folder() -> Path:
+    """The default folder of the ledger, the log and the decisions."""
+    from platformdirs import user_state_path
+
+    return user_state_path("planloom", appauthor=False)
+
+
+def _real(folder: Path) -> Path:
+    return Path(os.path.realpath(folder))
+
+
+def _inode(folder: Path) -> str:
+    """What tells a folder from another that takes its place, as text, since it may exceed SQLite's integers."""
+    try:
+        return str(folder.stat().st_ino)
+    except OSError:
+        return ""
+
+
+def _covers(folder: Path) -> bool:
+    """Whether trust in a folder covers those inside."""
+    try:
+        home = Path(os.path.realpath(Path.home()))
+        anybody_writes = bool(folder.stat().st_mode & stat.S_IWOTH)
+    except (OSError, RuntimeError):
+        return False
+    return not anybody_writes and not home.is_relative_to(folder)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
