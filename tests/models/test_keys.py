@@ -79,7 +79,7 @@ def test_a_key_that_was_set_goes_before_the_environment_and_can_be_forgotten() -
     found = keys.find("openai", home)
     assert found is not None
     assert found.reveal(home) == "from-environment"
-    assert CANARY not in keys.redact(CANARY), "a forgotten key is still taken out of texts"
+    assert CANARY not in keys.known.masked(CANARY), "a forgotten key is still taken out of texts"
     with pytest.raises(InvalidParams) as caught:
         keys.put("openai", "not a key at all", home)
     assert "not a key at all" not in str(caught.value)
@@ -98,11 +98,11 @@ def test_a_key_is_neither_shown_nor_copied_nor_sent_elsewhere() -> None:
 
 @pytest.mark.parametrize("text", [CANARY, f'{{"a": "{CANARY}"}}', f"Bearer {CANARY}, {CANARY}"])
 def test_redaction_takes_every_occurrence(text: str) -> None:
-    assert CANARY not in Keyring({"OPENAI_API_KEY": CANARY}).redact(text)
+    assert CANARY not in Keyring({"OPENAI_API_KEY": CANARY}).known.masked(text)
 
 
 def test_dummy_keys_are_not_redacted() -> None:
-    assert Keyring({"OPENAI_API_KEY": "none"}).redact("none of it") == "none of it"
+    assert Keyring({"OPENAI_API_KEY": "none"}).known.masked("none of it") == "none of it"
 
 
 def echoing(fault: str) -> Answer:
@@ -144,7 +144,7 @@ async def test_the_key_is_in_no_log_error_trace_or_recording(
             told_by_user = settings(running.origin, provider)
             model = (await choose_model(told_by_user, environment, keys=keys)).model
             assert model is not None
-            recorded = RecordingModel(model, Recording(tmp_path / "x.jsonl", keys.redact))
+            recorded = RecordingModel(model, Recording(tmp_path / "x.jsonl", keys.known))
             try:
                 await events_of(recorded, asks(f"my key is {CANARY}"))
             except PlanloomError as error:
@@ -160,7 +160,7 @@ async def test_the_key_is_in_no_log_error_trace_or_recording(
             "x-api-key", ""
         )
     shown = [repr(listed), repr(choice), repr(model), repr(keys), repr(vars(model))]
-    sent_back = [keys.redact(text) for text in seen]
+    sent_back = [keys.known.masked(text) for text in seen]
     for text in (sink.getvalue(), (tmp_path / "x.jsonl").read_text(), *sent_back, *shown):
         assert CANARY not in text
     # What reaches an editor or the ledger is not redacted again, so no sentence of ours may hold it.

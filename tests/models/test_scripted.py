@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from planloom.domain.errors import ContextOverflow, ModelFailed, PlanloomError, StorageFailed
+from planloom.domain.safety.known_keys import KnownKeys
 from planloom.domain.values import CallId
 from planloom.models.offline.recording import Recording, RecordingModel
 from planloom.models.offline.replay import ReplayModel, open_replay, path_of, read_turns
@@ -111,7 +112,7 @@ async def test_a_recording_replays_byte_for_byte(tmp_path: Path) -> None:
         Finished(reason="tool_calls"),
     )
     script = ScriptedModel([Turn(events=events), says("two"), fails("refused", text="no")])
-    recorded = RecordingModel(script, Recording(file, lambda text: text))
+    recorded = RecordingModel(script, Recording(file, KnownKeys()))
     first = [await answer(recorded, "1"), await answer(recorded, "2")]
     with pytest.raises(ModelFailed):
         await answer(recorded, "3")
@@ -130,7 +131,7 @@ async def test_a_recording_replays_byte_for_byte(tmp_path: Path) -> None:
 
 async def test_a_drifted_prompt_is_shown_as_a_diff(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "run.jsonl"
-    await answer(RecordingModel(ScriptedModel([says("yes")]), Recording(file, str)), "a\nold\nc")
+    await answer(RecordingModel(ScriptedModel([says("yes")]), Recording(file, KnownKeys())), "a\nold\nc")
     replay = await open_replay(file.as_uri())
     assert visible(await answer(replay, "a\nnew\nc")) == "yes"
     assert "-old" in replay.drifts[0].split("\n")
@@ -152,14 +153,14 @@ async def test_images_survive_a_recording(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     image = Image(media_type="image/png", data=bytes(range(256)))
     request = ModelRequest(messages=(Message(role="user", text="see", images=(image,)),))
-    recorded = RecordingModel(ScriptedModel([says("a")]), Recording(file, str))
+    recorded = RecordingModel(ScriptedModel([says("a")]), Recording(file, KnownKeys()))
     assert [event async for event in recorded.stream(request)]
     assert read_turns(file)[0].request == request
 
 
 async def test_an_abandoned_exchange_is_recorded_as_a_hang(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
-    recorded = RecordingModel(ScriptedModel([says("a" * 100)]), Recording(file, str))
+    recorded = RecordingModel(ScriptedModel([says("a" * 100)]), Recording(file, KnownKeys()))
     async with contextlib.aclosing(recorded.stream(asks("x"))) as stream:
         await anext(stream)
     (turn,) = read_turns(file)
@@ -170,7 +171,7 @@ async def test_an_abandoned_exchange_is_recorded_as_a_hang(tmp_path: Path) -> No
 
 async def test_an_overflow_is_recorded(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
-    recorded = RecordingModel(ScriptedModel([fails("overflow")]), Recording(file, str))
+    recorded = RecordingModel(ScriptedModel([fails("overflow")]), Recording(file, KnownKeys()))
     with pytest.raises(ContextOverflow):
         await answer(recorded, "x")
     assert read_turns(file)[0].fault is not None
@@ -212,4 +213,4 @@ def test_a_path_may_be_a_url() -> None:
 
 def test_a_recording_that_cannot_be_written_fails_at_once(tmp_path: Path) -> None:
     with pytest.raises(StorageFailed, match="cannot be written"):
-        Recording(tmp_path / "missing" / "x.jsonl", str)
+        Recording(tmp_path / "missing" / "x.jsonl", KnownKeys())

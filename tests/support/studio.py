@@ -11,6 +11,7 @@ from typing import Any
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval
+from planloom.domain.safety.known_keys import KnownKeys
 from planloom.execution.session import Session
 from planloom.models.offline.scripted import ScriptedModel, Turn
 from planloom.models.port import Model, ModelEvent, ModelIdentity, ModelRequest
@@ -31,6 +32,7 @@ class OneModel:
 
     def __init__(self, model: Model | None) -> None:
         self.model = model
+        self.known_keys = KnownKeys()
 
     @property
     def identity(self) -> ModelIdentity:

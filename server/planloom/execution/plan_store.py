@@ -14,6 +14,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition
 from planloom.domain.events.lifecycle import apply
 from planloom.domain.plans.plan import Plan
+from planloom.domain.safety.known_keys import KnownKeys
 from planloom.domain.values import PlanId, SessionId, Sha256
 from planloom.execution.summary import with_report
 
@@ -50,7 +51,14 @@ class PlanStore:
     a plan whose server has crashed; that is the only way to continue, so no effect happens twice.
     """
 
-    def __init__(self, store: EventStore, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self,
+        store: EventStore,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        keys: KnownKeys | None = None,
+    ) -> None:
+        """`keys` are masked in every event before anybody sees it."""
+        self._keys = keys
         self.store = store
         self.clock = clock
         self.unreadable: dict[PlanId, PlanUnreadable] = {}
@@ -133,13 +141,13 @@ class PlanStore:
         steps: list[tuple[ev.Recorded, Plan]] = []
         current = plan
         durable = False
-        for each in recorded:
+        for each in map(self._masked, recorded):
             durable = durable or ev.is_durable(each.event, current)
             current = apply(current, each)
             steps.append((each, current))
         assert current is not None
         try:
-            self.store.append(recorded, current, durable=durable)
+            self.store.append([each for each, _ in steps], current, durable=durable)
         except (StorageFailed, OwnedElsewhere) as error:
             if plan is not None:
                 self.stop(plan.plan_id, error)
@@ -148,6 +156,12 @@ class PlanStore:
         self._unpublished.extend(steps)
         self._publish()
         return current
+
+    def _masked(self, recorded: ev.Recorded) -> ev.Recorded:
+        body = None if self._keys is None else self._keys.masked_event(recorded.event.model_dump_json())
+        if body is None:
+            return recorded
+        return recorded.model_copy(update={"event": type(recorded.event).model_validate_json(body)})
 
     def stop(self, plan_id: PlanId, error: PlanloomError) -> None:
         """Refuse further events of a plan with this error, and notify listeners once."""

@@ -73,8 +73,8 @@ class Application:
     def __init__(self, session: Session, ledger: Ledger, models: Models) -> None:
         tools = builtin()
         jobs = Jobs()
-        plan_store = PlanStore(ledger, session.clock)
-        feed = Feed(plan_store)
+        plan_store = PlanStore(ledger, session.clock, models.known_keys)
+        feed = Feed(plan_store, models.known_keys)
         rules = StepRules(session, tools)
 
         # Effects, and what follows up on an edit.

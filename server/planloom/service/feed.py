@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Literal
 
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.plan import Plan
+from planloom.domain.plans.plan import ENDED, Plan
+from planloom.domain.safety.known_keys import KnownKeys, MaskedStream
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.plan_store import PlanStore
 from planloom.service.requests import Health, StreamDelta
@@ -20,8 +21,12 @@ NoticeListener = Callable[[Literal["error", "warning", "info"], str], None]
 class Feed:
     """The application's listeners. `subscribe` and `subscribe_stream` return a function that unsubscribes."""
 
-    def __init__(self, plan_store: PlanStore) -> None:
+    def __init__(self, plan_store: PlanStore, keys: KnownKeys) -> None:
+        """`keys` are masked in streamed text, also if one comes in pieces."""
         self._plan_store = plan_store
+        self._keys = keys
+        self._masked: dict[StreamDelta, MaskedStream] = {}
+        plan_store.listen(self._end_streams)
         self._streams: list[StreamListener] = []
         self._healths: list[HealthListener] = []
         self._notices: list[NoticeListener] = []
@@ -65,5 +70,24 @@ class Feed:
 
     def stream(self, delta: StreamDelta) -> None:
         """Publish more text of a model or a command."""
+        source = delta.model_copy(update={"delta": ""})
+        masked = self._masked.setdefault(source, MaskedStream(self._keys))
+        self._publish(source, masked.add(delta.delta))
+
+    def _end_streams(self, recorded: ev.Recorded, plan: Plan) -> None:
+        """Publish what is held back of the streams that this event comes after.
+
+        An event of one step says nothing of the streams of others, nor one of a draft that goes on of the draft's.
+        """
+        step_id = getattr(recorded.event, "task_id", None)
+        for source in [each for each in self._masked if each.plan_id == plan.plan_id]:
+            ended = plan.status != "draft" if source.step_id is None else source.step_id == step_id
+            if ended or plan.status in ENDED:
+                self._publish(source, self._masked.pop(source).end())
+
+    def _publish(self, source: StreamDelta, text: str) -> None:
+        if not text:
+            return
+        delta = source.model_copy(update={"delta": text})
         for listener in tuple(self._streams):
             listener(delta)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from planloom.domain.errors import InvalidParams
+from planloom.domain.safety.known_keys import KnownKeys
 from planloom.execution.session import Session
 from planloom.models.http.learned import LearnedModels
 from planloom.models.port import NOT_ASKED, Model, ModelIdentity
@@ -52,6 +53,7 @@ class Models:
 
         `record` is a file to record every exchange with a model in.
         """
+        self.known_keys = KnownKeys()
         self._base_url_is_users = base_url_is_users
         self._session = session
         self._environment = environment
@@ -107,14 +109,14 @@ class Models:
             return model
         from planloom.models.offline.recording import Recording, RecordingModel
 
-        return RecordingModel(model, Recording(self._record, self._keyring().redact))
+        return RecordingModel(model, Recording(self._record, self.known_keys))
 
     def _keyring(self) -> Keyring:
         from planloom.models.http.keys import Keyring
 
         base_url = (self._session.settings.model.base_url if self._base_url_is_users() else "") or None
         if self._keys is None or base_url != self._keys_base_url:
-            previous, self._keys = self._keys, Keyring(self._environment, given_for=base_url)
+            previous, self._keys = self._keys, Keyring(self._environment, base_url, self.known_keys)
             self._keys_base_url = base_url
             if previous is not None:
                 self._keys.take_over(previous)

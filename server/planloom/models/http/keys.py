@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping
 from typing import NoReturn
-from urllib.parse import quote
 
 from planloom.domain.errors import InvalidParams, ModelFailed
+from planloom.domain.safety.known_keys import KnownKeys
 from planloom.domain.values import Json
 from planloom.models.http.endpoint import origin_of
 from planloom.providers import PROVIDERS, Provider
 
 OWN_VARIABLE = "PLANLOOM_API_KEY"
 """The environment variable with the key for the configured base URL, whatever the provider."""
-SHORTEST_SECRET = 8
-"""Shorter values are dummies such as `none`, and are not redacted."""
-MASK = "[key]"
 
 
 class Key:
@@ -42,7 +38,9 @@ class Key:
 
     def redact(self, text: str) -> str:
         """The text without this key, since servers may echo it."""
-        return _without(self.__value, text)
+        known = KnownKeys()
+        known.add(self.__value)
+        return known.masked(text)
 
     def __repr__(self) -> str:
         return f"<key from {self.source} for {self.origin}>"
@@ -56,13 +54,19 @@ class Keyring:
 
     From the environment: the `key_variable` of a provider is for the origin of its default URL or, if set, of the
     URL in its `url_variable`; `PLANLOOM_API_KEY` is for the origin of `given_for`, which is the configured base URL,
-    or None if the settings of an opened folder may have set it. A key set with `put` takes precedence.
+    or None if the settings of an opened folder may have set it. A key set with `put` takes precedence. Every key that
+    was ever in it is added to `known`, also one that is taken out again.
     """
 
-    def __init__(self, environment: Mapping[str, str] | None = None, given_for: str | None = None) -> None:
+    def __init__(
+        self,
+        environment: Mapping[str, str] | None = None,
+        given_for: str | None = None,
+        known: KnownKeys | None = None,
+    ) -> None:
+        self.known = known or KnownKeys()
         self._set: dict[tuple[str, str], Key] = {}
         self._found: list[Key] = []
-        self._secrets: set[str] = set()
         environment = environment or {}
         if given_for:
             self._read(environment, OWN_VARIABLE, given_for)
@@ -73,7 +77,6 @@ class Keyring:
     def take_over(self, other: Keyring) -> None:
         """Copy the keys that were set with `put` in another keyring."""
         self._set.update(other._set)
-        self._secrets |= other._secrets
 
     def put(self, provider: str, value: str | None, origin: str) -> None:
         """Set a key for an origin, or remove it with None. Raises `InvalidParams`."""
@@ -89,7 +92,7 @@ class Keyring:
             raise InvalidParams(
                 "That is not a key: it contains spaces or non-ASCII characters.", details=[problem]
             )
-        self._secrets.add(usable)
+        self.known.add(usable)
         self._set[provider, origin] = Key(usable, origin, "`planloom/secret/set`")
 
     def find(self, provider: str, origin: str) -> Key | None:
@@ -99,23 +102,17 @@ class Keyring:
             return key
         return next((key for key in self._found if key.origin == origin), None)
 
-    def redact(self, text: str) -> str:
-        """The text without any key that was ever in this keyring, also if it is escaped or quoted."""
-        for secret in self._secrets:
-            text = _without(secret, text)
-        return text
-
     def __repr__(self) -> str:
         return f"<keyring: {[*self._set.values(), *self._found]}>"
 
     def _read(self, environment: Mapping[str, str], variable: str, url: str) -> None:
         value = environment.get(variable, "")
         if value:
-            self._secrets.add(value)
+            self.known.add(value)
         usable = _usable(value)
         if usable is None:
             return
-        self._secrets.add(usable)
+        self.known.add(usable)
         try:
             origin = origin_of(url)
         except ModelFailed:
@@ -124,15 +121,15 @@ class Keyring:
 
 
 class RedactingFormatter(logging.Formatter):
-    """A formatter that redacts all known keys from log records and tracebacks; for every log handler."""
+    """A formatter that masks keys in log records and tracebacks; for every log handler."""
 
     def __init__(self, keys: Keyring, inner: logging.Formatter | None = None) -> None:
         super().__init__()
-        self._keys = keys
+        self._known = keys.known
         self._inner = inner or logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        return self._keys.redact(self._inner.format(record))
+        return self._known.masked_log(self._inner.format(record))
 
 
 def key_advice(provider: str, origin: str, environment: Mapping[str, str]) -> str:
@@ -152,14 +149,6 @@ def _home_origin(provider: Provider, environment: Mapping[str, str]) -> str | No
         return origin_of(provider.home(environment))
     except ModelFailed:
         return None
-
-
-def _without(secret: str, text: str) -> str:
-    if len(secret) < SHORTEST_SECRET:
-        return text
-    for spelling in {secret, json.dumps(secret)[1:-1], quote(secret, safe="")}:
-        text = text.replace(spelling, MASK)
-    return text
 
 
 def _usable(value: str) -> str | None:

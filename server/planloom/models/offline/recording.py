@@ -6,13 +6,23 @@ import asyncio
 import contextlib
 import json
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from planloom.domain.errors import ContextOverflow, ModelFailed, StorageFailed
+from planloom.domain.safety.known_keys import KnownKeys
 from planloom.domain.values import Json
 from planloom.models.offline.scripted import Fault, FaultKind
-from planloom.models.port import Capabilities, Model, ModelEvent, ModelIdentity, ModelRequest
+from planloom.models.port import (
+    Capabilities,
+    Model,
+    ModelEvent,
+    ModelIdentity,
+    ModelRequest,
+    ReasoningDelta,
+    TextDelta,
+)
 
 FAULTS: Mapping[str, FaultKind] = {
     "model_unavailable": "unavailable",
@@ -26,12 +36,13 @@ FAULTS: Mapping[str, FaultKind] = {
 class Recording:
     """A file with one line per exchange, readable only by its owner.
 
-    `redact` removes secrets from each line. Raises `StorageFailed` if the file cannot be written.
+    Keys are masked in each line, and in texts that came in pieces. Raises `StorageFailed` if the file cannot be
+    written.
     """
 
-    def __init__(self, path: Path, redact: Callable[[str], str]) -> None:
+    def __init__(self, path: Path, keys: KnownKeys) -> None:
         self._path = path
-        self._redact = redact
+        self._keys = keys
         self._lock = asyncio.Lock()
         self._append("")
 
@@ -40,13 +51,21 @@ class Recording:
         # Events keep default values, since `kind` is one of them.
         exchange: dict[str, Json] = {
             "request": request.model_dump(mode="json", exclude_defaults=True),
-            "events": [event.model_dump(mode="json") for event in events],
+            "events": [event.model_dump(mode="json") for event in self._masked(events)],
         }
         if fault is not None:
             exchange["fault"] = fault.model_dump(mode="json")
-        line = self._redact(json.dumps(exchange, ensure_ascii=False, separators=(",", ":")))
+        line = self._keys.masked_log(json.dumps(exchange, ensure_ascii=False, separators=(",", ":")))
         async with self._lock:
             await asyncio.to_thread(self._append, line + "\n")
+
+    def _masked(self, events: Sequence[ModelEvent]) -> Iterator[ModelEvent]:
+        """The events; pieces that together contain a key are joined, and the key is masked."""
+        for _, same in groupby(events, type):
+            run = tuple(same)
+            whole = "".join(each.text for each in run if isinstance(each, TextDelta | ReasoningDelta))
+            masked = self._keys.masked_log(whole)
+            yield from run if masked == whole else (run[0].model_copy(update={"text": masked}),)
 
     def _append(self, text: str) -> None:
         try:
