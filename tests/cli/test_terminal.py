@@ -249,18 +249,91 @@ def test_a_command_shows_what_it_gets_and_may_get_something_else(
     assert params == {"approvalId": "a1", "decision": "allow"} | sent
 
 
-def test_a_long_diff_is_cut_and_shown_whole_on_demand(start: Start) -> None:
-    text = "".join(f"line {number}\n" for number in range(300))
-    diff = [[{"reply": {"uri": "", "before": None, "after": text}}]]
-    terminal = start(
-        script(STEPS, [asks(1, "one")], approval_respond=RESPONDED) | {"planloom/approval/diff": diff}
-    )
+LONG = "".join(f"line {number}\n" for number in range(100))
+
+
+@pytest.mark.parametrize(
+    ("keys", "decision", "seen"),
+    [
+        (["v", "v", "y"], "allow", True),
+        (["v", "unseen"], "allow", False),
+        (["unseen"], "allow", False),
+        (["v", "n"], "deny", False),
+    ],
+)
+def test_what_is_longer_than_the_screen_is_paged_or_allowed_by_a_word(
+    start: Start, keys: list[str], decision: str, seen: bool
+) -> None:
+    """The screen has 50 lines, of which 44 show the approval: 103 lines with its title and border."""
+    diff = [[{"reply": {"uri": "", "before": None, "after": LONG}}]]
+    turns = script(STEPS, [asks(1, "one")], approval_respond=RESPONDED)
+    terminal = start(turns | {"planloom/approval/diff": diff})
     terminal.type("y")
-    terminal.wait_for("180 more lines are not shown")
+    terminal.wait_for("line 41")
+    terminal.wait_for("[v] view 59 more lines   [unseen] the rest unseen")
+    terminal.type("y")
+    terminal.wait_for("Answer with one of: v, unseen, n, c")
+    for key in keys:
+        terminal.type(key)
+    if decision == "deny":
+        terminal.type("", after="Why? (may be empty) ")
+    ended = terminal.finish()
+    assert ended.params("planloom/approval/respond") == [{"approvalId": "a1", "decision": decision}]
+    assert ("line 99" in ended.out) == seen
+
+
+def test_a_command_that_is_longer_than_the_screen_shows_its_beginning(start: Start) -> None:
+    asked = asks(1, "one", effect="execute", files=[], command="BEGIN " + "word " * 2400 + "END", cwd=".")
+    terminal = start(script(STEPS, [asked], approval_respond=RESPONDED))
+    terminal.type("y")
+    terminal.wait_for("Allow?")
+    assert "BEGIN" in terminal.seen and "END" not in terminal.seen
     terminal.type("v")
-    terminal.wait_for("line 299")
+    terminal.type("v")
+    terminal.wait_for("END")
     terminal.type("y")
+    assert terminal.finish().params("planloom/approval/respond") == [
+        {"approvalId": "a1", "decision": "allow"}
+    ]
+
+
+def test_a_diff_too_long_to_look_through_needs_the_word(start: Start) -> None:
+    diff = [[{"reply": {"uri": "", "before": None, "after": "x\n" * 4010}}]]
+    turns = script(STEPS, [asks(1, "one")], approval_respond=RESPONDED)
+    terminal = start(turns | {"planloom/approval/diff": diff}, LINES="5000")
+    terminal.type("y")
+    terminal.wait_for("10 more lines are not shown")
+    terminal.wait_for("[unseen] the rest unseen: allow it without 10 lines")
+    terminal.type("unseen")
     assert terminal.finish().code == 0
+
+
+FILES = [
+    {"uri": f"$ROOT/{name}", "change": "create", "added": 1, "removed": 0, "resolvedPath": ""}
+    for name in ("one", "two")
+]
+
+
+def test_what_was_typed_before_a_question_is_no_answer_to_it(start: Start) -> None:
+    second = [{"reply": {}}, asks(2, "two")]
+    third = [{"reply": {}}, asks(3, "three", files=FILES)]
+    turns = script(STEPS, [asks(1, "one")], approval_respond=[second, third, *RESPONDED])
+    terminal = start(turns)
+    terminal.type("y")
+    terminal.type("y\ny", after="Allow?")
+    terminal.wait_for("step 2")
+    terminal.type("n\ntyped ahead", after="cancel the plan   \n> ")
+    terminal.type("seen and denied", after="Why? (may be empty) ")
+    terminal.wait_for("step 3")
+    terminal.type("f\ny\ny", after="cancel the plan   \n> ")
+    terminal.type("n", after="deny   \n> ")
+    terminal.type("n", after="deny   \n> ")
+    answers = terminal.finish().params("planloom/approval/respond")
+    assert [(each["decision"], each.get("reason")) for each in answers] == [
+        ("allow", None),
+        ("deny", "seen and denied"),
+        ("deny", None),
+    ]
 
 
 def test_a_question_is_answered_by_words_or_by_number(start: Start) -> None:

@@ -140,6 +140,11 @@ class AtTerminal:
         self.wait_for(after)
         os.write(self._screen, f"{text}\n".encode())
 
+    @property
+    def seen(self) -> str:
+        """What has been shown, up to what was last waited for."""
+        return self._seen[: self._read_to]
+
     def end_input(self, after: str = "> ") -> None:
         """Press Ctrl-D, once the prompt for it is there."""
         self.wait_for(after)

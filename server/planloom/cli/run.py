@@ -337,9 +337,9 @@ class RequestRun:
         if diffs is None:
             verdict = ask.Verdict("deny", "The changes could not be shown.")
         else:
-            self._screen.approval(approval, diffs)
             by_flags = ask.verdict_by_flags(approval, self._flags)
             if by_flags is not None:
+                self._screen.approval(approval, diffs)
                 self._screen.note(_flags_sentence(approval, by_flags))
                 verdict = by_flags
             else:

@@ -12,7 +12,6 @@ from rich.text import Text
 
 from planloom.cli.client.messages import (
     Approval,
-    ConfinementOffer,
     Conflict,
     DiffResult,
     Question,
@@ -20,8 +19,9 @@ from planloom.cli.client.messages import (
     Step,
 )
 from planloom.cli.plain import one_line, visible
-from planloom.cli.terminal import keyboard, show, show_approval
-from planloom.cli.terminal.decisions import RecoveryChoice, ReviewChoice, Reviewed, Verdict, chosen
+from planloom.cli.terminal import keyboard, show
+from planloom.cli.terminal.ask_approval import ask_approval
+from planloom.cli.terminal.decisions import RecoveryChoice, ReviewChoice, Reviewed, Verdict
 
 _REVIEW: Mapping[str, tuple[str, ReviewChoice]] = {
     "y": ("execute", "execute"),
@@ -46,8 +46,8 @@ class Terminal:
     """Prints questions on a console and reads the answers; a closed input counts as the safe answer."""
 
     def __init__(self, console: Console, folders: Sequence[Path]) -> None:
-        self._console = console
-        self._folders = folders
+        self.console = console
+        self.folders = folders
 
     async def choose(self, question: str, choices: Mapping[str, str]) -> str:
         """Ask until the answer is a key of `choices`, or its label; returns the key. Raises EndOfInput."""
@@ -70,13 +70,13 @@ class Terminal:
     async def line(self, prompt: str | Text) -> str:
         """The line that is typed after a prompt. Raises EndOfInput."""
         keyboard.forget_typed()
-        self._console.print(prompt if isinstance(prompt, Text) else Text(prompt, "bold cyan"), end="")
-        self._console.file.flush()
+        self.console.print(prompt if isinstance(prompt, Text) else Text(prompt, "bold cyan"), end="")
+        self.console.file.flush()
         return await keyboard.read_line()
 
     def say(self, text: str, style: str = "") -> None:
         """Print a sentence between questions."""
-        self._console.print(Text(visible(text), style))
+        self.console.print(Text(visible(text), style))
 
     async def review(self) -> Reviewed:
         choices = {key: words for key, (words, _) in _REVIEW.items()}
@@ -108,59 +108,7 @@ class Terminal:
         return line
 
     async def approval(self, approval: Approval, diffs: Sequence[DiffResult]) -> Verdict:
-        files = [file["uri"] for file in approval.get("files") or []]
-        choices = {"y": "allow"}
-        once_only = bool(approval.get("protected") or approval.get("planChanges"))
-        if approval.get("effect") != "destroy" and not once_only:
-            choices["p"] = _for_plan(approval)
-        if len(files) > 1:
-            choices["f"] = "file by file"
-        offers = (approval.get("confinement") or {}).get("offers") or ()
-        if offers:
-            choices["o"] = "otherwise: with other rights"
-        if show_approval.has_hidden_lines(diffs):
-            choices["v"] = "view the whole diff"
-        choices |= {"n": "deny", "c": "cancel the plan"}
-        try:
-            while True:
-                match await self.choose("Allow?", choices):
-                    case "y":
-                        return Verdict("allow")
-                    case "p":
-                        return Verdict("allowForPlan")
-                    case "f":
-                        return await self._file_by_file(files)
-                    case "o":
-                        offer = await self._offer(offers)
-                        if offer is not None:
-                            return Verdict("allow", confinement=chosen(offer))
-                    case "n":
-                        return Verdict("deny", (await self.line("Why? (may be empty) ")).strip() or None)
-                    case "v":
-                        self._console.print(
-                            show_approval.approval_panel(approval, diffs, self._folders, whole=True)
-                        )
-                    case _:
-                        return Verdict("cancel")
-        except keyboard.EndOfInput:
-            return Verdict("cancel")
-
-    async def _offer(self, offers: Sequence[ConfinementOffer]) -> ConfinementOffer | None:
-        """The confinement that the person chooses for a command; None to go back. Raises EndOfInput."""
-        for number, offer in enumerate(offers, 1):
-            self.say(f"  {number}  {offer['label']}: {offer['line']}")
-        choices = {str(number): f"run it {offer['label']}" for number, offer in enumerate(offers, 1)}
-        typed = await self.choose("How?", choices | {"b": "back"})
-        return None if typed == "b" else offers[int(typed) - 1]
-
-    async def _file_by_file(self, files: Sequence[str]) -> Verdict:
-        allowed = [
-            uri
-            for uri in files
-            if await self.choose(visible(show.relative(uri, self._folders)), {"y": "allow", "n": "deny"})
-            == "y"
-        ]
-        return Verdict("allow", files=tuple(allowed)) if allowed else Verdict("deny")
+        return await ask_approval(self, approval, diffs)
 
     async def question(self, question: Question) -> str | None:
         self.say(question.get("question", ""), "bold magenta")
@@ -204,7 +152,7 @@ class Terminal:
         try:
             for file in conflict.get("files") or []:
                 self.say(
-                    f"{show.relative(file['uri'], self._folders)} was changed at the same lines", "bold red"
+                    f"{show.relative(file['uri'], self.folders)} was changed at the same lines", "bold red"
                 )
                 for hunk in file.get("hunks") or []:
                     self.say(f"  on disk:  {one_line(hunk.get('mine', ''))}", "green")
@@ -261,14 +209,3 @@ class Terminal:
             self.say("The arguments must be a JSON object.", "red")
             return None
         return value
-
-
-def _for_plan(approval: Approval) -> str:
-    """What "allow for plan" covers."""
-    match approval.get("effect"):
-        case "execute":
-            return "allow this command for the plan"
-        case "fetch":
-            return f"allow {one_line(approval.get('host') or 'this host', 60)} for the plan"
-        case _:
-            return "allow for plan"

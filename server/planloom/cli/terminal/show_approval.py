@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich import box
@@ -19,7 +19,9 @@ from planloom.domain.text.counted import counted
 from planloom.workspace.paths.uris import to_path
 
 DIFF_LINES = 120
-"""Lines of one diff that are shown unless the person asks for the whole diff."""
+"""Lines of one diff that are shown where no person is asked."""
+_MOST_LINES = 4000
+"""Lines of one diff that a person can look through."""
 
 _DIFF_STYLES = {"+": "green", "-": "red", " ": "dim"}
 _EFFECTS = {"write": "yellow", "destroy": "bold red", "execute": "magenta", "fetch": "magenta"}
@@ -30,9 +32,12 @@ def approval_panel(
     diffs: Sequence[DiffResult],
     folders: Sequence[Path],
     *,
-    whole: bool = False,
+    limit: int = DIFF_LINES,
 ) -> Panel:
-    """The title, warnings, command and address of an approval, the steps that change, and each file with its diff."""
+    """The title, warnings, command and address of an approval, the steps that change, and each file with its diff.
+
+    At most `limit` lines of each diff are shown.
+    """
     parts: list[RenderableType] = []
     if approval.get("warning"):
         parts.append(Text(f"! {visible(approval.get('warning') or '')}", "bold red"))
@@ -59,7 +64,7 @@ def approval_panel(
     for file in approval.get("files") or []:
         parts.append(_file_title(file, folders))
         if file["uri"] in by_uri:
-            parts.append(_diff(by_uri[file["uri"]], whole=whole))
+            parts.append(_diff(by_uri[file["uri"]], limit))
     effect = approval.get("effect", "write")
     return Panel(
         Group(*parts),
@@ -81,6 +86,14 @@ def _confinement_style(confinement: ConfinementRequest) -> str:
     if not confinement["line"].startswith("Confined"):
         return "yellow" if confinement["confined"] else "bold red"
     return "dim"
+
+
+def whole_approval(
+    approval: Approval, diffs: Sequence[DiffResult], folders: Sequence[Path]
+) -> tuple[Panel, int]:
+    """An approval with all that a person can look through, and the number of lines that are too many for that."""
+    left_out = sum(diff_rows(diff.get("before"), diff.get("after"), limit=_MOST_LINES)[1] for diff in diffs)
+    return approval_panel(approval, diffs, folders, limit=_MOST_LINES), left_out
 
 
 def _plan_change(change: Json) -> list[Text]:
@@ -111,7 +124,7 @@ def _lines(sign: str, lines: Sequence[str]) -> list[Text]:
 def change_panel(file: ApprovalFile, diff: DiffResult, folders: Sequence[Path]) -> Panel:
     """One file that was changed without asking, with its diff."""
     return Panel(
-        _diff(diff, whole=False),
+        _diff(diff, DIFF_LINES),
         title=_file_title(file, folders),
         title_align="left",
         border_style="dim",
@@ -137,8 +150,8 @@ def _file_title(file: ApprovalFile, folders: Sequence[Path]) -> Text:
     return title
 
 
-def _diff(diff: DiffResult, *, whole: bool) -> RenderableType:
-    rows, hidden = diff_rows(diff.get("before"), diff.get("after"), limit=None if whole else DIFF_LINES)
+def _diff(diff: DiffResult, limit: int) -> RenderableType:
+    rows, hidden = diff_rows(diff.get("before"), diff.get("after"), limit=limit)
     grid = Table.grid(padding=(0, 1))
     grid.add_column(justify="right", style="dim", no_wrap=True)
     grid.add_column(width=1)
@@ -158,11 +171,6 @@ def _diff(diff: DiffResult, *, whole: bool) -> RenderableType:
         grid,
         Text(f"… {counted(hidden, 'more line')} {'is' if hidden == 1 else 'are'} not shown", "bold yellow"),
     )
-
-
-def has_hidden_lines(diffs: Iterable[DiffResult]) -> bool:
-    """Whether DIFF_LINES hides lines of the diffs."""
-    return any(diff_rows(diff.get("before"), diff.get("after"), limit=DIFF_LINES)[1] for diff in diffs)
 
 
 def _same_path(resolved: str, uri: str) -> bool:

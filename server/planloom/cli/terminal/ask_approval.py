@@ -1,0 +1,110 @@
+"""Asks the person at the terminal for an approval: shown a screen at a time, and allowed when seen to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from planloom.cli.client.messages import Approval, ConfinementOffer, DiffResult
+from planloom.cli.plain import one_line, visible
+from planloom.cli.terminal import keyboard, show, show_approval
+from planloom.cli.terminal.decisions import Verdict, chosen
+from planloom.cli.terminal.pages import Pages
+from planloom.domain.text.counted import counted
+
+if TYPE_CHECKING:
+    from planloom.cli.terminal.person import Terminal
+
+_UNSEEN: Final = "unseen"
+"""The word that allows what was not shown to its end."""
+
+
+async def ask_approval(terminal: Terminal, approval: Approval, diffs: Sequence[DiffResult]) -> Verdict:
+    """Show an approval and ask for the answer. A closed input cancels the plan."""
+    panel, left_out = show_approval.whole_approval(approval, diffs, terminal.folders)
+    pages = Pages(terminal.console, panel)
+    terminal.console.print()
+    pages.show_next()
+    try:
+        while (verdict := await _asked_once(terminal, approval, pages, left_out)) is None:
+            pass
+    except keyboard.EndOfInput:
+        return Verdict("cancel")
+    return verdict
+
+
+async def _asked_once(terminal: Terminal, approval: Approval, pages: Pages, left_out: int) -> Verdict | None:
+    """One question; None if it has to be asked again. Raises EndOfInput."""
+    choices = {"n": "deny", "c": "cancel the plan"}
+    unseen = pages.unseen + left_out
+    if unseen:
+        choices = {_UNSEEN: f"the rest unseen: allow it without {counted(unseen, 'line')}"} | choices
+    else:
+        choices = _ways_to_allow(approval) | choices
+    if pages.unseen:
+        choices = {"v": f"view {counted(pages.unseen, 'more line')}"} | choices
+    match await terminal.choose("Allow?", choices):
+        case "y" | "unseen":
+            return Verdict("allow")
+        case "p":
+            return Verdict("allowForPlan")
+        case "f":
+            return await _file_by_file(terminal, approval)
+        case "o":
+            offer = await _offer(terminal, _offers(approval))
+            return None if offer is None else Verdict("allow", confinement=chosen(offer))
+        case "n":
+            return Verdict("deny", (await terminal.line("Why? (may be empty) ")).strip() or None)
+        case "v":
+            pages.show_next()
+            return None
+        case _:
+            return Verdict("cancel")
+
+
+def _ways_to_allow(approval: Approval) -> dict[str, str]:
+    choices = {"y": "allow"}
+    once_only = bool(approval.get("protected") or approval.get("planChanges"))
+    if approval.get("effect") != "destroy" and not once_only:
+        choices["p"] = _for_plan(approval)
+    if len(approval.get("files") or []) > 1:
+        choices["f"] = "file by file"
+    if _offers(approval):
+        choices["o"] = "otherwise: with other rights"
+    return choices
+
+
+def _offers(approval: Approval) -> Sequence[ConfinementOffer]:
+    return (approval.get("confinement") or {}).get("offers") or ()
+
+
+async def _offer(terminal: Terminal, offers: Sequence[ConfinementOffer]) -> ConfinementOffer | None:
+    """The confinement that the person chooses for a command; None to go back. Raises EndOfInput."""
+    for number, offer in enumerate(offers, 1):
+        terminal.say(f"  {number}  {offer['label']}: {offer['line']}")
+    choices = {str(number): f"run it {offer['label']}" for number, offer in enumerate(offers, 1)}
+    typed = await terminal.choose("How?", choices | {"b": "back"})
+    return None if typed == "b" else offers[int(typed) - 1]
+
+
+async def _file_by_file(terminal: Terminal, approval: Approval) -> Verdict:
+    allowed = [
+        file["uri"]
+        for file in approval.get("files") or []
+        if await terminal.choose(
+            visible(show.relative(file["uri"], terminal.folders)), {"y": "allow", "n": "deny"}
+        )
+        == "y"
+    ]
+    return Verdict("allow", files=tuple(allowed)) if allowed else Verdict("deny")
+
+
+def _for_plan(approval: Approval) -> str:
+    """What "allow for plan" covers."""
+    match approval.get("effect"):
+        case "execute":
+            return "allow this command for the plan"
+        case "fetch":
+            return f"allow {one_line(approval.get('host') or 'this host', 60)} for the plan"
+        case _:
+            return "allow for plan"
