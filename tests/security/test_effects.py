@@ -214,3 +214,25 @@ async def test_no_process_starts_in_a_folder_that_is_swapped_all_the_time(tmp_pa
         await swapping
     assert list(outside.iterdir()) == []
     assert {None, 0} >= {*codes}
+
+
+@pytest.mark.parametrize(("typed", "asked"), [(True, False), (False, True)])
+async def test_only_typing_is_merged_beside_what_was_approved(
+    tmp_path: Path, typed: bool, asked: bool
+) -> None:
+    """What anything but the editor has put into a file meanwhile is nobody's word, in whatever lines."""
+    before = "if safe:\n    pass\nx = 1\n"
+    model = a_plan(("edit_file", {"path": "a.py", "old_text": "x = 1", "new_text": "x = 2"}))
+    async with studio(tmp_path, {"a.py": before}, model=model) as at:
+        plan = await at.approve(await at.ask("Tidy up", mode="plan"))
+        if typed:
+            at.editor.open(at.path("a.py"), before.replace("safe", "True"))
+        else:
+            at.path("a.py").write_text(before.replace("safe", "True"))
+        plan = await at.respond(plan)
+        assert bool(plan.pending.approvals) == asked
+        if asked:
+            assert at.path("a.py").read_text() == before.replace("safe", "True")
+            plan = await at.respond(plan)
+        assert plan.status == "completed"
+        assert at.text("a.py") == before.replace("safe", "True").replace("x = 1", "x = 2")

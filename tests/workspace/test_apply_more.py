@@ -91,12 +91,12 @@ async def test_a_file_that_is_no_text_is_left_as_it_is(tmp_path: Path, content: 
     assert room.path("a").read_bytes() == content
 
 
-async def test_a_closed_file_that_changed_on_disk_is_merged(tmp_path: Path) -> None:
+async def test_a_closed_file_that_changed_on_disk_is_merged_once_it_is_approved(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a": TEXT}, capabilities=NO_EDITOR)
     room.path("a").write_text(TEXT.replace("line 150", "theirs"))
     outcome = await room.apply(room.edit("a", TEXT, TEXT.replace("line 7\n", "ours\n")))
-    assert outcome.kind == "applied"
-    assert outcome.merged
+    assert outcome.kind == "superseded"
+    assert (await room.apply(*outcome.changeset.changes)).kind == "applied"
     assert room.path("a").read_text() == TEXT.replace("line 150", "theirs").replace("line 7\n", "ours\n")
 
 
