@@ -9,6 +9,7 @@ from planloom.domain.plans.graph import shown_statuses
 from planloom.domain.plans.plan import Plan
 from planloom.domain.plans.report import Report
 from planloom.domain.values import PlanId, Uri
+from planloom.service.actions.markdown_text import as_line, as_text, code
 from planloom.storage.event_rows import RawEvent
 from planloom.storage.ledger import Compaction
 from planloom.workspace.paths.uris import name_in
@@ -41,21 +42,21 @@ def sentence(compaction: Compaction) -> str:
 
 def as_markdown(plan: Plan, compaction: Compaction | None = None) -> str:
     """The request, the plan's status, its steps as a task list, what the user has said since, what was compacted."""
-    title = plan.request.strip().splitlines()[0] if plan.request.strip() else "Plan"
+    title = as_line(plan.request.strip().splitlines()[0]) if plan.request.strip() else "Plan"
     lines = [f"# {title}", "", f"Version {plan.version}, {plan.status.replace('_', ' ')}.", ""]
     if plan.summary:
-        lines += [plan.summary, ""]
+        lines += [as_text(plan.summary), ""]
     for number, (step, shown) in enumerate(zip(plan.steps, shown_statuses(plan), strict=True), start=1):
-        lines.append(f"{number}. [{_MARKS.get(shown, ' ')}] {step.description}")
+        lines.append(f"{number}. [{_MARKS.get(shown, ' ')}] {as_line(step.description)}")
         if step.instruction and step.instruction != step.description:
-            lines += [f"   {line}" if line else "" for line in step.instruction.splitlines()]
+            lines += [f"   {line}" if line else "" for line in as_text(step.instruction).split("\n")]
         if step.result and (step.result.summary or step.result.error):
-            lines.append(f"   → {step.result.summary or step.result.error}")
+            lines.append(f"   → {as_line(step.result.summary or step.result.error or '')}")
     if plan.messages:
         lines += ["", "## Said since the request", ""]
-        lines += [f"- {' '.join(message.text.split())}{_STATES[message.state]}" for message in plan.messages]
+        lines += [f"- {as_line(message.text)}{_STATES[message.state]}" for message in plan.messages]
     if plan.execution_summary:
-        lines += ["", plan.execution_summary]
+        lines += ["", as_text(plan.execution_summary)]
     if plan.report is not None:
         lines += _report(plan.report, plan.workspace_folders)
     if compaction is not None:
@@ -66,19 +67,20 @@ def as_markdown(plan: Plan, compaction: Compaction | None = None) -> str:
 def _report(report: Report, folders: Sequence[Uri]) -> Iterator[str]:
     """The parts of the report that the list of steps does not show."""
     if report.closing:
-        yield from ("", report.closing)
+        yield from ("", as_text(report.closing))
     if report.files:
         yield from ("", "## Changed files", "")
         for file in report.files:
             counts = "" if file.added is None else f", +{file.added} −{file.removed}"
-            before = "" if file.old_uri is None else f" from {name_in(file.old_uri, folders)}"
-            yield f"- {name_in(file.uri, folders)}: {file.change}{before}{counts}"
+            before = "" if file.old_uri is None else f" from {as_line(name_in(file.old_uri, folders))}"
+            yield f"- {as_line(name_in(file.uri, folders))}: {file.change}{before}{counts}"
     if report.commands:
         yield from ("", "## Commands", "")
         for command in report.commands:
-            code = "" if command.exit_code is None else f"exit code {command.exit_code}"
-            yield f"- `{command.command}`: {': '.join(filter(None, (code, command.outcome)))}"
-    left = [f"- {step.description}: {step.reason}" for step in report.left]
-    left += [f"- {name_in(uri, folders)}: not allowed" for uri in report.not_allowed]
+            exit_code = "" if command.exit_code is None else f"exit code {command.exit_code}"
+            outcome = as_line(": ".join(filter(None, (exit_code, command.outcome))))
+            yield f"- {code(command.command)}: {outcome}"
+    left = [f"- {as_line(step.description)}: {as_line(step.reason)}" for step in report.left]
+    left += [f"- {as_line(name_in(uri, folders))}: not allowed" for uri in report.not_allowed]
     if left:
         yield from ("", "## Not done", "", *left)
