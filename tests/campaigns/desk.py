@@ -187,6 +187,12 @@ class Desk:
 
     # The user's small acts.
 
+    def open_all(self) -> None:
+        """Open the files that the plan may change."""
+        for name in self.world.files:
+            if (self.root / name).is_file() and self.uri(name) not in self.editor.buffers:
+                self.editor.open(self.uri(name))
+
     def save_all(self) -> None:
         """Save what is unsaved; a clean buffer whose file changed on disk is reloaded, not written."""
         self.editor.refresh()

@@ -3,9 +3,9 @@
 Nothing is doubled, nothing of the user's text is lost, the server answers to the end, and a step is only told as
 completed where its effect is there, or its edit was told as `unverified`.
 
-Left out, since the protocol does not promise it: an editor that applies an edit after the server has given up
-waiting for it, silence about an edit that asks for a person's confirmation (a preview may stay open for a day), and
-typing while an unversioned edit is on its way (this user types between the edits).
+Left out, since the protocol does not promise it: silence about an edit that asks for a person's confirmation (a
+preview may stay open for a day), and typing while an unversioned edit is on its way (this user types between the
+edits).
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ WEIGHTS: dict[Manner, int] = {
     "slow": 2,
     "silent": 1,
     "silent_done": 1,
+    "late": 2,
+    "late_unanswered": 1,
 }
 
 

@@ -24,6 +24,8 @@ Manner = Literal[
     "slow",
     "silent",
     "silent_done",
+    "late",
+    "late_unanswered",
 ]
 WELL_BEHAVED: frozenset[Manner] = frozenset({"honest", "slow", "twice"})
 """Those that do what they say, within the server's patience."""
@@ -46,7 +48,7 @@ async def answer_edit(
     editor: MemoryEditor, client: ProcessClient, params: dict[str, Any], manner: Manner, rng: random.Random
 ) -> Any:
     """Answer one edit in this manner; a preview, which may wait for a person, is refused instead of forgotten."""
-    if manner.startswith("silent") and "needsConfirmation" in json.dumps(params):
+    if manner in ("silent", "silent_done", "late_unanswered") and "needsConfirmation" in json.dumps(params):
         manner = "refuse"
     answer: dict[str, Any] = {"applied": True}
     match manner:
@@ -74,6 +76,12 @@ async def answer_edit(
         case "silent_done":
             editor.apply(params)
             raise NeverAnswered
+        case "late" | "late_unanswered":
+            # After the server has given the edit up, and at times after it has waited once more.
+            await asyncio.sleep(PATIENCE * rng.choice((1.3, 2.6)))
+            answer = editor.apply(params)
+            if manner == "late_unanswered":
+                raise NeverAnswered
         case "slow":
             answer = editor.apply(params)
             await asyncio.sleep(rng.random() * PATIENCE / 3)

@@ -18,6 +18,7 @@ PATIENT_PAUSES = 4
 """Pauses after which the user of an editor that makes no edit as it says gives the plan up."""
 LIFE_SECONDS = 45.0
 """What one life of a server may take on a busy machine."""
+_OPEN = "open the file"
 _PAUSED_AGAIN = 0.02
 
 
@@ -125,6 +126,8 @@ class Person:
             # The failure says to save it and to try again.
             self.at.save_all()
             await asyncio.sleep(_PAUSED_AGAIN)
+        elif _OPEN in recovery["error"]:
+            self.at.open_all()
         action = self.on_recovery if self.recoveries <= 3 else "skip"
         params = {"planId": plan["planId"], "stepId": recovery["stepId"], "action": action}
         await self.at.client.request("planloom/step/recover", params)
@@ -142,6 +145,8 @@ class Person:
         if "unsaved" in f"{plan.get('pauseReason')} {plan.get('pauseDetail')}":
             self.at.save_all()
             await asyncio.sleep(_PAUSED_AGAIN)
+        elif _OPEN in (plan.get("pauseDetail") or ""):
+            self.at.open_all()
         await self.at.client.request("planloom/plan/resume", {"planId": plan["planId"]})
 
     async def _where(self) -> str:

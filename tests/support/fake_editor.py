@@ -60,6 +60,16 @@ class Silent:
 
 
 @dataclass(frozen=True)
+class Hang:
+    """Give no answer in time. `wake` works off the edits that were sent meanwhile, in their order.
+
+    `waited` is how long the caller has waited, and so how long it will wait for the answer once more.
+    """
+
+    waited: float = 0.0
+
+
+@dataclass(frozen=True)
 class ApplyOnly:
     """Apply the first `count` operations and say what `says`."""
 
@@ -108,7 +118,7 @@ class Wait:
     event: asyncio.Event
 
 
-Behaviour = Refuse | Silent | ApplyOnly | Lie | FormatAfter | Instead | Before | After | Wait
+Behaviour = Refuse | Silent | Hang | ApplyOnly | Lie | FormatAfter | Instead | Before | After | Wait
 
 
 @dataclass
@@ -149,6 +159,7 @@ class FakeEditor:
         self.buffers: dict[Uri, Buffer] = {}
         self.findings: dict[Uri, FileDiagnostics] = {}
         self._untold: list[Callable[[], object]] = []
+        self._hung: list[tuple[EditorEdit, asyncio.Future[EditAnswer | None]]] = []
 
     # What a user does.
 
@@ -211,6 +222,10 @@ class FakeEditor:
             case Silent(after):
                 self._apply(edit.operations[:after])
                 raise EditorSilent("no answer")
+            case Hang(waited):
+                late: asyncio.Future[EditAnswer | None] = asyncio.get_running_loop().create_future()
+                self._hung.append((edit, late))
+                raise EditorSilent("no answer in time", late=late, seconds=waited)
             case ApplyOnly(count, says, failed):
                 self._apply(edit.operations[:count])
                 await asyncio.sleep(0)
@@ -242,6 +257,14 @@ class FakeEditor:
                 if self.tells != "late":
                     await asyncio.sleep(0)
                 return answer
+
+    def wake(self, *, makes: bool = True, answers: bool = True, says: bool | None = None) -> None:
+        """Work off what was sent while the editor hung: make the edits, and answer them or say what `says`."""
+        hung, self._hung = self._hung, []
+        for edit, late in hung:
+            answer = self._checked(edit) if makes else EditAnswer(applied=False, reason="cancelled")
+            if answers:
+                late.set_result(answer if says is None else EditAnswer(applied=says))
 
     async def save(self, uris: tuple[Uri, ...]) -> SaveAnswer:
         saved, failed = [], []

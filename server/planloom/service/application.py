@@ -199,6 +199,7 @@ class Application:
         except StorageFailed as error:
             log.warning("plans of servers that have died are not looked for: %s", error.message)
         self._jobs.start("reconcile", self._ownership.reconcile_adopted())
+        self._jobs.start("unanswered", self._session.view.unanswered.watch())
         self._jobs.start("upkeep", self.upkeep.run())
 
     def _cancel_soon(self, plan_id: PlanId) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
@@ -101,7 +102,26 @@ class FileDiagnostics(Value):
 
 
 class EditorSilent(Exception):
-    """The editor did not answer in time or is gone: only the files show what it did."""
+    """The editor gave no answer that can be read: only the files show what it did.
+
+    `late` is there for an edit that was not answered within `seconds`, and that the editor may still make. It gets
+    the answer once it comes, or None when the connection closes.
+    """
+
+    def __init__(
+        self,
+        reason: str = "",
+        *,
+        late: asyncio.Future[EditAnswer | None] | None = None,
+        seconds: float = 0.0,
+    ) -> None:
+        super().__init__(reason)
+        self.late = late
+        self.seconds = seconds
+
+
+class EditorGone(EditorSilent):
+    """The connection to the editor is closed, so the server is about to end."""
 
 
 class Editor(Protocol):

@@ -25,6 +25,7 @@ from planloom.workspace.paths.roots import Roots
 from planloom.workspace.paths.uris import is_at_or_below, normalized, parent, to_path
 from planloom.workspace.real_paths import RealPathIndex, resolve_real_paths
 from planloom.workspace.snapshots import BOM, Snapshot, of_acknowledged, of_disk, of_document
+from planloom.workspace.unanswered import UnansweredEdits
 
 
 class _Acknowledged(NamedTuple):
@@ -49,6 +50,7 @@ class WorkspaceView:
         self.documents = documents
         self.limit = limit
         self.locks = PathLocks()
+        self.unanswered = UnansweredEdits(documents, self.locks)
         self._acknowledged: dict[Uri, _Acknowledged] = {}
         self._stale: set[Uri] = set()
         self._renamed: dict[Uri, Uri] = {}

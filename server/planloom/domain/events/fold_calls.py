@@ -143,11 +143,21 @@ def close_run(plan: Plan, step_id: StepId) -> Plan:
 
 
 def settle_held(plan: Plan, event: ev.TaskUpdate) -> Plan:
-    """The plan after the changes that the running step held got the fate `event.held`."""
+    """The plan after the changes that the running step held got the fate `event.held`.
+
+    What is refused while an earlier change of the step to the same file is in doubt is in doubt with it.
+    """
     fate = event.held
     step = plan.step(event.task_id)
     if fate is None or step is None:
         return plan
+    in_doubt = step.in_doubt if fate == "refused" else ()
+
+    def settled(uri: str, each: Fate) -> Fate:
+        if (each == "held" and not event.files) or (each in ("held", "staged") and uri in event.files):
+            return "doubtful" if uri in in_doubt else fate
+        return each
+
     if event.replaces:
         mine = {uri for call in step.tools_executed for uri, each in call.files.items() if each == "held"}
         theirs = tuple(Uri(uri) for uri in mine if uri not in event.replaces)
@@ -157,15 +167,7 @@ def settle_held(plan: Plan, event: ev.TaskUpdate) -> Plan:
     return _with_step(
         plan,
         plan.step(event.task_id) or step,
-        _with_fates(
-            step,
-            lambda _, uri, each: (
-                fate
-                if (each == "held" and not event.files) or (each in ("held", "staged") and uri in event.files)
-                else each
-            ),
-            event.reason,
-        ),
+        _with_fates(step, lambda _, uri, each: settled(uri, each), event.reason),
     )
 
 
@@ -217,17 +219,22 @@ def fold_applied(plan: Plan, edit: EditRecord, files: Collection[EditedFile]) ->
 
 
 def fold_rejected(plan: Plan, edit: EditRecord, event: ev.EditRejected) -> Plan:
-    """The plan after an edit was rejected: its changes stay staged, except in files where the outcome is unknown."""
+    """The plan after an edit was rejected: its changes stay staged, except in files where the outcome is unknown.
+
+    An edit gets a second outcome when its files are compared again: what is not in doubt any more was refused.
+    """
     doubtful = {str(uri) for uri in event.doubtful}
-    for step_id in edit.references if doubtful and not edit.reverts else ():
+    refused = _uris(event.files) - doubtful if edit.state != "intended" else set()
+
+    def fate_of(_: ExecutedTool, uri: str, fate: Fate) -> Fate:
+        if fate in _UNSETTLED and uri in doubtful:
+            return "doubtful"
+        return "refused" if fate == "doubtful" and uri in refused else fate
+
+    for step_id in edit.references if (doubtful or refused) and not edit.reverts else ():
         step = plan.step(step_id)
         if step is not None:
-            now = _with_fates(
-                step,
-                lambda _, uri, fate: "doubtful" if fate in _UNSETTLED and uri in doubtful else fate,
-                event.reason,
-            )
-            plan = _with_step(plan, step, now)
+            plan = _with_step(plan, step, _with_fates(step, fate_of, event.reason))
     return plan
 
 

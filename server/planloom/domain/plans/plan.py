@@ -320,7 +320,13 @@ class Step(Value):
     @property
     def is_doubtful(self) -> bool:
         """Whether it is unknown if some change of the step was applied."""
-        return any("doubtful" in call.fates for call in self.tools_executed)
+        return bool(self.in_doubt)
+
+    @property
+    def in_doubt(self) -> tuple[Uri, ...]:
+        """The files of which it is unknown whether a change of the step was applied to them."""
+        files = (each for call in self.tools_executed for each in call.files.items())
+        return tuple(Uri(uri) for uri, fate in files if fate == "doubtful")
 
     @property
     def was_turned_down(self) -> bool:

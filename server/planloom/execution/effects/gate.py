@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Collection
-from typing import Literal, NamedTuple, TypeVar
+from typing import Final, Literal, NamedTuple, TypeVar
 
 from planloom.domain.changes import Changeset
 from planloom.domain.plans.plan import Plan
@@ -41,7 +41,7 @@ from planloom.execution.effects.proposals import (
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.workspace.edits.apply import apply_changeset
-from planloom.workspace.edits.batch import Edit
+from planloom.workspace.edits.batch import Edit, over_unanswered
 from planloom.workspace.edits.outcomes import (
     ChangesetApplied,
     ChangesetConflicted,
@@ -50,7 +50,7 @@ from planloom.workspace.edits.outcomes import (
     ChangesetSuperseded,
 )
 from planloom.workspace.edits.touched_places import Touches
-from planloom.workspace.paths.uris import display_name
+from planloom.workspace.paths.uris import display_name, normalized
 
 
 class _Permit(NamedTuple):
@@ -66,6 +66,14 @@ class _GrantedCommand(NamedTuple):
     chosen: Confinement
 
 
+_INTERRUPTED: Final = (
+    "An earlier change of {name} was interrupted, and its text does not show whether the change was made:"
+    " this may be the same change a second time."
+)
+_STILL_OUT: Final = (
+    "The editor has not answered an earlier change of {name}, and may still make it:"
+    " this may be the same change a second time."
+)
 _K = TypeVar("_K", Effect, _GrantedCommand, str)
 
 
@@ -95,6 +103,14 @@ class Gate:
         denied: tuple[Uri, ...] = ()
         permit: _Permit | None = None
         while True:
+            may_repeat = False
+            if await self._session.view.unanswered.wait(proposal.changeset.uris()):
+                # Without versions the editor could not refuse the earlier edit, so a person decides.
+                can = self._session.editor.capabilities
+                may_repeat = not can.document_changes
+                why = over_unanswered(self._session.view, can, proposal.changeset)
+                if why is not None and not may_repeat:
+                    return NotMade(reason=why)
             if permit is None:
                 verdict = await self._permit(proposal)
                 if isinstance(verdict, Denied):
@@ -102,6 +118,8 @@ class Gate:
                 permit = verdict
                 denied = (*denied, *permit.denied)
                 proposal = proposal._replace(changeset=permit.changeset)
+                # What the editor has made while a person was asked is claimed first.
+                await self._session.view.unanswered.look(proposal.changeset.uris())
             journal = journal_of(self._plan_store, proposal, denied)
             edit = Edit(
                 self._session.view,
@@ -110,6 +128,7 @@ class Gate:
                 label_of(proposal),
                 journal,
                 approved=permit.touches,
+                may_repeat=may_repeat,
             )
             outcome = await apply_changeset(edit, proposal.changeset)
             match outcome:
@@ -211,7 +230,7 @@ class Gate:
         """Decide by policy, by an earlier "allow for plan", or by asking."""
         plan = self._plan_store.plan(proposal.plan_id)
         facts = await facts_of(self._session.view, proposal)
-        repeats = _possible_repeats(plan, proposal)
+        repeats = self._possible_repeats(plan, proposal)
         verdict = self._verdict(plan, facts)
         if isinstance(verdict, Denied):
             return verdict
@@ -232,6 +251,23 @@ class Gate:
             if (plan_id, version) == (plan.plan_id, plan.version)
         )
         return next((grant.chosen for grant in grants if grant.proposed == proposal.digest), None)
+
+    def _possible_repeats(self, plan: Plan, proposal: ChangeProposal) -> tuple[str, ...]:
+        """A warning for each file in which an earlier change by these steps may have been made, and may not, or in
+        which the editor may still make one."""
+        out = self._session.view.unanswered.over(proposal.changeset.uris())
+        unversioned = {uri for edit in out for uri in edit.unversioned}
+        versioned = {uri for edit in out for uri in edit.uris} - unversioned
+        ids = (proposal.step_id, *(part.step_id for part in proposal.parts))
+        steps = [step for step_id in ids if step_id is not None and (step := plan.step(step_id)) is not None]
+        doubtful = {uri for step in steps for uri in step.in_doubt}
+        warnings = {}
+        for uri in proposal.changeset.uris():
+            if normalized(uri) in unversioned:
+                warnings[uri] = _STILL_OUT
+            elif uri in doubtful and normalized(uri) not in versioned:
+                warnings[uri] = _INTERRUPTED
+        return tuple(warning.format(name=display_name(uri)) for uri, warning in warnings.items())
 
     def _verdict(self, plan: Plan, facts: ChangeFacts) -> Literal["allow", "ask"] | Denied:
         policy = self._session.settings.approvals.policy()
@@ -274,25 +310,6 @@ class Gate:
 def _carry(grants: set[tuple[PlanId, int, _K]], plan_id: PlanId, version: int, narrowed: int) -> None:
     kept = [key for plan, of, key in grants if (plan, of) == (plan_id, version)]
     grants.update((plan_id, narrowed, key) for key in kept)
-
-
-def _possible_repeats(plan: Plan, proposal: ChangeProposal) -> tuple[str, ...]:
-    """A warning for each file in which an earlier change by these steps may have been made, and may not."""
-    ids = (proposal.step_id, *(part.step_id for part in proposal.parts))
-    steps = [step for step_id in ids if step_id is not None and (step := plan.step(step_id)) is not None]
-    uris = {*proposal.changeset.uris()}
-    names = dict.fromkeys(
-        display_name(uri)
-        for step in steps
-        for call in step.tools_executed
-        for uri, fate in call.files.items()
-        if fate == "doubtful" and uri in uris
-    )
-    return tuple(
-        f"An earlier change of {name} was interrupted, and its text does not show whether the change was made:"
-        " this may be the same change a second time."
-        for name in names
-    )
 
 
 def _is_unreviewed(plan: Plan) -> bool:

@@ -21,16 +21,28 @@ from planloom.workspace.view import WorkspaceView
 
 
 async def reconcile_intents(plan_store: PlanStore, view: WorkspaceView, plan: Plan) -> Plan:
-    """Record the outcome of every intent of the plan that has none."""
-    for edit in plan.edits:
-        if edit.state == "intended":
+    """Record the outcome of every intent of the plan that has none, and of doubtful files that show it by now."""
+    for known in plan.edits:
+        edit = known if known.state == "intended" else _in_doubt(plan, known)
+        if edit.files and edit.state in ("intended", "rejected"):
             plan = await _reconcile(plan_store, view, plan, edit)
     return plan
+
+
+def _in_doubt(plan: Plan, edit: EditRecord) -> EditRecord:
+    """The edit with those of its files alone that are in doubt."""
+    steps = [step for step_id in edit.references if (step := plan.step(step_id)) is not None]
+    doubtful = {uri for step in steps for uri in step.in_doubt}
+    return edit.model_copy(
+        update={"files": tuple(file for file in edit.files if doubtful.intersection(file.uris))}
+    )
 
 
 async def _reconcile(plan_store: PlanStore, view: WorkspaceView, plan: Plan, edit: EditRecord) -> Plan:
     """Record the outcome of each file. One whose text does not show it is doubtful: its retry must be approved."""
     findings = await outcomes_after_crash(view, journal_files((edit,), plan_store.store))
+    if edit.state == "rejected" and set(findings) == {"unexpected"}:
+        return plan
     made: list[EditedFile] = []
     missing: list[EditedFile] = []
     doubtful: list[EditedFile] = []

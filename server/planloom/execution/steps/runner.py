@@ -53,6 +53,10 @@ class Runner:
 
     async def run(self, plan_id: PlanId, step_id: StepId) -> Outcome:
         """Run the step to its end. Raises PlanloomError if it cannot be run."""
+        step = self._plan_store.plan(plan_id).step(step_id)
+        assert step is not None
+        # A change that was given up may have been made since, and is then not made again.
+        await self._session.view.unanswered.look(step.in_doubt)
         plan = self._plan_store.plan(plan_id)
         step = plan.step(step_id)
         assert step is not None

@@ -27,7 +27,7 @@ from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry, callable_tool, not_carried_out
 from planloom.tools.tool import Tool, ToolResult, failed, refused
 from planloom.workspace.paths.resolver import PathRefused
-from planloom.workspace.paths.uris import display_name, display_names
+from planloom.workspace.paths.uris import display_name, display_names, normalized
 
 _AS_BEFORE = "Nothing was done, since an earlier call did just this. Its result: "
 
@@ -54,7 +54,7 @@ class StepToolRunner:
         self._of_plan = of_plan
         self._call_cache = call_cache
         self._context: ToolContext = context_factory.context(run)
-        self._in_doubt: set[Uri] = set()
+        self._in_doubt: set[Uri] = set(run.step.in_doubt)
         self._checks = context_factory.checks(run, self._context)
         self.revise = context_factory.revisions(run, self._context, self.commit).revise
 
@@ -138,6 +138,16 @@ class StepToolRunner:
             return f"The user allowed the other files but not {names}."
         return None
 
+    async def _still_out(self) -> list[str]:
+        """The step's changes that the editor may still make, once it was waited for again, a sentence each."""
+        in_doubt = self._run.now.in_doubt
+        late = await self._run.session.view.unanswered.wait(in_doubt) if in_doubt else ()
+        uris = {uri for edit in late for uri in edit.uris}
+        return [
+            f"{display_name(uri)}: the editor has not answered your change of it, and may still make it."
+            for uri in sorted(uris.intersection(map(normalized, in_doubt)))
+        ]
+
     def _to_read(self) -> list[str]:
         return [
             f"{display_name(uri)}: read it, since it is unknown whether your change of it was made."
@@ -155,6 +165,7 @@ class StepToolRunner:
             f"{name} was not changed: {why} Do it again." for name, why in not_made(self._run.now).items()
         ]
         found += self._to_read()
+        found += await self._still_out()
         if self._run.step.expected_files and not found and not self._has_written():
             found.append(f"Nothing was written yet; the task is to write {self._run.step.expected_files[0]}.")
         return (*found, *await self._checks.staged())

@@ -22,6 +22,7 @@ from planloom.workspace.editor import (
     EditAnswer,
     EditorCapabilities,
     EditorEdit,
+    EditorGone,
     EditorSilent,
     FileDiagnostics,
     Operation,
@@ -80,16 +81,17 @@ class LspEditor:
     async def apply(self, edit: EditorEdit) -> EditAnswer:
         """Send one edit before the first suspension. It is not withdrawn if the caller is cancelled.
 
-        Raises EditorSilent.
+        Raises EditorSilent, whose `late` is the answer that may still come.
         """
         params = {"label": edit.label, "edit": workspace_edit(edit, self._can, self._spelling)}
-        answer = self._protocol.send_request(types.WORKSPACE_APPLY_EDIT, params)
+        answer = asyncio.wrap_future(self._protocol.send_request(types.WORKSPACE_APPLY_EDIT, params))
         limit = CONFIRM_SECONDS if edit.needs_confirmation else APPLY_SECONDS
-        raw = await self._answer(asyncio.wrap_future(answer), limit)
-        result = _read(wire.ApplyEditResult, raw, types.WORKSPACE_APPLY_EDIT)
-        return EditAnswer(
-            applied=result.applied, reason=result.failure_reason, failed_change=result.failed_change
-        )
+        try:
+            return _edit_answer(await self._answer(answer, limit))
+        except EditorSilent as silent:
+            if answer.done():
+                raise
+            raise EditorSilent(str(silent), late=_late(answer), seconds=limit) from None
 
     async def save(self, uris: tuple[Uri, ...]) -> SaveAnswer:
         """Ask the editor to save documents. Raises EditorSilent."""
@@ -134,12 +136,41 @@ class LspEditor:
         if not done:
             answer.add_done_callback(_retrieve)
             raise EditorSilent(f"The editor gave no answer within {limit:g} seconds.")
+        return _given(answer)
+
+
+def _given(answer: asyncio.Future[Any]) -> Any:
+    """The answer that the client has given. Raises EditorGone."""
+    try:
+        return answer.result()
+    except ClientGone as error:
+        raise EditorGone("The connection to the editor is closed.") from error
+    except ClientRefused as error:
+        return {"applied": False, "failureReason": error.message, "refused": True}
+
+
+def _edit_answer(raw: Any) -> EditAnswer:
+    """The answer to an edit. Raises EditorSilent if it cannot be read."""
+    result = _read(wire.ApplyEditResult, raw, types.WORKSPACE_APPLY_EDIT)
+    return EditAnswer(
+        applied=result.applied, reason=result.failure_reason, failed_change=result.failed_change
+    )
+
+
+def _late(answer: asyncio.Future[Any]) -> asyncio.Future[EditAnswer | None]:
+    """The answer to an edit that is no longer waited for; None if the connection closes before it comes."""
+    late: asyncio.Future[EditAnswer | None] = asyncio.get_running_loop().create_future()
+
+    def arrived(_: asyncio.Future[Any]) -> None:
         try:
-            return answer.result()
-        except ClientGone as error:
-            raise EditorSilent("The connection to the editor is closed.") from error
-        except ClientRefused as error:
-            return {"applied": False, "failureReason": error.message, "refused": True}
+            late.set_result(None if answer.cancelled() else _edit_answer(_given(answer)))
+        except EditorGone:
+            late.set_result(None)
+        except EditorSilent as unreadable:
+            late.set_result(EditAnswer(applied=False, reason=str(unreadable)))
+
+    answer.add_done_callback(arrived)
+    return late
 
 
 def _retrieve(answer: asyncio.Future[Any]) -> None:

@@ -57,8 +57,11 @@ class UndoService:
         The user's request is the approval. Raises UnknownThing, UntrustedWorkspace, and WrongState if there is
         nothing to revert or the revert could not be made.
         """
-        async with self._turns.turn(plan_id, "undo") as plan:
+        async with self._turns.turn(plan_id, "undo") as before:
             self._session.require_trust("nothing in it is changed")
+            edited = [uri for edit in before.edits for file in edit.files for uri in file.uris]
+            await self._session.view.unanswered.look(edited)
+            plan = self._plan_store.plan(plan_id)
             if step_id is not None and plan.step(step_id) is None:
                 raise UnknownThing("step", step_id)
             chosen = undone(plan.edits) if redo else _standing(plan, step_id)

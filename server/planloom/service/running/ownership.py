@@ -101,6 +101,7 @@ class Ownership:
         plan = self._plan_store.plan(plan_id)
         self._owned.add(plan_id)
         has_intents = any(edit.state == "intended" for edit in plan.edits)
+        has_intents = has_intents or any(step.is_doubtful for step in plan.steps)
         if has_intents:
             self._unreconciled.add(plan_id)
         try:

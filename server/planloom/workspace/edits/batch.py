@@ -13,8 +13,16 @@ from planloom.domain.values import EditId, Uri, Value
 from planloom.shielded import uninterrupted
 from planloom.workspace.disk import ConfinedPath, DiskRefused
 from planloom.workspace.disk_changes import create_folders, delete_folder
-from planloom.workspace.editor import EditAnswer, Editor, EditorEdit, EditorSilent
+from planloom.workspace.editor import (
+    EditAnswer,
+    Editor,
+    EditorCapabilities,
+    EditorEdit,
+    EditorGone,
+    EditorSilent,
+)
 from planloom.workspace.edits.effects import editor_edit, is_untouched, perform
+from planloom.workspace.edits.late import GivenUp, results_of, unanswered
 from planloom.workspace.edits.outcomes import (
     ApplyOutcome,
     ChangesetApplied,
@@ -37,7 +45,7 @@ from planloom.workspace.edits.prepare import (
 )
 from planloom.workspace.edits.touched_places import Touches
 from planloom.workspace.edits.verify import FileOutcome, ResultWatcher, is_awaited, verified, wait_for_buffers
-from planloom.workspace.paths.uris import is_at_or_below
+from planloom.workspace.paths.uris import display_names, is_at_or_below, normalized
 from planloom.workspace.snapshots import BOM
 from planloom.workspace.view import WorkspaceView
 
@@ -46,6 +54,7 @@ _MOST_ATTEMPTS: Final = 20
 
 _CHANGED: Final = "The file changed before the edit was sent."
 _UNSTABLE: Final = "The files keep changing while the edit is prepared: try again later."
+_UNANSWERED: Final = "The editor did not answer in time, and may still make the change."
 _WEAKEST_FIRST: Final[tuple[EditOutcome, ...]] = ("unverified", "normalized")
 
 
@@ -59,6 +68,10 @@ class _Rejected(Value):
     reason: str
 
 
+class _Disconnected(Value):
+    """The connection closed before the editor answered. The outcome is left open, as after a crash."""
+
+
 @dataclass(frozen=True)
 class Edit:
     """What all batches of one changeset share: where it is made, by whose approval, and how it is recorded.
@@ -66,6 +79,7 @@ class Edit:
     A buffer whose unsaved text `is_journaled` does not block a change on disk, since that text cannot be lost.
     `approved` is what the changes touched when they were approved; None for an undo, which the user asks for.
     `patience` is how many seconds to wait until the editor reports the buffers that it says it has changed.
+    `may_repeat`: a person has allowed to send what an earlier edit, still unanswered, may change as well.
     """
 
     view: WorkspaceView
@@ -76,6 +90,7 @@ class Edit:
     is_journaled: IsJournaled = nothing_journaled
     approved: Touches | None = None
     patience: float = 2.0
+    may_repeat: bool = False
 
     async def prepared(
         self, changeset: Changeset
@@ -92,6 +107,8 @@ class _BatchResult:
     rejected: list[EditedFile] = field(default_factory=list)
     unexpected: list[EditedFile] = field(default_factory=list)
     outcomes: set[EditOutcome] = field(default_factory=set)
+    made: list[PlannedEffect] = field(default_factory=list)
+    open: list[PlannedEffect] = field(default_factory=list)
     reason: str | None = None
 
     def record(self, effect: PlannedEffect, finding: FileOutcome) -> None:
@@ -100,8 +117,10 @@ class _BatchResult:
             self.rejected.append(edited)
         elif finding == "unexpected":
             self.unexpected.append(edited)
+            self.open.append(effect)
         else:
             self.applied.append(edited)
+            self.made.append(effect)
             self.outcomes.add(finding)
 
     def reject(self, effects: Iterable[PlannedEffect]) -> None:
@@ -147,7 +166,15 @@ async def apply_batch(edit: Edit, changeset: Changeset, first: ApplyPlan | None 
         if rejected:
             # Not every editor creates the parent folders of a new file.
             made += await asyncio.to_thread(_make_folders, tuple(parents.values()))
+        barred = None if edit.may_repeat else over_unanswered(edit.view, edit.editor.capabilities, changeset)
+        if barred is not None:
+            outcome = ChangesetRefused(reason=barred, files=changeset.uris())
+            break
         ended = await uninterrupted(_attempt(edit, replace(prepared, parents=tuple(parents.items()))))
+        if isinstance(ended, _Disconnected):
+            # The server ends, and cancels this job.
+            await asyncio.Event().wait()
+            continue
         if isinstance(ended, ChangesetApplied | ChangesetPartlyApplied):
             return ended
         if isinstance(ended, _Rejected) and not rejected:
@@ -162,7 +189,7 @@ async def apply_batch(edit: Edit, changeset: Changeset, first: ApplyPlan | None 
 
 async def _attempt(
     edit: Edit, prepared: ApplyPlan
-) -> ChangesetApplied | ChangesetPartlyApplied | ChangesetRefused | _FilesChanged | _Rejected:
+) -> ChangesetApplied | ChangesetPartlyApplied | ChangesetRefused | _FilesChanged | _Rejected | _Disconnected:
     """Record the intent, make the changes, verify the files and record the outcome."""
     by_editor = tuple(effect for effect in prepared.effects if effect.executor == "editor")
     first, last = _disk_order(prepared.effects)
@@ -180,7 +207,7 @@ async def _attempt(
             edit_id, EditResult(rejected=tuple(result.rejected), reason=_CHANGED)
         )
         return _FilesChanged()
-    answer: EditAnswer | None = None
+    answer: EditAnswer | EditorSilent | None = None
     if result.stopped or not prepared.is_current(edit.view):
         result.reason = result.reason or _CHANGED
         result.reject(by_editor)
@@ -189,6 +216,8 @@ async def _attempt(
         watcher = ResultWatcher(edit.view, by_editor)
         try:
             answer = await _answer(edit.editor, sent)
+            if isinstance(answer, EditorGone):
+                return _Disconnected()
             await _record_findings(edit, by_editor, answer, result, watcher)
         finally:
             watcher.stop()
@@ -196,27 +225,68 @@ async def _attempt(
         result.reject(last)
     else:
         await _on_disk(edit.view, last, result)
-    return await _settled(edit, edit_id, prepared, result, answer)
+    settled = await _settled(edit, edit_id, prepared, result, answer)
+    _note_unanswered(edit, edit_id, sent, result, answer)
+    return settled
 
 
-async def _answer(editor: Editor, sent: EditorEdit) -> EditAnswer | None:
-    """The editor's answer; None if it gave none."""
+async def _answer(editor: Editor, sent: EditorEdit) -> EditAnswer | EditorSilent:
+    """The editor's answer, or why there is none."""
     try:
         return await editor.apply(sent)
-    except EditorSilent:
+    except EditorSilent as silent:
+        return silent
+
+
+def _note_unanswered(
+    edit: Edit,
+    edit_id: EditId,
+    sent: EditorEdit,
+    result: _BatchResult,
+    answer: EditAnswer | EditorSilent | None,
+) -> None:
+    """Note the changes that the editor may still make, and that a change has been made which it was sent before."""
+    edit.view.unanswered.made_anew(results_of(result.made))
+    if result.open and isinstance(answer, EditorSilent) and answer.late is not None:
+        given_up = GivenUp(edit_id, sent, tuple(result.open), tuple(result.applied))
+        late = unanswered(edit.view, edit.journal, given_up, answer.late, answer.seconds)
+        edit.view.unanswered.add(late)
+
+
+def over_unanswered(
+    view: WorkspaceView, capabilities: EditorCapabilities, changeset: Changeset
+) -> str | None:
+    """Why these changes must wait, if the editor may still make an earlier edit of their files; None if they need not.
+
+    A change of an open document names its version. The editor that has made the earlier edit by then refuses it.
+    """
+    versioned = {
+        change.uri
+        for change in changeset.changes
+        if change.kind == "edit" and capabilities.document_changes and view.buffer(change.uri) is not None
+    }
+    files = frozenset(normalized(uri) for uri in changeset.uris() if uri not in versioned)
+    uris = [uri for late in view.unanswered.over(files) for uri in sorted(late.uris & files)]
+    if not uris:
         return None
+    return (
+        f"The editor has not answered an earlier edit of {display_names(uris)}, and may still make it."
+        " Try again when it has answered, or open the file in the editor and try again."
+    )
 
 
 async def _record_findings(
     edit: Edit,
     effects: Sequence[PlannedEffect],
-    answer: EditAnswer | None,
+    answer: EditAnswer | EditorSilent,
     result: _BatchResult,
     watcher: ResultWatcher,
 ) -> None:
     """Record what the files show, which may differ from the editor's answer."""
-    acknowledged = answer is not None and answer.applied
-    refused = answer is not None and not answer.applied
+    given = None if isinstance(answer, EditorSilent) else answer
+    acknowledged = given is not None and given.applied
+    refused = given is not None and not given.applied
+    may_come = isinstance(answer, EditorSilent) and answer.late is not None
     arrived = acknowledged and await wait_for_buffers(edit.view, effects, edit.patience)
     findings = await verified(edit.view, effects, acknowledged=acknowledged)
     if arrived and any(is_awaited(edit.view, effect) for effect in effects):
@@ -227,15 +297,18 @@ async def _record_findings(
         made = finding in ("verified", "normalized", "unverified") or (
             not refused and watcher.observed(effect.change.uri)
         )
-        result.record(effect, "verified" if made and finding in ("not_applied", "unexpected") else finding)
+        if made and finding in ("not_applied", "unexpected"):
+            result.record(effect, "verified")
+        else:
+            result.record(effect, "unexpected" if may_come and not made else finding)
     if not result.stopped:
         return
-    if answer is None:
-        result.reason = "The editor did not answer in time."
-    elif answer.applied:
+    if given is None:
+        result.reason = _UNANSWERED if may_come else "The editor gave no answer that can be read."
+    elif given.applied:
         result.reason = "The editor says that it applied the edit, but not every file is as expected."
     else:
-        result.reason = f"The editor refused the edit: {answer.reason or 'it gave no reason'}."
+        result.reason = f"The editor refused the edit: {given.reason or 'it gave no reason'}."
 
 
 async def _on_disk(view: WorkspaceView, effects: Sequence[PlannedEffect], result: _BatchResult) -> None:
@@ -274,7 +347,11 @@ def _is_typed_in(view: WorkspaceView, effect: PlannedEffect) -> bool:
 
 
 async def _settled(
-    edit: Edit, edit_id: EditId, prepared: ApplyPlan, result: _BatchResult, answer: EditAnswer | None
+    edit: Edit,
+    edit_id: EditId,
+    prepared: ApplyPlan,
+    result: _BatchResult,
+    answer: EditAnswer | EditorSilent | None,
 ) -> ChangesetApplied | ChangesetPartlyApplied | ChangesetRefused | _Rejected:
     """Record the outcome of the batch, and return it."""
     done = bool(result.applied or result.unexpected)
@@ -304,7 +381,7 @@ async def _settled(
             files=edit_result.applied, merged=prepared.merged, outcome=result.outcome, edit_ids=(edit_id,)
         )
     if not done:
-        refused = answer is not None and not answer.applied
+        refused = isinstance(answer, EditAnswer) and not answer.applied
         return _Rejected(reason=reason) if refused else ChangesetRefused(reason=reason)
     return ChangesetPartlyApplied(
         applied=edit_result.applied,
