@@ -38,21 +38,25 @@ _FOLDER_NAMES: Final = (
         _EDITOR,
         """
         .vscode .vscode-server .vscode-insiders .idea .vs .fleet .zed .helix .nvim .settings
-        .devcontainer .theia .run .codesandbox .sublime .kate .emacs.d .vim
+        .devcontainer .theia .run .codesandbox .sublime .kate .emacs.d .vim .bsp .metals .bloop
+        .sourcekit-lsp .lapce .nova .vimspector ruby_lsp
         """,
     ),
     (
         _AGENT,
         """
         .cursor .windsurf .claude .codex .gemini .roo .kiro .continue .aider .opencode .amazonq
-        .cline .clinerules .junie .augment .trae .qwen .goose .agents .agent
+        .cline .clinerules .junie .augment .trae .qwen .goose .agents .agent .amp .factory .kilocode
+        .aiassistant .openhands .tabnine .codeium .zencoder .crush .iflow .plandex .rules .mcp .warp
+        .kilo .pi
         """,
     ),
     (
         _CI,
         """
         .github .gitlab .gitea .forgejo .circleci .buildkite .teamcity .semaphore .woodpecker .ci
-        .drone .travis .azuredevops .azure-pipelines .tekton .jenkins
+        .drone .travis .azuredevops .azure-pipelines .tekton .jenkins .builds .harness .dagger
+        .concourse .depot .platform .upsun .ebextensions .do .cloudbuild .sourcehut .openshift
         """,
     ),
     (
@@ -65,30 +69,33 @@ _FOLDER_NAMES: Final = (
         _BUILD,
         """
         .mvn .cargo .bundle .yarn .gradle .bazel .sbt .swiftpm buildsrc node_modules .storybook
+        .terraform .nx .turbo .rush .ivy2 .pnpm .pub-cache .flox .devbox .hermit .proto magefiles
         """,
     ),
     (
         _SHELL,
         """
-        .config .direnv .mise
+        .config .direnv .mise .shadowenv.d .sdkman .oh-my-zsh .bash_completion.d profile.d
+        .tmuxinator
         """,
     ),
     (
         _PYTHON,
         """
-        .ipython .jupyter .venv venv site-packages
+        .ipython .jupyter .venv venv site-packages .tox .nox .pixi __pypackages__ dist-packages
         """,
     ),
     (
         _KEYS,
         """
-        .ssh .gnupg .aws .kube .docker .azure .gcloud
+        .ssh .gnupg .aws .kube .docker .azure .gcloud .password-store
         """,
     ),
     (
         _SYSTEM,
         """
-        launchagents launchdaemons autostart
+        launchagents launchdaemons autostart cron.d cron.daily cron.hourly cron.weekly cron.monthly
+        init.d systemd
         """,
     ),
 )
@@ -101,6 +108,11 @@ _FILE_NAMES: Final = (
         coc-settings.json .project .classpath devcontainer.json .devcontainer.json .gitpod.yml
         .replit replit.nix .kateproject* *.iml omnisharp.json tasks.json launch.json
         .ycm_extra_conf.py .ccls .clangd launch.vs.json tasks.vs.json cppproperties.json
+        *.sublime-workspace *.sublime-build *.sublime-settings .luarc.json .luarc.jsonc hie.yaml
+        .hie-bios rust-project.json rust-analyzer.toml .rust-analyzer.toml pyrightconfig.json
+        compile_commands.json compile_flags.txt .vimspector.json project.godot plugin.cfg *.tt
+        .latexmkrc latexmkrc .emacs .emacs-project .spacemacs .lazy.lua .exrc.lua .vsconfig .iex.exs
+        .ghci .ocamlinit .utoprc
         """,
     ),
     (
@@ -109,6 +121,10 @@ _FILE_NAMES: Final = (
         agents.md agents.override.md claude.md claude.local.md gemini.md copilot-instructions.md
         .mcp.json mcp.json .cursorrules .windsurfrules .clinerules .roomodes .roorules*
         .aider.conf.yml opencode.json opencode.jsonc .goosehints crush.json warp.md skill.md
+        agent.md qwen.md iflow.md .rules *.mdc *.chatmode.md *.prompt.md *.instructions.md
+        *.agent.md .continuerules .continuerc.json .kilocodemodes .openhands_instructions
+        codebuff.json mcp_config.json mcp-config.json mcp_settings.json cline_mcp_settings.json
+        claude_desktop_config.json .mcp.toml gemini-extension.json hooks.json
         """,
     ),
     (
@@ -120,7 +136,12 @@ _FILE_NAMES: Final = (
         .pam_environment profile.ps1 *_profile.ps1 .gdbinit .lldbinit .pryrc .irbrc .psqlrc
         .sqliterc .wgetrc .curlrc .npmrc .yarnrc .yarnrc.yml .pypirc pip.conf pip.ini uv.toml
         bunfig.toml .mise.toml mise.toml .mise.*.toml mise.*.toml .rtx.toml .tool-versions .asdfrc
-        devbox.json devenv.nix devenv.yaml .autoenv .autoenv.zsh
+        devbox.json devenv.nix devenv.yaml .autoenv .autoenv.zsh .aliases .functions .exports
+        .xonshrc config.nu env.nu .ripgreprc ripgreprc .ackrc .lesskey .lessfilter .nanorc .mailcap
+        .muttrc .octaverc .rprofile rprofile.site .renviron .juliarc.jl startup.jl .guile .sbclrc
+        .clisprc .duckdbrc .mongorc.js .mongoshrc.js .redisclirc .wezterm.lua .skhdrc .yabairc
+        .sdkmanrc .prototools aqua.yaml aqua.yml .user.ini php.ini .bash_completion .zpreztorc
+        .p10k.zsh .perldb .replyrc .proverc .my.cnf .dotnet-tools.json dotnet-tools.json
         """,
     ),
     (
@@ -132,7 +153,14 @@ _FILE_NAMES: Final = (
         bitbucket-pipelines.yaml appveyor.yml .appveyor.yml cloudbuild.yml cloudbuild.yaml
         .cirrus.yml .cirrus.star buildspec.yml buildspec.yaml codemagic.yaml wercker.yml
         .semaphore.yml .build.yml .builds.yml action.yml action.yaml netlify.toml vercel.json
-        .gitlab-ci-*.yml render.yaml .cpanel.yml
+        .gitlab-ci-*.yml render.yaml .cpanel.yml dagger.json .lagoon.yml .platform.app.yaml
+        heroku.yml now.json amplify.yml railway.json railway.toml nixpacks.toml .readthedocs.yml
+        .readthedocs.yaml renovate.json renovate.json5 .renovaterc .renovaterc.json .mergify.yml
+        .codeclimate.yml .mega-linter.yml .mega-linter.yaml sonar-project.properties .goreleaser.yml
+        .goreleaser.yaml .rultor.yml .scrutinizer.yml captain-definition okteto.yml wrangler.toml
+        wrangler.json wrangler.jsonc fly.toml serverless.yml serverless.yaml samconfig.toml cdk.json
+        pulumi.yaml pulumi.*.yaml helmfile.yaml kustomization.yaml kustomization.yml devspace.yaml
+        garden.yml werf.yaml dependabot.yml dependabot.yaml
         """,
     ),
     (
@@ -142,7 +170,8 @@ _FILE_NAMES: Final = (
         .lefthook.yaml lefthook-local.yml lefthook.toml lefthook.json .pre-commit-config.yaml
         .pre-commit-config.yml .pre-commit-hooks.yaml .lintstagedrc .lintstagedrc.*
         lint-staged.config.* .overcommit.yml .commitlintrc .commitlintrc.* .huskyrc .huskyrc.*
-        .simple-git-hooks.* simple-git-hooks.*
+        .simple-git-hooks.* simple-git-hooks.* captainhook.json grumphp.yml grumphp.yaml .gitlint
+        commitizen.json .czrc cz.toml .cz.toml prek.toml
         """,
     ),
     (
@@ -166,7 +195,33 @@ _FILE_NAMES: Final = (
         dune-project docker-compose*.yml docker-compose*.yaml compose*.yml compose*.yaml
         .pnpmfile.cjs .pnpmfile.mjs pnpm-workspace.yaml .pnp.cjs .pnp.loader.mjs turbo.json nx.json
         lerna.json skaffold.yaml tiltfile earthfile magefile.go build.xs .rspec .rubocop.yml
-        .solargraph.yml cargo.toml tsconfig.json tsconfig.*.json jsconfig.json
+        .solargraph.yml cargo.toml tsconfig.json tsconfig.*.json jsconfig.json *.gradle *.gradle.kts
+        *.bazel .bazelversion .bazeliskrc *.ninja xmake.lua premake5.lua conanfile.py conanfile.txt
+        vcpkg.json meson.options meson_options.txt configure autogen.sh *.cabal cabal.project
+        cabal.project.* stack.yaml package.yaml dune dune-workspace *.opam esy.json erlang.mk
+        gleam.toml *.nimble nim.cfg *.nims shard.yml pubspec.yaml build.yaml melos.yaml
+        project.pbxproj *.xcscheme *.xcconfig cartfile mintfile project.swift tuist.swift
+        workspace.swift ivy.xml build.properties *.rockspec *.nix dockerfile containerfile
+        *.dockerfile devspace.yml requirements*.txt constraints*.txt pipfile pipfile.lock
+        poetry.lock uv.lock pdm.lock package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml
+        bun.lock cargo.lock gemfile.lock composer.lock packages.lock.json podfile.lock
+        package.resolved go.mod go.sum go.work environment.yml environment.yaml pixi.toml pixi.lock
+        conda-lock.yml mix.lock rebar.lock flake.lock pubspec.lock mkdocs.yml mkdocs.yaml book.toml
+        _config.yml _quarto.yml antora-playbook.yml dvc.yaml dbt_project.yml profiles.yml snakefile
+        nextflow.config prefect.yaml terragrunt.hcl .tflint.hcl ansible.cfg buf.gen.yaml buf.yaml
+        sqlc.yaml sqlc.yml gqlgen.yml .mockery.yaml .mockery.yml .air.toml .golangci.yml
+        .golangci.yaml .golangci.toml .golangci.json nodemon.json .nodemonrc bacon.toml mprocs.yaml
+        process-compose.yml process-compose.yaml supervisord.conf .tmuxinator.yml rush.json
+        angular.json project.json workspace.json capacitor.config.json ionic.config.json phpunit.xml
+        phpunit.xml.dist psalm.xml psalm.xml.dist rector.php ecs.php behat.yml infection.json
+        phing.xml .standard.yml .rubocop*.yml .haml-lint.yml .erb-lint.yml .erb_lint.yml .reek.yml
+        .simplecov config.ru .irbrc.rb .credo.exs config.exs runtime.exs dev.exs test.exs prod.exs
+        .perlcriticrc cpanfile makefile.pl build.pl lombok.config jreleaser.yml quickbuild.xml
+        arara.yaml trivy.yaml .vale.ini .sqlfluff .semgrep.yml checkov.yml .checkov.yml
+        .checkov.yaml dprint.json .dprint.json biome.json biome.jsonc vitest.workspace.ts
+        vitest.workspace.js .eleventy.js gatsby-node.js gatsby-config.js .remarkrc .remarkrc.*
+        .textlintrc .textlintrc.* .markdownlint.cjs .markdownlint-cli2.* .taprc .c8rc pnpmfile.js
+        import_map.json web.config
         """,
     ),
     (
@@ -184,20 +239,24 @@ _FILE_NAMES: Final = (
         _PYTHON,
         """
         conftest.py sitecustomize.py usercustomize.py *.pth pytest.ini .pytest.ini .pdbrc .pdbrc.py
-        .pythonrc .pythonrc.py .pythonstartup pyvenv.cfg
+        .pythonrc .pythonrc.py .pythonstartup pyvenv.cfg conf.py .coveragerc coveragerc .bandit
+        ipython_config.py jupyter_config.py jupyter_*_config.py ptpython.py .ptpython.py pytest.toml
+        .pytest.toml
         """,
     ),
     (
         _KEYS,
         """
         authorized_keys known_hosts .netrc _netrc .git-credentials .htpasswd .htaccess .rhosts
-        .shosts
+        .shosts sudoers authorized_keys2 ssh_config sshd_config .k5login .pgpass pg_hba.conf
         """,
     ),
     (
         _SYSTEM,
         """
-        autorun.inf desktop.ini *.desktop *.service *.timer *.plist crontab *.lnk *.url *.scf
+        autorun.inf desktop.ini *.desktop *.service *.timer *.plist crontab *.lnk *.url *.scf *.reg
+        *.inf *.hta *.socket *.mount *.automount rc.local *.workflow *.command *.mobileconfig
+        *.library-ms *.search-ms *.website *.appref-ms
         """,
     ),
 )
