@@ -392,11 +392,12 @@ def source_of(sources: Sources, name: str, *, of_folder: Set[Source] = OF_FOLDER
 
 
 def beyond_a_folder(sources: Sources, source: Source) -> dict[str, Any]:
-    """The valid values of a source that an opened folder could not set beside the other sources, by dotted name."""
-    accepted, _ = _merged({**sources, source: {}}, OF_FOLDER)
+    """The valid values of a source that an opened folder could not set beside the user's, by dotted name."""
+    users = {each: values for each, values in sources.items() if each != source and each not in OF_FOLDER}
+    accepted, _ = _merged(users, OF_FOLDER)
     return {
         name: value
-        for name, value in _flat(sources.get(source, {}))
+        for name, value in dotted(sources.get(source, {}))
         if value is not None and _problem(name, value) is None and _widens(name, value, accepted)
     }
 
@@ -407,7 +408,7 @@ def _merged(sources: Sources, of_folder: Set[Source]) -> tuple[dict[str, _Given]
     # The user's own sources first: they are what a folder is compared with.
     for source in sorted(STRONGEST_FIRST, key=lambda each: each in of_folder):
         values: dict[str, _Given] = {}
-        for name, value in _flat(sources.get(source, {})):
+        for name, value in dotted(sources.get(source, {})):
             problem = _problem(name, value)
             if problem is None and source in of_folder and value is not None:
                 problem = _widens(name, value, accepted)
@@ -447,15 +448,16 @@ def _extent(name: str, value: Any) -> float:
 
 
 def _default(name: str) -> Any:
-    return dict(_flat(Settings().model_dump(by_alias=True)))[name]
+    return dict(dotted(Settings().model_dump(by_alias=True)))[name]
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def dotted(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The values by dotted name."""
     for key, value in values.items():
         # One spelling, so that a field of USER_ONLY is recognised under each of its names.
         name = f"{prefix}{'.'.join(to_camel(part) for part in str(key).split('.'))}"
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{name}.")
+            yield from dotted(value, f"{name}.")
         else:
             yield name, value
 

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
+import sqlite3
 import sys
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from planloom.lsp.client_options import MakeApplication
+from planloom.lsp.connection import ServerOptions
 from planloom.models.offline.scripted import ScriptedModel, says
+from planloom.settings import Settings
+from planloom.storage.decisions import FILE, Decisions
+from tests.lsp.test_fallback import User, run
+from tests.lsp.test_whole import EMBEDDED
 from tests.service.test_surroundings import FILES, user_message
 from tests.support import command_line
+from tests.support.fake_application import FakeApplication
 from tests.support.http_server import Asked, Wire, serving
-from tests.support.lsp_client import connected
+from tests.support.lsp_client import FULL, Failed, LspClient, connected
 from tests.support.real_application import real_application
 from tests.support.studio import studio
 
@@ -125,3 +137,154 @@ def test_a_person_is_asked_once_for_each_folder(work: Path) -> None:
     assert "is not trusted" not in told
     _, told = run_to_the_review()
     assert "Do you trust" not in told and "is not trusted" not in told
+
+
+ASKS = {**FULL, "window": {**FULL["window"], "showMessage": {"messageActionItem": {}}}}
+"""An editor that shows messages with buttons."""
+
+
+def plain_editor(
+    tmp_path: Path, make: MakeApplication | None = None, **more: Any
+) -> AbstractAsyncContextManager[LspClient]:
+    """A connection of an editor without an extension, which can be asked."""
+    work = tmp_path / "work"
+    work.mkdir(exist_ok=True)
+    (work / "a.txt").write_text("old\n")
+    given = ServerOptions(state=lambda: tmp_path / "state")
+    known = {"capabilities": ASKS, "extension": None, "given": given, "folders": [work]}
+    return connected(make or real_application(), **{**known, **more})
+
+
+class TrustUser(User):
+    """Presses the buttons of the script for questions of trust alone; other messages are dismissed."""
+
+    def press(self, asked: dict[str, Any]) -> Any:
+        return super().press(asked) if "do you trust" in asked["message"] else None
+
+
+async def test_an_editor_that_does_not_say_is_asked_once_when_a_person_asks_for_something(
+    tmp_path: Path,
+) -> None:
+    async with plain_editor(tmp_path) as client:
+        user = User(client, "Trust", "Allow")
+        assert (await client.request("planloom/status"))["trusted"] is False
+        assert not user.messages
+        assert (await run(client))["status"] == "completed"
+        assert [f"trust {tmp_path / 'work'}?" in asked["message"] for asked in user.messages] == [True, False]
+        assert (await client.request("planloom/status"))["trusted"] is True
+    async with plain_editor(tmp_path) as client:
+        assert (await client.request("planloom/status"))["trusted"] is True
+
+
+async def test_a_refusal_is_kept_and_a_dismissed_question_is_put_again(tmp_path: Path) -> None:
+    for presses, asked in ((None, "Only read"), 2), ((), 0):
+        async with plain_editor(tmp_path) as client:
+            user = TrustUser(client, *presses)
+            for _ in range(3):
+                plan = await run(client, until="attention")
+                assert "not trusted" in plan["pending"]["recoveries"][0]["error"]
+            assert len(user.messages) == asked
+            client.shown()
+
+
+async def test_options_that_a_folder_could_fill_do_not_trust_it(tmp_path: Path) -> None:
+    async with plain_editor(tmp_path, extension={"trusted": True}) as client:
+        assert (await client.request("planloom/status"))["trusted"] is False
+    async with plain_editor(tmp_path, extension={"trusted": False}) as client:
+        client.notify("planloom/workspace/trust", {"trusted": True})
+        await client.request("planloom/status")
+        assert (await client.request("planloom/status"))["trusted"] is True
+
+
+async def test_a_folder_that_is_added_is_asked_about_too(tmp_path: Path) -> None:
+    for name in ("work", "other"):
+        (tmp_path / name).mkdir()
+    Decisions(tmp_path / "state" / FILE).decide_folder(tmp_path / "work", trusted=True)
+    async with plain_editor(tmp_path) as client:
+        assert (await client.request("planloom/status"))["trusted"] is True
+        added = {"uri": (tmp_path / "other").as_uri(), "name": "other"}
+        client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [added], "removed": []}})
+        assert (await client.request("planloom/status"))["trusted"] is False
+
+
+async def test_an_editor_that_cannot_be_asked_is_believed(tmp_path: Path) -> None:
+    """The protocol says so: what is left out means trusted."""
+
+    def refuses() -> Exception:
+        return Failed({"code": -32601, "message": "no"})
+
+    async with plain_editor(tmp_path, capabilities=FULL) as client:
+        assert (await client.request("planloom/status"))["trusted"] is True
+    async with plain_editor(tmp_path) as client:
+        User(client, refuses, "Allow")
+        assert (await run(client))["status"] == "completed"
+
+
+OPTIONS = {
+    "model": {"provider": "embedded"},
+    "approvals": {"write": "allow", "execute": "deny"},
+    "budget.maxRequests": 5,
+    "planning.perspectives": "never",
+}
+"""What a file of a folder can put into `initializationOptions` of several editors."""
+
+
+@pytest.mark.parametrize("answer", ["Keep them", "Ignore them", None])
+async def test_options_that_widen_count_only_if_the_user_keeps_them(
+    tmp_path: Path, answer: str | None
+) -> None:
+    def decided() -> bool:
+        path = tmp_path / "state" / FILE
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path)) as connection:
+            return bool(connection.execute("SELECT * FROM options").fetchall())
+        return False
+
+    async def settings_after(expected: int, options: dict[str, Any], *presses: str | None) -> Settings:
+        app = FakeApplication()
+        async with plain_editor(tmp_path, make=app.make, initialize=False) as client:
+            user = User(client, *presses)
+            await client.initialize([tmp_path / "work"], {"planloom": options})
+            await client.request("planloom/status")
+            await client.until(lambda: len(user.messages) == expected)
+            async with asyncio.timeout(10):
+                while presses[:1] not in [(), (None,)] and not decided():
+                    await client.request("planloom/status")
+                # The answer is stored before it counts.
+                while presses == ("Keep them",) and app.settings.approvals.write == "ask":
+                    await client.request("planloom/status")
+            assert all('approvals.write: "allow"' in asked["message"] for asked in user.messages)
+            found: Settings = app.settings
+            return found
+
+    first = await settings_after(1, OPTIONS, answer)
+    kept = answer == "Keep them"
+    assert first.approvals.write == ("allow" if kept else "ask")
+    assert first.model.provider == ("embedded" if kept else "auto")
+    # What narrows or is free needs no answer.
+    assert first.approvals.execute == "deny" and first.budget.max_requests == 5
+    assert first.planning.perspectives == "never"
+
+    again = await settings_after(0 if answer else 1, OPTIONS)
+    assert again == first
+    other = await settings_after(1, {**OPTIONS, "model": {"baseUrl": "http://127.0.0.1:1"}})
+    assert other.model.base_url == "" and other.approvals.write == "ask"
+
+
+async def test_options_count_if_whoever_starts_the_server_vouches_for_them(tmp_path: Path) -> None:
+    app = FakeApplication()
+    given = ServerOptions(state=lambda: tmp_path / "state", options_are_users=True)
+    async with plain_editor(tmp_path, settings=OPTIONS, given=given, make=app.make) as client:
+        assert (await client.request("planloom/status"))["trusted"] is True
+        assert app.settings.approvals.write == "allow"
+        assert not [name for name, _ in client.asked if name == "window/showMessageRequest"]
+
+
+async def test_the_users_own_state_is_not_touched_in_a_folder_around_it(tmp_path: Path) -> None:
+    text = '1. Create file "state/decisions.sqlite3" with content "x"\n2. Create file none.json with content "{}"'
+    given = ServerOptions(state=lambda: tmp_path / "work" / "state", options_are_users=True)
+    async with plain_editor(tmp_path, given=given, settings=EMBEDDED) as client:
+        User(client, "Allow", "Allow")
+        plan = await run(client, text, until="attention")
+        assert "own state" in json.dumps(plan)
+        assert not (tmp_path / "work" / "state").exists()
+        client.shown()

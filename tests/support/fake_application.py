@@ -171,7 +171,7 @@ class FakeApplication:
         """Take settings."""
         self.settings = settings
 
-    def set_trusted(self, trusted: bool) -> None:
+    def set_trusted(self, trusted: bool, _ask: Any = None) -> None:
         """Take trust."""
         self.trusted = trusted
 

@@ -61,7 +61,8 @@ export class Client implements vscode.Disposable {
     const server: ServerOptions = {
       command: command.command,
       args: [...command.args],
-      options: { cwd, env: environment(process.env) },
+      // The options of `initialize` are the user's: `userValues` leaves out what a folder sets.
+      options: { cwd, env: { ...environment(process.env), PLANLOOM_OPTIONS: "user" } },
     };
     const language = new LanguageClient("planloom", "Planloom", server, await options(log, listeners));
     language.registerFeature(OWN_CONFIRMATION);

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 from planloom.domain.errors import UntrustedWorkspace
 from planloom.domain.scheduling import directives as do
-from planloom.domain.values import Instant, SessionId, Uri
+from planloom.domain.values import Instant, PlanId, SessionId, Uri
 from planloom.settings import Settings
 from planloom.workspace.editor import Editor
 from planloom.workspace.index.programs import Programs
 from planloom.workspace.view import WorkspaceView
+
+AskTrust = Callable[[], Awaitable[None]]
+"""Asks the user whether they trust the workspace, and returns once they have answered or dismissed the question. The
+answer comes by `Session.trust`."""
 
 
 class Session:
@@ -38,6 +42,8 @@ class Session:
         self.programs = Programs(lambda: self._trusted)
         self._settings = settings
         self._trusted = trusted
+        self._ask_trust: AskTrust | None = None
+        self._dismissed: set[PlanId] = set()
 
     @property
     def settings(self) -> Settings:
@@ -58,9 +64,17 @@ class Session:
         """Use these settings from now on."""
         self._settings = settings
 
-    def trust(self, trusted: bool) -> None:
-        """The user trusts the workspace, or no longer does."""
+    def trust(self, trusted: bool, ask: AskTrust | None = None) -> None:
+        """The user trusts the workspace, or no longer does; with `ask`, they have not decided yet."""
         self._trusted = trusted
+        self._ask_trust = ask
+
+    async def settle_trust(self, plan_id: PlanId) -> None:
+        """Have the user asked whether they trust the workspace, if they have not decided; once for each plan."""
+        if self._trusted or self._ask_trust is None or plan_id in self._dismissed:
+            return
+        await self._ask_trust()
+        self._dismissed.add(plan_id)
 
     def require_trust(self, consequence: str) -> None:
         """Raise UntrustedWorkspace, with the consequence in its message, unless the workspace is trusted."""

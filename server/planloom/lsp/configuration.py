@@ -24,6 +24,7 @@ class Configuration:
         self._sources: dict[Source, Mapping[str, Any]] = dict(sources)
         self._problems: list[str] = []
         self._reported: set[str] = set()
+        self._held_back: Mapping[str, Any] = {}
 
     def put(self, source: Source, values: Any) -> None:
         """Replace the values of a source. Anything but an object or None is a problem and counts as no values."""
@@ -37,6 +38,26 @@ class Configuration:
     def add(self, source: Source, values: Mapping[str, Any]) -> None:
         """Add values of a source to those that it has."""
         self.put(source, {**self._sources.get(source, {}), **flat(values)})
+
+    def hold_back_options(self) -> dict[str, Any]:
+        """Leave out of `initializationOptions` what an opened folder could not set, until `accept_options`.
+
+        Returns what is left out, by dotted name.
+        """
+        from planloom.settings import beyond_a_folder, dotted
+
+        options = self._sources["initialization"]
+        beyond = beyond_a_folder(self._sources, "initialization")
+        if beyond:
+            self._held_back = options
+            self.put("initialization", {name: value for name, value in dotted(options) if name not in beyond})
+        return beyond
+
+    def accept_options(self) -> None:
+        """Use what was left out."""
+        if self._held_back:
+            self.put("initialization", self._held_back)
+            self._held_back = {}
 
     def problem(self, sentence: str) -> None:
         """Add a problem, which the next `resolve` returns."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from planloom.execution.jobs import Jobs
     from planloom.lsp.editor.lsp_editor import LspEditor
     from planloom.lsp.editor.progress import ProgressReporter
+    from planloom.lsp.editor.user_decisions import UserDecisions
     from planloom.models.providers.editor_model import EditorCompletion
     from planloom.service.application import Application
     from planloom.workspace.documents import DocumentStore
@@ -59,7 +60,9 @@ class ServerOptions(NamedTuple):
     """The options of the command line: settings as `name=value`, and paths.
 
     `open_log` opens the log file after the start-up and returns its path. `on_answered` is called after the answer to
-    `initialize`, `on_loaded` when everything is imported and the application is open.
+    `initialize`, `on_loaded` when everything is imported and the application is open. `state` returns the user's state
+    folder, where decisions are kept; without one nothing is asked. `options_are_users`: whoever started the server
+    vouches for `initializationOptions`.
     """
 
     settings: tuple[str, ...] = ()
@@ -68,6 +71,8 @@ class ServerOptions(NamedTuple):
     on_loaded: Callable[[], None] = lambda: None
     storage: Path | None = None
     record: Path | None = None
+    state: Callable[[], Path | None] = lambda: None
+    options_are_users: bool = False
 
 
 class Connection:
@@ -84,7 +89,9 @@ class Connection:
         self.log_path: Path | None = None
         self._make_application = make_application
         self._opening: asyncio.Task[None] | None = None
-        self._trusted = True
+        self._trusted: bool | None = True
+        self._trust_is_stated = False
+        self._trust_question: asyncio.Task[None] | None = None
 
     # Created at first use, after the answer to `initialize`.
 
@@ -136,6 +143,18 @@ class Connection:
             found.problem(problem)
         return found
 
+    @cached_property
+    def decisions(self) -> UserDecisions | None:
+        """Who asks the user what the options of `initialize` do not prove; None if they count, or nobody can ask."""
+        state = self.options.state()
+        if state is None or self.options.options_are_users:
+            return None
+        from planloom.lsp.editor.user_decisions import UserDecisions, can_ask
+
+        if not can_ask(self.client):
+            return None
+        return UserDecisions(self.protocol, self.client, state)
+
     # Start and end of the connection.
 
     def initialize(self, params: types.InitializeParams) -> None:
@@ -183,6 +202,8 @@ class Connection:
             await asyncio.sleep(0)
         if pull is not None:
             await asyncio.wait({pull}, timeout=PULL_SECONDS)
+        await self._settle_options()
+        await self._settle_trust()
         settings, problems = self.configuration.resolve()
         self.warn(problems)
         context = ApplicationContext(
@@ -197,8 +218,8 @@ class Connection:
             source_of=self.configuration.source_of,
         )
         app = await self._make_application(context)
-        app.set_trusted(self._trusted)
         self.app = app
+        self._apply_trust()
         app.start(self._listen)
         self.options.on_loaded()
 
@@ -282,12 +303,69 @@ class Connection:
             self.client.folders[added.uri] = added.name
         if "view" in vars(self):
             self.view.roots = self._roots()
+            if event.added and self.decisions is not None and not self._trust_is_stated:
+                self._trusted = None
+                self._apply_trust()
+                self.jobs.start("trust-of-folders", self._settle_trust())
 
     def trust(self, trusted: bool) -> None:
         """The user trusts the workspace, or no longer does."""
-        self._trusted = trusted
+        self._trusted, self._trust_is_stated = trusted, True
+        self._apply_trust()
+
+    async def _settle_trust(self) -> None:
+        """Take the user's decision on the folders, where the options of `initialize` do not prove it."""
+        if self.decisions is None or self._trust_is_stated:
+            return
+        decided = await self.decisions.are_trusted(self._folder_paths())
+        if not self._trust_is_stated:
+            self._trusted = decided if self.client.declared.trusted else False
+            self._apply_trust()
+
+    def _apply_trust(self) -> None:
         if "app" in vars(self):
-            self.app.set_trusted(trusted)
+            self.app.set_trusted(self._trusted is True, self._ask_trust if self._trusted is None else None)
+
+    async def _ask_trust(self) -> None:
+        """Ask the user, once at a time; returns when they have answered or dismissed the question."""
+        if self._trust_question is None or self._trust_question.done():
+            self._trust_question = self.jobs.start("ask-trust", self._put_trust_question())
+        # Who waits may be cancelled; the question stays open.
+        await asyncio.shield(self._trust_question)
+
+    async def _put_trust_question(self) -> None:
+        assert self.decisions is not None
+        try:
+            answer = await self.decisions.ask_trust(self._folder_paths())
+        except ClientRefused:
+            # It cannot be asked after all, so what it said in `initialize` counts, as for every such client.
+            answer = self.client.declared.trusted
+        except ClientGone:
+            return
+        if answer is not None and not self._trust_is_stated:
+            self._trusted = answer
+            self._apply_trust()
+
+    async def _settle_options(self) -> None:
+        """Hold back what the options of `initialize` do not prove to be the user's, and ask the user once."""
+        if self.decisions is None or not (beyond := self.configuration.hold_back_options()):
+            return
+        kept = await self.decisions.are_kept(beyond)
+        if kept:
+            self.configuration.accept_options()
+        elif kept is None:
+            self.jobs.start("ask-options", self._ask_to_keep(self.decisions, beyond))
+
+    async def _ask_to_keep(self, decisions: UserDecisions, beyond: dict[str, Any]) -> None:
+        try:
+            kept = await decisions.ask_to_keep(beyond)
+        except ClientRefused:
+            kept = True
+        except ClientGone:
+            return
+        if kept:
+            self.configuration.accept_options()
+            self.configure()
 
     def warn(self, problems: tuple[str, ...]) -> None:
         """Show the problems with the settings to the user."""
@@ -307,5 +385,9 @@ class Connection:
         from planloom.workspace.paths.roots import Roots, root_of_uri
 
         found = [root_of_uri(uri, name) for uri, name in self.client.folders.items()]
-        private = tuple(path for path in (self.options.storage, self.log_path) if path is not None)
+        own = (self.options.storage, self.log_path, self.options.state(), config.user_file())
+        private = tuple(path for path in own if path is not None)
         return Roots(tuple(root for root in found if root is not None), private)
+
+    def _folder_paths(self) -> tuple[Path, ...]:
+        return tuple(root.path for root in self._roots().folders)

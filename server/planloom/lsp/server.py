@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from planloom.lsp.client_options import ApplicationContext, MakeApplication
     from planloom.service.application import Application
 
+OPTIONS = "PLANLOOM_OPTIONS"
+"""With the value `user`, whoever starts the server vouches for `initializationOptions`: no folder fills them."""
 LOG_LIMIT = 5_000_000
 """Bytes of the log file after which a start renames it to `.1` and begins a new one."""
 
@@ -48,6 +51,8 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
         open_log=partial(_log_to_file, command_line.log_file, command_line.log_level),
         storage=command_line.storage,
         record=command_line.record,
+        state=state_folder,
+        options_are_users=os.environ.get(OPTIONS) == "user",
     )
     _log_to_stderr(command_line.log_level)
     server = language_server.make_server(make_application or open_application, options)
@@ -84,8 +89,6 @@ def _enable_collector() -> None:
 
 async def open_application(context: ApplicationContext) -> Application:
     """Open the application with the ledger of the command line, of the settings, or of the user's state folder."""
-    import os
-
     from planloom.service.application import Application
 
     folder = context.storage or (
@@ -109,10 +112,11 @@ async def open_application(context: ApplicationContext) -> Application:
 
 
 def state_folder() -> Path:
-    """The default folder of the ledger and the log."""
-    from platformdirs import user_state_path
+    """The default folder of the ledger, the log and the user's decisions."""
+    # Imported here, since it need not be there for the answer to `initialize`.
+    from planloom.storage.decisions import state_folder as folder
 
-    return user_state_path("planloom", appauthor=False)
+    return folder()
 
 
 class CommandLine(NamedTuple):

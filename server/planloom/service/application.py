@@ -21,7 +21,7 @@ from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.recovery_proposals import ModelProposer
 from planloom.execution.resources import Resources
-from planloom.execution.session import Session
+from planloom.execution.session import AskTrust, Session
 from planloom.execution.step_rules import StepRules
 from planloom.execution.steps.attached_files import StepAttachments
 from planloom.execution.steps.background import BackgroundCommands
@@ -220,10 +220,13 @@ class Application:
         """Keep a key in memory, or forget it."""
         await self.models.set_secret(provider, value)
 
-    def set_trusted(self, trusted: bool) -> None:
-        """Whether the user trusts the workspace; without that nothing in it is changed, and git is not asked."""
+    def set_trusted(self, trusted: bool, ask: AskTrust | None = None) -> None:
+        """Whether the user trusts the workspace; without that nothing in it is changed, and git is not asked.
+
+        With `ask`, the user has not decided, and is asked when a plan first needs it.
+        """
         before = self._session.trusted
-        self._session.trust(trusted)
+        self._session.trust(trusted, ask)
         if trusted and not before:
             self.index.rescan()
 

@@ -53,6 +53,7 @@ class Runner:
 
     async def run(self, plan_id: PlanId, step_id: StepId) -> Outcome:
         """Run the step to its end. Raises PlanloomError if it cannot be run."""
+        await self._session.settle_trust(plan_id)
         step = self._plan_store.plan(plan_id).step(step_id)
         assert step is not None
         # A change that was given up may have been made since, and is then not made again.

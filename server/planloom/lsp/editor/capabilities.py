@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class Client(NamedTuple):
-    """What the client declared in `initialize`; `folders` maps URI to name, `options` is `initializationOptions`."""
+    """What the client declared in `initialize`.
+
+    `folders` maps URI to name, `options` is `initializationOptions`, `name` the editor's name for itself or "".
+    """
 
     capabilities: types.ClientCapabilities
     declared: ClientExtensions
@@ -24,6 +27,7 @@ class Client(NamedTuple):
     folders: dict[str, str]
     options: Any
     process: int | None
+    name: str = ""
 
 
 NO_CLIENT = Client(types.ClientCapabilities(), ClientExtensions(), "utf-16", {}, None, None)
@@ -40,6 +44,7 @@ def client_of(params: types.InitializeParams) -> Client:
         folders=folders(params),
         options=params.initialization_options,
         process=params.process_id,
+        name=params.client_info.name if params.client_info is not None else "",
     )
 
 

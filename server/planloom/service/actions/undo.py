@@ -58,6 +58,7 @@ class UndoService:
         nothing to revert or the revert could not be made.
         """
         async with self._turns.turn(plan_id, "undo") as before:
+            await self._session.settle_trust(plan_id)
             self._session.require_trust("nothing in it is changed")
             edited = [uri for edit in before.edits for file in edit.files for uri in file.uris]
             await self._session.view.unanswered.look(edited)

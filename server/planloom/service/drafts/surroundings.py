@@ -39,6 +39,7 @@ class PlanSurroundings:
 
     async def of(self, plan: Plan) -> Surroundings:
         """The surroundings as they were when they were first asked for, but for trust, which holds at once."""
+        await self._session.settle_trust(plan.plan_id)
         async with self._gathering:
             place = self._place()
             key = (plan.plan_id, place.trusted, place.instructions, place.shown)

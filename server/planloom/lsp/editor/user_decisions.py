@@ -1,0 +1,100 @@
+"""Asks the user what `initializationOptions` do not prove: that a folder is trusted, and that settings are the user's.
+
+Several editors fill these options from a file of the opened folder, and the server cannot tell. Answers are kept in the
+user's state, so that each is asked once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pygls.capabilities import get_capability
+
+from planloom.domain.errors import StorageFailed
+from planloom.storage.decisions import FILE, Decisions
+
+if TYPE_CHECKING:
+    from planloom.lsp.editor.capabilities import Client
+    from planloom.lsp.transport.codec import PlanloomProtocol
+
+logger = logging.getLogger(__name__)
+
+TRUST, RESTRICT = "Trust", "Only read"
+KEEP, IGNORE = "Keep them", "Ignore them"
+_SHOWN: Final = 10
+"""How many options one question names."""
+_LONGEST: Final = 120
+"""Characters of an option's value in the question."""
+
+
+class UserDecisions:
+    """The decisions of the user of one client. The asking methods raise ClientGone and ClientRefused."""
+
+    def __init__(self, protocol: PlanloomProtocol, client: Client, state: Path) -> None:
+        self._protocol = protocol
+        self._editor = client.name
+        self._kept = Decisions(state / FILE)
+
+    async def are_trusted(self, folders: Sequence[Path]) -> bool | None:
+        """Whether all folders are trusted; None if the user has not decided on one of them, and refused none."""
+        answers = [await asyncio.to_thread(self._kept.is_trusted, folder) for folder in folders]
+        return False if False in answers else None if None in answers else True
+
+    async def ask_trust(self, folders: Sequence[Path]) -> bool | None:
+        """Ask whether the folders are trusted; None if the question was dismissed."""
+        names = ", ".join(map(str, folders))
+        chosen = await self._protocol.ask_by_message(
+            "info",
+            f"Planloom: do you trust {names}? In a trusted folder Planloom follows its instructions (AGENTS.md), runs "
+            "git, and makes the changes and runs the commands that you allow. Else it only reads.",
+            [TRUST, RESTRICT],
+        )
+        if chosen is None:
+            return None
+        for folder in folders:
+            await self._keep(self._kept.decide_folder, folder, trusted=chosen == TRUST)
+        return chosen == TRUST
+
+    async def are_kept(self, options: Mapping[str, Any]) -> bool | None:
+        """Whether the user keeps these options of this editor; None if they have not decided."""
+        return await asyncio.to_thread(self._kept.are_kept, self._digest(options))
+
+    async def ask_to_keep(self, options: Mapping[str, Any]) -> bool | None:
+        """Ask whether these options are the user's own; None if the question was dismissed."""
+        lines = [f"{name}: {_shown(value)}" for name, value in sorted(options.items())]
+        if len(lines) > _SHOWN:
+            lines[_SHOWN:] = [f"and {len(lines) - _SHOWN} more"]
+        question = (
+            "Planloom: this editor sends settings that an opened folder must not set. "
+            "Keep them if they are from your own configuration."
+        )
+        chosen = await self._protocol.ask_by_message("warning", "\n".join([question, *lines]), [KEEP, IGNORE])
+        if chosen is None:
+            return None
+        await self._keep(self._kept.decide_options, self._digest(options), kept=chosen == KEEP)
+        return chosen == KEEP
+
+    async def _keep(self, keep: Any, *subject: Any, **answer: bool) -> None:
+        try:
+            await asyncio.to_thread(keep, *subject, **answer)
+        except StorageFailed as error:
+            self._protocol.show_message("warning", f"Planloom: {error.message}")
+
+    def _digest(self, options: Mapping[str, Any]) -> str:
+        return hashlib.sha256(json.dumps([self._editor, options], sort_keys=True).encode()).hexdigest()
+
+
+def can_ask(client: Client) -> bool:
+    """Whether the client declares that it shows messages with buttons, as every editor for people does."""
+    return bool(get_capability(client.capabilities, "window.show_message.message_action_item", None))
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
