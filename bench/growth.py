@@ -21,6 +21,7 @@ from typing import TypeVar
 from planloom.domain.plans.plan import Plan
 from planloom.service.requests import CreateRequest
 from planloom.storage.ledger import Ledger
+from tests.support.ledgers import without_checksums
 from tests.support.studio import Studio
 
 T = TypeVar("T")
@@ -54,6 +55,8 @@ async def patterns(folder: Path) -> tuple[Path, list[str], str]:
         return path, list(map(str, ended)), str(paused.plan_id)
     finally:
         await at.app.close()
+        # They hold for the events of one plan, and these are copied.
+        without_checksums(path)
 
 
 async def paused_at_once(at: Studio, plan: Plan) -> Plan:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 from pathlib import Path
 
 import pytest
 
-from bench.endurance import FILE, LINES, SETTINGS, one_plan
+from bench.endurance import SETTINGS, Day, endured
+from bench.working_day import DayModel, Person
 from planloom.domain.plans.plan import Plan
 from planloom.service.requests import CreateRequest
 from planloom.storage.ledger import Ledger
-from tests.support.lsp_client import LspClient, connected
+from tests.support.http_server import serving
+from tests.support.lsp_client import connected
 from tests.support.real_application import real_application
 from tests.support.studio import studio
 
 READS = "1. List files\n2. List files"
-
-
-def tasks() -> set[str]:
-    return {task.get_name().partition(":")[0] for task in asyncio.all_tasks()}
 
 
 def handles() -> int:
@@ -29,27 +26,40 @@ def handles() -> int:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system has no /proc")
-async def test_fifty_plans_leave_nothing_behind(tmp_path: Path) -> None:
+async def test_sixty_plans_of_every_kind_leave_nothing_behind(tmp_path: Path) -> None:
     workspace, ledger = tmp_path / "workspace", tmp_path / "ledger.sqlite3"
     workspace.mkdir()
-    (workspace / FILE).write_text(LINES, encoding="utf-8")
-    make = real_application(ledger)
-    async with connected(make, folders=[workspace], settings=SETTINGS) as client:
-        await plans(client, 0, 9)
-        rows, running, open_handles = rows_of(ledger), tasks(), handles()
-        await plans(client, 9, 30)
-        half = rows_of(ledger)
-        await plans(client, 30, 51)
-        assert (tasks(), handles()) == (running, open_handles)
-        assert rows_of(ledger) - half == pytest.approx(half - rows, rel=0.1), "the ledger grows evenly"
-        await client.server.connection.app._ownership.renew_leases()
-        gc.collect()
-        assert sum(isinstance(each, Plan) for each in gc.get_objects()) < 80
+    async with serving(DayModel()) as model:
+        provider = {"provider": "openai", "baseUrl": f"{model.origin}/v1", "name": "scripted"}
+        settings = SETTINGS | {"model": provider}
+        async with connected(real_application(ledger), folders=[workspace], settings=settings) as client:
+            person = Person(client, workspace)
+            await plans(person, 0, 20)
+            jobs = client.server.connection.app._jobs
+            rows, running, open_handles = rows_of(ledger), jobs.names(), handles()
+            await plans(person, 20, 40)
+            half = rows_of(ledger)
+            await plans(person, 40, 60)
+            assert jobs.names() == running
+            assert handles() - open_handles <= 1, "SQLite may keep one for the next connection of the upkeep"
+            assert rows_of(ledger) - half == pytest.approx(half - rows, rel=0.1), "the ledger grows evenly"
+            await client.server.connection.app._ownership.renew_leases()
+            gc.collect()
+            assert sum(isinstance(each, Plan) for each in gc.get_objects()) < 80
 
 
-async def plans(client: LspClient, first: int, last: int) -> None:
+async def plans(person: Person, first: int, last: int) -> None:
     for number in range(first, last):
-        await one_plan(client, number)
+        await person.plan(number)
+
+
+async def test_timers_run_by_the_clock_that_is_set_forward(tmp_path: Path) -> None:
+    """An hour with a pause after each plan: leases are renewed, the upkeep has its rounds, and nothing is left."""
+    samples = [each async for each in endured(tmp_path, Day(hours=1, plans_per_hour=2))]
+    assert [round(each.hours, 1) for each in samples] == [0, 0.5, 1]
+    assert {each.children for each in samples} == {0}
+    log = (tmp_path / "server.log").read_text(encoding="utf-8")
+    assert "ERROR" not in log, log
 
 
 def rows_of(path: Path) -> int:

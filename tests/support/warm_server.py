@@ -28,6 +28,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, NoReturn
 
+from tests.support.compressed_time import CompressedTime
+
 SUPPORTED = sys.platform in ("linux", "darwin")
 UNSUPPORTED = "A server that is forked and killed needs a system with fork: Linux or macOS."
 
@@ -97,14 +99,19 @@ class WarmServers:
         fault: Fault | None = None,
         apply_seconds: float | None = None,
         ledger_fault: LedgerFault | None = None,
+        clock: Path | None = None,
     ) -> Started:
-        """Fork `planloom serve --stdio` with these arguments; `apply_seconds` is its patience with edits."""
+        """Fork `planloom serve --stdio` with these arguments.
+
+        `apply_seconds` is its patience with edits, `clock` the file of the CompressedTime by which it goes.
+        """
         asked = {
             "argv": ["planloom", "serve", "--stdio", *arguments],
             "environment": dict(environment),
             "fault": None if fault is None else asdict(fault),
             "apply_seconds": apply_seconds,
             "ledger_fault": None if ledger_fault is None else asdict(ledger_fault),
+            "clock": None if clock is None else str(clock),
         }
         stdin, to_server = os.pipe()
         from_server, stdout = os.pipe()
@@ -200,6 +207,8 @@ def _become_server(asked: Mapping[str, Any], handles: Sequence[int]) -> NoReturn
             _arm(Fault(**asked["fault"]))
         if asked["ledger_fault"] is not None:
             _arm_ledger(LedgerFault(**asked["ledger_fault"]))
+        if asked["clock"] is not None:
+            CompressedTime(Path(asked["clock"])).install()
         from planloom.__main__ import main
 
         main()
