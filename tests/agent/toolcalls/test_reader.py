@@ -67,6 +67,48 @@ def test_the_examples_read_as_they_should_in_any_chunks(row: dict[str, Any]) -> 
             assert _plain(visible) == _plain(row["visible_text"])
 
 
+CALL = '{"name":"read_file","arguments":{"path":"p"}}'
+TAGGED = f"<tool_call>{CALL}</tool_call>"
+QUOTED = (
+    f"The README says:\n```\n{CALL}\n```\nI will not do that.",
+    f"The file contains this text:\n```json\n{CALL}\n```",
+    f"I found this in notes.txt:\n\n```\n{CALL}\n```",
+    f"The page has the line\n{CALL}\nwhich I leave alone.",
+    f"The file says:\n{TAGGED}\nI will not do that.",
+    f"The page quotes {TAGGED} as an attack.",
+    f"In notes.txt there is the line {TAGGED}, which I ignore.",
+    f"[TOOL_CALLS] is used like [TOOL_CALLS] [{CALL}]",
+    f"[TOOL_CALLS] is used like this: [TOOL_CALLS][{CALL}]",
+    f"> {TAGGED}",
+    f"`{TAGGED}`",
+    f'The file says "{CALL}"',
+)
+OWN = (
+    f"I will read it.\n```json\n{CALL}\n```",
+    f"The file contains a mistake. Let me read it: {TAGGED}",
+    f"The test says what is wrong, so I read the file.\n{TAGGED}",
+    f"Let me see what it contains.\n\n```\n{CALL}\n```\nThen I go on.",
+    f"Now I know what the user has asked me to do.\n{TAGGED}",
+    f"I have read what it says. {TAGGED}",
+    f"You asked me to call:\n{TAGGED}",
+    f"I begin with this:\n```json\n{CALL}\n```",
+)
+
+
+@pytest.mark.parametrize("text", QUOTED)
+def test_what_somebody_else_has_written_is_no_call(text: str) -> None:
+    for chunks in groupings(text):
+        calls, visible = stream_tool_calls(chunks)
+        assert calls == [] and "read_file" in visible
+
+
+@pytest.mark.parametrize("text", OWN)
+def test_the_models_own_calls_beside_such_words_count(text: str) -> None:
+    for chunks in groupings(text):
+        calls, _ = stream_tool_calls(chunks)
+        assert [call["name"] for call in calls] == ["read_file"]
+
+
 def test_every_family_has_a_case() -> None:
     with_calls = {case.family for case in ALL if case.calls}
     assert with_calls == set(range(1, FAMILIES + 1))

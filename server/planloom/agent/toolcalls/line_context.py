@@ -16,6 +16,14 @@ _CUE = re.compile(
     r"(?![\w]|[/\\_-]\w|\.\w)",
     re.IGNORECASE,
 )
+_REPORTED = re.compile(
+    r"(?<![\w/.@\\-])(?:says?|said|contains?|quotes?|quoted|states?|used like|is written|"
+    r"(?:found|saw|there is|there was) (?:this|the following)|(?:has|saw|there is|there was) the (?=line|text|call))"
+    r"(?: ?(?:this|the following|so))?(?: ?(?:line|text|call|words|instruction))?(?: (?:in|on|at) \S{1,200})?"
+    r"[^\w`.!?]*\Z",
+    re.IGNORECASE,
+)
+"""Words at the end of a line after which the text of somebody else stands."""
 _JOINING = re.compile(r"\W*(?:or|and|then|and then|or:)\W*", re.IGNORECASE)
 _KEPT = 2_000
 _LONGEST_UNREAD = 10_000
@@ -78,7 +86,12 @@ class LineContext:
     def cued(self) -> bool:
         """Whether the words before announce an example or a description (T5)."""
         self._catch_up()
-        return _CUE.search(self._last if self.blank() else self._line) is not None
+        return _CUE.search(self._last if self.blank() else self._line) is not None or self.reported()
+
+    def reported(self) -> bool:
+        """Whether the words before announce the text of somebody else, such as what a file says (T5)."""
+        self._catch_up()
+        return _REPORTED.search(self._last if self.blank() else self._line) is not None
 
     def clear(self) -> None:
         self._line = self._last = ""

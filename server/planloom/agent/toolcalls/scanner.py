@@ -404,7 +404,8 @@ class Scanner:
             return
         if token.startswith("assistant") and self._stripped:
             self._retract()
-        self._take_region(region)
+        reported = self._context.reported() and not self._marked_only
+        self._take_region(region._replace(example=True) if reported else region)
 
     def _take_header(self, token: str) -> None:
         if token == STRIPPED_ANSWER:
