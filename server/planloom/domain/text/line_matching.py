@@ -14,9 +14,10 @@ from itertools import accumulate, count
 from typing import Final
 
 from planloom.domain.text import myers
+from planloom.domain.text.bit_parallel import longest
 from planloom.domain.text.myers import Box, Kept
 
-# The search in C needs one bit for each pair of lines: at this limit 32 MB and some 50 ms.
+# The search needs one bit for each pair of lines: at this limit 32 MB and some 80 ms.
 _MOST_PAIRS: Final = 1 << 28
 _WIDEST_LANDMARK: Final = 64
 
@@ -109,7 +110,7 @@ def _long(first: Sequence[int], second: Sequence[int], width: int = 1) -> Kept:
 
 def _search(first: list[int], second: list[int], width: int) -> Kept:
     if len(first) * len(second) <= _MOST_PAIRS:
-        return _longest_in_c(first, second)
+        return longest(first, second)
     if width > _WIDEST_LANDMARK:
         return Kept([], [])
     kept = myers.common(first, second) if width == 1 else None
@@ -154,19 +155,6 @@ def _matchable(first: Sequence[int], second: Sequence[int], box: Box) -> tuple[l
         [index for index in range(box.x_start, box.x_end) if first[index] in shared],
         [index for index in range(box.y_start, box.y_end) if second[index] in shared],
     )
-
-
-def _longest_in_c(first: list[int], second: list[int]) -> Kept:
-    # Imported here, since most sessions never get this far and start-up should stay fast.
-    from rapidfuzz.distance import LCSseq
-
-    kept = Kept([], [])
-    if not first or not second:
-        return kept
-    for step in LCSseq.opcodes(first, second):
-        if step.tag == "equal":
-            kept.add(step.src_start, step.dest_start, step.src_end - step.src_start)
-    return kept
 
 
 def _ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
