@@ -72,4 +72,4 @@ e2e: vsix e2e-tools ## Drive the extension in a real VS Code workbench (Debian, 
 	@client-vscode/e2e/run.sh
 
 clean: ## Remove what the targets made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist client-vscode/out client-vscode/bundled client-vscode/node_modules
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist client-vscode/out client-vscode/bundled client-vscode/built client-vscode/THIRD-PARTY-NOTICES.txt client-vscode/sbom.cdx.json client-vscode/node_modules

@@ -1,14 +1,22 @@
 // Builds the extension (one CommonJS file for the extension host) and the panel (one module for the webview).
 
-import { cpSync, mkdirSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
 const production = process.argv.includes("--production");
-const common = { bundle: true, minify: production, sourcemap: !production, logLevel: "warning", legalComments: "none" };
+const common = {
+  bundle: true,
+  minify: production,
+  sourcemap: !production,
+  logLevel: "warning",
+  // THIRD-PARTY-NOTICES.txt holds the licenses.
+  legalComments: "none",
+  metafile: true,
+};
 
 rmSync("out", { recursive: true, force: true });
 mkdirSync("out/webview", { recursive: true });
-await Promise.all([
+const built = await Promise.all([
   build({
     ...common,
     entryPoints: ["src/extension.ts"],
@@ -28,5 +36,11 @@ await Promise.all([
   }),
   build({ ...common, entryPoints: ["src/webview/style.css"], outfile: "out/webview/style.css" }),
 ]);
-for (const name of ["codicon.css", "codicon.ttf"])
-  cpSync(`node_modules/@vscode/codicons/dist/${name}`, `out/webview/${name}`);
+const icons = "node_modules/@vscode/codicons";
+for (const name of ["codicon.css", "codicon.ttf"]) cpSync(`${icons}/dist/${name}`, `out/webview/${name}`);
+
+// The packages of which something is in the bundle, for the notices and the bill of materials.
+const files = built.flatMap(({ metafile }) => Object.keys(metafile.inputs));
+const packages = files.flatMap((file) => file.match(/.*node_modules\/(?:@[^/]+\/)?[^/]+/) ?? []);
+mkdirSync("built", { recursive: true });
+writeFileSync("built/packages.json", JSON.stringify([...new Set([...packages, icons])].sort()));

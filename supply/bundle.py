@@ -1,7 +1,8 @@
 """Unpacks the server and what it needs into `client-vscode/bundled/`, for one platform and every Python.
 
-Pure packages are shared (`any/`); compiled ones go to one folder for each Python (`cp311/` …). `start.py` puts both on
-the path of an interpreter that was started with nothing else on it. Wheels are taken only with hashes that are locked.
+All packages go to one folder, since compiled modules have their Python in their names and the rest of a package is the
+same for each. `start.py` puts it on the path of an interpreter that was started with nothing else on it. Wheels are
+taken only with hashes that are locked.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,10 +19,20 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from supply.targets import CLIENT, LOCKS, PLATFORMS, PROJECT, PYTHONS, fitting
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
-# Parts that only a developer of these packages would miss.
-LEFT_OUT = ("/tests/", "/test/", "/__pycache__/", ".dist-info/RECORD", ".dist-info/direct_url.json")
+from supply.elf import without_sections
+from supply.lock import closure, inputs, installed
+from supply.targets import BUILT, CLIENT, LOCKS, PLATFORMS, PROJECT, PYTHONS, fitting
+
+COMMAND_LINE = ("typer", "rich")
+"""Packages that the command line alone needs; editors start the server."""
+LEFT_OUT = re.compile(
+    r"(^|/)(tests?|__pycache__|__pyinstaller)/|\.pyi$|(^|/)py\.typed$|\.data/|^planloom/cli/"
+    r"|\.dist-info/(?!METADATA$|licenses/|[^/]*(LICEN[CS]E|COPYING|NOTICE|AUTHORS)[^/]*$)"
+)
+"""Parts of wheels that the server never reads. What remains of `.dist-info` tells the version and the license."""
 
 
 def main() -> None:
@@ -31,13 +43,22 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path(tools) / "wheels")
     arguments = parser.parse_args()
     bundled = CLIENT / "bundled"
-    shutil.rmtree(bundled, ignore_errors=True)
+    packages = bundled / "packages"
+    for folder in (bundled, BUILT):
+        shutil.rmtree(folder, ignore_errors=True)
+    BUILT.mkdir()
     with tempfile.TemporaryDirectory() as scratch:
-        wheels = (own_wheel(PROJECT, Path(scratch)), *dependencies(arguments.target, arguments.cache))
-        for wheel in sorted(wheels):
-            unpack(wheel, bundled)
+        unpack(own_wheel(PROJECT, Path(scratch)), packages)
+    needed = server_needs()
+    taken: dict[str, dict[str, str]] = {}
+    for wheel in dependencies(arguments.target, arguments.cache):
+        if (name := package_of(wheel)) in needed:
+            unpack(wheel, packages)
+            save_bills(wheel, BUILT / "bills" / name)
+            taken.setdefault(name, {})[wheel.name] = hashlib.sha256(wheel.read_bytes()).hexdigest()
     shutil.copy(CLIENT / "scripts" / "start.py", bundled / "start.py")
     about = {"target": arguments.target, "pythons": PYTHONS}
+    (BUILT / "wheels.json").write_text(json.dumps(taken), encoding="utf-8")
     (bundled / "bundle.json").write_text(json.dumps(about), encoding="utf-8")
 
 
@@ -45,6 +66,21 @@ def own_wheel(project: Path, to: Path) -> Path:
     """Build the server's wheel with the build back-end that is installed here."""
     pip(("wheel", "--no-index", "--no-deps", "--no-build-isolation", "--wheel-dir", str(to), str(project)))
     return next(to.glob("planloom-*.whl"))
+
+
+def server_needs() -> set[str]:
+    """The names of the packages that the server imports, directly or not."""
+    asked = [
+        text
+        for text in inputs(PROJECT / "pyproject.toml").server
+        if Requirement(text).name not in COMMAND_LINE
+    ]
+    return closure(asked, installed())
+
+
+def package_of(wheel: Path) -> str:
+    """The normal form of the name of a wheel's package."""
+    return canonicalize_name(wheel.name.split("-")[0])
 
 
 def dependencies(target: str, cache: Path) -> tuple[Path, ...]:
@@ -58,7 +94,7 @@ def dependencies(target: str, cache: Path) -> tuple[Path, ...]:
             locked = ("--require-hashes", "--no-deps", "--requirement", str(LOCKS / "server.txt"))
             pip(("download", "--dest", str(partial), *locked, *fitting(target, python)))
         partial.rename(kept)
-    return tuple(kept.glob("*.whl"))
+    return tuple(sorted(kept.glob("*.whl")))
 
 
 def pip(arguments: tuple[str, ...]) -> None:
@@ -68,14 +104,27 @@ def pip(arguments: tuple[str, ...]) -> None:
     )
 
 
-def unpack(wheel: Path, bundled: Path) -> None:
-    """Unpack a wheel to the folder that its tag names; one for any Python 3 is shared."""
-    _, python, abi, _ = wheel.stem.rsplit("-", 3)
-    place = bundled / (python if abi not in ("none", "abi3") else "any")
+def unpack(wheel: Path, to: Path) -> None:
+    """Unpack what the server reads of a wheel. Raises `ValueError` if another wheel has a file of the same name."""
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
-            if ".data/" not in name and not any(part in f"/{name}" for part in LEFT_OUT):
-                archive.extract(name, place)
+            if name.endswith("/") or LEFT_OUT.search(name):
+                continue
+            content = without_sections(archive.read(name))
+            place = to / name
+            if place.exists() and place.read_bytes() != content:
+                raise ValueError(f"{name} of {wheel.name} differs from that of another wheel")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+
+
+def save_bills(wheel: Path, to: Path) -> None:
+    """Save what a wheel says of the parts that are compiled into it (PEP 770); it differs from wheel to wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if re.search(r"\.dist-info/sboms/[^/]+\.json$", name):
+                to.mkdir(parents=True, exist_ok=True)
+                (to / f"{wheel.stem}.{Path(name).name}").write_bytes(archive.read(name))
 
 
 if __name__ == "__main__":

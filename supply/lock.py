@@ -8,6 +8,7 @@ in `supply/targets.py` are listed, and no source distribution, so that no instal
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import json
 import subprocess
 import sys
@@ -113,6 +114,12 @@ def closure(requirements: Iterable[str], found: dict[str, Wheel]) -> set[str]:
         needed = found[name].requires if name in found else ()
         waiting += [each for text in needed if applies(each := Requirement(text), requirement.extras)]
     return names
+
+
+def installed() -> dict[str, Wheel]:
+    """What is installed for the running Python, by the normal form of the name; without hashes."""
+    found = ((canonicalize_name(each.name), each) for each in importlib.metadata.distributions())
+    return {name: Wheel(name, each.version, "", tuple(each.requires or ())) for name, each in found}
 
 
 def applies(requirement: Requirement, extras: set[str]) -> bool:

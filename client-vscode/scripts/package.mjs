@@ -19,6 +19,8 @@ const run = (command, args, cwd = client) =>
 mkdirSync(dirname(out), { recursive: true });
 run(python, ["-m", "supply.bundle", "--target", target], project);
 run(process.execPath, ["esbuild.mjs", "--production"]);
+run(python, ["-m", "supply.notices"], project);
+run(python, ["-m", "supply.sbom"], project);
 run(process.execPath, [
   "node_modules/@vscode/vsce/vsce",
   "package",
@@ -30,4 +32,5 @@ run(process.execPath, [
   "--out",
   out,
 ]);
+run(python, ["-m", "supply.archive", out], project);
 console.log(`${out} ${(statSync(out).size / 1e6).toFixed(1)} MB`);
