@@ -14,7 +14,9 @@ CLIENT = PROJECT / "client-vscode"
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
 
 ROOMS = [path.name for path in SERVER.iterdir() if path.is_dir() and path.name != "__pycache__"]
-ROOTS = [path.name for path in PROJECT.iterdir() if path.is_dir() and not path.name.startswith(".")]
+MADE = ("dist",)
+"""Folders of what the targets of the Makefile make; a checkout has none."""
+ROOTS = [path.name for path in PROJECT.iterdir() if path.is_dir() and not path.name.startswith((".", *MADE))]
 FILE = re.compile(rf"(?<![\w./@-])(?:{'|'.join([*ROOMS, *ROOTS])})/[\w./-]*\.(?:py|ts|mjs|sh|md|json)\b")
 """A file below a folder of the project or a room of the server."""
 QUOTED = re.compile(rf"`((?:{'|'.join([*ROOMS, *ROOTS])})/[\w/-]*)(?:\.(\w+))?`")
