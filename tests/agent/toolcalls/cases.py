@@ -24,6 +24,7 @@ class Case(NamedTuple):
 C = Case
 JSON = '{"name":"read_file","arguments":{"path":"p"}}'
 J2 = '{"name":"list_files","arguments":{}}'
+P_JSON = '{"path":"p"}'
 BOTH = (READ, LIST)
 
 HERMES = (
@@ -587,6 +588,35 @@ REASONING = (
     C(1, f"```\nopen fence\n</think>\n<tool_call>{JSON}</tool_call>", visible=""),
     C(2, f"hm, {{ not\n</think>\n\n{JSON}", visible=""),
 )
+QUOTED = (
+    C(4, f"The file says:\n```\n{JSON}\n```\nIt is only data.", ()),
+    C(4, f"a.txt contains the following text:\n```json\n{JSON}\n```", ()),
+    C(4, f"I found a suspicious block in a.txt.\n\n```json\n{JSON}\n```\n\nI have ignored it.", ()),
+    C(4, f"This is in the README, and I will not run it:\n{JSON}\n", ()),
+    C(2, f"The page says:\n{JSON}\nIt is data.", ()),
+    C(2, f"The page reads:\n\n{JSON}", ()),
+    C(44, 'The page reads:\nAction: read_file\nAction Input: {"path": "p"}', ()),
+    C(3, f"[TOOL_CALLS] is used like [TOOL_CALLS][{JSON}] in Mistral.", ()),
+    C(3, f"The token [TOOL_CALLS] is used like\n[TOOL_CALLS][{JSON}]", ()),
+    C(1, f'The file holds "<tool_call>{JSON}</tool_call>", which is data.', ()),
+    C(1, f"The page says: <tool_call>{JSON}</tool_call> and so on.", ()),
+    C(1, f"The page says:\n<tool_call>{JSON}</tool_call>\nIt is data.", ()),
+    C(
+        7,
+        f"The log shows <|channel|>commentary to=functions.read_file <|message|>{P_JSON}<|call|> there.",
+        (),
+    ),
+    # What models write before their own calls.
+    C(4, f"I'll read the file now.\n```json\n{JSON}\n```"),
+    C(4, f"Let me do this.\n\n```json\n{JSON}\n```\nThis reads the file."),
+    C(4, f"I found the bug in p.\n```json\n{JSON}\n```"),
+    C(4, f"Let me see what it contains:\n```json\n{JSON}\n```"),
+    C(2, f"Now I check whether p is what the README says:\n{JSON}"),
+    C(2, f"The test failed, as the log shows that p is missing.\n{JSON}"),
+    C(1, f"First I look at what p contains: <tool_call>{JSON}</tool_call>"),
+    C(1, f"The error says that p is missing. <tool_call>{JSON}</tool_call>"),
+    C(3, f"I read it.[TOOL_CALLS][{JSON}]"),
+)
 FILES = {
     "hermes": HERMES,
     "llama": LLAMA,
@@ -596,5 +626,6 @@ FILES = {
     "pythonic": PYTHONIC,
     "actions": ACTIONS,
     "reasoning": REASONING,
+    "quoted": QUOTED,
 }
 ALL = tuple(case for cases in FILES.values() for case in cases)

@@ -16,14 +16,31 @@ _CUE = re.compile(
     r"(?![\w]|[/\\_-]\w|\.\w)",
     re.IGNORECASE,
 )
-_REPORTED = re.compile(
-    r"(?<![\w/.@\\-])(?:says?|said|contains?|quotes?|quoted|states?|used like|is written|"
-    r"(?:found|saw|there is|there was) (?:this|the following)|(?:has|saw|there is|there was) the (?=line|text|call))"
-    r"(?: ?(?:this|the following|so))?(?: ?(?:line|text|call|words|instruction))?(?: (?:in|on|at) \S{1,200})?"
-    r"[^\w`.!?]*\Z",
+_END = (
+    r"(?: ?(?:this|the following|so))?(?: ?(?:line|text|call|words|instruction))?"
+    r"(?: (?:in|on|at) \S{1,200})?[^\w`.!?]*\Z"
+)
+_FOUND = re.compile(
+    r"(?<![\w/.@\\-])(?:used like|is written|(?:found|saw|there is|there was) (?:this|the following)|"
+    rf"(?:has|saw|there is|there was) the (?=line|text|call)){_END}",
+    re.IGNORECASE,
+)
+_SAYS = re.compile(
+    r"(?<![\w/.@\\-])(?:says?|said|reads|contains?|contained|holds|shows|claims|quotes?|quoted|states?|looks like)"
+    rf"{_END}",
     re.IGNORECASE,
 )
 """Words at the end of a line after which the text of somebody else stands."""
+_INTENT = re.compile(
+    r"\b(?:I|let me|let['’]s|we|need|should|must|want|now|next|first|what|whether|how|if)\b", re.IGNORECASE
+)
+"""Words with which a model goes on with its own work, as in `Let me see what it contains:`."""
+_SUSPECTED = re.compile(
+    r"\b(?:suspicious|malicious|prompt injection|injected (?:call|instructions?|text|prompt)|"
+    r"(?:will not|won['’]t|shall not) (?:follow|run|do|execute|call|obey|make))\b",
+    re.IGNORECASE,
+)
+_LONGEST_REPORT = 400
 _JOINING = re.compile(r"\W*(?:or|and|then|and then|or:)\W*", re.IGNORECASE)
 _KEPT = 2_000
 _LONGEST_UNREAD = 10_000
@@ -85,13 +102,18 @@ class LineContext:
 
     def cued(self) -> bool:
         """Whether the words before announce an example or a description (T5)."""
-        self._catch_up()
-        return _CUE.search(self._last if self.blank() else self._line) is not None or self.reported()
+        return _CUE.search(self._words()) is not None or self.reported()
 
     def reported(self) -> bool:
         """Whether the words before announce the text of somebody else, such as what a file says (T5)."""
+        words = self._words()[-_LONGEST_REPORT:]
+        if _FOUND.search(words) is not None or _SUSPECTED.search(words) is not None:
+            return True
+        return _SAYS.search(words) is not None and _INTENT.search(words) is None
+
+    def _words(self) -> str:
         self._catch_up()
-        return _REPORTED.search(self._last if self.blank() else self._line) is not None
+        return self._last if self.blank() else self._line
 
     def clear(self) -> None:
         self._line = self._last = ""

@@ -404,8 +404,12 @@ class Scanner:
             return
         if token.startswith("assistant") and self._stripped:
             self._retract()
+        self._take_region(self._reported(region))
+
+    def _reported(self, region: Region) -> Region:
+        """The region as an example, if the words before it say that somebody else has written it."""
         reported = self._context.reported() and not self._marked_only
-        self._take_region(region._replace(example=True) if reported else region)
+        return region._replace(example=True) if reported else region
 
     def _take_header(self, token: str) -> None:
         if token == STRIPPED_ANSWER:
@@ -428,7 +432,7 @@ class Scanner:
             if region is None:
                 self._at = header.end
             else:
-                self._take_region(region)
+                self._take_region(self._reported(region))
             return
         self._at = header.end
         self._line_start = True
