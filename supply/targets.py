@@ -9,6 +9,8 @@ CLIENT = PROJECT / "client-vscode"
 BUILT = CLIENT / "built"
 """What packaging the extension leaves for the reports on it, and does not package."""
 LOCKS = PROJECT / "supply" / "locks"
+NPM_LOCKS = (".", "node", "e2e/tools")
+"""Folders of the extension with a package-lock.json: its own, of the Node that builds it, of the workbench."""
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PLATFORMS = {
     "linux-x64": ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"),
