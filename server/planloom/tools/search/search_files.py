@@ -20,8 +20,9 @@ from planloom.domain.values import Json
 from planloom.tools.candidates import SearchScope, chunks, matching, scope_below
 from planloom.tools.context import ToolContext
 from planloom.tools.globs import NameGlob, invalid_glob
+from planloom.tools.search.matching_process import TooSlow
 from planloom.tools.search.ripgrep import files_containing
-from planloom.tools.search.search_pattern import MAX_PATTERN, BadPattern, Pattern, TooSlow, read_pattern
+from planloom.tools.search.search_pattern import MAX_PATTERN, BadPattern, Pattern, read_pattern
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.disk import read
 from planloom.workspace.paths.hard_links import LinkedSecrets
@@ -97,9 +98,6 @@ class _Wanted(NamedTuple):
 
 async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
     """Find lines that contain a text, including staged and unsaved changes."""
-    pattern = read_pattern(args.pattern, literal=not args.regex, ignore_case=args.ignore_case)
-    if isinstance(pattern, BadPattern):
-        return failed(pattern.reason)
     wanted = NameGlob(args.files) if args.files else None
     if wanted is not None and not wanted.is_glob:
         return failed(invalid_glob(args.files or ""))
@@ -120,7 +118,15 @@ async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
     else:
         scope = matching(await scope_below(context, place), wanted)
         prefix = "" if place.relative == "." else f"{place.relative}/"
-    found = await _search(context, place, scope, _Wanted(pattern, args.max_results, args.context))
+    pattern = await asyncio.to_thread(
+        read_pattern, args.pattern, literal=not args.regex, ignore_case=args.ignore_case
+    )
+    if isinstance(pattern, BadPattern):
+        return failed(pattern.reason)
+    try:
+        found = await _search(context, place, scope, _Wanted(pattern, args.max_results, args.context))
+    finally:
+        pattern.matcher.close()
     if found.slow is not None:
         return failed(
             f"The pattern takes too long for {visible(prefix + found.slow)}. Make it simpler (no nested repetitions), "

@@ -1,12 +1,13 @@
-"""Compiles a search pattern with a time limit, and finds the plain text that every match must contain."""
+"""Compiles a search pattern, and finds the plain text that every match must contain."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from planloom.domain.values import Value
+from planloom.tools.search.matching_process import CannotCompile, MatchingProcess, TooSlow
 
 MAX_PATTERN: Final = 1_000
 _PLAIN_ESCAPES: Final = frozenset("\\.^$*+?{}[]()|/-\"'#&~@!%,:;<>=` ")
@@ -20,8 +21,6 @@ _ITEM: Final = re.compile(r"(\\)?(.)([?*+]|\{[^}]*\})?", re.DOTALL)
 _FOLDED: Final = frozenset("iIsSkK")
 """Letters that case-insensitively match more than their two cases: k matches the Kelvin sign."""
 _SHORTEST_NEEDLE: Final = 3
-_RECURSION: Final = re.compile(r"(?<!\\)(?:\\\\)*\(\?(?:R|[+-]?\d|&|P>|\(DEFINE\))")
-"""Recursive constructs: they match a group, or the whole pattern, inside itself."""
 
 
 class BadPattern(Value):
@@ -30,57 +29,80 @@ class BadPattern(Value):
     reason: str
 
 
-class TooSlow(Exception):
-    """The pattern exceeds its limit of time or memory."""
+class Matcher(Protocol):
+    """Finds where matches begin. `starts` blocks; `close` frees what it holds, also while `starts` runs."""
+
+    def starts(self, text: str, seconds: float, /) -> Iterator[int]:
+        """The offsets, in order. Raises TooSlow."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class _PlainText:
+    """Finds a plain text, in time that grows with the searched text alone."""
+
+    def __init__(self, text: str, *, ignore_case: bool) -> None:
+        self._compiled = re.compile(re.escape(text), re.IGNORECASE if ignore_case else 0)
+
+    def starts(self, text: str, _seconds: float, /) -> Iterator[int]:
+        return (found.start() for found in self._compiled.finditer(text))
+
+    def close(self) -> None:
+        """It holds nothing."""
 
 
 class Pattern(NamedTuple):
     """A compiled pattern. `needle` is ASCII text that every match contains; "" if none is known."""
 
-    compiled: Any
+    matcher: Matcher
     needle: str
     ignore_case: bool
 
     def may_match(self, data: bytes) -> bool:
         """Whether a file with these bytes can contain a match; fast, and never wrongly False."""
-        if not self.needle or data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            return True
-        needle = self.needle.encode()
-        return needle.lower() in data.lower() if self.ignore_case else needle in data
+        return may_contain(data, self.needle, ignore_case=self.ignore_case)
 
     def matches(self, text: str, seconds: float) -> Iterator[int]:
         """The start offsets of the matches, in order. Raises TooSlow."""
         if seconds <= 0:
             raise TooSlow
-        try:
-            for found in self.compiled.finditer(text, timeout=seconds):
-                yield found.start()
-        except (TimeoutError, MemoryError) as error:
-            raise TooSlow from error
+        yield from self.matcher.starts(text, seconds)
+
+
+def may_contain(data: bytes, needle: str, *, ignore_case: bool) -> bool:
+    """Whether a file with these bytes can contain the needle in one of the encodings that are searched."""
+    if not needle or data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return True
+    sought = needle.encode()
+    return sought.lower() in data.lower() if ignore_case else sought in data
 
 
 def read_pattern(pattern: str, *, literal: bool, ignore_case: bool) -> Pattern | BadPattern:
-    """Compile a pattern. The text to search must have LF line ends; `^` and `$` match at line ends."""
-    # The standard `re` cannot be stopped when a pattern backtracks for ever; `regex` takes a timeout. It is large,
-    # and only searches need it.
-    import regex
+    """Compile a pattern; call it from a thread, and `close` its matcher.
 
+    The text to search must have LF line ends; `^` and `$` match at line ends.
+    """
     if not pattern:
         return BadPattern(reason="The pattern is empty. Give the text to search for.")
-    if not literal and _RECURSION.search(pattern):
-        return BadPattern(
-            reason="The pattern calls itself or another group, such as (?R) or (?1), which can take unlimited "
-            "memory. Write the nesting out as deep as needed, or search for a plain text."
-        )
-    flags = regex.MULTILINE | (regex.IGNORECASE if ignore_case else 0)
+    needle = needle_of(pattern, literal=literal, ignore_case=ignore_case)
+    if literal:
+        return Pattern(_PlainText(pattern, ignore_case=ignore_case), needle, ignore_case)
     try:
-        compiled = regex.compile(regex.escape(pattern) if literal else pattern, flags)
-    except (regex.error, RecursionError, OverflowError, ValueError, MemoryError) as error:
+        return Pattern(MatchingProcess(pattern, ignore_case=ignore_case), needle, ignore_case)
+    except CannotCompile as error:
         return BadPattern(
-            reason=f"The pattern is not a valid regular expression ({error}). Correct it, or leave regex out."
+            reason=f"The pattern is not a usable regular expression: {error}. Correct it, or leave regex out."
         )
-    runs = [pattern] if literal else _literal_runs(pattern)
-    return Pattern(compiled, _needle(runs, ignore_case), ignore_case)
+    except OSError as error:
+        return BadPattern(
+            reason=f"Regular expressions cannot be searched for here ({error}). Leave regex out."
+        )
+
+
+def needle_of(pattern: str, *, literal: bool, ignore_case: bool) -> str:
+    """ASCII text that every match contains byte for byte, or in either case of its letters; "" if none is known."""
+    return _needle([pattern] if literal else _literal_runs(pattern), ignore_case)
 
 
 def _needle(runs: list[str], ignore_case: bool) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+import sys
 from asyncio.subprocess import Process
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -140,6 +141,22 @@ def finished(
         )
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
+
+
+def own_python(code: str, *arguments: str) -> subprocess.Popen[bytes]:
+    """Start a Python of our own, isolated, outside of the workspace, with pipes for its input and output.
+
+    The code is Planloom's, so it may run before a folder is trusted. Raises OSError.
+    """
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", code, *arguments],
+        cwd=Path(sys.executable).anchor or os.sep,
+        env=_own_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 def _own_environment() -> dict[str, str]:
