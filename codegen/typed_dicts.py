@@ -21,6 +21,7 @@ _MODELS: Final[tuple[type[Wire], ...]] = (
     review.Confinement,
     review.ConfinementOffer,
     review.ConfinementRequest,
+    review.ListPlace,
     review.Approval,
     review.ConflictHunk,
     review.ConflictFile,

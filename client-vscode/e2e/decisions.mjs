@@ -6,6 +6,7 @@ import { applyAll, NOTE, nextApproval, onDisk, plan, saveUntil, titles, version 
 import { until } from "./workbench.mjs";
 
 const OTHER = "one\ntwo\nthree\n";
+const LONG = Array.from({ length: 300 }, (_, line) => `line ${line}\n`).join("");
 const write = (name) => `Create file ${name}.txt with content "${name}"`;
 
 export const DECISIONS = [
@@ -155,6 +156,40 @@ export const DECISIONS = [
       assert.equal(onDisk(folder, "second.txt"), onDisk(folder, "other.txt"));
       assert.match(onDisk(folder, "second.txt"), /zero/);
       assert.match(onDisk(folder, "second.txt"), /typed/);
+    },
+  },
+  {
+    name: "a long change is applied only when it was seen to its end, and a command names its folder and rights",
+    files: { "long.txt": LONG },
+    async run({ window, folder, shots }) {
+      const { panel, page } = window;
+      await plan(window, "1. Delete long.txt\n2. Run `echo done > after.txt`");
+      await panel.locator("#approve").click();
+      const card = panel.locator(".card.approval").first();
+      await card.locator(".unseen").waitFor();
+      assert.match(await card.locator(".unseen").textContent(), /without having seen 300 changed lines of 1 file/);
+      assert.equal(await card.locator(".allow:not([disabled])").count(), 0);
+      await window.shot(join(shots, "unseen-dark.png"));
+      await card.locator(".diff").first().click();
+      await page.locator(".monaco-diff-editor .view-line").filter({ hasText: "line 2" }).first().waitFor();
+      assert.equal(await card.locator(".allow:not([disabled])").count(), 0);
+      await page.locator(".monaco-diff-editor .original-in-monaco-diff-editor .view-line").first().click();
+      await page.keyboard.press("Control+End");
+      await nextApproval(window);
+      await window.shot(join(shots, "seen-dark.png"));
+      await card.locator(".allow").click();
+      await panel.locator(".card.approval .command").waitFor();
+      const asked = await nextApproval(window);
+      assert.match(await asked.textContent(), /in the workspace folder \//);
+      assert.match(await asked.locator(".confinement p").textContent(), /onfined/);
+      await window.shot(join(shots, "command-dark.png"));
+      await window.theme("light");
+      await window.shot(join(shots, "command-light.png"));
+      await window.theme("dark");
+      await asked.locator(".allow").click();
+      await window.waitForStatus("completed");
+      assert.equal(onDisk(folder, "after.txt"), "done\n");
+      assert.ok(!existsSync(join(folder, "long.txt")));
     },
   },
   {

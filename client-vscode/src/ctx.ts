@@ -39,6 +39,7 @@ export class Ctx implements vscode.Disposable {
   readonly diffs = new Diffs(
     (approvalId, uri) => this.request("planloom/approval/diff", { approvalId, uri }),
     (planId, uri) => this.request("planloom/plan/diff", { planId, uri }),
+    (approvalId, uri) => this.panel.post({ kind: "seen", approvalId, uri }),
   );
   readonly panel: PlanPanel;
   state: PanelState = EMPTY;

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { lastChangedLine } from "./plan/lastChange";
 import type { ApprovalFile, DiffResult, Plan, ReportedFile } from "./protocol";
 
 const SCHEME = "planloom-diff";
@@ -10,11 +11,19 @@ type Side = "before" | "after";
 
 export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly fetched = new Map<string, Promise<DiffResult>>();
-  private readonly registration = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
+  private readonly registrations = [
+    vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+    vscode.window.onDidChangeTextEditorVisibleRanges(({ textEditor }) => void this.watch(textEditor)),
+    vscode.window.onDidChangeVisibleTextEditors((editors) => {
+      for (const editor of editors) void this.watch(editor);
+    }),
+  ];
 
+  /** `onSeen` is told when the last change of a file that waits for approval has been in view. */
   constructor(
     private readonly ofApproval: Fetch,
     private readonly ofPlan: Fetch,
+    private readonly onSeen: (approvalId: string, uri: string) => void,
   ) {}
 
   /** Show one file of an approval while that waits for an answer. */
@@ -72,8 +81,19 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
   }
 
   dispose(): void {
-    this.registration.dispose();
+    for (const each of this.registrations) each.dispose();
     this.fetched.clear();
+  }
+
+  /** A deleted file is seen on the side before, any other on the side after. */
+  private async watch({ document, visibleRanges }: vscode.TextEditor): Promise<void> {
+    const query = new URLSearchParams(document.uri.scheme === SCHEME ? document.uri.query : "");
+    const [approvalId, uri, side] = [query.get("approvalId"), query.get("uri"), query.get("side")];
+    if (approvalId === null || uri === null || !this.fetched.has(`${approvalId} ${uri}`)) return;
+    const { before, after } = await this.texts(approvalId, uri);
+    if (side !== (after === null ? "before" : "after")) return;
+    const last = after === null ? document.lineCount - 1 : lastChangedLine(before ?? "", after);
+    if (last === undefined || visibleRanges.some((range) => range.end.line >= last)) this.onSeen(approvalId, uri);
   }
 
   private texts(approvalId: string, uri: string): Promise<DiffResult> {

@@ -153,6 +153,13 @@ export interface ConfinementRequest extends Confinement {
   offers: readonly ConfinementOffer[];
 }
 
+/** The place, from 1, of an approval among those that are asked together; each is answered for itself. */
+export interface ListPlace {
+  listId: string;
+  position: number;
+  size: number;
+}
+
 /** What waits for permission: a change, command or fetch; with `planChanges`, another rest of the plan. */
 export interface Approval {
   approvalId: string;
@@ -168,6 +175,7 @@ export interface Approval {
   command?: string;
   cwd?: string;
   confinement?: ConfinementRequest;
+  listed?: ListPlace;
   url?: string;
   host?: string;
   planChanges?: readonly PlanChange[];

@@ -4,10 +4,12 @@ import { html, render } from "lit";
 import { expect, test } from "vitest";
 
 import type { FromPanel, ServerState } from "../src/panel/messages";
+import { lastChangedLine } from "../src/plan/lastChange";
 import { EMPTY, type PanelState, replay } from "../src/plan/planState";
 import type { PlanView } from "../src/plan/planView";
-import type { EditedFile, Plan, Report } from "../src/protocol";
-import { cards, sameFile } from "../src/webview/cards";
+import type { Approval, EditedFile, Plan, Report } from "../src/protocol";
+import { sameFile } from "../src/webview/approvalCard";
+import { cards } from "../src/webview/cards";
 import { composer, referenceBefore } from "../src/webview/composer";
 import { pathOf } from "../src/webview/format";
 import { otherPlans } from "../src/webview/otherPlans";
@@ -16,7 +18,7 @@ import { draftOf, editOf, emptyDraft } from "../src/webview/stepForm";
 import { steps } from "../src/webview/steps";
 import { outcome } from "../src/webview/summary";
 import { createPanel, type Panel } from "../src/webview/ui";
-import { freshUi, taken, type Ui } from "../src/webview/uiState";
+import { freshUi, taken, type Ui, withSeen } from "../src/webview/uiState";
 import { chapo, ended, koda, plan, Stream, step } from "./events";
 
 const PAYLOADS = [
@@ -673,4 +675,153 @@ test("a form whose step is gone hides nothing; a new step whose place is gone st
   panel.change("p1", (forms) => (forms.step = { ...emptyDraft("gone"), description: "typed" }));
   const root = drawn(steps(panel, view));
   expect([root.querySelector("#add-step"), root.querySelectorAll("#step-description").length]).toEqual([null, 1]);
+});
+
+const COMMAND = {
+  approvalId: "x",
+  planId: "p1",
+  stepId: "a",
+  proposal: "",
+  effect: "execute" as const,
+  title: "Install",
+  protected: false,
+  command: "npm install",
+  cwd: ".",
+  files: [],
+};
+
+function asking(approval: Approval): PlanView {
+  const ready = plan([step("a", { status: "running" })], {
+    status: "executing",
+    workspaceFolders: ["file:///home/me/app"],
+    pending: { approvals: [approval], questions: [], recoveries: [], conflicts: [] },
+  });
+  return replay(new Stream().start().add("plan_ready", { plan: ready }).events)!;
+}
+
+test("a command names its folder and what it gets, and can be run with other rights", () => {
+  const offers = [
+    { confined: true, network: "none" as const, label: "without network", line: "Confined: no network." },
+    { confined: false, network: "none" as const, label: "without confinement", line: "Not confined." },
+  ];
+  const line = "It asks for the network. Confined: the whole network.";
+  const confinement = { confined: true, network: "all" as const, line, asksNetwork: true, offers };
+  const view = asking({ ...COMMAND, confinement });
+  const { panel, sent } = panelOf({ armed: ["x"] });
+  const root = document.createElement("div");
+  const draw = () => render(cards(panel, view), root);
+  const words = () => root.querySelector(".actions")?.textContent ?? "";
+  draw();
+  expect(root.textContent).toContain("in the workspace folder /home/me/app");
+  expect(root.querySelector(".confinement p")?.textContent?.trim()).toBe(line);
+  expect(root.querySelector("details")?.hasAttribute("open")).toBe(true);
+  expect(words()).toContain("Allow for this plan");
+  root.querySelector<HTMLElement>(".allow")!.click();
+  const radios = [...root.querySelectorAll<HTMLInputElement>(".confinement input")];
+  expect(radios.map((radio) => radio.checked)).toEqual([true, false, false]);
+  radios[2]!.dispatchEvent(new Event("change"));
+  draw();
+  expect(root.querySelector(".confinement p")?.textContent?.trim()).toBe("Not confined.");
+  expect(root.querySelector(".allow")?.textContent).toBe("Run without confinement");
+  // What runs without confinement is asked each time.
+  expect(words()).not.toContain("Allow for this plan");
+  root.querySelector<HTMLElement>(".allow")!.click();
+  expect(sent).toEqual([
+    { kind: "respond", requestId: 1, approvalId: "x", decision: "allow" },
+    {
+      kind: "respond",
+      requestId: 2,
+      approvalId: "x",
+      decision: "allow",
+      confinement: { confined: false, network: "none" },
+    },
+  ]);
+});
+
+const FILE = { uri: "file:///home/me/app/a.ts", change: "edit" as const, resolvedPath: "/home/me/app/a.ts" };
+
+test.each<[string, Partial<Approval>, string, string]>([
+  ["a command", { command: "x".repeat(700) }, "x command", "Run without having seen the end of the command"],
+  [
+    "a diff",
+    { effect: "write", command: undefined, files: [{ ...FILE, added: 200, removed: 40 }] },
+    `x diff ${FILE.uri}`,
+    "Apply without having seen 240 changed lines of 1 file",
+  ],
+  [
+    "a list of files",
+    {
+      effect: "write",
+      command: undefined,
+      files: [...Array(20).keys()].map((at) => ({ ...FILE, uri: `${FILE.uri}${at}`, added: 1, removed: 0 })),
+    },
+    "x files",
+    "Apply without having seen all 20 files",
+  ],
+])(
+  "%s that is long is allowed when it was seen to its end, or by a button that says what was not",
+  (_, more, key, words) => {
+    const view = asking({ ...COMMAND, ...more } as Approval);
+    const { panel, sent } = panelOf({ armed: ["x"] });
+    const root = document.createElement("div");
+    const draw = () => render(cards(panel, view), root);
+    draw();
+    const allow = () => root.querySelector<HTMLElement>(".allow")!;
+    expect(allow().hasAttribute("disabled")).toBe(true);
+    const unseen = root.querySelector<HTMLElement>(".unseen")!;
+    expect(unseen.textContent?.trim()).toBe(words);
+    expect(root.textContent).not.toContain("Allow for this plan");
+    unseen.click();
+    if (key.includes("diff")) panel.update((ui) => taken(ui, { kind: "seen", approvalId: "x", uri: FILE.uri }, EMPTY));
+    else {
+      expect(root.querySelector(`[data-end="${key}"]`)).not.toBeNull();
+      panel.update((ui) => withSeen(ui, key));
+    }
+    draw();
+    expect(allow().hasAttribute("disabled")).toBe(false);
+    expect(root.querySelector(".unseen")).toBeNull();
+    expect(root.textContent).toContain("Allow for this plan");
+    expect(sent).toEqual([{ kind: "respond", requestId: 1, approvalId: "x", decision: "allow" }]);
+  },
+);
+
+test("the last change of a file is where its texts differ for the last time", () => {
+  expect(lastChangedLine("a\nb\nc\n", "a\nb\nc\n")).toBeUndefined();
+  expect(lastChangedLine("a\nb\nc\n", "a\nX\nc\n")).toBe(1);
+  expect(lastChangedLine("", "a\nb\n")).toBe(1);
+  expect(lastChangedLine("a\nb\nc\n", "c\n")).toBe(0);
+  expect(lastChangedLine("a\n", "a\nb\nc\n")).toBe(2);
+});
+
+test("commands that are asked together are run or refused at once, or each for itself", () => {
+  const command = (position: number) => ({
+    ...COMMAND,
+    approvalId: `x${position}`,
+    command: `run ${position}`,
+    listed: { listId: "x1", position, size: 3 },
+  });
+  const ready = plan([step("a", { status: "running" })], {
+    status: "executing",
+    pending: { approvals: [command(1), command(2), command(3)], questions: [], recoveries: [], conflicts: [] },
+  });
+  const view = replay(new Stream().start().add("plan_ready", { plan: ready }).events)!;
+  const { panel, sent } = panelOf({ armed: ["x1 list", "x2"] });
+  const root = drawn(cards(panel, view));
+  const list = root.querySelector(".approval-list")!;
+  expect(list.querySelector(".actions")?.textContent).toContain("3 commands of step 1");
+  expect(list.querySelectorAll(".card.approval").length).toBe(3);
+  list.querySelector<HTMLElement>('[data-approval="x2"] .allow')!.click();
+  list.querySelector<HTMLElement>(".allow-all")!.click();
+  list.querySelector<HTMLElement>(".deny-all")!.click();
+  const answers = sent.map((each) => (each.kind === "respond" ? [each.approvalId, each.decision] : []));
+  const all = (decision: string) => ["x1", "x2", "x3"].map((id) => [id, decision]);
+  expect(answers).toEqual([["x2", "allow"], ...all("allow"), ...all("deny")]);
+});
+
+test("a background command that was stopped has not failed", () => {
+  const { panel } = panelOf();
+  const commands = [{ command: "npm run dev", outcome: "it was stopped", runs: 1 }];
+  const root = drawn(outcome(panel, endedWith({ ...REPORT, commands })));
+  expect(root.querySelector(".commands li .codicon")?.getAttribute("aria-label")).toBe("did not end by itself");
+  expect(root.querySelector(".commands .bad")).toBeNull();
 });

@@ -210,6 +210,41 @@ def test_what_is_allowed_for_the_plan_is_shown_as_it_is_made(start: Start) -> No
     assert "new two" in ended.out and "1 + unasked" in ended.out
 
 
+def command(number: int, **more: Any) -> dict[str, Any]:
+    place = {"listId": "a1", "position": number, "size": 3}
+    own = {"effect": "execute", "files": [], "command": f"run {number}", "cwd": "."}
+    return approval(number, "", **own, listed=place, **more)
+
+
+@pytest.mark.parametrize(
+    ("keys", "decisions"),
+    [
+        (["y"], ["allow", "allow", "allow"]),
+        (["o", "y", "n", "", "p"], ["allow", "deny", "allowForPlan"]),
+        (["n", "not today"], ["deny", "deny", "deny"]),
+        (["c"], ["cancel"]),
+    ],
+)
+def test_the_commands_of_one_answer_are_asked_as_a_list(
+    start: Start, keys: list[str], decisions: list[str]
+) -> None:
+    requests = [
+        {"type": "approval_request", "taskId": "s1", "approval": command(number)} for number in (1, 2, 3)
+    ]
+    end = CANCELLED if decisions == ["cancel"] else COMPLETED
+    answered = [[{"reply": {}}] for _ in decisions[1:]] + [[{"reply": {}}, events(end)]]
+    terminal = start(script(STEPS, [events(*requests)], approval_respond=answered))
+    terminal.type("y")
+    terminal.wait_for("3 commands of this step:")
+    terminal.wait_for("$ run 3")
+    for key, before in zip(keys, ["", *keys], strict=False):
+        terminal.type(key, after="Why? (may be empty) " if before == "n" else "> ")
+    answers = terminal.finish().params("planloom/approval/respond")
+    assert [(each["approvalId"], each["decision"]) for each in answers] == [
+        (f"a{number}", decision) for number, decision in enumerate(decisions, 1)
+    ]
+
+
 OFFERS = [
     {"confined": True, "network": "none", "label": "without network", "line": "Confined: no network."},
     {"confined": False, "network": "none", "label": "without confinement", "line": "Not confined."},

@@ -7,9 +7,15 @@ from typing import Any
 
 import pytest
 
+from planloom.execution.session import Session
+from planloom.lsp.client_options import ApplicationContext, MakeApplication
+from planloom.models.offline.scripted import ScriptedModel, makes
+from planloom.service.application import Application
+from planloom.storage.ledger import Ledger
 from tests.lsp.test_whole import EMBEDDED, drafted, finished
 from tests.support.lsp_client import FULL, Failed, LspClient, connected
 from tests.support.real_application import real_application
+from tests.support.studio import OneModel
 
 EDIT = '1. Replace "old" with "new" in a.txt\n2. List files'
 NONE: dict[str, Any] | None = None
@@ -229,3 +235,47 @@ async def test_a_client_that_asks_itself_is_not_asked_twice(tmp_path: Path) -> N
         user = User(client)
         plan = await finished(client, await drafted(client, EDIT))
         assert plan["status"] == "completed" and user.messages == []
+
+
+def on_disk(folder: Path, name: str) -> bool:
+    return (folder / name).exists()
+
+
+def with_model(*turns: Any) -> MakeApplication:
+    """The application with a model that gives these answers."""
+
+    async def make(opening: ApplicationContext) -> Application:
+        session = Session(opening.settings, opening.view, opening.editor)
+        return Application(session, Ledger(None), OneModel(ScriptedModel(list(turns))))  # type: ignore[arg-type]
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("presses", "made", "asked"),
+    [
+        (["Allow all"], "ab", 1),
+        (["Deny all"], "", 1),
+        (["One by one", "Deny", "Allow"], "b", 3),
+        (["Cancel plan"], "", 1),
+    ],
+)
+async def test_the_commands_of_one_answer_are_one_message(
+    tmp_path: Path, presses: list[str], made: str, asked: int
+) -> None:
+    answers = makes(("run_command", {"command": "touch a"}), ("run_command", {"command": "touch b"}))
+    done = makes(("task_completed", {"summary": "done"}))
+    model = with_model(answers, done, makes(("final_answer", {"text": "done"})))
+    async with connected(model, folders=[tmp_path], capabilities=FULL, extension=NONE) as client:
+        user = User(client, *presses)
+        created = (await client.request("planloom/plan/create", {"text": "Make it", "mode": "direct"}))[
+            "plan"
+        ]
+        params = {"planId": created["planId"], "until": "ended", "timeoutSeconds": 20}
+        await client.request("planloom/plan/wait", params, timeout=30)
+        lines = user.messages[0]["message"].splitlines()
+        assert lines[0] == "Planloom wants to run 2 commands:"
+        assert "1. in the workspace folder: touch a" in lines
+        assert "2. in the workspace folder: touch b" in lines
+        assert len(user.messages) == asked
+        assert {name for name in "ab" if on_disk(tmp_path, name)} == set(made)

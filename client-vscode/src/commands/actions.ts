@@ -95,12 +95,13 @@ async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> 
     case "undo":
       return undo(ctx, message);
     case "respond": {
-      const { approvalId, decision, reason, files } = message;
+      const { approvalId, decision, reason, files, confinement } = message;
       return ctx.ask("planloom/approval/respond", {
         approvalId,
         decision,
         reason: filled(reason),
         files,
+        confinement,
       });
     }
     case "answer": {

@@ -24,6 +24,7 @@ const offset = v.pipe(v.number(), v.integer(), v.minValue(0));
 const json: v.GenericSchema<Json> = v.lazy(() =>
   v.union([v.null(), v.boolean(), v.number(), text, v.array(json), v.record(v.string(), json)]),
 );
+const NETWORKS = ["none", "loopback", "all"] as const;
 const args = v.record(v.string(), json);
 const review = v.picklist(REVIEWS);
 /** Set if the panel waits for the outcome, which the extension sends as `settled` with the same number. */
@@ -87,6 +88,7 @@ const fromPanel = v.variant("kind", [
     decision: v.picklist(["allow", "allowForPlan", "deny", "cancel"]),
     reason: v.optional(text),
     files: v.optional(v.array(text)),
+    confinement: v.optional(v.strictObject({ confined: v.boolean(), network: v.optional(v.picklist(NETWORKS)) })),
   }),
   v.strictObject({ ...kind("diff"), approvalId: id, uri: text }),
   v.strictObject({ ...kind("changes"), planId: id, uri: v.optional(text) }),
@@ -158,6 +160,7 @@ const toPanel = v.variant("kind", [
     message: v.string(),
     hint: v.optional(v.string()),
   }),
+  v.strictObject({ ...kind("seen"), approvalId: v.string(), uri: v.string() }),
   v.strictObject({ ...kind("settled"), requestId: v.number(), ok: v.boolean() }),
 ]);
 

@@ -155,6 +155,12 @@ export function skippedWith(plan: Plan, stepId: string): string | undefined {
     : `Steps ${listed(lost)} depend on it and are skipped too${unless}.`;
 }
 
+/** `Step 3`, or `The plan` for what belongs to no step. */
+export function stepNumber(plan: Plan, stepId: string | null | undefined): string {
+  const place = plan.steps.findIndex((step) => step.stepId === stepId);
+  return place < 0 ? "The plan" : `Step ${place + 1}`;
+}
+
 /** Why a step of an ended plan was not done. */
 export function whyNot(view: PlanView, step: Step): string {
   if (step.status === "failed") return `failed: ${step.result?.error ?? "the reason is unknown"}`;

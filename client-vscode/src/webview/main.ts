@@ -21,7 +21,7 @@ import { planHeader, reviewOf } from "./planHeader";
 import { steps } from "./steps";
 import { outcome } from "./summary";
 import { createPanel, icon, iconButton, linkButton, shown, type View } from "./ui";
-import { freshUi, type Kept, kept, type Notice, taken, type Ui, written } from "./uiState";
+import { freshUi, type Kept, kept, type Notice, taken, type Ui, withSeen, written } from "./uiState";
 
 interface Host {
   postMessage(message: FromPanel): void;
@@ -230,9 +230,21 @@ const arming = new IntersectionObserver(
   },
   { threshold: 0.9 },
 );
+/** Notes what was seen to its end: an observer knows what the boxes around an element clip. */
+const ending = new IntersectionObserver((entries) => {
+  for (const entry of entries) {
+    const key = entry.target instanceof HTMLElement ? entry.target.dataset.end : undefined;
+    if (key !== undefined && entry.isIntersecting) panel.update((ui) => withSeen(ui, key));
+  }
+});
 const observed = new WeakSet<Element>();
 
 function observeCards(): void {
+  for (const element of root.querySelectorAll("[data-end]")) {
+    if (observed.has(element)) continue;
+    observed.add(element);
+    ending.observe(element);
+  }
   for (const element of root.querySelectorAll("[data-arm]")) {
     if (observed.has(element)) continue;
     observed.add(element);

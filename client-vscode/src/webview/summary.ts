@@ -83,7 +83,7 @@ function onlyAnswers({ answered, done, files, commands, left, notAllowed }: Repo
   return answered && done.length === 1 && others.every((each) => each.length === 0);
 }
 
-/** The commands of a plan, each with the outcome of its last run. */
+/** The commands of a plan, each with the outcome of its last run. One that did not end by itself need not have failed. */
 function commands(ran: readonly ReportedCommand[]): View {
   if (ran.length === 0) return nothing;
   return html`<ul class="commands" aria-label="Commands">${ran.map(({ command, exitCode, outcome, runs }) => {
@@ -91,8 +91,12 @@ function commands(ran: readonly ReportedCommand[]): View {
     const code = good || exitCode === undefined ? [] : [`exit code ${exitCode}`];
     const times = runs > 1 ? [`run ${runs} times`] : [];
     const words = [...code, ...(outcome === "" ? [] : [outcome]), ...times].join(" · ");
-    return html`<li data-good=${good}>
-      ${icon(good ? "pass" : "error", good ? "succeeded" : "failed", good ? "good" : "bad")}
+    return html`<li data-good=${exitCode === undefined ? nothing : good}>
+      ${
+        exitCode === undefined
+          ? icon("stop-circle", "did not end by itself", "quiet")
+          : icon(good ? "pass" : "error", good ? "succeeded" : "failed", good ? "good" : "bad")
+      }
       <span><code>${shown(command)}</code> <span class="quiet">${shown(words)}</span></span>
     </li>`;
   })}</ul>`;

@@ -5,6 +5,7 @@ import * as v from "valibot";
 import type { FromPanel, ServerState, ToPanel } from "../panel/messages";
 import type { PanelState } from "../plan/planState";
 import { type Detection, type FileChoice, REVIEWS, type ReferenceItem, type Review } from "../protocol";
+import { diffKey } from "./unseen";
 
 /** The content of the form for an existing step, or for a new step after another. */
 export interface StepDraft {
@@ -30,6 +31,8 @@ export interface PlanForms {
   /** Reasons for skipping, and files left out, by approval. */
   skips: Record<string, string>;
   leftOut: Record<string, string[]>;
+  /** Which offer of a command's approval is chosen, by approval. */
+  confinements: Record<string, number>;
   /** Answers and the arguments of retries, by step. */
   answers: Record<string, string>;
   retryArgs: Record<string, string>;
@@ -74,6 +77,8 @@ export interface Ui {
   readonly lastRequest: number;
   /** Approvals whose card has been in view long enough for its Apply to work. */
   readonly armed: readonly string[];
+  /** What was seen to its end, by the keys of unseen.ts. */
+  readonly seen: readonly string[];
   readonly notices: readonly Notice[];
 }
 
@@ -106,6 +111,7 @@ const forms = v.object({
   review: v.optional(v.picklist(REVIEWS)),
   skips: texts,
   leftOut: v.record(text, v.array(text)),
+  confinements: v.fallback(v.record(text, v.number()), {}),
   answers: texts,
   retryArgs: texts,
   choices: v.record(text, v.picklist(["mine", "theirs", "both", "text"])),
@@ -134,6 +140,7 @@ export function freshUi(kept: unknown = undefined): Ui {
     requests: {},
     lastRequest: 0,
     armed: [],
+    seen: [],
     notices: [],
   };
 }
@@ -148,6 +155,7 @@ const NO_FORMS: PlanForms = {
   wholeRequest: false,
   skips: {},
   leftOut: {},
+  confinements: {},
   answers: {},
   retryArgs: {},
   choices: {},
@@ -240,11 +248,18 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
       return { ...composed(ui, message.text, Date.now()), asNew: true };
     case "notice":
       return { ...ui, notices: [...ui.notices, message].slice(-NOTICES_SHOWN) };
+    case "seen":
+      return withSeen(ui, diffKey(message.approvalId, message.uri));
     case "settled":
       return settled(ui, message.requestId, message.ok);
     case "streams":
       return ui;
   }
+}
+
+/** Note that something was seen to its end. */
+export function withSeen(ui: Ui, key: string): Ui {
+  return ui.seen.includes(key) ? ui : { ...ui, seen: [...ui.seen, key] };
 }
 
 /** A page may close before it hears that its request was accepted; then the plan itself shows that it was. */

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, NamedTuple, Protocol
 
@@ -65,8 +65,11 @@ LoopEnd = TaskDone | ChangesDenied | NeedsAnswer | ProposesPlan | GaveUp
 class CallRunner(Protocol):
     """Runs tool calls."""
 
-    async def call(self, call: ToolCall) -> ToolResult:
-        """Run one call. A failure is returned as a result, not raised."""
+    async def call(self, call: ToolCall, following: Sequence[ToolCall] = (), /) -> ToolResult:
+        """Run one call; `following` are those after it in the same answer.
+
+        A failure is returned as a result, not raised.
+        """
         ...
 
 

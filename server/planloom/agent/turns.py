@@ -185,7 +185,7 @@ async def run_calls(
     """
     all_ok = True
     ending = turn.task_completed is not None or turn.final_answer is not None
-    for call in turn.calls:
+    for place, call in enumerate(turn.calls, 1):
         if loop_state.calls >= limits.limit:
             raise BudgetExhausted(
                 f"The step made {limits.limit} tool calls, the most that one step may make at a time "
@@ -193,7 +193,7 @@ async def run_calls(
             )
         tool = limits.tools.get(call.name)
         is_repeated = loop_state.repeats(call_key(call)) and (tool is None or not tool.is_of_commands)
-        result = await _finish(limits, caller, call, ending=ending)
+        result = await _finish(limits, caller, turn.calls[place - 1 :], ending=ending)
         if result is None:
             waited = f"{limits.completion_seconds:g} seconds"
             return GaveUp(reason=f"The call of {call.name} was still open {waited} after the step could end.")
@@ -210,18 +210,19 @@ async def run_calls(
 
 
 async def _finish(
-    limits: RunLimits, caller: CallRunner, call: ToolCall, *, ending: bool
+    limits: RunLimits, caller: CallRunner, calls: Sequence[ToolCall], *, ending: bool
 ) -> ToolResult | None:
-    """Run a call to its end. None if the turn would end the task and the call took too long.
+    """Run the first of some calls to its end. None if the turn would end the task and the call took too long.
 
     Commands and fetches are not limited here: they have a timeout of their own, and may wait for the user.
     """
+    call, *following = calls
     tool = limits.tools.get(call.name)
     limited = ending and tool is not None and not tool.limits_own_time
     limit = asyncio.timeout(limits.completion_seconds if limited else None)
     try:
         async with limit:
-            return await caller.call(call)
+            return await caller.call(call, following)
     except TimeoutError:
         if not limit.expired():
             raise

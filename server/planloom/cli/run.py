@@ -87,6 +87,7 @@ class RequestRun:
         self._review: str | None = None
         self._until_ready = False
         self._shown: set[str] = set()
+        self._listed: list[Approval] = []
         self._assumed: dict[str, str] = {}
         self._summaries: dict[str, str] = {}
         self._reads_lines = flags.terminal
@@ -262,7 +263,7 @@ class RequestRun:
             case "plan_executing" | "plan_direct" if self._reads_lines:
                 self._screen.note("A line that you type while the plan runs goes to it.")
             case "approval_request":
-                await self._answer_approval(event["approval"])
+                await self._answer_request(event["approval"])
             case "clarification_request":
                 await self._answer_question(event)
             case "recovery_request":
@@ -332,6 +333,27 @@ class RequestRun:
         params = {"planId": plan["planId"], "version": plan["version"], "edits": [edit]}
         return cast(Plan, (await self._connection.request("planloom/plan/edit", params))["plan"])
 
+    async def _answer_request(self, approval: Approval) -> None:
+        """Answer an approval; one of a list once the whole list has come, which it does event by event."""
+        place = approval.get("listed")
+        if place is None:
+            return await self._answer_approval(approval)
+        self._listed.append(approval)
+        if place["position"] < place["size"]:
+            return None
+        listed, self._listed = self._listed, []
+        by_flags = any(ask.verdict_by_flags(each, self._flags) is not None for each in listed)
+        verdicts = None if by_flags else await self._ask(self._person.approvals(listed))
+        if verdicts is None:
+            for each in listed:
+                await self._answer_approval(each)
+            return None
+        for each, verdict in zip(listed, verdicts, strict=True):
+            await self._respond(each, verdict)
+            if verdict.decision == "cancel":
+                break
+        return None
+
     async def _answer_approval(self, approval: Approval) -> None:
         diffs = await self._diffs(approval)
         if diffs is None:
@@ -344,6 +366,9 @@ class RequestRun:
                 verdict = by_flags
             else:
                 verdict = await self._ask(self._person.approval(approval, diffs))
+        await self._respond(approval, verdict)
+
+    async def _respond(self, approval: Approval, verdict: ask.Verdict) -> None:
         params: Json = {"approvalId": approval["approvalId"], "decision": verdict.decision}
         if verdict.reason:
             params["reason"] = verdict.reason

@@ -75,6 +75,14 @@ class ConfinementRequest(TypedDict, total=False):
     offers: list[ConfinementOffer]
 
 
+class ListPlace(TypedDict, total=False):
+    """The place, from 1, of an approval among those that are asked together; each is answered for itself."""
+
+    listId: str
+    position: int
+    size: int
+
+
 class Approval(TypedDict, total=False):
     """What waits for permission: a change, command or fetch; with `planChanges`, another rest of the plan."""
 
@@ -91,6 +99,7 @@ class Approval(TypedDict, total=False):
     command: str
     cwd: str
     confinement: ConfinementRequest
+    listed: ListPlace
     url: str
     host: str
     planChanges: list[Json]

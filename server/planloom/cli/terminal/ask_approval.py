@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from rich.console import Group
+
 from planloom.cli.client.messages import Approval, ConfinementOffer, DiffResult
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import keyboard, show, show_approval
@@ -31,6 +33,35 @@ async def ask_approval(terminal: Terminal, approval: Approval, diffs: Sequence[D
     except keyboard.EndOfInput:
         return Verdict("cancel")
     return verdict
+
+
+async def ask_list(terminal: Terminal, listed: Sequence[Approval]) -> Sequence[Verdict] | None:
+    """Show commands that are asked together, and ask once for all; None to be asked for each of them."""
+    panels = [show_approval.approval_panel(each, (), terminal.folders) for each in listed]
+    pages = Pages(terminal.console, Group(*panels))
+    terminal.console.print()
+    terminal.say(f"{counted(len(listed), 'command')} of this step:", "bold")
+    pages.show_next()
+    try:
+        while True:
+            ways = {_UNSEEN: f"the rest unseen: allow all without {counted(pages.unseen, 'line')}"}
+            more = {"v": f"view {counted(pages.unseen, 'more line')}"}
+            choices = more | ways if pages.unseen else {"y": "allow all, as shown"}
+            choices |= {"o": "one by one", "n": "deny all", "c": "cancel the plan"}
+            match await terminal.choose("Allow them?", choices):
+                case "y" | "unseen":
+                    return [Verdict("allow")] * len(listed)
+                case "o":
+                    return None
+                case "n":
+                    reason = (await terminal.line("Why? (may be empty) ")).strip() or None
+                    return [Verdict("deny", reason)] * len(listed)
+                case "v":
+                    pages.show_next()
+                case _:
+                    return [Verdict("cancel")] * len(listed)
+    except keyboard.EndOfInput:
+        return [Verdict("cancel")] * len(listed)
 
 
 async def _asked_once(terminal: Terminal, approval: Approval, pages: Pages, left_out: int) -> Verdict | None:

@@ -76,6 +76,10 @@ class Decider(Protocol):
 
     async def approval(self, approval: Approval, diffs: Sequence[DiffResult], /) -> Verdict: ...
 
+    async def approvals(self, listed: Sequence[Approval], /) -> Sequence[Verdict] | None:
+        """The answers to commands that are asked as a list; None asks for each of them."""
+        ...
+
     async def question(self, question: Question, /) -> str | None:
         """The answer; None cancels the plan."""
         ...
@@ -170,6 +174,9 @@ class NonInteractive:
 
     async def approval(self, _approval: Approval, _diffs: Sequence[DiffResult], /) -> Verdict:
         return Verdict("deny", "There is no terminal to ask at.")
+
+    async def approvals(self, _listed: Sequence[Approval], /) -> Sequence[Verdict] | None:
+        return None
 
     async def question(self, question: Question, /) -> str | None:
         return ASSUME if self._accepts(f"question {question.get('stepId')}") else None

@@ -20,7 +20,7 @@ from planloom.cli.client.messages import (
 )
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import keyboard, show
-from planloom.cli.terminal.ask_approval import ask_approval
+from planloom.cli.terminal.ask_approval import ask_approval, ask_list
 from planloom.cli.terminal.decisions import RecoveryChoice, ReviewChoice, Reviewed, Verdict
 
 _REVIEW: Mapping[str, tuple[str, ReviewChoice]] = {
@@ -109,6 +109,9 @@ class Terminal:
 
     async def approval(self, approval: Approval, diffs: Sequence[DiffResult]) -> Verdict:
         return await ask_approval(self, approval, diffs)
+
+    async def approvals(self, listed: Sequence[Approval]) -> Sequence[Verdict] | None:
+        return await ask_list(self, listed)
 
     async def question(self, question: Question) -> str | None:
         self.say(question.get("question", ""), "bold magenta")

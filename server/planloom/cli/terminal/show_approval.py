@@ -83,9 +83,10 @@ def _folder(approval: Approval, folders: Sequence[Path]) -> str:
 
 
 def _confinement_style(confinement: ConfinementRequest) -> str:
-    if not confinement["line"].startswith("Confined"):
-        return "yellow" if confinement["confined"] else "bold red"
-    return "dim"
+    if not confinement["confined"]:
+        return "bold red"
+    # Without means to confine it, there is nothing else to choose.
+    return "yellow" if confinement.get("asksNetwork") or not confinement.get("offers") else "dim"
 
 
 def whole_approval(

@@ -257,7 +257,7 @@ def fold_approval(plan: Plan, event: ev.ApprovalResolved) -> Plan:
     if approval is None or event.decision in ("cancel", "superseded"):
         return plan
     if approval.effect == "execute":
-        if event.decision != "deny":
+        if event.decision != "deny" or (approval.listed is not None and approval.listed.position > 1):
             return plan
         calls = tuple(
             call.model_copy(update={"denied": True, "why": event.reason})

@@ -44,10 +44,21 @@ class PlanChange(Value):
     after: str | None = None
 
 
+class ListPlace(Value):
+    """The place, from 1, of an approval among `size` that are asked together and answered each for itself.
+
+    Only the first is for a call that has started.
+    """
+
+    list_id: str
+    position: int
+    size: int
+
+
 class Approval(Value):
     """A request for permission; the hash `proposal` binds it to the exact base and result of every file.
 
-    `confinement` is what a command gets, and what the user may choose instead.
+    `confinement` is what a command gets, and what the user may choose instead. `listed`: it is asked with others.
     `url` is an address exactly as it is going to be used, `host` its host and how people write it. With
     `plan_changes` it is about the steps still to come, and has no files.
     """
@@ -65,9 +76,15 @@ class Approval(Value):
     command: str | None = None
     cwd: str | None = None
     confinement: ConfinementRequest | None = None
+    listed: ListPlace | None = None
     url: str | None = None
     host: str | None = None
     plan_changes: tuple[PlanChange, ...] = ()
+
+
+def same_question(one: Approval, other: Approval) -> bool:
+    """Whether two approvals ask the very same."""
+    return one.model_copy(update={"approval_id": other.approval_id, "listed": other.listed}) == other
 
 
 class Grant(Value):

@@ -6,7 +6,7 @@ An approval is bound to the exact base and result of every file, so that only wh
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, Literal, NamedTuple, TypeVar
 
 from planloom.domain.changes import Changeset
@@ -148,8 +148,12 @@ class Gate:
                     # The user has just seen and chosen this very text, so the permission holds.
                     proposal = proposal._replace(changeset=resolved)
 
-    async def permit_command(self, proposal: CommandProposal) -> CommandPermitted | Denied:
+    async def permit_command(
+        self, proposal: CommandProposal, following: Sequence[CommandProposal] = ()
+    ) -> CommandPermitted | Denied:
         """Get a command approved if the policy requires it. "Allow for plan" covers only an identical command.
+
+        Of the commands `following` it in the same answer, those that need approval are asked with it, as one list.
 
         What runs without confinement is always asked, and never covered by an earlier answer; nor is a command
         whose scripts cannot be told.
@@ -158,25 +162,20 @@ class Gate:
         """
         self._session.require_trust("no command runs in it")
         plan = self._plan_store.plan(proposal.plan_id)
-        proposed = proposal.command.confinement
-        destroys = _is_unreviewed(plan) and destructive_command(proposal.command.text)
-        verdict = self._session.settings.approvals.policy().verdict(
-            "execute", protected=destroys or not proposed.confined
-        )
-        if verdict == "deny":
-            return Denied(reason="The setting planloom.approvals.execute denies commands.")
-        if proposal.again is None:
-            if verdict == "allow":
-                return CommandPermitted(confinement=proposed)
-            earlier = self._granted_for(plan, proposal)
-            if earlier is not None:
-                return CommandPermitted(confinement=earlier)
         approval = command_approval(proposal, ApprovalId(uuid.uuid4().hex))
-        response = await self.approvals.ask(approval, Changeset())
+        decided = self._decided(plan, proposal)
+        if decided is not None and not self.approvals.settled_ahead(approval):
+            return decided
+        others = [
+            command_approval(each, ApprovalId(uuid.uuid4().hex))
+            for each in following
+            if self._decided(plan, each) is None
+        ]
+        response = await self.approvals.ask(approval, Changeset(), others)
         denied = self._denied(plan.plan_id, response, "The user did not allow this command.")
         if denied is not None:
             return denied
-        chosen = chosen_confinement(approval, response) or proposed
+        chosen = chosen_confinement(approval, response) or proposal.command.confinement
         if response.decision == "allowForPlan" and chosen.confined and proposal.scripts.is_whole:
             grant = _GrantedCommand(proposal.digest, chosen)
             self._granted_commands.add((plan.plan_id, plan.version, grant))
@@ -242,6 +241,22 @@ class Gate:
         approval = change_approval(proposal, facts, ApprovalId(uuid.uuid4().hex))
         response = await self.approvals.ask(approval, proposal.changeset)
         return self._permitted(plan, proposal, facts, response)
+
+    def _decided(self, plan: Plan, proposal: CommandProposal) -> CommandPermitted | Denied | None:
+        """What the policy or an earlier "allow for plan" says of a command; None if the user is to be asked."""
+        proposed = proposal.command.confinement
+        destroys = _is_unreviewed(plan) and destructive_command(proposal.command.text)
+        verdict = self._session.settings.approvals.policy().verdict(
+            "execute", protected=destroys or not proposed.confined
+        )
+        if verdict == "deny":
+            return Denied(reason="The setting planloom.approvals.execute denies commands.")
+        if proposal.again is not None:
+            return None
+        if verdict == "allow":
+            return CommandPermitted(confinement=proposed)
+        earlier = self._granted_for(plan, proposal)
+        return CommandPermitted(confinement=earlier) if earlier is not None else None
 
     def _granted_for(self, plan: Plan, proposal: CommandProposal) -> Confinement | None:
         """What the user has chosen for this very command in this version of the plan, if anything."""

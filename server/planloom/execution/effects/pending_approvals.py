@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
 
 from planloom.domain.changes import Changeset
 from planloom.domain.errors import InvalidParams, UnknownThing, WrongState
 from planloom.domain.events import catalog as ev
-from planloom.domain.safety.approvals import Approval, Decision, UserDecision
+from planloom.domain.safety.approvals import Approval, Decision, ListPlace, UserDecision, same_question
 from planloom.domain.safety.confinement import Confinement
-from planloom.domain.values import ApprovalId, Uri
+from planloom.domain.values import ApprovalId, PlanId, StepId, Uri
 from planloom.execution.plan_store import PlanStore
+
+CHANGED_SINCE: Final = "What this command would run has changed since you were asked for it in a list."
 
 
 class ApprovalResponse(NamedTuple):
@@ -27,9 +30,12 @@ class ApprovalResponse(NamedTuple):
 
 
 class _Waiting(NamedTuple):
+    """A request; `is_ahead` until the call that it is for asks for it."""
+
     approval: Approval
     changeset: Changeset
     answer: asyncio.Future[ApprovalResponse]
+    is_ahead: bool = False
 
 
 class _Resolved(NamedTuple):
@@ -45,11 +51,22 @@ class PendingApprovals:
         self._waiting: dict[ApprovalId, _Waiting] = {}
         self._resolved: dict[ApprovalId, _Resolved] = {}
 
-    async def ask(self, approval: Approval, changeset: Changeset) -> ApprovalResponse:
-        """Request an approval and wait for the response. A cancellation withdraws the request."""
-        future: asyncio.Future[ApprovalResponse] = asyncio.get_running_loop().create_future()
-        self._waiting[approval.approval_id] = _Waiting(approval, changeset, future)
-        self._plan_store.record(approval.plan_id, ev.ApprovalRequested(approval=approval))
+    async def ask(
+        self, approval: Approval, changeset: Changeset, following: Sequence[Approval] = ()
+    ) -> ApprovalResponse:
+        """Request an approval and wait for the response. A cancellation withdraws the request.
+
+        Those `following` are requested with it, as one list; who asks for one of them later gets the response to it.
+        """
+        changed = self._has_changed(approval)
+        waiting = self._asked_ahead(approval, following)
+        if waiting is None:
+            new = [each for each in following if self._same_ahead(each) is None]
+            if changed:
+                warning = f"{CHANGED_SINCE} {approval.warning or ''}".rstrip()
+                approval = approval.model_copy(update={"warning": warning})
+            waiting = self._request(approval, changeset, new)
+        approval, future = waiting.approval, waiting.answer
         try:
             return await future
         except asyncio.CancelledError:
@@ -59,6 +76,75 @@ class PendingApprovals:
             raise
         finally:
             self._waiting.pop(approval.approval_id, None)
+
+    def withdraw_ahead(self, plan_id: PlanId, step_id: StepId | None) -> None:
+        """Withdraw what was requested for a step ahead of its calls, and forget the responses to it."""
+        for waiting in self._ahead(plan_id, step_id):
+            self._withdraw(waiting)
+
+    def _request(self, approval: Approval, changeset: Changeset, following: Sequence[Approval]) -> _Waiting:
+        approvals = [approval, *following]
+        if following:
+            places = [
+                ListPlace(list_id=approval.approval_id, position=position, size=len(approvals))
+                for position in range(1, len(approvals) + 1)
+            ]
+            approvals = [
+                each.model_copy(update={"listed": place})
+                for each, place in zip(approvals, places, strict=True)
+            ]
+        for each in approvals:
+            future: asyncio.Future[ApprovalResponse] = asyncio.get_running_loop().create_future()
+            waiting = _Waiting(each, changeset, future, is_ahead=each is not approvals[0])
+            self._waiting[each.approval_id] = waiting
+        for each in approvals:
+            self._plan_store.record(each.plan_id, ev.ApprovalRequested(approval=each))
+        return self._waiting[approval.approval_id]
+
+    def settled_ahead(self, approval: Approval) -> bool:
+        """Whether the very same was asked ahead and has a response. Without one the request is withdrawn."""
+        waiting = self._same_ahead(approval)
+        if waiting is None or waiting.answer.done():
+            return waiting is not None
+        self._withdraw(waiting)
+        return False
+
+    def _asked_ahead(self, approval: Approval, following: Sequence[Approval]) -> _Waiting | None:
+        """The request that asked the very same ahead. What was asked ahead and is not called any more is withdrawn."""
+        called = self._same_ahead(approval)
+        for waiting in self._ahead(approval.plan_id, approval.step_id):
+            if waiting is not called and not any(same_question(waiting.approval, each) for each in following):
+                self._withdraw(waiting)
+        if called is None:
+            return None
+        called = called._replace(is_ahead=False)
+        self._waiting[called.approval.approval_id] = called
+        return called
+
+    def _has_changed(self, approval: Approval) -> bool:
+        """Whether this command was asked ahead, and what it would run has changed since."""
+        ahead = self._ahead(approval.plan_id, approval.step_id)
+        return self._same_ahead(approval) is None and any(
+            (waiting.approval.command, waiting.approval.cwd) == (approval.command, approval.cwd)
+            for waiting in ahead
+        )
+
+    def _same_ahead(self, approval: Approval) -> _Waiting | None:
+        ahead = self._ahead(approval.plan_id, approval.step_id)
+        return next((waiting for waiting in ahead if same_question(waiting.approval, approval)), None)
+
+    def _ahead(self, plan_id: PlanId, step_id: StepId | None) -> list[_Waiting]:
+        """What was requested for a step ahead of its calls."""
+        return [
+            waiting
+            for waiting in self._waiting.values()
+            if waiting.is_ahead and (waiting.approval.plan_id, waiting.approval.step_id) == (plan_id, step_id)
+        ]
+
+    def _withdraw(self, waiting: _Waiting) -> None:
+        self._waiting.pop(waiting.approval.approval_id, None)
+        if not waiting.answer.done():
+            self._record(waiting.approval, "superseded", "server")
 
     def respond(self, approval_id: ApprovalId, response: ApprovalResponse) -> None:
         """Record the user's response durably, then pass it on to the waiting step. The same response may be repeated.
@@ -85,6 +171,19 @@ class PendingApprovals:
             )
         self._record(waiting.approval, response.decision, "user", response)
         waiting.answer.set_result(response)
+        if response.decision == "cancel" and waiting.is_ahead:
+            self._cancel_list(waiting.approval, response)
+
+    def _cancel_list(self, approval: Approval, response: ApprovalResponse) -> None:
+        """Answer the request that its step waits for, too, so that the plan is cancelled at once."""
+        for waiting in self._waiting.values():
+            same_step = (waiting.approval.plan_id, waiting.approval.step_id) == (
+                approval.plan_id,
+                approval.step_id,
+            )
+            if same_step and not waiting.is_ahead and not waiting.answer.done():
+                self._record(waiting.approval, "superseded", "server")
+                waiting.answer.set_result(response)
 
     def pending(self, approval_id: ApprovalId) -> tuple[Approval, Changeset]:
         """A pending approval and the changes it is about. Raises UnknownThing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, Literal, NamedTuple
 
@@ -23,7 +23,7 @@ from planloom.execution.summary import changed_files
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.confinement.abilities import abilities
 from planloom.tools.processes.child_process import ProcessResult, run_process
-from planloom.tools.processes.commands import Command, CommandState, NoCommand
+from planloom.tools.processes.commands import CalledCommand, Command, CommandState, NoCommand
 from planloom.tools.processes.left_over import end_left_over, left_over, process_stamp, until_one_has_ended
 from planloom.tools.tool import shortened
 from planloom.workspace.index.programs import environment
@@ -102,12 +102,16 @@ class Terminal:
         """Have the files saved that only the plan has changed, since a command in the background may follow them."""
         await self._saver.save_own(run.plan)
 
-    async def permit(self, proposal: CommandProposal) -> Command:
-        """Get a command approved. Returns it with the confinement in which it may run.
+    def withdraw_ahead(self, run: StepRun) -> None:
+        """Withdraw what was asked for a step ahead of its calls."""
+        self._gate.approvals.withdraw_ahead(run.plan_id, run.step_id)
+
+    async def permit(self, proposal: CommandProposal, following: Sequence[CommandProposal]) -> Command:
+        """Get a command approved, asked with those following. Returns it with the confinement in which it may run.
 
         Raises CallDenied, CancelledByUser, UntrustedWorkspace.
         """
-        verdict = await self._gate.permit_command(proposal)
+        verdict = await self._gate.permit_command(proposal, following)
         if isinstance(verdict, Denied):
             raise _denied(verdict, verdict.reason)
         return proposal.command.model_copy(update={"confinement": verdict.confinement})
@@ -144,6 +148,15 @@ class StepCommands:
         self._terminal = terminal
         self._background = terminal.background
         self._on_output = on_output
+        self._following: tuple[CalledCommand, ...] = ()
+
+    def expect(self, following: Sequence[CalledCommand]) -> None:
+        """The commands that are called after the next one, which are asked together with it."""
+        self._following = tuple(following)
+
+    def close(self) -> None:
+        """Withdraw what was asked ahead and is not called."""
+        self._terminal.withdraw_ahead(self._run)
 
     async def run(self, command: Command) -> ProcessResult:
         """Get the command approved and run it. Raises CallDenied, CancelledByUser, UnsavedFiles,
@@ -186,13 +199,13 @@ class StepCommands:
         one has changed, the lock is released and the user is asked again. So is the user if a command that a dead
         server has left running ends meanwhile.
         """
-        network = self._run.session.settings.commands.network
-        command = command.model_copy(update={"confinement": Confinement(network=network)})
+        command, args = self._confined(command), self._args()
         changed: str | None = None
         while True:
-            left = self._left_running()
-            proposal = await self._proposal(command, changed or self._again(left))
-            permitted = await self._permitted(proposal, left)
+            left = self._left_running(args)
+            proposal = await self._proposal(command, changed or self._again(args, left))
+            following = () if left.own or left.others else await self._proposed()
+            permitted = await self._permitted(proposal, following, left)
             if permitted is None:
                 continue
             async with self._terminal.lock:
@@ -210,11 +223,26 @@ class StepCommands:
         """Record which process a command is, so that a later server finds it if this one dies."""
         self._run.update(command_process=CommandProcess(pid=pid, stamp=process_stamp(pid)))
 
-    async def _permitted(self, proposal: CommandProposal, left: _Left) -> Command | None:
+    def _confined(self, command: Command) -> Command:
+        """The command with what the settings give it."""
+        network = self._run.session.settings.commands.network
+        return command.model_copy(update={"confinement": Confinement(network=network)})
+
+    async def _proposed(self) -> tuple[CommandProposal, ...]:
+        """The commands that are called after this one, as they would be asked now."""
+        proposals = []
+        for command, args in self._following:
+            again = self._again(args, self._left_running(args))
+            proposals.append(await self._proposal(self._confined(command), again))
+        return tuple(proposals)
+
+    async def _permitted(
+        self, proposal: CommandProposal, following: Sequence[CommandProposal], left: _Left
+    ) -> Command | None:
         """The command as the user has allowed it; None if meanwhile a process that the question names has ended."""
         if not left.own and not left.others:
-            return await self._terminal.permit(proposal)
-        asking = asyncio.ensure_future(self._terminal.permit(proposal))
+            return await self._terminal.permit(proposal, following)
+        asking = asyncio.ensure_future(self._terminal.permit(proposal, following))
         watching = asyncio.ensure_future(until_one_has_ended((*left.own, *left.others.values())))
         try:
             await asyncio.wait({asking, watching}, return_when=asyncio.FIRST_COMPLETED)
@@ -243,9 +271,9 @@ class StepCommands:
             folder_id=folder_id,
         )
 
-    def _ran_before(self) -> str | None:
+    def _ran_before(self, args: Args | None) -> str | None:
         """Why this command must be approved whatever the policy says: the plan only asks, or it may have run before."""
-        now, args = self._run.now, self._args()
+        now = self._run.now
         if self._run.plan.only_asks:
             return _QUESTION
         for index in reversed(range(len(now.tools_executed))):
@@ -260,9 +288,8 @@ class StepCommands:
             return _ENDED if earlier else None
         return self._was_in_background(args)
 
-    def _left_running(self) -> _Left:
-        """The commands of this plan that a server which has died has left running."""
-        args = self._args()
+    def _left_running(self, args: Args | None) -> _Left:
+        """The commands of this plan that a server which has died has left running; those of `args` as its own."""
         own: list[CommandProcess] = []
         others: dict[str, CommandProcess] = {}
         for step in self._run.plan.steps:
@@ -275,9 +302,9 @@ class StepCommands:
                     others[str(call.args.get("command"))] = call.process
         return _Left(tuple(own), others)
 
-    def _again(self, left: _Left) -> str | None:
+    def _again(self, args: Args | None, left: _Left) -> str | None:
         """Why this command must be approved whatever the policy says, with what still runs of earlier ones."""
-        why = [] if (reason := self._ran_before()) is None else [reason]
+        why = [] if (reason := self._ran_before(args)) is None else [reason]
         why += [_OWN_RUNS.format(process.pid) for process in left.own]
         why += [
             _OTHER_RUNS.format(shortened(name, _SHOWN), process.pid) for name, process in left.others.items()

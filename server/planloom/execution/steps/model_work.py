@@ -164,6 +164,7 @@ class ModelWork:
                 await runner.commit()
                 return Interrupted(reason="budget", detail=f"{spent.message} {changed_so_far(run.now)}")
             finally:
+                runner.close()
                 done = isinstance(end, TaskDone)
                 kept = conversation.thread._replace(seen=runner.seen() if is_native else {})
                 self.threads.end(run.plan_id, run.step_id, kept, done=done)

@@ -24,6 +24,8 @@ from planloom.execution.steps.progress_evidence import (
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.models.port import ToolCall
 from planloom.tools.context import ToolContext
+from planloom.tools.processes.commands import CalledCommand, Command
+from planloom.tools.processes.run_command import RUN_COMMAND, RunCommand, command_of
 from planloom.tools.registry import Registry, callable_tool, not_carried_out
 from planloom.tools.tool import Tool, ToolResult, failed, refused
 from planloom.workspace.paths.resolver import PathRefused
@@ -66,8 +68,11 @@ class StepToolRunner:
         """The files that the model has seen by now, with the hashes of their texts."""
         return {**self._context.seen, **self._context.files.hashes()}
 
-    async def call(self, call: ToolCall) -> ToolResult:
-        """Run one call. The result for an unknown tool or wrong arguments says what to do instead."""
+    async def call(self, call: ToolCall, following: Sequence[ToolCall] = (), /) -> ToolResult:
+        """Run one call. The result for an unknown tool or wrong arguments says what to do instead.
+
+        A command is asked together with those `following` it in the same answer.
+        """
         if call.name in self._of_plan.names() and self._tools.get(call.name) is None:
             return refused(f"This task changes no files, so {call.name} cannot be called in it.")
         tool = callable_tool(self._tools, call.name, call.arguments)
@@ -75,6 +80,8 @@ class StepToolRunner:
             return tool
         async with recorded_call(self._run, tool, call.arguments) as record:
             try:
+                if tool is RUN_COMMAND and self._context.commands is not None:
+                    self._context.commands.expect(await self._commands_among(following))
                 result = await self._carry_out(tool, call, record)
             except CallDenied as denied:
                 result = record.result = refused(
@@ -83,6 +90,26 @@ class StepToolRunner:
             except OSError as error:
                 result = record.result = not_carried_out(tool, error)
         return result.model_copy(update={"call_id": record.call_id})
+
+    async def _commands_among(self, calls: Sequence[ToolCall]) -> tuple[CalledCommand, ...]:
+        """The commands among calls, up to the first that stages a change: a command behind it depends on that."""
+        found: list[CalledCommand] = []
+        for call in calls:
+            tool = callable_tool(self._tools, call.name, call.arguments)
+            if isinstance(tool, ToolResult):
+                continue
+            if tool.writes:
+                break
+            if tool is RUN_COMMAND:
+                command = await command_of(RunCommand.model_validate(call.arguments), self._context)
+                if isinstance(command, Command):
+                    found.append(CalledCommand(command, call.arguments))
+        return tuple(found)
+
+    def close(self) -> None:
+        """No further call is made: withdraw what was asked ahead."""
+        if self._context.commands is not None:
+            self._context.commands.close()
 
     async def _carry_out(self, tool: Tool, call: ToolCall, record: CallRecord) -> ToolResult:
         earlier = await self._call_cache.earlier(tool, call.arguments, self._context)

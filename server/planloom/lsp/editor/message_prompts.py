@@ -37,6 +37,7 @@ _FILES = 10
 _MARKER = "<<<<<<< yours"
 ALLOW, ALLOW_PLAN, DENY, CANCEL, SHOW = "Allow", "Allow for plan", "Deny", "Cancel plan", "Show changes"
 OTHERWISE, BACK = "Allow otherwise…", "Back"
+ALLOW_ALL, ONE_BY_ONE, DENY_ALL = "Allow all", "One by one", "Deny all"
 MINE, THEIRS, BOTH = "Keep mine", "Take Planloom's", "Keep both"
 MERGED = "Use the merged document"
 _CHOICES: dict[str, Literal["mine", "theirs", "both"]] = {MINE: "mine", THEIRS: "theirs", BOTH: "both"}
@@ -45,6 +46,8 @@ _DECISIONS: dict[str, UserDecision] = {
     ALLOW_PLAN: "allowForPlan",
     DENY: "deny",
     CANCEL: "cancel",
+    ALLOW_ALL: "allow",
+    DENY_ALL: "deny",
 }
 
 
@@ -68,6 +71,7 @@ class MessagePrompts:
         self._view = view
         self._jobs = jobs
         self._job_numbers = itertools.count(1)
+        self._listed: list[Approval] = []
         self._can_show = bool(get_capability(client.capabilities, "window.show_document.support", False))
 
     @property
@@ -81,7 +85,7 @@ class MessagePrompts:
         client = self._declared
         match recorded.event:
             case ev.ApprovalRequested() as event if not client.approvals:
-                self._start(self._approval(event.approval))
+                self._start_approval(event.approval)
             case ev.EditConflict() as event if not client.conflicts:
                 self._start(self._conflict(after.plan_id, event.conflict))
             case ev.RecoveryRequest() as event if not client.recovery:
@@ -111,6 +115,34 @@ class MessagePrompts:
             logger.info("The client cannot show messages with buttons: %s", error)
         except ClientGone:
             logger.info("The client disconnected before it answered")
+
+    def _start_approval(self, approval: Approval) -> None:
+        """Ask for an approval; for one of a list once the whole list has been requested."""
+        place = approval.listed
+        if place is None:
+            self._start(self._approval(approval))
+            return
+        self._listed.append(approval)
+        if place.position == place.size:
+            listed, self._listed = self._listed, []
+            self._start(self._approvals(listed))
+
+    async def _approvals(self, listed: Sequence[Approval]) -> None:
+        """Ask once for commands that are asked together, or for each of them."""
+        lines = [f"Planloom wants to run {counted(len(listed), 'command')}:"]
+        for number, approval in enumerate(listed, 1):
+            lines += [f"{number}. in {_folder(approval)}: {approval.command}", *_remarks(approval)]
+        level: Literal["warning", "info"] = "warning" if any(each.warning for each in listed) else "info"
+        buttons = [ALLOW_ALL, ONE_BY_ONE, DENY_ALL, CANCEL]
+        chosen = await self._protocol.ask_by_message(level, "\n".join(lines), buttons)
+        if chosen == ONE_BY_ONE:
+            for approval in listed:
+                await self._report_failure(self._approval(approval))
+        elif chosen is not None:
+            for approval in listed[:1] if chosen == CANCEL else listed:
+                answering = self._app.approvals.respond(approval.approval_id, _DECISIONS[chosen], None, None)
+                # One may have been withdrawn meanwhile, which is no reason not to answer the others.
+                await self._report_failure(answering)
 
     async def _approval(self, approval: Approval) -> None:
         once_only = approval.protected or approval.effect == "destroy" or bool(approval.plan_changes)
@@ -268,8 +300,17 @@ def _approval_text(approval: Approval) -> str:
 
 
 def _command_text(approval: Approval) -> str:
-    folder = "the workspace folder" if approval.cwd in (None, ".") else approval.cwd
-    return f"Planloom wants to run in {folder}: {approval.command}"
+    return f"Planloom wants to run in {_folder(approval)}: {approval.command}"
+
+
+def _folder(approval: Approval) -> str:
+    return "the workspace folder" if approval.cwd in (None, ".") else str(approval.cwd)
+
+
+def _remarks(approval: Approval) -> list[str]:
+    """What a command gets, and what is dangerous about it."""
+    line = approval.confinement.line if approval.confinement is not None else None
+    return [text for text in (line, approval.warning) if text]
 
 
 def _change_text(change: PlanChange) -> str:

@@ -84,6 +84,14 @@ class ConfinementRequest(Confinement):
     offers: tuple[ConfinementOffer, ...]
 
 
+class ListPlace(Wire):
+    """The place, from 1, of an approval among those that are asked together; each is answered for itself."""
+
+    list_id: str
+    position: Int
+    size: Int
+
+
 class Approval(Wire):
     """What waits for permission: a change, command or fetch; with `planChanges`, another rest of the plan."""
 
@@ -100,6 +108,7 @@ class Approval(Wire):
     command: Maybe[str] = None
     cwd: Maybe[str] = None
     confinement: Maybe[ConfinementRequest] = None
+    listed: Maybe[ListPlace] = None
     url: Maybe[str] = None
     host: Maybe[str] = None
     plan_changes: MaybeMany[PlanChange] = None

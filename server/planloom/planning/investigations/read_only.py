@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from planloom.agent.files_read import file_read
 from planloom.domain.plans.plan import FileRead
@@ -40,7 +40,7 @@ class ReadOnlyToolRunner:
         self._on_result = on_result
         self.reads: list[FileRead] = []
 
-    async def call(self, call: ToolCall) -> ToolResult:
+    async def call(self, call: ToolCall, _following: Sequence[ToolCall] = (), /) -> ToolResult:
         """Run one call. A call that cannot be run or takes too long gives a failed result."""
         result = await self._result(call)
         self._on_result(call, result)

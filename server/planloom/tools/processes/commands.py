@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from planloom.domain.safety.confinement import Confinement
-from planloom.domain.values import Value
+from planloom.domain.values import Args, Value
 from planloom.tools.processes.child_process import ProcessResult, shell_argv
 from planloom.tools.tool import shortened
 from planloom.workspace.disk import Folder, FolderId
@@ -52,6 +53,13 @@ class Command(Value):
         return shortened(" ".join(self.text.split()), _SHOWN)
 
 
+class CalledCommand(NamedTuple):
+    """A command and the arguments of its call."""
+
+    command: Command
+    args: Args
+
+
 class CommandState(Value):
     """A background command as it is now. `output` is what it has printed since it was last read.
 
@@ -74,6 +82,14 @@ class NoCommand(Value):
 
 class CommandRunner(Protocol):
     """Asks for approval of a command, and runs it. `run` and `start` raise if it is not allowed."""
+
+    def expect(self, following: Sequence[CalledCommand]) -> None:
+        """The commands that are called after the next one, which are asked together with it."""
+        ...
+
+    def close(self) -> None:
+        """No further command is called: withdraw what was asked ahead."""
+        ...
 
     async def run(self, command: Command) -> ProcessResult:
         """Ask for approval, apply staged changes, and run the command to its end."""

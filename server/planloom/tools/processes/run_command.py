@@ -52,21 +52,10 @@ async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
     """Run a command in the workspace after a person or the policy has allowed it."""
     if context.commands is None:
         return failed("Commands cannot be run here. Use the other tools.")
-    place = await context.resolve(args.cwd or ".", "read")
-    if isinstance(place, PathRefused):
-        return failed(f"cwd: {place.reason}")
-    if not place.path.is_dir():
-        return failed(f"cwd: {place.relative} is not a folder. Give an existing folder of the workspace.")
+    command = await command_of(args, context)
+    if isinstance(command, NoCommand):
+        return failed(command.reason)
     shell = isinstance(args.command, str)
-    is_limited = not args.background or "timeout_seconds" in args.model_fields_set
-    command = Command(
-        line=args.command if isinstance(args.command, str) else None,
-        argv=() if isinstance(args.command, str) else args.command,
-        cwd=place.path,
-        folder=_shown_folder(place, context),
-        timeout_seconds=args.timeout_seconds if is_limited else None,
-        background=args.background,
-    )
     if command.background:
         state = await context.commands.start(command)
         return failed(state.reason) if isinstance(state, NoCommand) else _started(state)
@@ -84,6 +73,26 @@ async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
         ended.code,
         ended.output,
         timed_out=ended.timed_out,
+    )
+
+
+async def command_of(args: RunCommand, context: ToolContext) -> Command | NoCommand:
+    """The command of a call, in its folder of the workspace."""
+    place = await context.resolve(args.cwd or ".", "read")
+    if isinstance(place, PathRefused):
+        return NoCommand(reason=f"cwd: {place.reason}")
+    if not place.path.is_dir():
+        return NoCommand(
+            reason=f"cwd: {place.relative} is not a folder. Give an existing folder of the workspace."
+        )
+    is_limited = not args.background or "timeout_seconds" in args.model_fields_set
+    return Command(
+        line=args.command if isinstance(args.command, str) else None,
+        argv=() if isinstance(args.command, str) else args.command,
+        cwd=place.path,
+        folder=_shown_folder(place, context),
+        timeout_seconds=args.timeout_seconds if is_limited else None,
+        background=args.background,
     )
 
 

@@ -1,0 +1,366 @@
+// The card of an approval: what it would do, what a command gets, what has not been seen of it, and the answers.
+
+import { html, nothing } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+
+import type { Approval, ApprovalFile, Confinement, ConfinementOffer, Plan, PlanChange } from "../protocol";
+import { CHANGE_LETTER, counted, pathOf, skippedWith, stepNumber } from "./format";
+import { plain } from "./hiddenCharacters";
+import { fieldValue, focusSoon, icon, linkButton, type Panel, shown, type View } from "./ui";
+import { isBusy } from "./uiState";
+import { diffKey, endKey, isLong, unseenOf } from "./unseen";
+
+/** The button that allows an effect, a chip about it, the button that denies it, and what can be allowed ahead. */
+const CHANGE_WORDS = { allow: "Apply", chip: undefined, deny: "Skip these changes" } as const;
+const WORDS = {
+  read: CHANGE_WORDS,
+  write: CHANGE_WORDS,
+  destroy: {
+    allow: "Apply, losing data",
+    chip: ["high", "cannot be rebuilt from the plan"],
+    deny: "Skip these changes",
+  },
+  execute: { allow: "Run", chip: ["medium", "runs a command"], deny: "Do not run it" },
+  fetch: { allow: "Fetch", chip: ["medium", "sends a request to the web"], deny: "Do not fetch it" },
+} as const;
+
+const PLAN_WORDS = {
+  allow: "Change the plan",
+  chip: ["medium", "goes beyond what you approved"],
+  deny: "Keep the plan",
+} as const;
+
+const AHEAD = {
+  read: "All changes",
+  write: "All changes",
+  execute: "This command",
+  fetch: "All pages of this host",
+} as const;
+
+const EFFECT_ICON = { read: "edit", write: "edit", destroy: "trash", execute: "terminal", fetch: "globe" } as const;
+
+/** The cards of commands that are asked together, below what answers all of them. */
+export function approvalList(panel: Panel, plan: Plan, listed: readonly Approval[]): View {
+  const [first] = listed;
+  const listId = first?.listed?.listId ?? "";
+  const seenAll = listed.every((each) => unseenOf(each, [], panel.ui.seen) === undefined);
+  const all = (decision: "allow" | "deny") => () => {
+    for (const each of listed) respond(panel, plan, each, decision);
+  };
+  return html`<section class="approval-list" data-list=${listId} aria-label="Commands asked together">
+    <div class="actions" data-arm=${`${listId} list`}>
+      <b class="grow">${counted(listed.length, "command")} of ${stepNumber(plan, first?.stepId).toLowerCase()}</b>
+      <vscode-button
+        class="allow-all"
+        ?disabled=${!seenAll || !panel.ui.armed.includes(`${listId} list`)}
+        title=${seenAll ? nothing : "Not all of them were seen to their end yet"}
+        @click=${all("allow")}
+      >Run all</vscode-button>
+      <vscode-button class="deny-all" secondary @click=${all("deny")}>Run none</vscode-button>
+    </div>
+    ${repeat(
+      listed,
+      (each) => each.approvalId,
+      (each) => approvalCard(panel, plan, each),
+    )}
+  </section>`;
+}
+
+/** Answer an approval with what was chosen in its card: the files that are not left out, the rights of a command. */
+function respond(panel: Panel, plan: Plan, approval: Approval, decision: "allow" | "allowForPlan" | "deny"): void {
+  const { approvalId, files } = approval;
+  const out = panel.forms(plan.planId).leftOut[approvalId] ?? [];
+  const offer = decision === "deny" ? undefined : chosenOffer(panel, plan, approval);
+  panel.decide(plan.planId, {
+    kind: "respond",
+    approvalId,
+    decision,
+    ...(out.length > 0 ? { files: files.filter((file) => !out.includes(file.uri)).map((file) => file.uri) } : {}),
+    ...(offer === undefined ? {} : { confinement: { confined: offer.confined, network: offer.network } }),
+  });
+}
+
+export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
+  const { approvalId, effect } = approval;
+  const forms = panel.forms(plan.planId);
+  const skipping = forms.skips[approvalId];
+  const planChanges = approval.planChanges ?? [];
+  const words = wordsOf(approval);
+  const out = forms.leftOut[approvalId] ?? [];
+  const files = approval.files.filter((file) => !out.includes(file.uri)).map((file) => file.uri);
+  const armed = panel.ui.armed.includes(approvalId);
+  const unseen = unseenOf(approval, out, panel.ui.seen);
+  const offer = chosenOffer(panel, plan, approval);
+  const allow = (decision: "allow" | "allowForPlan") => () => respond(panel, plan, approval, decision);
+  const isPossible = armed && (approval.files.length === 0 || files.length > 0);
+  return html`<article class="card approval" data-effect=${effect} data-approval=${approvalId}>
+    <h3>${icon(planChanges.length > 0 ? "checklist" : EFFECT_ICON[effect])}<span class="grow">${shown(approval.title)}</span></h3>
+    <p class="card-meta">
+      <span>${stepNumber(plan, approval.stepId)}</span>
+      ${words.chip === undefined ? nothing : html`<span class="chip risk-${words.chip[0]}">${words.chip[1]}</span>`}
+      ${approval.protected ? html`<span class="chip risk-high">${icon("lock")}protected file</span>` : nothing}
+    </p>
+    ${
+      approval.warning == null
+        ? nothing
+        : html`<p class="banner warning">${icon("warning")}<span>${shown(approval.warning)}</span></p>`
+    }
+    ${
+      approval.command == null
+        ? nothing
+        : html`<pre class="command" tabindex="0" aria-label="Command">${shown(approval.command)}${end(
+            endKey(approvalId, "command"),
+          )}</pre>
+          <p class="quiet">in ${shown(folderOf(approval, plan))}</p>`
+    }
+    ${confinementOf(panel, plan, approval)}
+    ${
+      approval.url == null
+        ? nothing
+        : html`<p>from <b class="host">${shown(approval.host ?? "")}</b></p>
+          <pre class="address" aria-label="Address">${shown(approval.url)}</pre>`
+    }
+    ${
+      planChanges.length === 0
+        ? nothing
+        : html`<ul class="plan-changes" aria-label="Changes of the plan">
+          ${planChanges.map(planChangeRow)}${end(endKey(approvalId, "planChanges"))}
+        </ul>`
+    }
+    ${
+      approval.files.length === 0
+        ? nothing
+        : html`<ul class="files">
+          ${approval.files.map((file) => fileRow(panel, plan, approval, file, out))}${end(endKey(approvalId, "files"))}
+        </ul>`
+    }
+    ${
+      skipping === undefined
+        ? html`<div class="actions" data-arm=${approvalId}>
+          <vscode-button
+            class="allow"
+            ?disabled=${!isPossible || unseen !== undefined}
+            title=${unseen === undefined ? nothing : `Not seen yet: ${unseen}`}
+            @click=${allow("allow")}
+          >${offer === undefined ? words.allow : `${words.allow} ${offer.label}`}</vscode-button>
+          <vscode-button
+            class="skip"
+            secondary
+            @click=${() => startSkip(panel, plan, approvalId)}
+          >${planChanges.length > 0 ? "Keep the plan…" : "Skip…"}</vscode-button>
+          <span class="grow"></span>
+          ${
+            effect === "destroy" ||
+            approval.protected ||
+            out.length > 0 ||
+            planChanges.length > 0 ||
+            unseen !== undefined ||
+            offer?.confined === false
+              ? nothing
+              : linkButton(
+                  effect === "fetch" ? "Allow this host for this plan" : "Allow for this plan",
+                  allow("allowForPlan"),
+                  {
+                    title: `${AHEAD[effect]}, for this version of the plan`,
+                    disabled: !armed,
+                  },
+                )
+          }
+          ${
+            unseen === undefined
+              ? nothing
+              : linkButton(`${words.allow} without having seen ${unseen}`, allow("allow"), {
+                  classes: "unseen",
+                  disabled: !isPossible,
+                })
+          }
+        </div>`
+        : skipForm(panel, plan, approval, skipping)
+    }
+  </article>`;
+}
+
+/** The folder of a command, which is named even if it is the only one. */
+function folderOf({ cwd }: Approval, { workspaceFolders }: Plan): string {
+  const [only, ...others] = workspaceFolders;
+  if (cwd != null && cwd !== ".") return cwd;
+  return only === undefined || others.length > 0 ? (cwd ?? ".") : `the workspace folder ${pathOf(only, [])}`;
+}
+
+/** Stands at the end of what may be too long for its place: once it has been in view, all was seen. */
+function end(key: string): View {
+  return html`<span class="end" data-end=${key}></span>`;
+}
+
+/** What the user has chosen for a command instead of what is shown. */
+function chosenOffer(panel: Panel, plan: Plan, { approvalId, confinement }: Approval): ConfinementOffer | undefined {
+  const place = panel.forms(plan.planId).confinements[approvalId];
+  return place === undefined ? undefined : confinement?.offers[place];
+}
+
+/** What a command gets, and what it may get instead. */
+function confinementOf(panel: Panel, plan: Plan, { approvalId, confinement }: Approval): View {
+  if (confinement == null) return nothing;
+  const { planId } = plan;
+  const chosen = panel.forms(planId).confinements[approvalId];
+  const choose = (place: number | undefined) => () =>
+    panel.change(planId, (forms) => {
+      if (place === undefined) delete forms.confinements[approvalId];
+      else forms.confinements[approvalId] = place;
+    });
+  const row = (place: number | undefined, label: string, line: string): View => html`<label class="radio"
+    ><input
+      type="radio"
+      name=${`confinement ${approvalId}`}
+      .checked=${chosen === place}
+      @change=${choose(place)}
+    /><span>${shown(label)}<span class="quiet"> · ${shown(line)}</span></span></label
+  >`;
+  const now = chosen === undefined ? confinement : (confinement.offers[chosen] ?? confinement);
+  return html`<div class="confinement" data-confined=${now.confined} data-asks=${now === confinement && confinement.asksNetwork}>
+    <p>${icon(confinement.offers.length === 0 ? "warning" : confinementIcon(now))}<span>${shown(now.line)}</span></p>
+    ${
+      confinement.offers.length === 0
+        ? nothing
+        : html`<details ?open=${confinement.asksNetwork || chosen !== undefined}>
+          <summary>Run it with other rights</summary>
+          <div role="radiogroup" aria-label="Rights of the command">
+            ${row(undefined, "As asked", confinement.line)}
+            ${confinement.offers.map((offer, place) => row(place, offer.label, offer.line))}
+          </div>
+        </details>`
+    }
+  </div>`;
+}
+
+function confinementIcon({ confined, network }: Confinement): string {
+  if (!confined) return "warning";
+  return network === "none" ? "shield" : "globe";
+}
+
+function wordsOf({ effect, planChanges }: Approval): (typeof WORDS)[keyof typeof WORDS] | typeof PLAN_WORDS {
+  return (planChanges ?? []).length > 0 ? PLAN_WORDS : WORDS[effect];
+}
+
+/** A step still to come as it is and as it would be, with a word on what happens to it. */
+function planChangeRow({ kind, stepId, before, after }: PlanChange): View {
+  const text = (lines: string | undefined, name: string): View =>
+    lines === undefined ? nothing : html`<pre class=${name}>${shown(lines)}</pre>`;
+  const words = { added: "new", changed: "changed", dropped: "dropped", moved: "moved" } as const;
+  return html`<li class="plan-change" data-kind=${kind} data-step=${stepId}>
+    <span class="chip">${words[kind]}</span>
+    <div class="grow">${text(before, "before")}${text(after, "after")}</div>
+  </li>`;
+}
+
+function startSkip(panel: Panel, { planId }: Plan, approvalId: string): void {
+  panel.change(planId, (forms) => (forms.skips[approvalId] = ""));
+  focusSoon(`[data-approval="${CSS.escape(approvalId)}"] .skip-reason`);
+}
+
+function skipForm(panel: Panel, plan: Plan, approval: Approval, text: string): View {
+  const { approvalId, stepId, planChanges = [] } = approval;
+  const { planId } = plan;
+  const form = { form: "skip", id: approvalId } as const;
+  const deny = () =>
+    panel.decide(
+      planId,
+      { kind: "respond", approvalId, decision: "deny", reason: panel.forms(planId).skips[approvalId] ?? "" },
+      form,
+    );
+  const back = () => panel.change(planId, (forms) => delete forms.skips[approvalId]);
+  const cancel = () => panel.decide(planId, { kind: "respond", approvalId, decision: "cancel" });
+  const lost = stepId == null || planChanges.length > 0 ? undefined : skippedWith(plan, stepId);
+  return html`<div class="prompt">
+    <vscode-textarea
+      class="skip-reason"
+      rows="2"
+      resize="vertical"
+      label="Reason for skipping"
+      placeholder="Why? The model reads it (optional)."
+      .value=${text}
+      @input=${(event: Event) => panel.change(planId, (forms) => (forms.skips[approvalId] = fieldValue(event)))}
+      @keydown=${(event: KeyboardEvent) => {
+        if (event.key === "Escape") back();
+        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) deny();
+      }}
+    ></vscode-textarea>
+    ${lost === undefined ? nothing : html`<p class="warn lost">${icon("warning")} ${lost}</p>`}
+    <div class="actions">
+      <vscode-button
+        class="deny"
+        ?disabled=${isBusy(panel.ui, planId, form)}
+        @click=${deny}
+      >${wordsOf(approval).deny}</vscode-button>
+      <vscode-button secondary @click=${back}>Back</vscode-button>
+      <span class="grow"></span>
+      ${linkButton("Cancel the plan", cancel, { classes: "bad" })}
+    </div>
+  </div>`;
+}
+
+function fileRow(panel: Panel, plan: Plan, approval: Approval, file: ApprovalFile, out: readonly string[]): View {
+  const { approvalId } = approval;
+  const path = pathOf(file.uri, plan.workspaceFolders);
+  const target = file.newUri == null ? "" : ` → ${pathOf(file.newUri, plan.workspaceFolders)}`;
+  const ends: readonly [string | null | undefined, string | null | undefined][] = [
+    [file.uri, file.resolvedPath],
+    [file.newUri, file.newResolvedPath],
+  ];
+  const elsewhere = ends.flatMap(([uri, real]) => (uri && real && !sameFile(uri, real) ? [real] : []));
+  const include = () =>
+    panel.change(plan.planId, (forms) => {
+      forms.leftOut[approvalId] = out.includes(file.uri) ? out.filter((uri) => uri !== file.uri) : [...out, file.uri];
+    });
+  return html`<li class="file" data-uri=${file.uri}>
+    ${
+      approval.files.length > 1
+        ? html`<input
+          type="checkbox"
+          .checked=${!out.includes(file.uri)}
+          aria-label=${plain(`Include ${path}`)}
+          @change=${include}
+        />`
+        : nothing
+    }
+    <span class="letter change-${file.change}" title=${file.change}>${CHANGE_LETTER[file.change]}</span>
+    <button
+      class="path"
+      type="button"
+      title=${plain(file.resolvedPath)}
+      @click=${() => panel.post({ kind: "diff", approvalId, uri: file.uri })}
+    >${shown(path + target)}</button>
+    ${
+      file.change === "createFolder"
+        ? html`<span class="quiet">folder</span>`
+        : html`<span class="added">+${file.added}</span><span class="removed">−${file.removed}</span>`
+    }
+    ${
+      file.change === "createFolder" || file.change === "rename"
+        ? nothing
+        : linkButton("Diff", () => panel.post({ kind: "diff", approvalId, uri: file.uri }), {
+            icon: "diff",
+            classes: "diff",
+            ariaLabel: plain(`Show the changes to ${path}`),
+          })
+    }
+    ${
+      !isLong(file)
+        ? nothing
+        : panel.ui.seen.includes(diffKey(approvalId, file.uri))
+          ? icon("eye", "seen to its last change", "good")
+          : icon("eye-closed", "long, and not seen to its last change", "quiet")
+    }
+    ${elsewhere.map((real) => html`<span class="resolved warn">${icon("warning")} really ${shown(real)}</span>`)}
+  </li>`;
+}
+
+/** Whether a URI and a resolved path are the same place. If not, the card shows both, since a link can mislead. */
+export function sameFile(uri: string, resolved: string): boolean {
+  return (
+    pathOf(uri, [])
+      .replaceAll("\\", "/")
+      .replace(/^\/(?=[A-Za-z]:)/, "")
+      .replace(/\/$/, "") === resolved.replaceAll("\\", "/").replace(/\/$/, "")
+  );
+}
