@@ -1415,6 +1415,11 @@ export interface PlanResumed extends OfPlan {
   type: "plan_resumed";
 }
 
+/** The plan was taken over from another machine: nobody here has seen what happened before. */
+export interface PlanImported extends OfPlan {
+  type: "plan_imported";
+}
+
 /** The whole answer of a direct request. */
 export interface Answer extends OfTask {
   type: "answer";
@@ -1504,6 +1509,7 @@ export type Event =
   | TasksList
   | PlanPaused
   | PlanResumed
+  | PlanImported
   | Answer
   | PlanCompleted
   | PlanFailed
@@ -1552,6 +1558,7 @@ export const EVENTS = [
   "tasks_list",
   "plan_paused",
   "plan_resumed",
+  "plan_imported",
   "answer",
   "plan_completed",
   "plan_failed",

@@ -437,6 +437,7 @@ EVENTS: dict[str, Any] = {
     "tasks_list": ev.TasksList(),
     "plan_paused": ev.PlanPaused(reason="clarification", detail="Which port?"),
     "plan_resumed": ev.PlanResumed(),
+    "plan_imported": ev.PlanImported(),
     "answer": _value(ev.Answer, task_id="step_1", text="It is 12 lines long.", confidence="high"),
     "plan_completed": ev.PlanCompleted(summary="4 of 4 steps done", report=REPORT),
     "plan_failed": ev.PlanFailed(

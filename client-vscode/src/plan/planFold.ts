@@ -116,6 +116,7 @@ export function foldPlan(plan: Plan, event: Event): Plan {
     case "edit_rejected":
     case "edit_reverted":
     case "context_compacted":
+    case "plan_imported":
     case "answer":
     case "log":
       return plan;

@@ -227,6 +227,8 @@ function foldAround(view: PlanView, event: Event): PlanView {
       return withoutCalls(view, event.taskId);
     case "answer":
       return { ...view, answer: { text: event.text, confidence: event.confidence } };
+    case "plan_imported":
+      return logged(view, "info", "The plan was imported from another machine.", event.at);
     case "log":
       return logged(view, event.level, event.message, event.at);
     case "context_compacted":

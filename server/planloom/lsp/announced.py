@@ -45,6 +45,7 @@ EVENT_TYPES = (
     "tasks_list",
     "plan_paused",
     "plan_resumed",
+    "plan_imported",
     "answer",
     "plan_completed",
     "plan_failed",

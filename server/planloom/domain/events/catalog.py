@@ -505,6 +505,12 @@ class PlanResumed(Value):
     type: Literal["plan_resumed"] = "plan_resumed"
 
 
+class PlanImported(Value):
+    """The plan was taken over from another machine: nobody here has seen what happened before."""
+
+    type: Literal["plan_imported"] = "plan_imported"
+
+
 class Answer(Value):
     """The whole answer of a direct request."""
 
@@ -591,6 +597,7 @@ Event = Annotated[
     | TasksList
     | PlanPaused
     | PlanResumed
+    | PlanImported
     | Answer
     | PlanCompleted
     | PlanFailed

@@ -6,6 +6,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.events.fold_calls import close_run, settle_staged
 from planloom.domain.events.folding import (
     ALIVE,
+    ANY,
     DRAFT,
     OPEN,
     REVIEW,
@@ -57,6 +58,12 @@ def plan_paused(plan: Plan, event: ev.PlanPaused, _at: Instant) -> Plan:
 def plan_resumed(plan: Plan, _event: ev.PlanResumed, _at: Instant) -> Plan:
     """The plan, executing again, with a new budget if it had run out."""
     return updated(renew_budget(plan), status="executing", pause_reason=None, pause_detail=None)
+
+
+@folds(ev.PlanImported, when=ANY)
+def plan_imported(plan: Plan, _event: ev.PlanImported, _at: Instant) -> Plan:
+    """The plan, all of whose edits so far were made elsewhere."""
+    return updated(plan, made_elsewhere=frozenset(edit.edit_id for edit in plan.edits))
 
 
 @folds(ev.PlanCompleted, when={"executing"})

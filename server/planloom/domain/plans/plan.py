@@ -19,6 +19,7 @@ from planloom.domain.values import (
     Args,
     AttachmentId,
     CallId,
+    EditId,
     Instant,
     Json,
     PlanId,
@@ -440,6 +441,7 @@ class Plan(Value):
     `context_summary`. `left_out`: the files whose changes the user did not allow. `answer`: the model's final answer.
     `files_read`: what was read while this version was made, which its steps are shown. `edited`: the steps that the
     user has added or changed by hand. `follows`: the ended plan whose conversation this one continues.
+    `made_elsewhere`: the edits that were imported with the plan.
     """
 
     plan_id: PlanId
@@ -489,6 +491,7 @@ class Plan(Value):
     open_calls: tuple[OpenCall, ...] = ()
     edits: IndexedTuple[EditRecord] = IndexedTuple()
     left_out: tuple[Uri, ...] = ()
+    made_elsewhere: frozenset[EditId] = frozenset()
 
     @property
     def only_asks(self) -> bool:

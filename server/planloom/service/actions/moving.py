@@ -81,9 +81,11 @@ def read_document(text: str, folders: Sequence[Uri], now: Instant) -> MovedPlan:
         _require_rest(plan)
     except WrongState as error:
         raise InvalidParams(error.message) from error
+    happened: list[ev.Event] = [ev.PlanImported()]
     if plan.status == "paused":
-        review = ev.PlanEdited(version=plan.version + 1, edits=(), steps=plan.steps)
-        events = (*events, events[-1].model_copy(update={"seq": plan.seq + 1, "at": now, "event": review}))
+        happened.insert(0, ev.PlanEdited(version=plan.version + 1, edits=(), steps=plan.steps))
+    for event in happened:
+        events = (*events, events[-1].model_copy(update={"seq": plan.seq + 1, "at": now, "event": event}))
         plan = apply(plan, events[-1])
     return MovedPlan(plan, events, texts)
 

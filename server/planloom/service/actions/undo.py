@@ -29,8 +29,9 @@ from planloom.workspace.edits.outcomes import (
     ChangesetPartlyApplied,
     ChangesetRefused,
 )
+from planloom.workspace.edits.touched_places import touched
 from planloom.workspace.edits.undo import Reversal, reverse
-from planloom.workspace.paths.uris import display_names
+from planloom.workspace.paths.uris import display_name, display_names
 
 _NO_TEXT: Final = sha256("")
 
@@ -81,6 +82,7 @@ class UndoService:
                     f.uri for edit in reverted for f in edit.files if f.change == "createFolder" and not redo
                 ],
             )
+            await self._require_harmless(plan, chosen, reversal)
             await self._apply(plan, chosen, reversal, step_id, redo)
             return self._record(plan, chosen, reversal)
 
@@ -102,6 +104,19 @@ class UndoService:
             else sentence(compaction)
         )
         raise _refused(plan, f"{why} So nothing was taken back.")
+
+    async def _require_harmless(self, plan: Plan, chosen: tuple[EditRecord, ...], reversal: Reversal) -> None:
+        """Raise WrongState if the revert would write texts of another machine where they could run by themselves."""
+        if plan.made_elsewhere.isdisjoint(edit.edit_id for edit in chosen):
+            return
+        touches = await touched(self._session.view, reversal.changeset.changes)
+        for change, found in zip(reversal.changeset.changes, touches, strict=True):
+            if found.dangers:
+                raise _refused(
+                    plan,
+                    f"The plan comes from another machine, and this would change {display_name(change.uri)}."
+                    f" {found.dangers[0]} Change that file yourself. Nothing was taken back.",
+                )
 
     async def _apply(
         self,
