@@ -983,6 +983,7 @@ export interface StatusResult {
   problems: readonly string[];
   logPath: string;
   storagePath: string;
+  storageNote?: string;
 }
 
 /** `planloom/stream`. */

@@ -17,7 +17,8 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Detection, Plan, Step, StepResult, summary
 from planloom.domain.values import CallId, PlanId, SessionId, StepId
 from planloom.execution.plan_store import PlanStore
-from planloom.storage.ledger import LEASE_SECONDS, Ledger
+from planloom.storage.leases import LEASE_SECONDS
+from planloom.storage.ledger import Ledger
 from planloom.storage.schema import VERSION
 from tests.support.ledgers import as_of_version
 from tests.support.memory import MemoryStore

@@ -110,8 +110,8 @@ def workspace(folder: Path, is_trusted: Callable[[Path], bool | None]) -> Findin
     return Finding("found", "workspace", f"{folder}  trusted")
 
 
-def ledger(path: str) -> Finding:
-    """The file in which plans are stored."""
+def ledger(path: str, note: str = "") -> Finding:
+    """The file in which plans are stored; `note` is what its file system does not allow."""
     if not path:
         return Finding("optional", "ledger", "in memory", "Plans are lost when the server ends: see the log.")
     file = Path(path)
@@ -119,7 +119,7 @@ def ledger(path: str) -> Finding:
     if not os.access(nearest, os.W_OK):
         advice = "It cannot be written: check its permissions, or choose another place by --set storage.path=FOLDER."
         return Finding("missing", "ledger", path, advice)
-    return Finding("found", "ledger", path)
+    return Finding("optional" if note else "found", "ledger", path, note)
 
 
 def server(status: Json, seconds: float) -> Iterator[Finding]:
@@ -128,7 +128,7 @@ def server(status: Json, seconds: float) -> Iterator[Finding]:
     yield Finding("found", "server", started)
     if status.get("logPath"):
         yield Finding("found", "log", status["logPath"])
-    yield ledger(status.get("storagePath") or "")
+    yield ledger(status.get("storagePath") or "", status.get("storageNote") or "")
     for problem in status.get("problems") or []:
         yield Finding("optional", "problem", str(problem))
 

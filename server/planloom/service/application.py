@@ -191,7 +191,7 @@ class Application:
         `listen` subscribes whoever wants to hear of it, before anything happens.
         """
         listen(self)
-        self._health.report()
+        self._health.begin()
         self.index.current()
         self._jobs.start("leases", self._ownership.keep_leases())
         try:

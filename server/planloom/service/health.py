@@ -28,6 +28,12 @@ class HealthWatch:
         plan_store.on_unreadable(self.report)
         plan_store.on_stop(self._on_stop)
 
+    def begin(self) -> None:
+        """Publish what there is to say at the start."""
+        if self._ledger.note is not None:
+            self._feed.notice("warning", self._ledger.note)
+        self.report()
+
     def report(self) -> None:
         """Publish what has changed."""
         before, now = self._reported, self._now()
@@ -66,6 +72,7 @@ class HealthWatch:
             problems=health.problems,
             log_path=log_path,
             storage_path=str(self._ledger.path or ""),
+            storage_note=self._ledger.note,
         )
 
     def _now(self) -> Health:

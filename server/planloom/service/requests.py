@@ -104,3 +104,4 @@ class Status(Value):
     problems: tuple[str, ...]
     log_path: str
     storage_path: str
+    storage_note: str | None = None

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from planloom.domain.plans.plan import ENDED
 from planloom.domain.values import PlanId
 from planloom.storage.event_rows import printable
-from planloom.storage.ledger import Connect, Ledger, alive
+from planloom.storage.leases import alive
+from planloom.storage.ledger import Connect, Ledger
 
 _BUSY_MS = 5000
 """How long a statement waits for the server's own transaction, since no event loop waits for it."""
@@ -40,7 +41,9 @@ class Kept(NamedTuple):
 
 
 class CompactingLedger(Ledger):
-    """The ledger as the upkeep sees it. Every method raises StorageFailed."""
+    """The ledger as the upkeep sees it, beside the one that its server has open. Every method raises StorageFailed."""
+
+    _takes_guard = False
 
     def __init__(self, path: Path | None, *, connect: Connect = sqlite3.connect) -> None:
         super().__init__(path, connect=connect)

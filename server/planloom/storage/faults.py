@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from planloom.domain.text.hidden_characters import visible
 
-Kind = Literal["busy", "full", "read_only", "io", "damaged", "gone"]
+Kind = Literal["busy", "full", "read_only", "io", "damaged", "gone", "taken"]
 ERRORS = (sqlite3.Error, UnicodeDecodeError)
 """What a statement raises; the second where SQLite's message quotes a damaged definition of a table."""
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
@@ -53,7 +53,7 @@ class Fault(NamedTuple):
 
     @property
     def lasts(self) -> bool:
-        return self.kind in ("damaged", "gone")
+        return self.kind in ("damaged", "gone", "taken")
 
 
 def reason(error: Exception) -> str:
@@ -76,6 +76,11 @@ def fault_of(error: sqlite3.Error | UnicodeDecodeError, path: Path | None) -> Fa
 def gone(path: Path) -> Fault:
     """The fault of a ledger whose file was deleted or replaced after it was opened."""
     return Fault("gone", _sentence("gone", path, None))
+
+
+def taken(path: Path) -> Fault:
+    """The fault of a ledger that another server has begun to use, on a file system that cannot keep two apart."""
+    return Fault("taken", _sentence("taken", path, None))
 
 
 def unusable(path: Path, error: Exception) -> str:
@@ -102,6 +107,11 @@ def _sentence(kind: Kind, path: Path | None, error: Exception | None) -> str:
             return f"The plan ledger {path} cannot be written ({error and reason(error)}). Check its disk. {_PASSING}"
         case "damaged":
             return f"The plan ledger {path} is damaged ({error and reason(error)}). {_LASTING} {_REPAIR}"
+        case "taken":
+            return (
+                f"Another server uses the plan ledger {path}, since this one did not answer for a while. {_LASTING}"
+                " End one of the two, and restart the other."
+            )
         case "gone":
             return (
                 f"The plan ledger {path} was deleted or replaced while the server ran. {_LASTING} Restart the"

@@ -11,7 +11,6 @@ import asyncio
 import logging
 import os
 import sqlite3
-import sys
 import time
 import uuid
 import zlib
@@ -22,16 +21,16 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from planloom.domain.errors import OwnedElsewhere, PlanUnreadable, StorageFailed
+from planloom.domain.errors import PlanUnreadable, StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, PlanStatus, PlanSummary, Progress, has_open_work, progress
 from planloom.domain.values import Instant, PlanId, SessionId, Sha256, TemplateId
 from planloom.storage.event_rows import RawEvent, as_event, as_row, instant, printable, raw_event
-from planloom.storage.faults import BUSY_SECONDS, DAMAGE, ERRORS, Fault, fault_of, gone, unusable
+from planloom.storage.faults import BUSY_SECONDS, DAMAGE, ERRORS, Fault, fault_of, gone, taken, unusable
+from planloom.storage.guard import Guard, guarded
+from planloom.storage.leases import Lease, alive, owned_elsewhere
 from planloom.storage.schema import NewerSchema, migrate, version_of
 
-LEASE_SECONDS = 15.0
-"""How long a lease is valid after its last renewal; its holder renews it three times as often."""
 _BUSY_MS = 250
 """How long one statement waits for another server's transaction. Short, since it blocks the event loop."""
 _BUSY_STEP = 0.05
@@ -39,14 +38,6 @@ _PROBE_BYTES = 65_536
 _TABLES = ("events", "blobs", "leases", "progress", "open_work", "compactions", "plans")
 Connect = Callable[..., sqlite3.Connection]
 log = logging.getLogger(__name__)
-
-
-class Lease(NamedTuple):
-    """Which server process runs a plan; `since` is RFC 3339."""
-
-    owner: str
-    pid: int
-    since: str
 
 
 class Ledger:
@@ -57,6 +48,9 @@ class Ledger:
     or was deleted is replaced by memory, and only for new plans: a plan in the file is never continued in memory,
     because a later server would find it in its old state and repeat its effects.
     """
+
+    _takes_guard = True
+    """Whether it keeps other servers away where the file system cannot."""
 
     def __init__(
         self, path: Path | None, *, connect: Connect = sqlite3.connect, patience: float = BUSY_SECONDS
@@ -72,6 +66,7 @@ class Ledger:
         self._fault: Fault | None = None
         self._unusable: str | None = None
         self._file: tuple[int, int] | None = None
+        self._guard: Guard | None = None
         self._old: sqlite3.Connection | None = None
         self._listeners: list[Callable[[], None]] = []
         self._connection = self._open()
@@ -81,6 +76,11 @@ class Ledger:
     def problem(self) -> str | None:
         """Sentences that say why plans are not stored safely and what to do about it; None if they are."""
         return self._fault.sentence if self._fault is not None else self._unusable
+
+    @property
+    def note(self) -> str | None:
+        """A sentence on what the file system of the ledger does not allow; None on a usual one."""
+        return None if self._guard is None else self._guard.note
 
     @property
     def is_lost(self) -> bool:
@@ -387,6 +387,8 @@ class Ledger:
         for connection in (self._connection, self._old):
             if connection is not None:
                 connection.close()
+        if self._guard is not None:
+            self._guard.release()
 
     def _open(self) -> sqlite3.Connection:
         if self.path is None:
@@ -395,7 +397,9 @@ class Ledger:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not self.path.exists():
                 self.path.touch(mode=0o600)
-            connection = _connected(self.path, self._connect)
+            self._guard = guarded(self.path) if self._takes_guard else None
+            journal = ("WAL" if self._guard is None else "DELETE") if self._takes_guard else None
+            connection = _connected(self.path, self._connect, journal)
             self._file = _identity(self.path)
             return connection
         except (OSError, *ERRORS, NewerSchema) as error:
@@ -408,8 +412,11 @@ class Ledger:
     @contextmanager
     def _transaction(self, *, durable: bool) -> Iterator[sqlite3.Connection]:
         """The only way to write: a transaction. With `durable` it waits for the disk. Raises StorageFailed."""
-        if self._file is not None and self.path is not None and _identity(self.path) != self._file:
-            self._fail(gone(self.path))
+        if self._file is not None and self.path is not None:
+            if _identity(self.path) != self._file:
+                self._fail(gone(self.path))
+            elif self._guard is not None and not self._guard.is_held:
+                self._fail(taken(self.path))
         connection = self._connection
         try:
             if durable != self._waits:
@@ -492,14 +499,6 @@ class PlanRow(NamedTuple):
     counted: bool = False
 
 
-def owned_elsewhere(lease: Lease) -> OwnedElsewhere:
-    """The error for a request on a plan that another live server runs."""
-    return OwnedElsewhere(
-        f"Another Planloom server (process {lease.pid}) runs this plan. Use that editor window.",
-        details={"pid": lease.pid, "since": lease.since},
-    )
-
-
 def workspace_key(folders: Sequence[str]) -> str:
     """A key that is equal for workspaces with the same folders in the same order."""
     return "\n".join(folders)
@@ -550,7 +549,7 @@ def _roll_back(connection: sqlite3.Connection) -> None:
             connection.execute("ROLLBACK")
 
 
-def _connected(where: Path | str, connect: Connect) -> sqlite3.Connection:
+def _connected(where: Path | str, connect: Connect, journal: str | None = None) -> sqlite3.Connection:
     connection = connect(where, isolation_level=None, check_same_thread=False)
     # Invalid text fails where it is used, instead of making every row of its query unreadable.
     connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
@@ -558,7 +557,8 @@ def _connected(where: Path | str, connect: Connect) -> sqlite3.Connection:
     if version_of(connection) == 0:
         # Of use for a new file only, and it would change one of a newer version.
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    connection.execute("PRAGMA journal_mode = WAL")
+    if journal is not None:
+        connection.execute(f"PRAGMA journal_mode = {journal}")
     migrate(connection)
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
     return connection
@@ -571,25 +571,6 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def alive(pid: int, renewed: float) -> bool:
-    """Whether a lease is valid: its process is alive and renewed it within LEASE_SECONDS.
-
-    `renewed` is a time of the machine's monotonic clock, which all processes share and nobody can set. A time in
-    the future is from before a reboot, so its process is gone.
-    """
-    if not 0 <= time.monotonic() - renewed <= LEASE_SECONDS:
-        return False
-    if sys.platform == "win32":  # Signal 0 would end the process there.
-        return True
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _bytes(text: str) -> bytes:

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from planloom.domain.errors import StorageFailed
 from planloom.storage.faults import DAMAGE, fault_of, reason
-from planloom.storage.ledger import alive
+from planloom.storage.guard import guarded
+from planloom.storage.leases import alive
 from planloom.storage.schema import VERSION, NewerSchema, migrate, version_of
 
 _BUSY_MS = 2000
@@ -118,6 +119,20 @@ def salvaging(path: Path) -> Iterator[Salvage]:
     """Lock a ledger for its repair. Raises StorageFailed: it is in use, of a newer version, or not there."""
     if not path.is_file():
         raise StorageFailed(f"There is no plan ledger at {path}.")
+    try:
+        guard = guarded(path)
+    except OSError as error:
+        raise _failed(path, error) from error
+    try:
+        with _locked(path) as salvage:
+            yield salvage
+    finally:
+        if guard is not None:
+            guard.release()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[Salvage]:
     connection = sqlite3.connect(path, isolation_level=None)
     try:
         faults: list[str] = []

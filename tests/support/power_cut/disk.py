@@ -15,14 +15,13 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import struct
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.support.preload import built
 
 SECTOR = 512
 _HEAD = struct.Struct("<cQQqBII")
@@ -62,14 +61,7 @@ class Snapshot(NamedTuple):
 
 def recorder(folder: Path) -> Path | None:
     """The library for LD_PRELOAD, built into `folder`; None where there is no C compiler or no LD_PRELOAD."""
-    compiler = shutil.which("cc")
-    if sys.platform != "linux" or compiler is None:
-        return None
-    library = folder / "recorder.so"
-    source = Path(__file__).with_name("recorder.c")
-    command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(source), "-ldl", "-lpthread"]
-    built = subprocess.run(command, capture_output=True, check=False)
-    return library if built.returncode == 0 else None
+    return built(Path(__file__).with_name("recorder.c"), folder)
 
 
 def cut(log: Path, before: Snapshot, folder: Path, rng: random.Random) -> list[str]:

@@ -193,6 +193,7 @@ class StatusResult(Wire):
     problems: tuple[str, ...]
     log_path: str
     storage_path: str
+    storage_note: Maybe[str] = None
 
 
 class StreamParams(Wire):

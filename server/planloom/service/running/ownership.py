@@ -21,7 +21,8 @@ from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.steps.background import background_jobs
 from planloom.execution.summary import execution_summary
-from planloom.storage.ledger import LEASE_SECONDS, Ledger, owned_elsewhere, workspace_key
+from planloom.storage.leases import LEASE_SECONDS, owned_elsewhere
+from planloom.storage.ledger import Ledger, workspace_key
 from planloom.tools.processes.left_over import end_left_over
 from planloom.workspace.edits.after_crash import clear_leftovers
 
