@@ -326,6 +326,39 @@ async def test_a_field_that_the_server_refuses_is_left_out_from_then_on(
         assert "read_file" in sent["messages"][0]["content"]
 
 
+async def test_cancelling_twice_leaves_no_connection_open() -> None:
+    left: list[int] = []
+
+    async def answer(asked: Asked, wire: Wire) -> None:
+        if asked.method == "GET":
+            await wire.json(404, {})
+            return
+        await wire.head(content_type="text/event-stream")
+        await wire.events(chunk(content="a"))
+        await wire.until_left()
+        left.append(len(left))
+
+    async def read(model: OpenAICompatible) -> None:
+        async with contextlib.aclosing(model.stream(asks())) as stream:
+            async for event in stream:
+                begun.set()
+                assert event == TextDelta(text="a")
+
+    async with serving(answer) as running, model_at(running.origin) as model:
+        for turns in range(20):
+            begun = asyncio.Event()
+            reader = asyncio.ensure_future(read(model))
+            await begun.wait()
+            reader.cancel()
+            for _ in range(turns % 5):
+                await asyncio.sleep(0)
+            reader.cancel()
+            await asyncio.wait({reader})
+        async with asyncio.timeout(5):
+            while len(left) < 20:
+                await asyncio.sleep(0.01)
+
+
 async def test_cancelling_aborts_the_connection_at_once() -> None:
     left = asyncio.Event()
 

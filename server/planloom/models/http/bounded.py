@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 
 import httpx
 
+from planloom.shielded import interrupted_once, uninterrupted
 from planloom.web.transfer import AnswerBroken, AnswerUnusable, decompressed
 
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
@@ -26,7 +27,7 @@ class BoundedStream(httpx.AsyncByteStream):
 
     def __init__(self, inner: httpx.AsyncByteStream, encoding: str) -> None:
         self._inner = inner
-        self._chunks = _checked(decompressed(inner, encoding.strip().lower()))
+        self._chunks = _checked(decompressed(_read(inner), encoding.strip().lower()))
         self._first: bytes | None = None
 
     async def sniff(self) -> str | None:
@@ -54,8 +55,25 @@ class BoundedStream(httpx.AsyncByteStream):
         yield b"\n\n"
 
     async def aclose(self) -> None:
-        await self._chunks.aclose()
-        await self._inner.aclose()
+        # A cancellation in the middle of it would leave the connection open for as long as the server lives.
+        await uninterrupted(self._close())
+
+    async def _close(self) -> None:
+        try:
+            await self._chunks.aclose()
+        finally:
+            await self._inner.aclose()
+
+
+async def _read(inner: httpx.AsyncByteStream) -> AsyncGenerator[bytes]:
+    """The chunks of a stream that a second cancellation does not reach while it cleans up after the first."""
+    chunks = aiter(inner)
+
+    async def following() -> bytes | None:
+        return await anext(chunks, None)
+
+    while (chunk := await interrupted_once(following())) is not None:
+        yield chunk
 
 
 async def _checked(chunks: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:

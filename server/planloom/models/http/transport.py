@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import ssl
 from collections.abc import Callable, Generator
@@ -13,6 +14,7 @@ from planloom.domain.errors import ModelFailed
 from planloom.models.http.bounded import BoundedStream
 from planloom.models.http.endpoint import refused_address
 from planloom.models.http.keys import Key
+from planloom.shielded import interrupted_once, uninterrupted
 from planloom.web.transfer import trusted_certificates
 
 KEPT_CONNECTIONS = 8
@@ -82,7 +84,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if self._watched:
             request.extensions = {**request.extensions, "trace": peer_check(request.url.scheme)}
-        response = await self._inner.handle_async_request(request)
+        response = await self._opened(request)
         assert isinstance(response.stream, httpx.AsyncByteStream)
         content_type = response.headers.get("content-type", "")
         events = "text/event-stream" in content_type.lower()
@@ -100,6 +102,21 @@ class BoundedTransport(httpx.AsyncBaseTransport):
             stream=stream,
             extensions=response.extensions,
         )
+
+    async def _opened(self, request: httpx.Request) -> httpx.Response:
+        """The answer as it begins. It is closed again if the caller was cancelled at the moment when it came."""
+        answers: list[httpx.Response] = []
+
+        async def opening() -> None:
+            answers.append(await self._inner.handle_async_request(request))
+
+        try:
+            await interrupted_once(opening())
+        except asyncio.CancelledError:
+            for answer in answers:
+                await uninterrupted(answer.aclose())
+            raise
+        return answers[0]
 
     async def aclose(self) -> None:
         await self._inner.aclose()
