@@ -82,6 +82,45 @@ async def test_a_rename_completes_no_git_folder(tmp_path: Path) -> None:
         assert not at.path("sub/HEAD").exists() and at.path("head.txt").exists()
 
 
+PARTS = {"objects/keep": "x\n", "refs/keep": "x\n", "config": "[core]\n"}
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [
+            ("rename_path", {"path": "parts", "new_path": "sub"}),
+            ("write_file", {"path": "sub/HEAD", "content": "x"}),
+        ],
+        [
+            ("write_file", {"path": "parts/a", "content": "x"}),
+            ("rename_path", {"path": "parts/a", "new_path": "parts/HEAD"}),
+        ],
+        [("rename_path", {"path": "parts/a.txt", "new_path": "parts/HEAD"})],
+        [
+            ("rename_path", {"path": "parts", "new_path": "sub"}),
+            ("rename_path", {"path": "sub/a.txt", "new_path": "sub/HEAD"}),
+        ],
+        [
+            ("write_file", {"path": "parts/deep/HEAD", "content": "x"}),
+            ("rename_path", {"path": "parts/objects", "new_path": "parts/deep/objects"}),
+            ("rename_path", {"path": "parts/refs", "new_path": "parts/deep/refs"}),
+        ],
+    ],
+)
+@pytest.mark.parametrize("when", ["auto", "end"])
+async def test_no_order_of_renames_makes_a_git_folder(
+    tmp_path: Path, calls: list[tuple[str, dict[str, str]]], when: str
+) -> None:
+    files = {f"parts/{name}": text for name, text in {**PARTS, "a.txt": "ref: x\n"}.items()}
+    async with studio(tmp_path, files, model=a_plan(*calls)) as at:
+        plan = await at.approve(await at.ask("Tidy up", mode="plan"), review=when)
+        while plan.pending.approvals:
+            plan = await at.respond(plan)
+        made = [head.parent for head in at.folder.rglob("HEAD")]
+        assert not [each for each in made if (each / "objects").exists() and (each / "refs").exists()]
+
+
 async def test_a_command_runs_in_the_folder_that_was_approved(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()

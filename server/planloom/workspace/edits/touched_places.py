@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -81,7 +81,7 @@ def judge(
     `extra_files` are files that may not be on disk.
     """
     found: list[TouchedPlace] = []
-    after = _created(changes, places, targets, extra_files)
+    after = _Afterwards(changes, places, targets, extra_files)
     for number, change in enumerate(changes):
         place, target = places[number], targets[number]
         inside: tuple[str, ...] | None = ()
@@ -96,12 +96,9 @@ def _judge(
     place: ResolvedPath | PathRefused,
     target: ResolvedPath | PathRefused | None,
     inside: tuple[str, ...] | None,
-    after: frozenset[str],
+    after: _Afterwards,
 ) -> TouchedPlace:
-    """Judge one change; `inside` are the names that a rename moves, None if there are too many to check.
-
-    `after` are the paths that the whole changeset creates, and the folders above them.
-    """
+    """Judge one change; `inside` are the names that a rename moves, None if there are too many to check."""
     ends = [end for end in (place, target) if isinstance(end, ResolvedPath)]
     refused = next((end.reason for end in (place, target) if isinstance(end, PathRefused)), None)
     dangers = dict.fromkeys(end.protected for end in ends if end.protected is not None)
@@ -122,29 +119,43 @@ def _judge(
     return TouchedPlace(place, target, tuple(dangers), refused or _becomes_git(ends, after))
 
 
-def _created(
-    changes: Sequence[FileChange],
-    places: Sequence[ResolvedPath | PathRefused],
-    targets: Sequence[ResolvedPath | PathRefused | None],
-    extra_files: Iterable[Uri],
-) -> frozenset[str]:
-    """The paths that are there after the changes, or as unsaved files, and the folders above them."""
-    ends = [
-        place if target is None else target
-        for change, place, target in zip(changes, places, targets, strict=True)
-        if not isinstance(change, DeleteFile)
-    ]
-    paths = {end.path for end in ends if isinstance(end, ResolvedPath)}
-    paths |= {path for uri in extra_files if (path := to_path(uri)) is not None}
-    return frozenset(str(folder) for path in paths for folder in (path, *path.parents))
+class _Afterwards:
+    """Which paths are there after the changes, unsaved files included; what they delete still counts."""
+
+    def __init__(
+        self,
+        changes: Sequence[FileChange],
+        places: Sequence[ResolvedPath | PathRefused],
+        targets: Sequence[ResolvedPath | PathRefused | None],
+        extra_files: Iterable[Uri],
+    ) -> None:
+        self._renames: list[tuple[str, str]] = []
+        paths = {path for uri in extra_files if (path := to_path(uri)) is not None}
+        for change, place, target in zip(changes, places, targets, strict=True):
+            if isinstance(place, ResolvedPath) and isinstance(target, ResolvedPath):
+                self._renames.append((str(place.path), str(target.path)))
+            end = place if target is None else target
+            if isinstance(end, ResolvedPath) and not isinstance(change, DeleteFile):
+                paths.add(end.path)
+        self._created = {str(folder).casefold() for path in paths for folder in (path, *path.parents)}
+
+    def has(self, path: str) -> bool:
+        """Whether there is something at a path, under its new name or under the one before the renames."""
+        path = os.path.normpath(path)
+        for old, new in reversed(self._renames):
+            if path.casefold() in self._created:
+                return True
+            if path == new or path.startswith(new + os.sep):
+                path = old + path[len(new) :]
+        return path.casefold() in self._created or os.path.lexists(path)
 
 
-def _becomes_git(ends: Sequence[ResolvedPath], after: Collection[str]) -> str | None:
+def _becomes_git(ends: Sequence[ResolvedPath], after: _Afterwards) -> str | None:
     """Why a change is refused that would make a git folder, under whatever name, out of one that is none."""
     for end in ends:
         names = end.relative.split("/")
         for folder in end.path.parents[: len(names)]:
-            if holds_git(str(folder), lambda path: path in after or os.path.lexists(path)):
+            if holds_git(str(folder), after.has):
                 return f"{quoted(end.relative)}: with it the folder would be git's own, whose files are never touched."
     return None
 
