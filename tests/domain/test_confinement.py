@@ -6,7 +6,7 @@ import pytest
 
 from planloom.domain.safety.confinement import Abilities, Confinement, Network
 from planloom.domain.safety.confinement_choices import confinement_request
-from planloom.domain.safety.network_commands import needed_network
+from planloom.domain.safety.network_commands import lacks_network, needed_network
 
 WHOLE = Abilities(files=True, network=True, processes=True, how="all means")
 FILES = Abilities(
@@ -131,3 +131,28 @@ def test_an_approval_says_what_a_command_gets_and_what_may_be_chosen(
     # The first offer of what asks for more is what the setting gives.
     if request.asks_network:
         assert (request.offers[0].confined, request.offers[0].network) == (True, given.network)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "curl: (6) Could not resolve host: example.org",
+        "fatal: unable to access 'https://x/': Could not resolve host: x",
+        "npm error code ENOTFOUND",
+        "npm error request to https://registry.npmjs.org/x failed, reason: getaddrinfo EAI_AGAIN registry.npmjs.org",
+        "socket.gaierror: [Errno -3] Temporary failure in name resolution",
+        "urllib.error.URLError: <urlopen error [Errno -2] Name or service not known>",
+        "OSError: [Errno 101] Network is unreachable",
+        'go: x: Get "https://proxy.golang.org": dial tcp: lookup proxy.golang.org on [::1]:53',
+        "warning: spurious network error: [6] Couldn't resolve host name (Could not resolve host: index.crates.io)",
+    ],
+)
+def test_what_fails_for_want_of_the_network_is_recognized(output: str) -> None:
+    assert lacks_network(f"…\n{output}\n")
+
+
+@pytest.mark.parametrize(
+    "output", ["", "AssertionError: 1 != 2", "error: network tests failed", "Name not known"]
+)
+def test_other_failures_are_not(output: str) -> None:
+    assert not lacks_network(output)

@@ -12,7 +12,7 @@ from planloom.domain.errors import InvalidParams
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.editing import StepChanges, UpdateStep
 from planloom.domain.plans.plan import Plan
-from planloom.domain.safety.confinement import Confinement
+from planloom.domain.safety.confinement import Abilities, Confinement
 from planloom.models.offline.scripted import ScriptedModel, makes
 from planloom.workspace.editor import EditorCapabilities
 from tests.support.fake_editor import EVERYTHING
@@ -327,3 +327,36 @@ async def test_commands_of_models_and_checks_have_the_terminal_one_after_another
         for plan in plans:
             ended = await room.reach(plan, "ended")
             assert [call.ok for step in ended.steps for call in step.tools_executed] == [True, True]
+
+
+WHOLE = Abilities(files=True, network=True, processes=True, how="all means")
+OFFLINE = "echo 'Could not resolve host: example.org' >&2; exit 6"
+
+
+@pytest.fixture
+def _confines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that can confine commands."""
+    monkeypatch.setattr("planloom.execution.steps.commands.abilities", lambda: WHOLE)
+
+
+@pytest.mark.usefixtures("_confines")
+async def test_a_command_that_needs_the_network_asks_for_it(tmp_path: Path) -> None:
+    async with studio(tmp_path) as room:
+        plan = await room.ask("run `curl --version`")
+        confinement = plan.pending.approvals[0].confinement
+        assert confinement is not None and confinement.asks_network and confinement.network == "all"
+        await room.respond(plan, "deny")
+
+
+@pytest.mark.usefixtures("_confines")
+async def test_what_failed_without_the_network_is_asked_again_with_it(tmp_path: Path) -> None:
+    async with studio(tmp_path) as room:
+        plan = await room.respond(await room.ask(f"run `{OFFLINE}`"), "allowForPlan")
+        (recovery,) = plan.pending.recoveries
+        assert "It ran without the network, which it seems to need" in recovery.error
+        await room.app.steps.recover(plan.plan_id, recovery.step_id, "retry", None)
+        plan = await room.until(plan, lambda now: bool(now.pending.approvals))
+        (asked,) = plan.pending.approvals
+        assert "for want of the network" in (asked.warning or "")
+        assert asked.confinement is not None and asked.confinement.asks_network
+        await room.respond(plan, "cancel")

@@ -1,4 +1,4 @@
-"""Which commands are known to need the network, so that an approval can ask for it."""
+"""Which commands are known to need the network, or have failed for want of it, so that an approval can ask for it."""
 
 from __future__ import annotations
 
@@ -41,6 +41,12 @@ _ADDRESS: Final = re.compile(r"(?:\w+://)?(?:[^/@\s]*@)?(\[[0-9a-fA-F:]+\]|[^/:\
 _LOOPBACK: Final = re.compile(r"localhost|127(?:\.\d{1,3}){3}|\[::1\]", re.IGNORECASE)
 _CLIENTS: Final = frozenset(("curl", "wget", "http"))
 _LONGEST: Final = 20_000
+_LACKS: Final = re.compile(
+    r"(?i)could not resolve (?:host|proxy)|(?:temporary failure in name|name or service not) (?:resolution|known)"
+    r"|network is unreachable|nodename nor servname|no such host is known|getaddrinfo|EAI_AGAIN|ENETUNREACH|ENOTFOUND"
+    r"|failed to resolve|dial tcp: lookup|couldn't resolve|unable to resolve|failed to lookup address"
+)
+"""What the usual programs and resolvers print when there is no network."""
 
 
 def needed_network(command: str, *, background: bool = False) -> Network:
@@ -52,6 +58,11 @@ def needed_network(command: str, *, background: bool = False) -> Network:
     if "all" in needs:
         return "all"
     return "loopback" if background or "loopback" in needs else "none"
+
+
+def lacks_network(output: str) -> bool:
+    """Whether a command that has failed seems to have failed for want of the network."""
+    return _LACKS.search(output) is not None
 
 
 def _simple_commands(command: str) -> Iterator[list[str]]:

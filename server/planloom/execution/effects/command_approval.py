@@ -42,6 +42,7 @@ class CommandProposal(NamedTuple):
 
     `again` says why the user is asked about it once more. `changed` are those of its scripts that the plan has changed.
     `folder_id` is that of the folder in which it runs. `abilities` are what this machine can hold it to.
+    `lacked_network`: it has failed in this step before, as it seems for want of the network.
     """
 
     plan_id: PlanId
@@ -53,6 +54,7 @@ class CommandProposal(NamedTuple):
     again: str | None = None
     changed: tuple[str, ...] = ()
     folder_id: FolderId | None = None
+    lacked_network: bool = False
 
     @property
     def digest(self) -> Sha256:
@@ -68,7 +70,7 @@ class CommandProposal(NamedTuple):
 def command_approval(proposal: CommandProposal, approval_id: ApprovalId) -> Approval:
     """The approval request to show the user."""
     command = proposal.command
-    needed = needed_network(command.text, background=command.background)
+    needed = "all" if proposal.lacked_network else needed_network(command.text, background=command.background)
     return Approval(
         approval_id=approval_id,
         plan_id=proposal.plan_id,
@@ -88,6 +90,8 @@ def _warnings(proposal: CommandProposal) -> Iterable[str]:
     text = proposal.command.text
     if proposal.again:
         yield proposal.again
+    if proposal.lacked_network:
+        yield "It seems to have failed before for want of the network."
     if proposal.command.background:
         yield "It runs in the background, until it is stopped or the plan ends."
     if destructive_command(text):

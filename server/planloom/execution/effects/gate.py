@@ -255,7 +255,7 @@ class Gate:
             return None
         if verdict == "allow":
             return CommandPermitted(confinement=proposed)
-        earlier = self._granted_for(plan, proposal)
+        earlier = None if proposal.lacked_network else self._granted_for(plan, proposal)
         return CommandPermitted(confinement=earlier) if earlier is not None else None
 
     def _granted_for(self, plan: Plan, proposal: CommandProposal) -> Confinement | None:

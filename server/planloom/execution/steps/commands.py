@@ -10,6 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from planloom.domain.plans.background_commands import CommandProcess, background_calls
 from planloom.domain.safety.confinement import Confinement
+from planloom.domain.safety.network_commands import lacks_network
 from planloom.domain.values import Args
 from planloom.execution.effects.command_approval import CommandProposal, folder_id_of
 from planloom.execution.effects.command_scripts import scripts_of
@@ -38,6 +39,10 @@ _OWN_RUNS: Final = (
 _OTHER_RUNS: Final = "`{}` of an earlier run still runs, as process {}, and goes on beside it."
 _SHOWN: Final = 80
 _QUESTION: Final = "The request is a question, so every command is asked."
+_WITHOUT_NETWORK: Final = (
+    "It ran without the network, which it seems to need. If it is run again, the user is asked to give it "
+    "the network."
+)
 _ENDED: Final = "It ran to its end in an earlier run of this step, so this would be the second time."
 Output = Callable[[Literal["stdout", "stderr"], str], None]
 
@@ -166,7 +171,12 @@ class StepCommands:
         if not_made is not None:
             return ProcessResult(code=None, problem=not_made)
         async with self._allowed(command) as permitted:
-            return await self._terminal.run(permitted, self._on_output, self._record_process)
+            result = await self._terminal.run(permitted, self._on_output, self._record_process)
+        gets = permitted.confinement
+        without = gets.confined and gets.network != "all" and (await asyncio.to_thread(abilities)).network
+        if without and result.code not in (0, None) and lacks_network(result.output):
+            return result.model_copy(update={"remark": _WITHOUT_NETWORK})
+        return result
 
     async def start(self, command: Command) -> CommandState | NoCommand:
         """Get the command approved and start it in the background. Raises what `run` raises."""
@@ -203,14 +213,14 @@ class StepCommands:
         changed: str | None = None
         while True:
             left = self._left_running(args)
-            proposal = await self._proposal(command, changed or self._again(args, left))
+            proposal = await self._proposal(command, args, changed or self._again(args, left))
             following = () if left.own or left.others else await self._proposed()
             permitted = await self._permitted(proposal, following, left)
             if permitted is None:
                 continue
             async with self._terminal.lock:
                 await self._run.plan_store.wait_unlocked()
-                if (await self._proposal(command, None)).digest == proposal.digest:
+                if (await self._proposal(command, args, None)).digest == proposal.digest:
                     for process in left.own:
                         end_left_over(process)
                     # A crash while the command waited must differ from a crash later: the start is durable first.
@@ -233,7 +243,7 @@ class StepCommands:
         proposals = []
         for command, args in self._following:
             again = self._again(args, self._left_running(args))
-            proposals.append(await self._proposal(self._confined(command), again))
+            proposals.append(await self._proposal(self._confined(command), args, again))
         return tuple(proposals)
 
     async def _permitted(
@@ -252,11 +262,12 @@ class StepCommands:
             watching.cancel()
             await asyncio.wait({asking, watching})
 
-    async def _proposal(self, command: Command, again: str | None) -> CommandProposal:
+    async def _proposal(self, command: Command, args: Args | None, again: str | None) -> CommandProposal:
         folders = tuple(root.path for root in self._run.session.view.roots.folders)
         folder_id = await asyncio.to_thread(folder_id_of, command.cwd)
         if folder_id is None:
             raise CallDenied("The folder of the command is gone, or another has taken its place.")
+        has = await asyncio.to_thread(abilities)
         scripts = await asyncio.to_thread(scripts_of, command, folders)
         changed = {name_in(uri, self._run.session.folders) for uri in changed_files(self._run.plan)}
         return CommandProposal(
@@ -264,11 +275,26 @@ class StepCommands:
             step_id=self._run.step_id,
             title=self._run.step.description,
             command=command,
-            abilities=await asyncio.to_thread(abilities),
+            abilities=has,
             scripts=scripts,
             again=again,
             changed=tuple(script.name for script in scripts.files if script.name in changed),
             folder_id=folder_id,
+            lacked_network=has.network and self._lacked_network(command, args),
+        )
+
+    def _lacked_network(self, command: Command, args: Args | None) -> bool:
+        """Whether this command has failed in this step for want of a network that the settings do not give it."""
+        earlier = [
+            call
+            for call in self._run.now.tools_executed
+            if args is not None and call.command == "ended" and _same(call.args, args)
+        ]
+        return (
+            command.confinement.network != "all"
+            and bool(earlier)
+            and not earlier[-1].ok
+            and lacks_network(earlier[-1].output or "")
         )
 
     def _ran_before(self, args: Args | None) -> str | None:

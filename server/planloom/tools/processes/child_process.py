@@ -37,7 +37,7 @@ class ProcessResult(Value):
     """How a process ended; `code` is None if a signal ended it or it never started.
 
     `output` is both streams in order of arrival, without the middle if it was long. `problem` says why the process
-    could not start.
+    could not start, `remark` what may explain its failure.
     """
 
     code: int | None
@@ -45,6 +45,7 @@ class ProcessResult(Value):
     timed_out: bool = False
     output: str = ""
     problem: str | None = None
+    remark: str = ""
 
 
 def shell_argv(command: str) -> tuple[str, ...]:

@@ -73,6 +73,7 @@ async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
         ended.code,
         ended.output,
         timed_out=ended.timed_out,
+        remark=ended.remark,
     )
 
 
@@ -102,10 +103,13 @@ def _shown_folder(place: ResolvedPath, context: ToolContext) -> str:
     return "/".join(names + ([] if place.relative == "." else [place.relative]))
 
 
-def _ended(name: str, how: str, code: int | None, output: str, *, timed_out: bool = False) -> ToolResult:
+def _ended(
+    name: str, how: str, code: int | None, output: str, *, timed_out: bool = False, remark: str = ""
+) -> ToolResult:
     line = outcome_line(output)
     text = f"The command {how}.{_TOO_LONG if timed_out else ''}\n"
     text += output if output.strip() else "(no output)"
+    text += f"\n{remark}" if remark else ""
     return ToolResult(
         ok=code == 0,
         summary=shortened(f"`{name}` {how}{f': {line}' if line else ''}"),
