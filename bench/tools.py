@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from planloom.tools.context import ToolContext
-from planloom.tools.processes.child_process import run_process, shell_argv
+from planloom.tools.processes.child_process import Launch, run_process, shell_argv
 from planloom.tools.search.find_files import FindFiles, find_files
 from planloom.tools.search.search_files import SearchText, search_text
+from planloom.workspace.disk import Folder
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.index.file_index import FileIndex
@@ -131,13 +132,9 @@ async def flood(megabytes: int) -> dict[str, float]:
         received += len(text)
 
     began = time.perf_counter()
-    ended = await run_process(
-        shell_argv(f"yes 'a line of output that goes on and on' | head -c {megabytes * 1_000_000}"),
-        cwd=Path("/"),
-        env=environment(os.environ),
-        timeout_seconds=600,
-        on_output=on_output,
-    )
+    flood = f"yes 'a line of output that goes on and on' | head -c {megabytes * 1_000_000}"
+    launch = Launch(shell_argv(flood), Folder(Path("/")), environment(os.environ))
+    ended = await run_process(launch, timeout_seconds=600, on_output=on_output)
     took = time.perf_counter() - began
     assert ended.code == 0 and ended.bytes_total == megabytes * 1_000_000
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024

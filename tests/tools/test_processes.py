@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.tools.processes.child_process import Capture, ProcessResult, run_process, shell_argv
+from planloom.tools.processes.child_process import Capture, Launch, ProcessResult, run_process, shell_argv
 from planloom.tools.terminal_text import Cleaner, escaped, plain
 from planloom.workspace.disk import Folder
 from planloom.workspace.index.programs import environment
@@ -22,9 +22,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="these are shell
 
 
 async def sh(command: str, folder: Path, seconds: float = 20, **more: Any) -> ProcessResult:
-    return await run_process(
-        shell_argv(command), cwd=Folder(folder), env=environment(os.environ), timeout_seconds=seconds, **more
-    )
+    launch = Launch(shell_argv(command), Folder(folder), environment(os.environ))
+    return await run_process(launch, timeout_seconds=seconds, **more)
 
 
 async def gone(pid: int) -> bool:
@@ -67,12 +66,12 @@ async def test_commands_end_with_code_and_output(
 
 async def test_a_program_without_a_shell(tmp_path: Path) -> None:
     argv = (sys.executable, "-c", "import sys; print(sys.argv[1])", "$HOME; `id`")
-    ended = await run_process(argv, cwd=Folder(tmp_path), env=environment(os.environ), timeout_seconds=20)
+    ended = await run_process(Launch(argv, Folder(tmp_path), environment(os.environ)), timeout_seconds=20)
     assert ended.output == "$HOME; `id`\n"
 
 
 async def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
-    ended = await run_process(("no-such-program",), cwd=Folder(tmp_path), env={}, timeout_seconds=5)
+    ended = await run_process(Launch(("no-such-program",), Folder(tmp_path), {}), timeout_seconds=5)
     assert ended.code is None and ended.problem is not None and "cannot be started" in ended.problem
 
 
@@ -168,7 +167,7 @@ async def test_no_secret_reaches_a_command(tmp_path: Path) -> None:
         "ENV": "canary",
     }
     ended = await run_process(
-        shell_argv("env"), cwd=Folder(tmp_path), env=environment(given_), timeout_seconds=10
+        Launch(shell_argv("env"), Folder(tmp_path), environment(given_)), timeout_seconds=10
     )
     assert "canary" not in ended.output
     assert "HTTP_PROXY=http://proxy:8080" in ended.output and "LC_ALL=C" in ended.output

@@ -5,11 +5,15 @@ from __future__ import annotations
 import uuid
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from pathlib import Path
 
 from planloom.domain.errors import UntrustedWorkspace
+from planloom.domain.safety.confinement import Confinement
 from planloom.domain.scheduling import directives as do
 from planloom.domain.values import Instant, PlanId, SessionId, Uri
 from planloom.settings import Settings
+from planloom.tools.confinement.confined_command import Confined
+from planloom.tools.confinement.places import Reach
 from planloom.workspace.editor import Editor
 from planloom.workspace.index.programs import Programs
 from planloom.workspace.view import WorkspaceView
@@ -34,7 +38,9 @@ class Session:
         *,
         trusted: bool = True,
         clock: Callable[[], Instant] = lambda: datetime.now(UTC),
+        private: tuple[Path, ...] = (),
     ) -> None:
+        """`private` are the server's own folders, which no command sees."""
         self.session_id = SessionId(uuid.uuid4().hex)
         self.view = view
         self.editor = editor
@@ -44,6 +50,7 @@ class Session:
         self._trusted = trusted
         self._ask_trust: AskTrust | None = None
         self._dismissed: set[PlanId] = set()
+        self._private = private
 
     @property
     def settings(self) -> Settings:
@@ -80,6 +87,11 @@ class Session:
         """Raise UntrustedWorkspace, with the consequence in its message, unless the workspace is trusted."""
         if not self._trusted:
             raise UntrustedWorkspace(f"The workspace is not trusted, so {consequence}.")
+
+    def confined(self, confinement: Confinement) -> Confined:
+        """How a command that was allowed this is confined in the workspace as it is now."""
+        roots = tuple(root.path for root in self.view.roots.folders)
+        return Confined(confinement, Reach(roots, self._private))
 
     def limits(self) -> do.Limits:
         """The limits of the scheduling of steps, by the settings."""

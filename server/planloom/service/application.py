@@ -180,7 +180,8 @@ class Application:
         `completion` is the editor's own language model, `record` a file for every exchange with a model. A key of
         the environment goes to the base URL only where `base_url_is_users`.
         """
-        session = Session(settings, view, editor, trusted=trusted)
+        private = () if storage is None else (storage.parent,)
+        session = Session(settings, view, editor, trusted=trusted, private=private)
         models = Models(session, environment, completion, record, base_url_is_users)
         # The ledger may have to wait for another program.
         return cls(session, await asyncio.to_thread(Ledger, storage), models)

@@ -33,6 +33,8 @@ _PYTHON = "Python runs it by itself when it starts or collects tests, wherever i
 _KEYS = "It holds keys, or says who may log in: a change can open or lock doors."
 _SYSTEM = "The system starts what it names by itself."
 
+_UNASKED: Final = frozenset({_EDITOR, _AGENT, _SHELL, _CI, _HOOK, _KEYS, _SYSTEM})
+
 _FOLDER_NAMES: Final = (
     (
         _EDITOR,
@@ -328,6 +330,16 @@ def danger(relative: str) -> str | None:
         if name in _FOLDERS:
             return _FOLDERS[name]
     return _danger_of_file(names[-1])
+
+
+def runs_unasked(name: str) -> bool:
+    """Whether editors, agents, shells, git or services read what has this name by themselves.
+
+    Build files and installed packages are not of them: what builds and tests a project has to write some of these,
+    and they only do something when a person builds or tests.
+    """
+    plain = folded(name)
+    return (_FOLDERS.get(plain) or _danger_of_file(plain)) in _UNASKED
 
 
 @lru_cache(maxsize=4096)

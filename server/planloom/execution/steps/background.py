@@ -22,7 +22,7 @@ from planloom.execution.step_run import StepRun
 from planloom.execution.steps.time_limits import duration
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.shielded import uninterrupted
-from planloom.tools.processes.child_process import ChildProcess, OnOutput, result_of, set_within
+from planloom.tools.processes.child_process import ChildProcess, Launch, OnOutput, result_of, set_within
 from planloom.tools.processes.commands import Command, CommandState, NoCommand, how_ended
 from planloom.tools.processes.left_over import process_stamp
 from planloom.tools.processes.outcome_line import outcome_line
@@ -177,11 +177,14 @@ class BackgroundCommands:
 
     async def _supervise(self, running: _Running, on_output: OnOutput) -> None:
         """Run a command until it ends, its time is over, or the job is cancelled; then end its whole group."""
-        command, child = running.command, ChildProcess(running.output, on_output)
+        command = running.command
+        child = ChildProcess(running.output, on_output)
         # What it prints is read while it runs, so Python must not keep it back.
         env = environment(os.environ) | {"PYTHONUNBUFFERED": "1"}
+        confined = self._session.confined(command.confinement)
+        launch = Launch(command.process_argv, command.working_folder, env, confined)
         try:
-            running.problem = await child.start(command.process_argv, cwd=command.working_folder, env=env)
+            running.problem = await child.start(launch)
             if running.problem is None:
                 await self._record_start(running, child.pid)
                 running.begun.set()

@@ -23,7 +23,8 @@ from planloom.execution.steps.background import BackgroundCommands
 from planloom.execution.summary import changed_files
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.confinement.abilities import abilities
-from planloom.tools.processes.child_process import ProcessResult, run_process
+from planloom.tools.confinement.confined_command import Confined
+from planloom.tools.processes.child_process import Launch, ProcessResult, run_process
 from planloom.tools.processes.commands import CalledCommand, Command, CommandState, NoCommand
 from planloom.tools.processes.left_over import end_left_over, left_over, process_stamp, until_one_has_ended
 from planloom.tools.tool import shortened
@@ -122,7 +123,7 @@ class Terminal:
         return proposal.command.model_copy(update={"confinement": verdict.confinement})
 
     async def run(
-        self, command: Command, on_output: Output, on_start: Callable[[int], None]
+        self, command: Command, confined: Confined, on_output: Output, on_start: Callable[[int], None]
     ) -> ProcessResult:
         """Run a command to its end, then update the index of files. The caller holds the lock."""
         assert command.timeout_seconds is not None, (
@@ -130,9 +131,7 @@ class Terminal:
         )
         try:
             return await run_process(
-                command.process_argv,
-                cwd=command.working_folder,
-                env=environment(os.environ),
+                Launch(command.process_argv, command.working_folder, environment(os.environ), confined),
                 timeout_seconds=command.timeout_seconds,
                 on_output=on_output,
                 on_start=on_start,
@@ -171,7 +170,8 @@ class StepCommands:
         if not_made is not None:
             return ProcessResult(code=None, problem=not_made)
         async with self._allowed(command) as permitted:
-            result = await self._terminal.run(permitted, self._on_output, self._record_process)
+            confined = self._run.session.confined(permitted.confinement)
+            result = await self._terminal.run(permitted, confined, self._on_output, self._record_process)
         gets = permitted.confinement
         without = gets.confined and gets.network != "all" and (await asyncio.to_thread(abilities)).network
         if without and result.code not in (0, None) and lacks_network(result.output):

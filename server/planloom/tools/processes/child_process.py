@@ -10,10 +10,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from planloom.domain.values import Value
 from planloom.shielded import uninterrupted
+from planloom.tools.confinement.confined_command import Confined, Prepared, prepared
 from planloom.tools.terminal_text import Cleaner, plain
 from planloom.workspace.disk import Folder, entered
 
@@ -29,8 +30,19 @@ _LIVE_BYTES: Final = 8_000
 _LIVE_SECONDS: Final = 1 / 20
 _GRACE_SECONDS: Final = 0.7
 """How long a process group may take to end after SIGTERM."""
+_SUPERVISED_SECONDS: Final = 5.0
+"""How long a supervisor may take, which gives the command less than that: it has to end all that it has started."""
 _DRAIN_SECONDS: Final = 0.3
 """How long remaining processes of the group may go on writing after the process has ended."""
+
+
+class Launch(NamedTuple):
+    """A program to start, and where. With `confined` it is held to that, and all that it has started ends with it."""
+
+    argv: Sequence[str]
+    cwd: Folder
+    env: Mapping[str, str]
+    confined: Confined | None = None
 
 
 class ProcessResult(Value):
@@ -153,6 +165,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     def __init__(self, output: Output, on_output: OnOutput | None = None) -> None:
         self._output = output
+        self._prepared: Prepared | None = None
         self._exited = asyncio.Event()
         self._drained = asyncio.Event()
         self._live = {1: _Live("stdout", on_output), 2: _Live("stderr", on_output)}
@@ -177,25 +190,35 @@ class ChildProcess(asyncio.SubprocessProtocol):
     def process_exited(self) -> None:
         self._exited.set()
 
-    async def start(self, argv: Sequence[str], *, cwd: Folder, env: Mapping[str, str]) -> str | None:
+    async def start(self, launch: Launch) -> str | None:
         """Start the program. Returns why it could not be started; after a cancellation it may run all the same."""
         try:
             # A cancellation during the start would leave the group running, and asyncio waiting for it.
-            with entered(cwd) as place:
-                await uninterrupted(
-                    asyncio.get_running_loop().subprocess_exec(
-                        lambda: self,
-                        *argv,
-                        cwd=place,
-                        env=dict(env),
-                        stdin=subprocess.DEVNULL,
-                        **_own_group(),
-                    )
-                )
+            await uninterrupted(self._start(launch))
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            return f"{argv[0]} cannot be started: {reason}."
+            return f"{launch.argv[0]} cannot be started: {reason}."
         return None
+
+    async def _start(self, launch: Launch) -> None:
+        argv, cwd, env, confined = launch
+        ready = Prepared(tuple(argv), dict(env))
+        if confined is not None:
+            ready = await asyncio.to_thread(prepared, argv, cwd.path, env, confined)
+        self._prepared = ready
+        try:
+            with entered(cwd) as place:
+                await asyncio.get_running_loop().subprocess_exec(
+                    lambda: self,
+                    *ready.argv,
+                    cwd=place,
+                    env=ready.environment,
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=ready.inherited,
+                    **_own_group(),
+                )
+        finally:
+            ready.started()
 
     @property
     def pid(self) -> int:
@@ -214,6 +237,13 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     async def end(self) -> None:
         """End the group with SIGTERM, then SIGKILL. A cancellation meanwhile only shortens the wait."""
+        try:
+            await self._end_group()
+        finally:
+            if self._prepared is not None:
+                await uninterrupted(asyncio.to_thread(self._prepared.ended))
+
+    async def _end_group(self) -> None:
         transport = self._transport
         if transport is None:
             return
@@ -222,7 +252,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
                 await set_within(_DRAIN_SECONDS, self._drained)
             else:
                 _signal(transport, signal.SIGTERM)
-                await set_within(_GRACE_SECONDS, self._exited)
+                is_supervised = self._prepared is not None and self._prepared.policy is not None
+                await set_within(_SUPERVISED_SECONDS if is_supervised else _GRACE_SECONDS, self._exited)
         finally:
             # Processes that remain in the group end too, even if the main process ended by itself.
             _signal(transport, _FORCE)
@@ -235,10 +266,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
 
 async def run_process(
-    argv: Sequence[str],
+    launch: Launch,
     *,
-    cwd: Folder,
-    env: Mapping[str, str],
     timeout_seconds: float,
     on_output: OnOutput | None = None,
     on_start: Callable[[int], None] | None = None,
@@ -252,7 +281,7 @@ async def run_process(
     child = ChildProcess(capture, on_output)
     timed_out = False
     try:
-        problem = await child.start(argv, cwd=cwd, env=env)
+        problem = await child.start(launch)
         if problem is not None:
             return ProcessResult(code=None, problem=problem)
         if on_start is not None:

@@ -1,0 +1,146 @@
+"""Prepares the process of a command so that it runs as confined as it was allowed to, by the means of this machine."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from planloom.domain.safety.confinement import Confinement
+from planloom.tools.confinement.abilities import means
+from planloom.tools.confinement.places import Places, Reach, places
+from planloom.tools.confinement.policy import Means, Policy
+
+MOST_PROCESSES: Final = 4096
+"""The most processes and threads of one command."""
+MOST_FILE_BYTES: Final = 10 << 30
+_PART_OF_MEMORY: Final = 0.75
+_LEAST_MEMORY_BYTES: Final = 2 << 30
+
+
+class Confined(NamedTuple):
+    """How a command is confined: what it was allowed, what its session may reach, and by what means.
+
+    Without `has` it is confined by all means that this machine has. `memory_bytes` is the most that all of its
+    processes may use together, None for three quarters of the machine's.
+    """
+
+    confinement: Confinement
+    reach: Reach
+    has: Means | None = None
+    memory_bytes: int | None = None
+    processes: int = MOST_PROCESSES
+    file_bytes: int = MOST_FILE_BYTES
+
+
+class Prepared(NamedTuple):
+    """A process that can be started. It inherits the open files `inherited`; `policy` is closed after the start.
+    `temporary` is its folder for temporary files, removed when it has ended.
+    """
+
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+    inherited: tuple[int, ...] = ()
+    policy: int | None = None
+    temporary: str | None = None
+
+    def started(self) -> None:
+        """The process runs, or could not be started."""
+        if self.policy is not None:
+            os.close(self.policy)
+
+    def ended(self) -> None:
+        """The process has ended with everything that it has started. Blocks on file I/O."""
+        if self.temporary is not None:
+            shutil.rmtree(self.temporary, ignore_errors=True)
+
+
+def prepared(argv: Sequence[str], cwd: Path, environment: Mapping[str, str], confined: Confined) -> Prepared:
+    """Prepare a process in the folder `cwd`. Blocks on file I/O for some milliseconds.
+
+    Raises OSError, as the start of the program would, if there is no such program.
+    """
+    has = means() if confined.has is None else confined.has
+    _require_program(argv[0], cwd, environment)
+    if not has.supervisor and not has.sandbox_exec:
+        return Prepared(tuple(argv), dict(environment))
+    if has.sandbox_exec and not confined.confinement.confined:
+        return Prepared(tuple(argv), dict(environment))
+    # Links on the way to it would lead out of what the command may change.
+    temporary = str(Path(tempfile.mkdtemp(prefix=f"planloom-{os.getpid()}-")).resolve())
+    try:
+        if has.sandbox_exec:
+            return _by_sandbox_exec(argv, environment, confined, temporary)
+        return _by_launcher(argv, cwd, environment, confined._replace(has=has), temporary)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def most_memory() -> int:
+    """The most memory of a command, in bytes: three quarters of what the machine has."""
+    with suppress(OSError, ValueError, AttributeError):
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return max(_LEAST_MEMORY_BYTES, int(whole * _PART_OF_MEMORY))
+    return 2 * _LEAST_MEMORY_BYTES
+
+
+def _by_launcher(
+    argv: Sequence[str], cwd: Path, environment: Mapping[str, str], confined: Confined, temporary: str
+) -> Prepared:
+    from planloom.tools.confinement.linux_command import launcher_argv, own_network, policy_file
+
+    has, wanted = confined.has or Means(), confined.confinement
+    is_confined = wanted.confined
+    found = places(confined.reach, environment) if is_confined else Places((), (), (), (), ())
+    joined = own_network() if is_confined and has.namespaces and wanted.network == "none" else ()
+    policy: Policy = {
+        "arguments": list(argv),
+        "folder": str(cwd),
+        "server": os.getpid(),
+        "temporary": temporary,
+        "writable": list(found.writable),
+        "read_only": list(found.read_only),
+        "hidden": list(found.hidden),
+        "scratch": list(found.scratch),
+        "shown": list(found.shown),
+        "network": wanted.network,
+        "joined": list(joined),
+        "confined": is_confined,
+        "namespaces": is_confined and has.namespaces,
+        "landlock": has.landlock if is_confined else 0,
+        "system_calls": is_confined and has.system_calls,
+        "memory_bytes": confined.memory_bytes or most_memory(),
+        "processes": confined.processes,
+        "file_bytes": confined.file_bytes,
+    }
+    number = policy_file(policy)
+    return Prepared(launcher_argv(number), dict(environment), (number, *joined), number, temporary)
+
+
+def _by_sandbox_exec(
+    argv: Sequence[str], environment: Mapping[str, str], confined: Confined, temporary: str
+) -> Prepared:
+    from planloom.tools.confinement.macos import SANDBOX_EXEC, profile
+
+    rules = profile(places(confined.reach, environment), temporary, confined.confinement.network)
+    own = {**environment, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), temporary)}
+    return Prepared((str(SANDBOX_EXEC), "-p", rules, *argv), own, temporary=temporary)
+
+
+def _require_program(program: str, cwd: Path, environment: Mapping[str, str]) -> None:
+    """Find out that a program is missing before the launcher does, since the caller answers to that."""
+    if sys.platform == "win32":
+        return
+    path = environment.get("PATH") or os.defpath
+    name = str(cwd / program) if os.sep in program else program
+    if shutil.which(name, path=path) is None:
+        is_there = os.sep in program and Path(name).exists()
+        number = errno.EACCES if is_there else errno.ENOENT
+        raise OSError(number, os.strerror(number), program)

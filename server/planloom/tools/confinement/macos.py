@@ -1,0 +1,59 @@
+"""The profile by which `sandbox-exec` of macOS confines a command. Not run here: the text alone is tested."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from planloom.domain.safety.confinement import Network
+from planloom.tools.confinement.places import Places
+
+SANDBOX_EXEC: Final = Path("/usr/bin/sandbox-exec")
+_BASE: Final = """\
+(version 1)
+(deny default)
+(allow process-exec)
+(allow process-fork)
+(allow signal (target same-sandbox))
+(allow process-info* (target same-sandbox))
+(allow sysctl-read)
+(allow mach-lookup)
+(deny mach-lookup (global-name "com.apple.SecurityServer") (global-name "com.apple.securityd.xpc"))
+(allow ipc-posix-sem)
+(allow ipc-posix-shm)
+(allow pseudo-tty)
+(allow file-read*)
+(allow file-ioctl (literal "/dev/null") (regex #"^/dev/tty"))
+(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (regex #"^/dev/fd/"))
+(allow file-write-data (literal "/dev/ptmx") (regex #"^/dev/ttys"))
+(allow system-socket)
+"""
+_NETWORKS: Final[dict[Network, str]] = {
+    "none": "(allow network* (local unix-socket) (remote unix-socket))\n",
+    "loopback": (
+        '(allow network-bind network-inbound (local ip "localhost:*"))\n'
+        '(allow network-outbound (remote ip "localhost:*"))\n'
+        "(allow network* (local unix-socket) (remote unix-socket))\n"
+    ),
+    "all": "(allow network*)\n",
+}
+
+
+def profile(places: Places, temporary: str, network: Network) -> str:
+    """The profile; of several rules for one file the last one holds."""
+    writable = "".join(_rule("allow file-write*", path) for path in (*places.writable, temporary))
+    read_only = "".join(_rule("deny file-write*", path) for path in places.read_only)
+    hidden = "".join(_rule("deny file-read* file-write*", path) for path in places.hidden)
+    # What is hidden may hold a workspace folder.
+    below = (path for path in places.writable if any(_is_below(path, each) for each in places.hidden))
+    shown = "".join(_rule("allow file-read* file-write*", path) for path in below)
+    return f"{_BASE}{_NETWORKS[network]}{writable}{hidden}{shown}{read_only}"
+
+
+def _rule(action: str, path: str) -> str:
+    quoted = path.replace("\\", "\\\\").replace('"', '\\"')
+    return f'({action} (subpath "{quoted}"))\n'
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return Path(path).is_relative_to(folder)

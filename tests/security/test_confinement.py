@@ -1,0 +1,461 @@
+"""Commands are held to what they were allowed: real processes try to get out, and usual work goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planloom.domain.safety.confinement import Confinement, Network
+from planloom.tools.confinement.abilities import abilities_of, means
+from planloom.tools.confinement.confined_command import Confined
+from planloom.tools.confinement.places import Reach
+from planloom.tools.confinement.policy import Means
+from planloom.tools.processes.child_process import ChildProcess, ProcessResult, run_process, shell_argv
+from planloom.tools.processes.unread_output import UnreadOutput
+from planloom.workspace.index.programs import environment
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the means of Linux"),
+]
+
+needs_namespaces = pytest.mark.skipif("not means().namespaces", reason="no user namespaces here")
+needs_landlock = pytest.mark.skipif("not means().landlock", reason="no Landlock here")
+LEVELS = {
+    "namespaces": Means(namespaces=True, landlock=0, system_calls=False, supervisor=True),
+    "landlock": Means(namespaces=False, landlock=99, system_calls=True, supervisor=True),
+    "calls": Means(namespaces=False, landlock=0, system_calls=True, supervisor=True),
+    "nothing": Means(supervisor=True),
+}
+"""Less than a machine may have, so that the rest is seen to hold by itself."""
+
+
+class Place:
+    """A home with secrets, a workspace in it, and commands that run in that."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.work = self.home / "work"
+        self.ledger = self.home / "ledger"
+        for name in (
+            ".ssh",
+            "ledger",
+            "work/.git/hooks",
+            "work/.vscode",
+            "work/src",
+            ".cache/pip",
+            ".cache/other",
+        ):
+            (self.home / name).mkdir(parents=True)
+        for name in (".ssh/id_rsa", ".netrc", ".aws", "ledger/ledger.sqlite3", "plain.txt"):
+            (self.home / name).write_text("CANARY\n")
+        (self.work / ".git" / "config").write_text("")
+        (self.work / "AGENTS.md").write_text("rules\n")
+        (self.work / ".vscode" / "settings.json").write_text("{}\n")
+
+    def confined(self, has: Means | None = None, network: Network = "none", **more: Any) -> Confined:
+        if has is not None and has.landlock:
+            has = has._replace(landlock=means().landlock)
+        return Confined(Confinement(network=network), Reach((self.work,), (self.ledger,)), has, **more)
+
+    def environment(self) -> dict[str, str]:
+        return environment(os.environ) | {"HOME": str(self.home)}
+
+    async def run(
+        self, command: str, has: Means | None = None, *, seconds: float = 30, **more: Any
+    ) -> ProcessResult:
+        return await run_process(
+            shell_argv(command),
+            cwd=self.work,
+            env=self.environment(),
+            confined=self.confined(has, **more),
+            timeout_seconds=seconds,
+        )
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+PYTHON = f"'{sys.executable}'"
+ATTACKS: Mapping[str, tuple[str, frozenset[str]]] = {
+    "write in the home": ("echo x > ~/new", frozenset({"namespaces", "landlock"})),
+    "change a file outside": ("echo x >> ~/plain.txt", frozenset({"namespaces", "landlock"})),
+    "remove a file outside": (
+        "rm -f ~/plain.txt; test ! -e ~/plain.txt",
+        frozenset({"namespaces", "landlock"}),
+    ),
+    "write in the system": ("echo x > /usr/new-file", frozenset({"namespaces", "landlock"})),
+    "change the mode of a file outside": ("chmod 777 ~/plain.txt", frozenset({"namespaces"})),
+    "a link to outside": ("ln -s ~/plain.txt l && echo x >> l", frozenset({"namespaces", "landlock"})),
+    "a hard link to outside": ("ln ~/plain.txt h && echo x >> h", frozenset({"namespaces", "landlock"})),
+    "a hook of git": ("echo x > .git/hooks/post-checkout", frozenset({"namespaces"})),
+    "the settings of git": ("echo x >> .git/config", frozenset({"namespaces"})),
+    "git's folder renamed": ("mv .git git2", frozenset({"namespaces"})),
+    "an editor's settings": ("echo x > .vscode/settings.json", frozenset({"namespaces"})),
+    "rules of agents": ("echo x >> AGENTS.md", frozenset({"namespaces"})),
+    "rules of agents replaced": ("echo x > a && mv a AGENTS.md", frozenset({"namespaces"})),
+    "a cache that is not declared": ("echo x > ~/.cache/other/x", frozenset({"namespaces", "landlock"})),
+    "a key": ("grep CANARY ~/.ssh/id_rsa", frozenset({"namespaces", "landlock"})),
+    "a password": ("grep CANARY ~/.netrc", frozenset({"namespaces", "landlock"})),
+    "the ledger": ("grep CANARY ~/ledger/ledger.sqlite3", frozenset({"namespaces", "landlock"})),
+    "a key by a link": ("ln -s ~/.ssh/id_rsa k && grep CANARY k", frozenset({"namespaces", "landlock"})),
+    "a mount": ("mkdir m && mount -t tmpfs x m", frozenset({"namespaces", "landlock", "calls"})),
+    "an unmount": ("umount ~/.ssh || umount ~/.netrc", frozenset({"namespaces", "landlock", "calls"})),
+    "a namespace of its own": ("unshare -Ur true", frozenset({"landlock", "calls"})),
+    "the environment of the server": (
+        f"tr '\\0' '\\n' < /proc/{os.getpid()}/environ | grep -q =",
+        frozenset({"namespaces", "landlock"}),
+    ),
+    "a signal to the server": (f"kill -0 {os.getpid()}", frozenset({"namespaces", "landlock"})),
+    "the memory of the server": (
+        f"{PYTHON} -c \"open('/proc/{os.getpid()}/mem', 'rb')\"",
+        frozenset({"namespaces", "landlock"}),
+    ),
+    "the debugger": (
+        f'{PYTHON} -c "import ctypes, sys; sys.exit(ctypes.CDLL(None).ptrace(16, {os.getpid()}, 0, 0) and 1)"',
+        frozenset({"namespaces", "landlock", "calls"}),
+    ),
+    "the key ring": (
+        f'{PYTHON} -c "import ctypes, sys; sys.exit(ctypes.CDLL(None).syscall(250, 0, -3, 0) < 0)"',
+        frozenset({"landlock", "calls"}),
+    ),
+    "characters for the terminal": (
+        f"{PYTHON} -c \"import fcntl, os, pty; m, s = pty.openpty(); fcntl.ioctl(s, 0x5412, b'x')\"",
+        frozenset({"landlock", "calls"}),
+    ),
+    "raw sockets": (
+        f'{PYTHON} -c "import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)"',
+        frozenset({"namespaces", "landlock", "calls"}),
+    ),
+    "a socket of the kernel": (
+        f'{PYTHON} -c "import socket; socket.socket(socket.AF_ALG, socket.SOCK_SEQPACKET)"',
+        frozenset({"landlock", "calls"}),
+    ),
+}
+"""What a command tries, as a shell says yes by its exit code, and the levels that stop it."""
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("level", ["all", *LEVELS])
+async def test_a_command_does_not_get_out(level: str, attack: str, place: Place) -> None:
+    command, stopped_by = ATTACKS[attack]
+    has = LEVELS.get(level)
+    needed = means() if has is None else has
+    if (needed.namespaces and not means().namespaces) or (needed.landlock and not means().landlock):
+        pytest.skip("this machine lacks it")
+    if level not in ("all", *stopped_by):
+        pytest.skip("this level does not stop it, and says so")
+    ended = await place.run(command, has)
+    assert ended.code not in (0, None, 125), ended.output
+    assert (place.home / "plain.txt").read_text() == "CANARY\n"
+
+
+@pytest.mark.parametrize("level", ["all", "namespaces", "landlock"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo x > new && mkdir folder && echo y > folder/file && mv new folder && rm -r folder",
+        "echo x > src/a && ln -s a src/b && cat src/b",
+        'echo x > "$TMPDIR/t" && cat "$TMPDIR/t" && mktemp',
+        "echo x > ~/.cache/pip/wheel",
+        "echo x > /dev/null && head -c 3 /dev/urandom > r",
+        "cat ~/plain.txt && ls ~ && git --version",
+        f"{PYTHON} -c 'import multiprocessing as m; m.set_start_method(\"spawn\"); m.Lock(); m.Queue()'",
+        f"{PYTHON} -c 'import subprocess; subprocess.run([\"true\"], check=True)'",
+        f"{PYTHON} -c 'import pty; m, s = pty.openpty()'",
+        f"{PYTHON} -c 'import socket; a, b = socket.socketpair(); a.send(b\"x\"); b.recv(1)'",
+        "test $(id -u) = " + str(os.getuid()),
+    ],
+)
+async def test_usual_work_goes_on(level: str, command: str, place: Place) -> None:
+    ended = await place.run(command, LEVELS.get(level))
+    assert ended.code == 0, ended.output
+
+
+NODE_SERVER = """
+const http = require('http')
+http.createServer((q, s) => s.end('hi')).listen(0, '127.0.0.1', function () {
+  http.get({port: this.address().port}, r => r.on('data', d => process.exit(0)))
+})
+"""
+CARGO = '[package]\nname = "x"\nversion = "0.1.0"\nedition = "2021"\n'
+BUILDS: Mapping[str, tuple[str, Mapping[str, str], str]] = {
+    "a commit in a new repository": (
+        "git",
+        {},
+        "git init -q r && cd r && git config user.email a@b && touch a && git add a && git commit -qm x",
+    ),
+    "git's status": ("git", {}, "git init -q . ; git status --short | grep AGENTS"),
+    "pytest": (
+        "python3",
+        {"test_a.py": "def test(tmp_path):\n    (tmp_path / 'a').write_text('x')\n"},
+        f"{PYTHON} -m pytest -q",
+    ),
+    "a server and its client": ("node", {"a.js": NODE_SERVER}, "node a.js"),
+    "npm": ("npm", {"package.json": '{"name": "x", "scripts": {"test": "node -e 0"}}'}, "npm test"),
+    "make": (
+        "gcc",
+        {"a.c": "int main(void) { return 0; }\n", "Makefile": "a: a.c\n\tgcc -o a a.c\n"},
+        "make && ./a",
+    ),
+    "cargo": ("cargo", {"Cargo.toml": CARGO, "src/main.rs": "fn main() {}\n"}, "cargo build --offline -q"),
+    "java": ("java", {"A.java": "class A { public static void main(String[] a) { } }\n"}, "java A.java"),
+}
+"""A program, the files that it works on, and the command."""
+
+
+@pytest.mark.slow
+@needs_namespaces
+@pytest.mark.parametrize("name", BUILDS)
+async def test_tools_of_builds_work(name: str, tmp_path: Path) -> None:
+    program, files, command = BUILDS[name]
+    if shutil.which(program) is None:
+        pytest.skip(f"no {program} here")
+    work = tmp_path / "work"
+    for path, text in {"AGENTS.md": "rules\n", **files}.items():
+        (work / path).parent.mkdir(parents=True, exist_ok=True)
+        (work / path).write_text(text)
+    ended = await run_process(
+        shell_argv(command),
+        cwd=work,
+        env=environment(os.environ),
+        confined=Confined(Confinement(), Reach((work,))),
+        timeout_seconds=100,
+    )
+    assert ended.code == 0, ended.output
+
+
+@pytest.fixture
+def listener() -> Iterator[int]:
+    """The port of a server on this machine's loopback."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+CONNECT = PYTHON + " -c \"import socket; socket.create_connection(('127.0.0.1', {}), 3)\""
+
+
+@pytest.mark.parametrize("level", ["all", "namespaces", "landlock", "calls"])
+async def test_without_network_nothing_answers(level: str, listener: int, place: Place) -> None:
+    ended = await place.run(CONNECT.format(listener), LEVELS.get(level))
+    assert ended.code == 1 and ("refused" in ended.output or "not permitted" in ended.output)
+    assert (await place.run(CONNECT.format(listener), LEVELS.get(level), network="all")).code == 0
+
+
+@needs_namespaces
+async def test_commands_without_network_reach_each_other_alone(place: Place) -> None:
+    server = (
+        PYTHON + " -c \"import socket, time; s = socket.create_server(('127.0.0.1', 5999)); time.sleep(20)\""
+    )
+    output = UnreadOutput()
+    child = ChildProcess(output, confined=place.confined())
+    assert await child.start(shell_argv(server), cwd=place.work, env=place.environment()) is None
+    try:
+        for _ in range(100):
+            ended = await place.run(CONNECT.format(5999))
+            if ended.code == 0:
+                break
+        assert ended.code == 0
+        assert (await place.run(CONNECT.format(5999), network="all")).code == 1
+    finally:
+        await child.end()
+
+
+@pytest.mark.parametrize("level", ["all", "namespaces", "landlock"])
+async def test_sockets_without_a_path_are_out_of_reach(level: str, place: Place) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"\0planloom-{os.getpid()}")
+        server.listen()
+        code = f"import socket; socket.socket(socket.AF_UNIX).connect(chr(0) + 'planloom-{os.getpid()}')"
+        ended = await place.run(f'{PYTHON} -c "{code}"', LEVELS.get(level))
+    assert ended.code == 1, ended.output
+
+
+def running(tag: str) -> list[int]:
+    """The processes that have a tag as an argument."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if tag.encode() in (folder / "cmdline").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def gone(tag: str) -> bool:
+    """Whether they are gone, after a moment."""
+    for _ in range(200):
+        if not running(tag):
+            return True
+        os.sched_yield()
+        signal.sigtimedwait([], 0.01)
+    return False
+
+
+DAEMON = PYTHON + (
+    ' -c "import os, sys, time; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0);'
+    " print('daemon', flush=True); open('begun', 'w'); os.close(0); os.close(1); os.close(2); time.sleep(60)\" {}"
+)
+
+
+@pytest.mark.parametrize("level", ["all", *LEVELS])
+@pytest.mark.parametrize("end", ["by itself", "time limit", "cancelled"])
+async def test_a_daemon_ends_with_its_command(level: str, end: str, place: Place) -> None:
+    tag = f"planloom-daemon-{os.getpid()}-{level}-{end.replace(' ', '-')}"
+    command = DAEMON.format(tag) + (
+        "; until test -e begun; do :; done" if end == "by itself" else "; sleep 60"
+    )
+    heard = asyncio.Event()
+    job = asyncio.create_task(
+        run_process(
+            shell_argv(command),
+            cwd=place.work,
+            env=place.environment(),
+            confined=place.confined(LEVELS.get(level)),
+            timeout_seconds=2 if end == "time limit" else 30,
+            on_output=lambda *_: heard.set(),
+        )
+    )
+    async with asyncio.timeout(20):
+        await heard.wait()
+    if end == "cancelled":
+        job.cancel()
+    await asyncio.wait({job})
+    assert gone(tag)
+
+
+@pytest.mark.parametrize("level", ["all", *LEVELS])
+def test_everything_ends_when_the_server_is_killed(level: str, place: Place) -> None:
+    tag = f"planloom-orphan-{os.getpid()}-{level}"
+    server = (
+        "import asyncio, os, sys\n"
+        "from tests.security.test_confinement import *\n"
+        "place = Place.__new__(Place)\n"
+        f"place.home = Path({str(place.home)!r})\n"
+        "place.work, place.ledger = place.home / 'work', place.home / 'ledger'\n"
+        f"asyncio.run(run_process(shell_argv({DAEMON.format(tag) + '; sleep 60'!r}), cwd=place.work,"
+        " env=place.environment(), timeout_seconds=60, on_output=lambda *_: print('ready', flush=True),"
+        f" confined=place.confined(LEVELS.get({level!r}))))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", server], stdout=subprocess.PIPE, cwd=Path.cwd()) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+        assert running(tag)
+        process.kill()
+    assert gone(tag)
+    assert not left_in_temporary(process.pid)
+
+
+@pytest.mark.parametrize("level", ["all", "namespaces", "landlock"])
+async def test_a_fork_bomb_is_bounded(level: str, place: Place) -> None:
+    tag = f"planloom-bomb-{os.getpid()}-{level}"
+    loop = f"for _ in range(4000):\n  os.fork() or os.execlp('sleep', 'sleep', '60', '{tag}')"
+    bomb = f'{PYTHON} -c "import os\n{loop}"'
+    ended = await place.run(f"{bomb}; sleep 60", LEVELS.get(level), processes=400, seconds=10)
+    assert ended.code != 0 and gone(tag)
+
+
+@pytest.mark.parametrize("level", ["all", "landlock", "calls"])
+async def test_memory_is_bounded(level: str, place: Place) -> None:
+    hog = f"{PYTHON} -c \"import time; a = b'x' * 600_000_000; time.sleep(20); print('done')\""
+    ended = await place.run(hog, LEVELS.get(level), memory_bytes=300 << 20, seconds=15)
+    assert ended.code != 0 and not ended.timed_out and "300 MB of memory" in ended.output
+
+
+@pytest.mark.parametrize("level", ["all", "landlock", "calls"])
+async def test_the_size_of_a_file_is_bounded(level: str, place: Place) -> None:
+    ended = await place.run("head -c 3000000 /dev/zero > big", LEVELS.get(level), file_bytes=1_000_000)
+    assert ended.code != 0 and (place.work / "big").stat().st_size == 1_000_000
+
+
+@needs_namespaces
+async def test_what_a_command_leaves_in_the_temporary_folder_is_removed(place: Place) -> None:
+    ended = await place.run('touch "$TMPDIR/planloom-left" /var/tmp/planloom-left; echo "$TMPDIR"')
+    assert (ended.code, ended.output) == (0, "/tmp\n")
+    assert not left_in_temporary(os.getpid())
+
+
+def left_in_temporary(server: int) -> list[Path]:
+    """What commands of a server have left in the temporary folders of the system."""
+    folders = (Path(tempfile.gettempdir()), Path("/var/tmp"))
+    names = (f"planloom-{server}-*", "planloom-left")
+    return [found for folder in folders for name in names for found in folder.glob(name)]
+
+
+async def test_without_confinement_it_has_the_rights_of_the_user(place: Place) -> None:
+    tag = f"planloom-free-{os.getpid()}"
+    ended = await run_process(
+        shell_argv(f"echo x > ~/new && cat ~/.ssh/id_rsa && {DAEMON.format(tag)}"),
+        cwd=place.work,
+        env=place.environment(),
+        confined=Confined(Confinement(confined=False), Reach((place.work,), (place.ledger,))),
+        timeout_seconds=20,
+    )
+    assert ended.code == 0 and "CANARY" in ended.output and (place.home / "new").exists()
+    assert gone(tag)
+
+
+async def test_how_it_ended_is_passed_on(place: Place) -> None:
+    assert (await place.run("exit 7")).code == 7
+    assert (await place.run("kill -9 $$")).signal == 9
+    ended = await run_process(
+        ("no-such-program",),
+        cwd=place.work,
+        env=place.environment(),
+        confined=place.confined(),
+        timeout_seconds=5,
+    )
+    assert ended.problem == "no-such-program cannot be started: No such file or directory."
+
+
+async def test_a_workspace_below_a_hidden_folder_is_worked_in(place: Place) -> None:
+    work = place.home / ".aws.d" / "x"
+    hidden = place.home / ".ssh" / "work"
+    for folder in (work, hidden):
+        folder.mkdir(parents=True)
+        for level in (None, *LEVELS.values()):
+            has = (
+                None if level is None else level._replace(landlock=means().landlock if level.landlock else 0)
+            )
+            ended = await run_process(
+                shell_argv("echo x > made && cat made"),
+                cwd=folder,
+                env=place.environment(),
+                confined=Confined(Confinement(), Reach((folder,)), has),
+                timeout_seconds=20,
+            )
+            assert (ended.code, ended.output) == (0, "x\n"), level
+
+
+@pytest.mark.parametrize(
+    ("has", "files", "network", "processes", "how"),
+    [
+        (Means(True, 7, True, True), True, True, True, "namespaces, Landlock, seccomp"),
+        (LEVELS["namespaces"], True, True, True, "namespaces"),
+        (Means(False, 7, True, True), True, True, True, "Landlock, seccomp, a supervisor"),
+        (LEVELS["calls"], False, True, False, "seccomp, a supervisor"),
+        (LEVELS["nothing"], False, False, False, "a supervisor"),
+        (Means(), False, False, False, "nothing"),
+        (Means(job_object=True), False, False, False, "a job object"),
+        (Means(sandbox_exec=True), True, True, False, "sandbox-exec"),
+    ],
+)
+def test_what_a_level_holds_is_said(
+    has: Means, files: bool, network: bool, processes: bool, how: str
+) -> None:
+    found = abilities_of(has)
+    assert (found.files, found.network, found.processes, found.how) == (files, network, processes, how)
+    assert bool(found.missing) == (not has.namespaces)
