@@ -33,21 +33,36 @@ CAPABILITIES = {
 CLIENT = {"events": True, "approvals": True, "clarifications": True, "recovery": True, "conflicts": True}
 
 
+WITHOUT_MEANS = """
+from planloom.tools.confinement import confined_command
+from planloom.tools.confinement.policy import Means
+confined_command.means = Means
+from planloom.__main__ import main
+main()
+"""
+"""A server on a system that cannot end a command with the server."""
+
+
 class Editor:
     """An editor that writes every edit to disk at once, and the server that it has started.
 
-    `on_edit` may kill the server once the edit is made; nothing is answered then.
+    `on_edit` may kill the server once the edit is made; nothing is answered then. `program` is Python's arguments for
+    the server.
     """
 
     def __init__(
-        self, folder: Path, settings: dict[str, Any], on_edit: Callable[[Editor], None] | None = None
+        self,
+        folder: Path,
+        settings: dict[str, Any],
+        on_edit: Callable[[Editor], None] | None = None,
+        program: tuple[str, str] = ("-m", "planloom"),
     ) -> None:
         self.folder = folder / "workspace"
         self.on_edit = on_edit
         self.events: list[dict[str, Any]] = []
         self.allows = True
         self._numbers = iter(range(1, 1_000_000))
-        command = [sys.executable, "-m", "planloom", "serve", "--stdio", "--storage", str(folder / "state")]
+        command = [sys.executable, *program, "serve", "--stdio", "--storage", str(folder / "state")]
         self.process = subprocess.Popen(
             [*command, "--log-file", str(folder / "server.log")],
             stdin=subprocess.PIPE,
@@ -169,8 +184,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
     (tmp_path / "workspace").mkdir()
     (tmp_path / "workspace" / "a.txt").write_text("one\ntwo\nthree\n")
 
-    def start(settings: dict[str, Any], on_edit: Callable[[Editor], None] | None = None) -> Editor:
-        started.append(Editor(tmp_path, settings, on_edit))
+    def start(settings: dict[str, Any], *more: Any, **others: Any) -> Editor:
+        started.append(Editor(tmp_path, settings, *more, **others))
         return started[-1]
 
     yield start
@@ -221,7 +236,7 @@ HELD = "echo ran >> ran.log; cat gate"
 def left_running(start: Start) -> Editor:
     """A new server after one that was killed while `HELD` ran, which runs on; its plan was resumed."""
     settings = {"approvals": {"execute": "allow"}}
-    editor = start(settings)
+    editor = start(settings, program=("-c", WITHOUT_MEANS))
     os.mkfifo(editor.folder / "gate")
     plan_id = editor.approved(f"1. Run `{HELD}`\n2. Run `echo once >> once.log`", "auto")
     editor.until("tool_started")
@@ -231,7 +246,7 @@ def left_running(start: Start) -> Editor:
     while not (editor.folder / "ran.log").exists():
         editor.request("planloom/status", {})
     editor.kill()
-    editor = start(settings)
+    editor = start(settings, program=("-c", WITHOUT_MEANS))
     editor.request("planloom/plan/resume", {"planId": plan_id})
     return editor
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,8 +20,15 @@ from planloom.tools.confinement.abilities import abilities_of, means
 from planloom.tools.confinement.confined_command import Confined
 from planloom.tools.confinement.places import Reach
 from planloom.tools.confinement.policy import Means
-from planloom.tools.processes.child_process import ChildProcess, ProcessResult, run_process, shell_argv
+from planloom.tools.processes.child_process import (
+    ChildProcess,
+    Launch,
+    ProcessResult,
+    run_process,
+    shell_argv,
+)
 from planloom.tools.processes.unread_output import UnreadOutput
+from planloom.workspace.disk import Folder
 from planloom.workspace.index.programs import environment
 
 pytestmark = [
@@ -39,6 +45,9 @@ LEVELS = {
     "nothing": Means(supervisor=True),
 }
 """Less than a machine may have, so that the rest is seen to hold by itself."""
+
+
+CONFINED = Confinement()
 
 
 class Place:
@@ -64,24 +73,35 @@ class Place:
         (self.work / "AGENTS.md").write_text("rules\n")
         (self.work / ".vscode" / "settings.json").write_text("{}\n")
 
-    def confined(self, has: Means | None = None, network: Network = "none", **more: Any) -> Confined:
+    def launch(
+        self,
+        command: str | tuple[str, ...],
+        has: Means | None = None,
+        confinement: Confinement = CONFINED,
+        *,
+        work: Path | None = None,
+        **limits: int,
+    ) -> Launch:
+        """A command in the workspace, confined by these means, or by all that there are."""
         if has is not None and has.landlock:
             has = has._replace(landlock=means().landlock)
-        return Confined(Confinement(network=network), Reach((self.work,), (self.ledger,)), has, **more)
-
-    def environment(self) -> dict[str, str]:
-        return environment(os.environ) | {"HOME": str(self.home)}
+        work = work or self.work
+        confined = Confined(confinement, Reach((work,), (self.ledger,)), has, **limits)
+        argv = shell_argv(command) if isinstance(command, str) else command
+        return Launch(argv, Folder(work), environment(os.environ) | {"HOME": str(self.home)}, confined)
 
     async def run(
-        self, command: str, has: Means | None = None, *, seconds: float = 30, **more: Any
+        self,
+        command: str,
+        has: Means | None = None,
+        *,
+        seconds: float = 30,
+        network: Network = "none",
+        **limits: int,
     ) -> ProcessResult:
-        return await run_process(
-            shell_argv(command),
-            cwd=self.work,
-            env=self.environment(),
-            confined=self.confined(has, **more),
-            timeout_seconds=seconds,
-        )
+        """Run a command to its end."""
+        launch = self.launch(command, has, Confinement(network=network), **limits)
+        return await run_process(launch, timeout_seconds=seconds)
 
 
 @pytest.fixture
@@ -228,13 +248,9 @@ async def test_tools_of_builds_work(name: str, tmp_path: Path) -> None:
     for path, text in {"AGENTS.md": "rules\n", **files}.items():
         (work / path).parent.mkdir(parents=True, exist_ok=True)
         (work / path).write_text(text)
-    ended = await run_process(
-        shell_argv(command),
-        cwd=work,
-        env=environment(os.environ),
-        confined=Confined(Confinement(), Reach((work,))),
-        timeout_seconds=100,
-    )
+    confined = Confined(Confinement(), Reach((work,)))
+    launch = Launch(shell_argv(command), Folder(work), environment(os.environ), confined)
+    ended = await run_process(launch, timeout_seconds=100)
     assert ended.code == 0, ended.output
 
 
@@ -261,8 +277,8 @@ async def test_commands_without_network_reach_each_other_alone(place: Place) -> 
         PYTHON + " -c \"import socket, time; s = socket.create_server(('127.0.0.1', 5999)); time.sleep(20)\""
     )
     output = UnreadOutput()
-    child = ChildProcess(output, confined=place.confined())
-    assert await child.start(shell_argv(server), cwd=place.work, env=place.environment()) is None
+    child = ChildProcess(output)
+    assert await child.start(place.launch(server)) is None
     try:
         for _ in range(100):
             ended = await place.run(CONNECT.format(5999))
@@ -296,14 +312,17 @@ def running(tag: str) -> list[int]:
     return found
 
 
+def soon(holds: Callable[[], bool]) -> bool:
+    """Whether something holds within a few seconds."""
+    until = time.monotonic() + 5
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.01)
+    return holds()
+
+
 def gone(tag: str) -> bool:
-    """Whether they are gone, after a moment."""
-    for _ in range(200):
-        if not running(tag):
-            return True
-        os.sched_yield()
-        signal.sigtimedwait([], 0.01)
-    return False
+    """Whether the processes with a tag are gone, after a moment."""
+    return soon(lambda: not running(tag))
 
 
 DAEMON = PYTHON + (
@@ -322,10 +341,7 @@ async def test_a_daemon_ends_with_its_command(level: str, end: str, place: Place
     heard = asyncio.Event()
     job = asyncio.create_task(
         run_process(
-            shell_argv(command),
-            cwd=place.work,
-            env=place.environment(),
-            confined=place.confined(LEVELS.get(level)),
+            place.launch(command, LEVELS.get(level)),
             timeout_seconds=2 if end == "time limit" else 30,
             on_output=lambda *_: heard.set(),
         )
@@ -347,16 +363,16 @@ def test_everything_ends_when_the_server_is_killed(level: str, place: Place) -> 
         "place = Place.__new__(Place)\n"
         f"place.home = Path({str(place.home)!r})\n"
         "place.work, place.ledger = place.home / 'work', place.home / 'ledger'\n"
-        f"asyncio.run(run_process(shell_argv({DAEMON.format(tag) + '; sleep 60'!r}), cwd=place.work,"
-        " env=place.environment(), timeout_seconds=60, on_output=lambda *_: print('ready', flush=True),"
-        f" confined=place.confined(LEVELS.get({level!r}))))\n"
+        f"launch = place.launch({DAEMON.format(tag) + '; sleep 60'!r}, LEVELS.get({level!r}))\n"
+        "told = lambda *_: print('ready', flush=True)\n"
+        "asyncio.run(run_process(launch, timeout_seconds=60, on_output=told))\n"
     )
     with subprocess.Popen([sys.executable, "-c", server], stdout=subprocess.PIPE, cwd=Path.cwd()) as process:
         assert process.stdout is not None and process.stdout.readline() == b"ready\n"
         assert running(tag)
         process.kill()
     assert gone(tag)
-    assert not left_in_temporary(process.pid)
+    assert soon(lambda: not left_in_temporary(process.pid))
 
 
 @pytest.mark.parametrize("level", ["all", "namespaces", "landlock"])
@@ -397,13 +413,8 @@ def left_in_temporary(server: int) -> list[Path]:
 
 async def test_without_confinement_it_has_the_rights_of_the_user(place: Place) -> None:
     tag = f"planloom-free-{os.getpid()}"
-    ended = await run_process(
-        shell_argv(f"echo x > ~/new && cat ~/.ssh/id_rsa && {DAEMON.format(tag)}"),
-        cwd=place.work,
-        env=place.environment(),
-        confined=Confined(Confinement(confined=False), Reach((place.work,), (place.ledger,))),
-        timeout_seconds=20,
-    )
+    command = f"echo x > ~/new && cat ~/.ssh/id_rsa && {DAEMON.format(tag)}"
+    ended = await run_process(place.launch(command, None, Confinement(confined=False)), timeout_seconds=20)
     assert ended.code == 0 and "CANARY" in ended.output and (place.home / "new").exists()
     assert gone(tag)
 
@@ -411,13 +422,7 @@ async def test_without_confinement_it_has_the_rights_of_the_user(place: Place) -
 async def test_how_it_ended_is_passed_on(place: Place) -> None:
     assert (await place.run("exit 7")).code == 7
     assert (await place.run("kill -9 $$")).signal == 9
-    ended = await run_process(
-        ("no-such-program",),
-        cwd=place.work,
-        env=place.environment(),
-        confined=place.confined(),
-        timeout_seconds=5,
-    )
+    ended = await run_process(place.launch(("no-such-program",)), timeout_seconds=5)
     assert ended.problem == "no-such-program cannot be started: No such file or directory."
 
 
@@ -427,17 +432,23 @@ async def test_a_workspace_below_a_hidden_folder_is_worked_in(place: Place) -> N
     for folder in (work, hidden):
         folder.mkdir(parents=True)
         for level in (None, *LEVELS.values()):
-            has = (
-                None if level is None else level._replace(landlock=means().landlock if level.landlock else 0)
-            )
-            ended = await run_process(
-                shell_argv("echo x > made && cat made"),
-                cwd=folder,
-                env=place.environment(),
-                confined=Confined(Confinement(), Reach((folder,)), has),
-                timeout_seconds=20,
-            )
+            launch = place.launch("echo x > made && cat made", level, work=folder)
+            ended = await run_process(launch, timeout_seconds=20)
             assert (ended.code, ended.output) == (0, "x\n"), level
+
+
+async def test_a_hidden_folder_in_the_temporary_folder_is_not_there(place: Place, tmp_path: Path) -> None:
+    private = Path(tempfile.mkdtemp(dir="/tmp", prefix="planloom-test-"))
+    try:
+        (private / "ledger.sqlite3").write_text("CANARY")
+        launch = place.launch(f"cat {private}/ledger.sqlite3; true")
+        assert launch.confined is not None
+        reach = launch.confined.reach._replace(private=(private,))
+        launch = launch._replace(confined=launch.confined._replace(reach=reach))
+        ended = await run_process(launch, timeout_seconds=20)
+        assert ended.code == 0 and "CANARY" not in ended.output
+    finally:
+        shutil.rmtree(private)
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def _by_launcher(
     has, wanted = confined.has or Means(), confined.confinement
     is_confined = wanted.confined
     found = places(confined.reach, environment) if is_confined else Places((), (), (), (), ())
-    joined = own_network() if is_confined and has.namespaces and wanted.network == "none" else ()
+    joined = own_network() if is_confined and has.namespaces and wanted.network != "all" else ()
     policy: Policy = {
         "arguments": list(argv),
         "folder": str(cwd),

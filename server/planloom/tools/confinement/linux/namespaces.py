@@ -134,7 +134,9 @@ class _View:
             if os.path.lexists(path) and not os.path.islink(path):
                 kernel.set_read_only(path, read_only=True, recursive=True)
         for path in covered:
-            kernel.set_read_only(path, read_only=True, recursive=False)
+            # It is gone where something above it was covered too.
+            if os.path.lexists(path):
+                kernel.set_read_only(path, read_only=True, recursive=False)
         for number in {*writable.values(), *shown.values(), *run.values(), temporary}:
             os.close(number)
 
