@@ -93,3 +93,14 @@ def test_the_second_start_compiles_no_type_of_the_protocol(tmp_path: Path) -> No
     ]
     assert int(runs[0][0]) > 400
     assert runs[1] == [runs[0][0], "0"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right of their own there")
+def test_nothing_is_written_through_a_link_that_lies_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "urandom", bytes)
+    (tmp_path / "other").write_text("stays")
+    (tmp_path / f"code.{bytes(8).hex()}.tmp").symlink_to(tmp_path / "other")
+    made, _ = define(tmp_path / "code", a=1)
+    assert repr(made()) == "Thing(a=1)" and (tmp_path / "other").read_text() == "stays"

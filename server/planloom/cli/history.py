@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -20,7 +19,7 @@ from planloom.cli.client.messages import Json, Plan
 from planloom.cli.client.plan_state import changed_files
 from planloom.cli.client.session import Session, session
 from planloom.cli.failures import DONE, FAILED, Failure, reported
-from planloom.cli.plain import visible
+from planloom.cli.plain import as_json, visible
 from planloom.cli.terminal import show, show_history
 from planloom.workspace.paths.uris import to_path
 
@@ -137,7 +136,7 @@ async def import_plan(server: Server, text: str, *, folders: Sequence[Path]) -> 
 
 
 def _print_json(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    sys.stdout.write(as_json(value, indent=2) + "\n")
 
 
 def _written(path: Path, text: str) -> bool:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from typing import Any
+
 from planloom.domain.text import hidden_characters
 
 
@@ -17,3 +21,8 @@ def one_line(text: str, limit: int = 200) -> str:
     """Like `visible`, but on one line of at most `limit` characters, cut with an ellipsis."""
     line = " ".join(visible(text[: limit * 4]).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def as_json(value: Any, *, indent: int | None = None) -> str:
+    """JSON for standard output; in ASCII if that is a terminal, which would obey what stands in the strings."""
+    return json.dumps(value, ensure_ascii=sys.stdout.isatty(), indent=indent)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from rich.status import Status
 from rich.text import Text
 
 from planloom.cli.client.messages import Approval, ApprovalFile, DiffResult, Json, Plan, Report, Step
-from planloom.cli.plain import one_line, visible
+from planloom.cli.plain import as_json, one_line, visible
 from planloom.cli.terminal import show, show_approval, show_report
 from planloom.cli.terminal.edit_plan import Send, edit_plan
 from planloom.cli.terminal.person import Terminal
@@ -291,7 +290,7 @@ class Screen:
 
     def _json(self, value: Any) -> None:
         if self._as_json:
-            sys.stdout.write(json.dumps(value, ensure_ascii=sys.stdout.isatty()) + "\n")
+            sys.stdout.write(as_json(value) + "\n")
             sys.stdout.flush()
 
 

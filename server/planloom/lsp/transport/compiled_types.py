@@ -56,9 +56,11 @@ class CompileCache:
         if not self._changed or sys.dont_write_bytecode:
             return
         body = marshal.dumps(self._used)
-        temporary = self._path.with_suffix(f".{os.getpid()}.tmp")
+        # A name that nobody can guess, and no file that is there already: it could be a link to another.
+        temporary = self._path.with_suffix(f".{os.urandom(8).hex()}.tmp")
         try:
-            temporary.write_bytes(MAGIC_NUMBER + zlib.crc32(body).to_bytes(4, "big") + body)
+            with temporary.open("xb") as file:
+                file.write(MAGIC_NUMBER + zlib.crc32(body).to_bytes(4, "big") + body)
             temporary.replace(self._path)
         except OSError as error:
             logger.debug("The cache of compiled types was not written: %s", error)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from asyncio.subprocess import Process
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from planloom.workspace.index.ignore import (
     IGNORE_FILES,
@@ -20,10 +21,13 @@ from planloom.workspace.index.ignore import (
 )
 from planloom.workspace.index.programs import running_git
 
+T = TypeVar("T")
 BATCH = 4000
 """Paths per batch of a walk."""
 
 _CHUNK = 1 << 17
+_SILENT_SECONDS = 10.0
+"""How long git may list nothing; a pipe in place of a `.gitignore` holds it up for ever."""
 
 
 class GitFailed(Exception):
@@ -189,12 +193,20 @@ async def _ls_files(git: Path, root: Path, *options: str) -> AsyncGenerator[Proc
 async def _batches(process: Process) -> AsyncGenerator[list[str], None]:
     assert process.stdout is not None
     rest = b""
-    while chunk := await process.stdout.read(_CHUNK):
+    while chunk := await _within_time(process.stdout.read(_CHUNK)):
         whole, end, rest = (rest + chunk).rpartition(b"\0")
         if end:
             yield _decoded(whole)
-    if await process.wait():
+    if await _within_time(process.wait()):
         raise GitFailed(f"git ls-files ended with {process.returncode}")
+
+
+async def _within_time(waiting: Awaitable[T]) -> T:
+    try:
+        async with asyncio.timeout(_SILENT_SECONDS):
+            return await waiting
+    except TimeoutError:
+        raise GitFailed(f"git ls-files has listed nothing for {_SILENT_SECONDS:.0f} seconds") from None
 
 
 def _decoded(raw: bytes) -> list[str]:
