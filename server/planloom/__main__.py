@@ -1,7 +1,10 @@
-"""The entry point of the program: `planloom serve` for editors, and the commands that people type."""
+"""The entry point of the program: `planloom serve` for editors, and the commands that people type.
 
-from __future__ import annotations
+What stands here is imported by `python -m` while the working folder is on the search path. So it imports only what
+Python has imported already, and not even `__future__`.
+"""
 
+import os
 import sys
 
 
@@ -26,10 +29,8 @@ def main() -> None:
 
 def _forget_working_folder() -> None:
     """Import nothing from the working folder, which `python -m` without `-I` puts first on the search path."""
-    from pathlib import Path
-
     try:
-        here = str(Path.cwd())
+        here = os.getcwd()  # noqa: PTH109 - pathlib would be looked for in the working folder
     except OSError:
         # The folder is gone, and nothing can be imported from it.
         here = ""
