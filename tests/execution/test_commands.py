@@ -354,6 +354,7 @@ async def test_what_failed_without_the_network_is_asked_again_with_it(tmp_path: 
         plan = await room.respond(await room.ask(f"run `{OFFLINE}`"), "allowForPlan")
         (recovery,) = plan.pending.recoveries
         assert "It ran without the network, which it seems to need" in recovery.error
+        assert recovery.code == "lacked_network"
         await room.app.steps.recover(plan.plan_id, recovery.step_id, "retry", None)
         plan = await room.until(plan, lambda now: bool(now.pending.approvals))
         (asked,) = plan.pending.approvals

@@ -12,6 +12,7 @@ from planloom.lsp.client_options import ApplicationContext, MakeApplication
 from planloom.models.offline.scripted import ScriptedModel, makes
 from planloom.service.application import Application
 from planloom.storage.ledger import Ledger
+from planloom.tools.confinement.abilities import abilities
 from tests.lsp.test_whole import EMBEDDED, drafted, finished
 from tests.support.lsp_client import FULL, Failed, LspClient, connected
 from tests.support.real_application import real_application
@@ -279,3 +280,29 @@ async def test_the_commands_of_one_answer_are_one_message(
         assert "2. in the workspace folder: touch b" in lines
         assert len(user.messages) == asked
         assert {name for name in "ab" if on_disk(tmp_path, name)} == set(made)
+
+
+@pytest.mark.skipif(not abilities().network, reason="nothing here can confine the network of a command")
+async def test_a_command_gets_other_rights_by_a_second_message(tmp_path: Path) -> None:
+    model = with_model(
+        makes(("run_command", {"command": "touch a"})),
+        makes(("task_completed", {"summary": "done"})),
+        makes(("final_answer", {"text": "done"})),
+    )
+    async with connected(model, folders=[tmp_path], capabilities=FULL, extension=NONE) as client:
+        user = User(client, "Allow otherwise…", "Back", "Allow otherwise…", "Run without confinement")
+        created = (await client.request("planloom/plan/create", {"text": "Make it", "mode": "direct"}))[
+            "plan"
+        ]
+        named = {"planId": created["planId"]}
+        await client.request(
+            "planloom/plan/wait", {**named, "until": "ended", "timeoutSeconds": 20}, timeout=30
+        )
+        assert "Confined: writes only in the workspace, no network." in user.messages[0]["message"]
+        assert (
+            "Run without confinement: Not confined: it has all of your rights." in user.messages[1]["message"]
+        )
+        events = (await client.request("planloom/plan/events", named))["events"]
+        (resolved,) = [event for event in events if event["type"] == "approval_resolved"]
+        assert resolved["decision"] == "allow" and resolved["confinement"]["confined"] is False
+        assert on_disk(tmp_path, "a")

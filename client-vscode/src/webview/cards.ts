@@ -130,7 +130,10 @@ function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
     <div class="actions">
       ${
         options.includes("retry")
-          ? html`<vscode-button class="retry" @click=${act("retry")}>${icon("refresh")} Retry</vscode-button>`
+          ? html`<vscode-button class="retry" @click=${act("retry")}>${icon("refresh")} ${
+              // It is asked again, with the network.
+              recovery.code === "lacked_network" ? "Run again with network" : "Retry"
+            }</vscode-button>`
           : nothing
       }
       ${

@@ -136,6 +136,8 @@ class Terminal:
             if option in (recovery.get("options") or ("retry", "skip", "abort"))
         ]
         choices = {_RECOVERIES[option][0]: _RECOVERIES[option][1] for option in options}
+        if recovery.get("code") == "lacked_network" and "retry" in options:
+            choices["r"] = "retry, to be asked for the network"
         if "retry" in options and step.get("kind") == "tool_call":
             choices["a"] = "change its arguments and retry"
         by_key = {_RECOVERIES[option][0]: option for option in options}

@@ -187,10 +187,14 @@ CommandEnd = Literal["ended", "denied", "cut_off", "not_run", "background"]
 
 
 class CommandOutcome(Value):
-    """How a command ended: its exit code, None if it did not end by itself, and the outcome line of its output."""
+    """How a command ended: its exit code, None if it did not end by itself, and the outcome line of its output.
+
+    `lacked_network`: it failed, as it seems for want of the network that it did not get.
+    """
 
     exit_code: int | None = None
     line: str = ""
+    lacked_network: bool = False
 
 
 class ExecutedTool(Value):

@@ -40,10 +40,6 @@ _OWN_RUNS: Final = (
 _OTHER_RUNS: Final = "`{}` of an earlier run still runs, as process {}, and goes on beside it."
 _SHOWN: Final = 80
 _QUESTION: Final = "The request is a question, so every command is asked."
-_WITHOUT_NETWORK: Final = (
-    "It ran without the network, which it seems to need. If it is run again, the user is asked to give it "
-    "the network."
-)
 _ENDED: Final = "It ran to its end in an earlier run of this step, so this would be the second time."
 Output = Callable[[Literal["stdout", "stderr"], str], None]
 
@@ -175,7 +171,7 @@ class StepCommands:
         gets = permitted.confinement
         without = gets.confined and gets.network != "all" and (await asyncio.to_thread(abilities)).network
         if without and result.code not in (0, None) and lacks_network(result.output):
-            return result.model_copy(update={"remark": _WITHOUT_NETWORK})
+            return result.model_copy(update={"lacked_network": True})
         return result
 
     async def start(self, command: Command) -> CommandState | NoCommand:
@@ -285,17 +281,11 @@ class StepCommands:
 
     def _lacked_network(self, command: Command, args: Args | None) -> bool:
         """Whether this command has failed in this step for want of a network that the settings do not give it."""
-        earlier = [
-            call
-            for call in self._run.now.tools_executed
-            if args is not None and call.command == "ended" and _same(call.args, args)
-        ]
-        return (
-            command.confinement.network != "all"
-            and bool(earlier)
-            and not earlier[-1].ok
-            and lacks_network(earlier[-1].output or "")
-        )
+        if args is None or command.confinement.network == "all":
+            return False
+        earlier = (call for call in reversed(self._run.now.tools_executed) if _same(call.args, args))
+        last = next((call.outcome for call in earlier if call.command == "ended"), None)
+        return last is not None and last.lacked_network
 
     def _ran_before(self, args: Args | None) -> str | None:
         """Why this command must be approved whatever the policy says: the plan only asks, or it may have run before."""

@@ -23,6 +23,8 @@ from planloom.workspace.paths.uris import display_names
 READS_DENIED = "The setting planloom.approvals.read denies reading."
 NOT_ALLOWED = "{tool} is not among the tools of this step. A request that is a question changes no files."
 _OUTPUT_GONE = "The server ended after that, and only this line of it is stored."
+LACKED_NETWORK: Final = "lacked_network"
+"""The code of a failed command that seems to have failed for want of the network: run again, it is asked with it."""
 _LINES: Final = 40
 _CHARACTERS: Final = 4_000
 """The most of an output's end that people are shown."""
@@ -80,7 +82,11 @@ class LiteralCalls:
         """Commit what the call has staged."""
         if not result.ok:
             summary, _, output = result.text.partition("\n")
-            failure = Failed(error=_readable(result.summary if output else summary, output))
+            lacked = result.outcome is not None and result.outcome.lacked_network
+            failure = Failed(
+                error=_readable(result.summary if output else summary, output),
+                code=LACKED_NETWORK if lacked else None,
+            )
             return (
                 CallFailed(output=result.text, failure=failure, value=result.value)
                 if result.ended

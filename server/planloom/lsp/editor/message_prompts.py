@@ -198,6 +198,8 @@ class MessagePrompts:
             "accept": "Accept",
             "model": "Ask the model",
         }
+        if recovery.code == "lacked_network":
+            labels["retry"] = "Run again with network"
         buttons = {labels[action]: action for action in recovery.options}
         text = f"Planloom: the step “{_described(plan, recovery.step_id)}” failed. {recovery.error}"
         chosen = await self._protocol.ask_by_message("error", text, list(buttons))

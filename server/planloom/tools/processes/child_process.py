@@ -49,7 +49,7 @@ class ProcessResult(Value):
     """How a process ended; `code` is None if a signal ended it or it never started.
 
     `output` is both streams in order of arrival, without the middle if it was long. `problem` says why the process
-    could not start, `remark` what may explain its failure.
+    could not start. `lacked_network`: it failed, as it seems for want of the network that it did not get.
     """
 
     code: int | None
@@ -57,7 +57,7 @@ class ProcessResult(Value):
     timed_out: bool = False
     output: str = ""
     problem: str | None = None
-    remark: str = ""
+    lacked_network: bool = False
 
 
 def shell_argv(command: str) -> tuple[str, ...]:

@@ -17,6 +17,10 @@ DEFAULT_SECONDS: Final = 120.0
 MOST_SECONDS: Final = 3600.0
 MAX_COMMAND: Final = 20_000
 _TOO_LONG: Final = " Give a larger timeout_seconds. A server or a watcher never ends: run it with background."
+_WITHOUT_NETWORK: Final = (
+    "It ran without the network, which it seems to need. If it is run again, the user is asked to give it "
+    "the network."
+)
 _RUNS_ON: Final = (
     "runs in the background as {}: read_output returns what it prints, stop_command ends it. It is stopped when the "
     "plan ends."
@@ -73,7 +77,7 @@ async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
         ended.code,
         ended.output,
         timed_out=ended.timed_out,
-        remark=ended.remark,
+        lacked_network=ended.lacked_network,
     )
 
 
@@ -104,19 +108,29 @@ def _shown_folder(place: ResolvedPath, context: ToolContext) -> str:
 
 
 def _ended(
-    name: str, how: str, code: int | None, output: str, *, timed_out: bool = False, remark: str = ""
+    name: str,
+    how: str,
+    code: int | None,
+    output: str,
+    *,
+    timed_out: bool = False,
+    lacked_network: bool = False,
 ) -> ToolResult:
     line = outcome_line(output)
     text = f"The command {how}.{_TOO_LONG if timed_out else ''}\n"
     text += output if output.strip() else "(no output)"
-    text += f"\n{remark}" if remark else ""
+    text += f"\n{_WITHOUT_NETWORK}" if lacked_network else ""
     return ToolResult(
         ok=code == 0,
         summary=shortened(f"`{name}` {how}{f': {line}' if line else ''}"),
         text=text,
         value={"exit_code": code, "output": output, "timed_out": timed_out},
         ended=True,
-        outcome=CommandOutcome(exit_code=code, line=line if code is not None else f"it {how}"),
+        outcome=CommandOutcome(
+            exit_code=code,
+            line=line if code is not None else f"it {how}",
+            lacked_network=lacked_network,
+        ),
     )
 
 
