@@ -1,0 +1,191 @@
+"""The fields of a step as they stand in a document: their names, and how each is written and read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, get_args
+
+from pydantic import ValidationError
+
+from planloom.domain.document.scalars import is_written_plainly
+from planloom.domain.plans.perspectives import Agent
+from planloom.domain.plans.plan import Check, Priority, Step
+from planloom.domain.values import Args, Json
+
+NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+"""An argument's name that can begin a line."""
+_NO_ARGUMENTS: Final = "none"
+_LINE: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]*")
+_AGENTS: Final[Mapping[Agent, str]] = {"koda": "code", "chapo": "strategy", "devo": "operations"}
+_CHECKS: Final = {"file_exists": ("file exists", "path"), "command": ("command", "command")}
+_NO_ERRORS: Final = "no new errors"
+
+
+class Unreadable(ValueError):
+    """Raised for a value that a field cannot have; says what it may be."""
+
+
+class Field(NamedTuple):
+    """How one field is written and read.
+
+    `write` returns its value, None if the step need not say it. `read` returns what a `Step` holds, and raises
+    Unreadable. `attribute` is its name in `Step`. A field that `repeats` stands once for each of its values.
+    """
+
+    attribute: str
+    write: Callable[[Step], Json]
+    read: Callable[[Json, str], Any]
+    repeats: bool = False
+
+
+def _text(value: Json, raw: str) -> str:
+    return value if isinstance(value, str) else raw
+
+
+def _ids(value: Json, raw: str) -> tuple[str, ...]:
+    return tuple(name.strip().removeprefix("^") for name in _text(value, raw).split(",") if name.strip())
+
+
+def _names(value: Json, raw: str) -> tuple[str, ...]:
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return tuple(str(each) for each in value)
+    return tuple(name.strip() for name in _text(value, raw).split(",") if name.strip())
+
+
+def _joined(names: tuple[str, ...]) -> Json:
+    if not names:
+        return None
+    line = ", ".join(names)
+    return line if is_written_plainly(line) and _names(line, line) == names else list(names)
+
+
+def _agent(value: Json, raw: str) -> Agent:
+    word = _text(value, raw).strip().lower()
+    for agent, name in _AGENTS.items():
+        if word in (agent, name):
+            return agent
+    raise Unreadable(f"An agent is {' or '.join(_AGENTS.values())}.")
+
+
+def _priority(value: Json, raw: str) -> Priority:
+    word = _text(value, raw).strip().lower()
+    for priority in get_args(Priority):
+        if word == priority:
+            return priority  # type: ignore[no-any-return]
+    raise Unreadable(f"A priority is {' or '.join(get_args(Priority))}.")
+
+
+def _yes(value: Json, _raw: str) -> bool:
+    word = str(value).strip().lower()
+    if word in ("yes", "true"):
+        return True
+    if word in ("no", "false"):
+        return False
+    raise Unreadable("It is yes or no.")
+
+
+def _kind(value: Json, raw: str) -> str:
+    word = _text(value, raw).strip().lower().replace(" ", "_")
+    if word in ("tool_call", "processing", "clarification"):
+        return word
+    raise Unreadable("A kind is tool call, processing or clarification.")
+
+
+def implied_kind(tool: str | None) -> str:
+    """The kind of a step that does not say it."""
+    return "tool_call" if tool else "processing"
+
+
+def _arguments(value: Json, _raw: str) -> Args | None:
+    if value == _NO_ARGUMENTS:
+        return None
+    if isinstance(value, dict):
+        return value
+    raise Unreadable("Arguments are a JSON object, or lines below the tool.")
+
+
+def _written_arguments(step: Step) -> Json:
+    if step.tool is None:
+        return step.args
+    if step.args is None:
+        return _NO_ARGUMENTS
+    return None if all(NAME.fullmatch(name) for name in step.args) else step.args
+
+
+def check_text(check: Check) -> Json:
+    """A check in words, or as JSON where the words would not tell it."""
+    fields = {
+        name: value for name in ("path", "text", "command") if (value := getattr(check, name)) is not None
+    }
+    words = _CHECKS.get(check.kind)
+    if words is not None and [*fields] == [words[1]]:
+        line = f"{words[0]}: {fields[words[1]]}"
+        if is_written_plainly(line) and _check(line, line) == check.model_copy(update=_NO_OUTCOME):
+            return line
+    if check.kind == "no_new_errors" and not fields:
+        return _NO_ERRORS
+    return {"kind": check.kind, **fields}
+
+
+_NO_OUTCOME: Final[Mapping[str, None]] = {"outcome": None, "detail": None}
+
+
+def _check(value: Json, raw: str) -> Check:
+    if isinstance(value, dict):
+        try:
+            return Check.model_validate(value)
+        except ValidationError as error:
+            raise Unreadable(f"This is no check: {error.errors()[0]['msg']}.") from error
+    line = _text(value, raw)
+    if line == _NO_ERRORS:
+        return Check(kind="no_new_errors")
+    for kind, (words, name) in _CHECKS.items():
+        if line.startswith(f"{words}: "):
+            return Check.model_validate({"kind": kind, name: line[len(words) + 2 :]})
+    raise Unreadable(f"A check is “file exists: PATH”, “command: COMMAND”, “{_NO_ERRORS}”, or JSON.")
+
+
+def _hidden_instruction(step: Step) -> Json:
+    """The instruction where its lines cannot stand in the document as they are."""
+    text = step.instruction
+    lines = text.split("\n")
+    whole = all(_LINE.fullmatch(line.replace("\t", "")) and line == line.rstrip() for line in lines)
+    return None if text == step.description or (whole and lines[0] and lines[-1]) else text
+
+
+FIELDS: Final[Mapping[str, Field]] = {
+    "tool": Field("tool", lambda step: step.tool, _text),
+    "arguments": Field("args", _written_arguments, _arguments),
+    "after": Field("depends_on", lambda step: ", ".join(step.depends_on) or None, _ids),
+    "agent": Field("agent", lambda step: None if step.agent == "koda" else _AGENTS[step.agent], _agent),
+    "kind": Field(
+        "kind",
+        lambda step: None if step.kind == implied_kind(step.tool) else step.kind.replace("_", " "),
+        _kind,
+    ),
+    "priority": Field(
+        "priority", lambda step: None if step.priority == "normal" else step.priority, _priority
+    ),
+    "critical": Field("critical", lambda step: "yes" if step.critical else None, _yes),
+    "question": Field("question", lambda step: step.question, _text),
+    "check": Field("checks", lambda step: [check_text(check) for check in step.checks], _check, repeats=True),
+    "files": Field("expected_files", lambda step: _joined(step.expected_files), _names),
+    "attached": Field("attachments", lambda step: _joined(tuple(step.attachments)), _names),
+    "when": Field("when", lambda step: step.when, _text),
+    "for each": Field("for_each", lambda step: step.for_each, _text),
+    "doing": Field("active_form", lambda step: step.active_form or None, _text),
+    "instruction": Field("instruction", _hidden_instruction, _text),
+}
+"""The fields by the names that they have in a document, in the order in which they are written."""
+_OWN: Final = re.compile(rf"(?:- (?:{'|'.join(FIELDS)}):|→ |\\)")
+
+
+def escaped(line: str) -> str:
+    """A line of an instruction that does not read as a field or a result."""
+    return "\\" + line if _OWN.match(line) else line
+
+
+def unescaped(line: str) -> str:
+    """The line as it was before `escaped`."""
+    return line[1:] if line.startswith("\\") and _OWN.match(line[1:]) else line

@@ -1,0 +1,235 @@
+"""Reads a document: its steps with the place of each part, its notes, and what is wrong in it.
+
+Any text can be read. What is no part of a plan is a note, and what cannot be read is a trouble at its place.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from planloom.domain.document.fields import FIELDS, NAME, Unreadable, implied_kind, unescaped
+from planloom.domain.document.render import RESULT, STEPS
+from planloom.domain.document.scalars import read
+from planloom.domain.plans.outputs import STEP_ID
+from planloom.domain.values import Args, Json
+
+_ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(.)\][ \t]+)?(.*?)(?:[ \t]+\^([^ \t^]+))?[ \t]*")
+_FIELD: Final = re.compile(r"[-*+][ \t]+([A-Za-z][A-Za-z ]*?)[ \t]*:[ \t]*(.*)")
+_ARGUMENT: Final = re.compile(rf"[-*+][ \t]+({NAME.pattern})[ \t]*:[ \t]*(.*)")
+_HEAD: Final = re.compile(r"([a-z]+): *(.*)")
+_NEAR: Final = 0.75
+
+
+class Place(NamedTuple):
+    """A part of one line: its number from 0, and its first and last offset in characters, the last excluded."""
+
+    line: int
+    start: int
+    end: int
+
+
+class Trouble(NamedTuple):
+    """Something that cannot be read. `instead` is what the place could hold, if something is near."""
+
+    place: Place
+    text: str
+    instead: str | None = None
+
+
+@dataclass
+class WrittenStep:
+    """One step as it is written. `values` are attributes of a `Step`; those that are not written are left out.
+
+    `places` has the place of each by the field's name, of arguments as `args.NAME`; "" is the place of the first line,
+    "mark" that of the sign in the box, "id" that of the id. `last` is the number of the step's last line.
+    """
+
+    step_id: str | None
+    mark: str
+    values: dict[str, Any]
+    places: dict[str, Place]
+    last: int
+
+
+@dataclass
+class Written:
+    """A document as it is written. `head` are the values at its top. `notes` are the texts that are no part of a
+    plan, by the id of the step above; "" before the first.
+    """
+
+    head: dict[str, str] = field(default_factory=dict)
+    head_places: dict[str, Place] = field(default_factory=dict)
+    steps: list[WrittenStep] = field(default_factory=list)
+    notes: dict[str, str] = field(default_factory=dict)
+    troubles: list[Trouble] = field(default_factory=list)
+
+
+def read_document(text: str) -> Written:
+    """The document of a text. Never raises."""
+    return _Reader(text.split("\n")).read()
+
+
+class _Reader:
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = [line.removesuffix("\r") for line in lines]
+        self.at = 0
+        self.found = Written()
+
+    def read(self) -> Written:
+        self._head()
+        while self.at < len(self.lines) and self.lines[self.at].rstrip() != STEPS:
+            self.at += 1
+        self.at += 1
+        note: list[str] = []
+        above = ""
+        while self.at < len(self.lines):
+            line = self.lines[self.at]
+            item = _ITEM.fullmatch(line)
+            if item is None or not item[2]:
+                note.append(line)
+                self.at += 1
+                continue
+            self._keep_note(above, note)
+            note = []
+            step = self._step(item)
+            self.found.steps.append(step)
+            above = step.step_id or f"line {step.places[''].line}"
+        self._keep_note(above, note)
+        return self.found
+
+    def _head(self) -> None:
+        if not self.lines or self.lines[0].rstrip() != "---":
+            return
+        for number, line in enumerate(self.lines[1:], start=1):
+            if line.rstrip() == "---":
+                self.at = number + 1
+                return
+            if match := _HEAD.fullmatch(line.rstrip()):
+                self.found.head[match[1]] = match[2]
+                self.found.head_places[match[1]] = Place(number, match.start(2), match.end(2))
+        self.found.head.clear()
+
+    def _keep_note(self, above: str, lines: list[str]) -> None:
+        text = "\n".join(lines).strip("\n")
+        if text.strip():
+            earlier = self.found.notes.get(above)
+            self.found.notes[above] = text if earlier is None else f"{earlier}\n\n{text}"
+
+    def _trouble(self, place: Place, text: str, instead: str | None = None) -> None:
+        self.found.troubles.append(Trouble(place, text, instead))
+
+    def _step(self, item: re.Match[str]) -> WrittenStep:
+        first = self.at
+        described = read(item[2], ()).value
+        description = described if isinstance(described, str) else item[2]
+        places = {"": Place(first, item.start(2), item.end(2))}
+        if item[1] is not None:
+            places["mark"] = Place(first, item.start(1), item.end(1))
+        step_id = item[3]
+        if step_id is not None:
+            places["id"] = Place(first, item.start(3), item.end(3))
+            if not STEP_ID.fullmatch(step_id):
+                self._trouble(places["id"], "An id is a letter, then letters, digits and underscores.")
+            elif any(step.step_id == step_id for step in self.found.steps):
+                self._trouble(places["id"], f"There is a step ^{step_id} already.")
+                step_id = None
+        step = WrittenStep(step_id, item[1] or " ", {"description": description}, places, first)
+        self.at += 1
+        self._body(step)
+        return step
+
+    def _body(self, step: WrittenStep) -> None:
+        """Read the lines of a step, which are indented, and the blank lines between them."""
+        instruction: list[str] = []
+        blank = 0
+        while self.at < len(self.lines):
+            line = (
+                self.lines[self.at].expandtabs(2)
+                if self.lines[self.at].startswith("\t")
+                else self.lines[self.at]
+            )
+            if not line.strip():
+                blank += 1
+                self.at += 1
+                continue
+            if not line.startswith("  "):
+                break
+            step.last = self.at
+            text = line[2:]
+            if self._field(step, text) or text.startswith(RESULT):
+                blank = 0
+                step.last = max(step.last, self.at)
+                self.at += 1
+                continue
+            instruction += [""] * (blank if instruction else 0)
+            blank = 0
+            instruction.append(unescaped(text))
+            step.places.setdefault("instruction", Place(self.at, 2, len(line)))
+            self.at += 1
+        # Blank lines after a step are no part of it.
+        self.at -= blank if self.at == len(self.lines) or blank else 0
+        if instruction and "instruction" not in step.values:
+            step.values["instruction"] = "\n".join(instruction)
+        step.values.setdefault("instruction", step.values["description"])
+        step.values.setdefault("kind", implied_kind(step.values.get("tool")))
+
+    def _field(self, step: WrittenStep, text: str) -> bool:
+        """Read a field that begins in this line, with its block and arguments. Leaves `at` at its last line."""
+        match = _FIELD.fullmatch(text)
+        name = match[1].lower() if match is not None else ""
+        if match is None or name not in FIELDS:
+            if match is not None and (near := difflib.get_close_matches(name, FIELDS, 1, _NEAR)):
+                place = Place(self.at, 2 + match.start(1), 2 + match.end(1))
+                self._trouble(place, f"Did you mean “{near[0]}”? This line is read as text.", near[0])
+            return False
+        place = Place(self.at, 2 + match.start(2), 2 + match.end(2))
+        value = self._value(match[2], place)
+        described = FIELDS[name]
+        step.places.setdefault(name, place)
+        try:
+            held = described.read(value, match[2])
+        except Unreadable as error:
+            self._trouble(place, str(error))
+            return True
+        if described.repeats:
+            held = (*step.values.get(described.attribute, ()), held)
+        step.values[described.attribute] = held
+        if name == "tool":
+            step.values["args"] = self._arguments(step)
+        return True
+
+    def _arguments(self, step: WrittenStep) -> Args:
+        """The arguments that stand below a tool, one a line."""
+        args: Args = {}
+        while self.at + 1 < len(self.lines):
+            line = self.lines[self.at + 1]
+            match = _ARGUMENT.fullmatch(line[4:]) if line.startswith("    ") else None
+            if match is None:
+                break
+            self.at += 1
+            place = Place(self.at, 4 + match.start(2), 4 + match.end(2))
+            step.places[f"args.{match[1]}"] = place
+            args[match[1]] = self._value(match[2], place)
+        return args
+
+    def _value(self, rest: str, place: Place) -> Json:
+        try:
+            found = read(rest, self.lines[self.at + 1 :] if not rest else ())
+        except ValueError as error:
+            self._trouble(place, str(error))
+            return ""
+        self.at += found.lines
+        return found.value
+
+
+def values_of(written: WrittenStep) -> Mapping[str, Any]:
+    """The attributes of the step that is written, with the defaults of those that are not."""
+    from planloom.domain.plans.plan import Step
+
+    authored = [each.attribute for each in FIELDS.values()]
+    defaults = {name: Step.model_fields[name].get_default() for name in authored if name != "instruction"}
+    return {**defaults, **written.values}

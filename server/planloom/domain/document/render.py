@@ -1,0 +1,131 @@
+"""Writes a plan as a document.
+
+    ---
+    plan: 8f3c1a…
+    version: 2
+    status: pending approval
+    ---
+
+    # The first line of the request
+
+    > The request, if it has more lines.
+
+    The summary of the plan.
+
+    ## Steps
+
+    - [ ] Write the job ^step_2
+
+      What is to be done, as Markdown, where that is more than the line above.
+      - tool: write_file
+        - path: jobs/rotate.py
+        - content:
+          ```
+          …
+          ```
+      - after: step_1
+
+    Whatever else stands between the steps is a note: it belongs to the step above it, and is kept.
+
+The sign in the box is the state: `x` done, `>` running, `?` asks, `!` failed, `-` skipped. A line that begins with `→`
+says what came of a step. All other lines of a step are the author's. `reader` reads what this module writes:
+`tests/domain/document` holds it to that.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from planloom.domain.document.fields import FIELDS, escaped
+from planloom.domain.document.scalars import is_written_plainly, written
+from planloom.domain.plans.graph import shown_statuses
+from planloom.domain.plans.plan import Plan, Step
+from planloom.domain.values import Json
+
+MARKS: Final[Mapping[str, str]] = {
+    "completed": "x",
+    "running": ">",
+    "needs_clarification": "?",
+    "failed": "!",
+    "skipped": "-",
+}
+"""The sign in the box of a step, by its shown status; a blank for any other."""
+STEPS: Final = "## Steps"
+RESULT: Final = "→ "
+_BODY: Final = 2
+_ARGUMENTS: Final = 4
+
+
+def render(plan: Plan, notes: Mapping[str, str] | None = None) -> str:
+    """The document of a plan. `notes` are those of an earlier text, by step id; "" for those before the steps."""
+    notes = notes or {}
+    lines = [*_head(plan), "", STEPS]
+    lines += _note(notes.get("", ""))
+    for step, shown in zip(plan.steps, shown_statuses(plan), strict=True):
+        lines += ["", *step_lines(step, MARKS.get(shown, " "))]
+        lines += _note(notes.get(step.step_id, ""))
+    known = {"", *(step.step_id for step in plan.steps)}
+    for step_id, note in notes.items():
+        lines += _note(note) if step_id not in known else ()
+    return "\n".join(lines) + "\n"
+
+
+def head_values(plan: Plan) -> dict[str, str]:
+    """What stands at the top of the document."""
+    status = plan.status.replace("_", " ")
+    return {"plan": plan.plan_id, "version": str(plan.version), "status": status}
+
+
+def step_lines(step: Step, mark: str) -> Iterator[str]:
+    """The lines of one step."""
+    text = step.description if is_written_plainly(step.description) else json.dumps(step.description)
+    yield f"- [{mark}] {text} ^{step.step_id}"
+    yield from _instruction(step)
+    for name, field in FIELDS.items():
+        value = field.write(step)
+        for each in value if field.repeats and isinstance(value, list) else [value]:
+            if each is not None:
+                yield from _field(name, each, _BODY)
+        if name == "tool" and FIELDS["arguments"].write(step) is None:
+            for argument, given in (step.args or {}).items():
+                yield from _field(argument, given, _ARGUMENTS)
+    yield from result_lines(step)
+
+
+def result_lines(step: Step) -> Iterator[str]:
+    """What came of a step, as one line; nothing before it has ended."""
+    if step.result and (said := step.result.summary or step.result.error):
+        yield " " * _BODY + RESULT + " ".join(said.split())
+
+
+def _head(plan: Plan) -> Iterator[str]:
+    yield "---"
+    yield from (f"{name}: {value}" for name, value in head_values(plan).items())
+    yield from ("---", "")
+    request = plan.request.strip()
+    title, _, more = request.partition("\n")
+    yield f"# {title.strip() or 'Plan'}"
+    if more.strip():
+        yield from ("", *(f"> {line}".rstrip() for line in request.splitlines()))
+    if plan.summary:
+        yield from ("", plan.summary.strip())
+
+
+def _instruction(step: Step) -> Iterator[str]:
+    text = step.instruction
+    if text == step.description or FIELDS["instruction"].write(step) is not None:
+        return
+    yield ""
+    yield from (" " * _BODY + escaped(line) if line else "" for line in text.split("\n"))
+
+
+def _field(name: str, value: Json, indent: int) -> Iterator[str]:
+    text, block = written(value, indent + 2)
+    yield f"{' ' * indent}- {name}:{' ' if text else ''}{text}"
+    yield from block
+
+
+def _note(text: str) -> list[str]:
+    return ["", *text.split("\n")] if text else []

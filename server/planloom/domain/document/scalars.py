@@ -1,0 +1,91 @@
+"""Writes JSON values on one line, or texts as fenced blocks, so that each reads as it was."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple, NoReturn
+
+from planloom.domain.values import Json
+
+_PLAIN: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_BLOCK: Final = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]*")
+_FENCE: Final = re.compile(r" *(`{3,})[^`]*")
+
+
+class Read(NamedTuple):
+    """A value, and how many lines it takes after the one that begins it."""
+
+    value: Json
+    lines: int
+
+
+def written(value: Json, indent: int) -> tuple[str, tuple[str, ...]]:
+    """What stands on the line of the name, and the lines after it, indented by `indent` spaces.
+
+    A text of several lines is a fenced block: its lines as they are, but for the indentation. A text that would read
+    as something else, or that an editor may change when it trims lines, is a JSON string.
+    """
+    if not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False), ()
+    if _is_plain(value):
+        return value, ()
+    if "\n" in value and _BLOCK.fullmatch(value) and not any(_is_trimmed(line) for line in value.split("\n")):
+        lines = value.split("\n")
+        fence = "`" * max(3, 1 + max(map(_run_of_backticks, lines)))
+        margin = " " * indent
+        return "", (margin + fence, *(margin + line if line else "" for line in lines), margin + fence)
+    return json.dumps(value, ensure_ascii=True), ()
+
+
+def read(rest: str, following: Sequence[str]) -> Read:
+    """The value that begins with the rest of its line; `following` are the lines after it.
+
+    Raises ValueError, with a sentence, for a block that does not end.
+    """
+    if rest:
+        return Read(_scalar(rest), 0)
+    opening = _FENCE.fullmatch(following[0]) if following else None
+    if opening is None:
+        return Read("", 0)
+    fence, margin = opening[1], opening.start(1)
+    for count, line in enumerate(following[1:], start=2):
+        if line.strip() == fence:
+            return Read("\n".join(each[margin:] for each in following[1 : count - 1]), count)
+    raise ValueError(f"The block does not end: a line with {fence} is missing.")
+
+
+def is_written_plainly(text: str) -> bool:
+    """Whether a text can stand on a line as it is, and reads as itself."""
+    return _is_plain(text)
+
+
+def _scalar(rest: str) -> Json:
+    """The value of a line: JSON, or else the text as it stands."""
+    try:
+        value: Json = json.loads(rest, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return rest
+    return value
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _is_plain(text: str) -> bool:
+    return (
+        _PLAIN.fullmatch(text) is not None
+        and text == text.strip()
+        and not text.startswith("```")
+        and _scalar(text) is text
+    )
+
+
+def _is_trimmed(line: str) -> bool:
+    return line != line.rstrip()
+
+
+def _run_of_backticks(line: str) -> int:
+    return max((len(run) for run in re.findall("`+", line)), default=0)

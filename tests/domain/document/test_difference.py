@@ -1,0 +1,138 @@
+"""A change of the document is the change of the plan that its author meant."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planloom.domain.document.difference import difference, place_of
+from planloom.domain.document.reader import read_document
+from planloom.domain.document.render import render
+from planloom.domain.plans.editing import EditRefused, MoveStep, edit_plan
+from planloom.domain.plans.plan import Step
+from planloom.domain.values import StepId
+from tests.domain.document.test_round_trip import ARGS, CHECKS, TEXT, authored, plan_of
+
+IDS = ("step_1", "step_2", "step_3", "step_4", "other")
+
+
+@st.composite
+def sensible_steps(draw: st.DrawFn) -> list[Step]:
+    """Steps that wait for earlier ones alone; only calls have a tool."""
+    ids = draw(st.permutations(IDS))[: draw(st.integers(1, 5))]
+    found = []
+    for number, each in enumerate(ids):
+        tool = draw(st.none() | st.sampled_from(["write_file", "run_command"]))
+        step = Step(
+            step_id=StepId(each),
+            description=draw(st.sampled_from(["Look", "Write it", "12"])),
+            instruction=draw(TEXT),
+            kind="tool_call" if tool else "processing",
+            tool=tool,
+            args=draw(ARGS) if tool else None,
+            depends_on=tuple(StepId(name) for name in ids[:number] if draw(st.booleans())),
+            priority=draw(st.sampled_from(["high", "normal"])),
+            checks=tuple(draw(st.lists(CHECKS, max_size=1))),
+            when=draw(st.none() | TEXT),
+        )
+        found.append(step)
+    return found
+
+
+@settings(max_examples=400, deadline=None)
+@given(sensible_steps(), sensible_steps())
+def test_the_plan_becomes_what_the_document_says(before: list[Step], wanted: list[Step]) -> None:
+    found = difference(before, read_document(render(plan_of(wanted))))
+    after = edit_plan(before, found.edits)
+    assert not isinstance(after, EditRefused), after
+    assert {step.step_id: authored(step) for step in after} == {
+        step.step_id: authored(step) for step in wanted
+    }
+    assert [step.step_id for step in after] == [step.step_id for step in wanted]
+
+
+PLAN = [
+    Step(step_id=StepId("step_1"), description="Look", instruction="Look"),
+    Step(step_id=StepId("step_2"), description="Write", instruction="Write", depends_on=(StepId("step_1"),)),
+    Step(step_id=StepId("step_3"), description="Run", instruction="Run"),
+]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("", "", []),
+        ("Look ^", "Look well ^", ["update"]),
+        ("- [ ] Run ^step_3\n", "", ["remove"]),
+        ("- [ ] Run ^step_3\n", "- [ ] Run ^step_3\n- Then this\n", ["add"]),
+        ("- [ ] Run ^step_3\n", "- [ ] Run ^step_3\n\nA thought of mine.\n", []),
+        ("[ ] Run", "[-] Run", ["skip"]),
+        ("  - after: step_1\n", "", ["update"]),
+    ],
+)
+def test_the_smallest_edit_is_found(old: str, new: str, expected: list[str]) -> None:
+    text = render(plan_of(PLAN))
+    assert old in text
+    found = difference(PLAN, read_document(text.replace(old, new, 1)))
+    assert [edit.op for edit in found.edits] == expected and not found.troubles
+
+
+def test_one_step_is_moved_and_not_all_the_others() -> None:
+    text = render(plan_of([PLAN[2], PLAN[0], PLAN[1]]))
+    assert difference(PLAN, read_document(text)).edits == (MoveStep(step_id=StepId("step_3"), after=None),)
+
+
+def test_a_problem_is_found_at_its_place() -> None:
+    """The place is that of the value, to the character."""
+    text = render(plan_of(PLAN)).replace("after: step_1", "after: step_9")
+    written = read_document(text)
+    found = difference(PLAN, written)
+    refused = edit_plan(PLAN, found.edits)
+    assert isinstance(refused, EditRefused)
+    place = place_of(refused.problems[0], written, found.ids)
+    assert text.split("\n")[place.line][place.start : place.end] == "step_9"
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "place"),
+    [
+        ("  - aftr: step_1", "Did you mean “after”?", "aftr"),
+        ("  - priority: hgih", "A priority is critical or high or normal or low.", "hgih"),
+        ("  - critical: maybe", "It is yes or no.", "maybe"),
+        ("  - arguments: [1", "Arguments are a JSON object", "[1"),
+        ("  - check: all is well", "A check is", "all is well"),
+        ("  - question:\n    ```\n    x", "The block does not end", ""),
+        ("- [ ] Again ^step_1", "There is a step ^step_1 already.", "step_1"),
+    ],
+)
+def test_what_cannot_be_read_is_said_at_its_place(line: str, said: str, place: str) -> None:
+    text = render(plan_of(PLAN)).rstrip("\n") + f"\n{line}\n"
+    (trouble,) = read_document(text).troubles
+    assert trouble.text.startswith(said)
+    at = trouble.place
+    assert text.split("\n")[at.line][at.start : at.end] == place
+
+
+def test_a_sign_that_only_the_server_sets_is_named() -> None:
+    text = render(plan_of(PLAN)).replace("[ ] Run", "[x] Run")
+    (trouble,) = difference(PLAN, read_document(text)).troubles
+    assert "“-” skips the step" in trouble.text and trouble.instead == " "
+
+
+def test_notes_are_kept_below_their_step() -> None:
+    text = render(plan_of(PLAN)).replace("- [ ] Write", "Ask Ada first.\n\nTwice.\n\n- [ ] Write")
+    notes = read_document(text).notes
+    assert notes == {"step_1": "Ask Ada first.\n\nTwice."}
+    again = render(plan_of(PLAN), notes)
+    assert read_document(again).notes == notes and "Ask Ada first." in again
+
+
+@given(
+    st.lists(st.sampled_from(["- [ ] a", "  ", "\n", "- tool: ", "```", "---", "^", "x: y", "é"])).map(
+        "".join
+    )
+)
+def test_any_text_can_be_read(text: str) -> None:
+    difference(PLAN, read_document("## Steps\n" + text))
+    difference(PLAN, read_document(text))

@@ -1,0 +1,81 @@
+"""What is written as a document reads as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planloom.domain.document.fields import FIELDS
+from planloom.domain.document.reader import read_document, values_of
+from planloom.domain.document.render import render
+from planloom.domain.plans.indexed_tuple import IndexedTuple
+from planloom.domain.plans.plan import Check, Plan, Step
+from planloom.domain.values import PlanId, SessionId
+
+_ODD = 'a.py|12|null|"x"|- tool: x|→ y|\\|```|> q|# h|---|^step_1|\u2028|\r|\t| |  |- [ ] z|true|{|## Steps|none|, |: '
+WORDS = st.sampled_from(_ODD.split("|"))
+TEXT = st.lists(WORDS | st.text(max_size=6) | st.just("\n"), max_size=8).map("".join)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=5,
+)
+ARGS = st.dictionaries(st.sampled_from(["path", "content", "old_text", "count"]) | TEXT, JSON, max_size=3)
+NAMES = st.lists(TEXT.filter(bool), max_size=3).map(tuple)
+CHECKS = st.builds(
+    Check,
+    kind=st.sampled_from(["file_exists", "file_contains", "no_new_errors", "command"]),
+    path=st.none() | TEXT,
+    text=st.none() | TEXT,
+    command=st.none() | TEXT,
+)
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> list[Step]:
+    """Steps that differ in everything that their author can write."""
+    ids = [f"step_{number + 1}" for number in range(draw(st.integers(1, 4)))]
+    return [
+        Step(
+            step_id=each,  # type: ignore[arg-type]
+            description=draw(TEXT),
+            instruction=draw(TEXT),
+            active_form=draw(TEXT),
+            kind=draw(st.sampled_from(["tool_call", "processing", "clarification"])),
+            agent=draw(st.sampled_from(["koda", "chapo", "devo"])),
+            tool=draw(st.none() | st.sampled_from(["write_file", "run_command"])),
+            args=draw(st.none() | ARGS),
+            depends_on=tuple(draw(st.lists(st.sampled_from(ids), unique=True, max_size=2))),  # type: ignore[arg-type]
+            priority=draw(st.sampled_from(["critical", "high", "normal", "low"])),
+            critical=draw(st.booleans()),
+            question=draw(st.none() | TEXT),
+            checks=tuple(draw(st.lists(CHECKS, max_size=2))),
+            expected_files=draw(NAMES),
+            when=draw(st.none() | TEXT),
+            for_each=draw(st.none() | TEXT),
+        )
+        for each in ids
+    ]
+
+
+def plan_of(drawn: list[Step], **more: Any) -> Plan:
+    return Plan(plan_id=PlanId("p"), session_id=SessionId("s"), version=2, steps=IndexedTuple(drawn), **more)
+
+
+def authored(step: Step) -> dict[str, Any]:
+    return {"description": step.description} | {
+        field.attribute: getattr(step, field.attribute) for field in FIELDS.values()
+    }
+
+
+@settings(max_examples=300, deadline=None)
+@given(steps())
+def test_what_is_written_reads_as_it_was(drawn: list[Step]) -> None:
+    text = render(plan_of(drawn))
+    found = read_document(text)
+    assert not found.troubles and not found.notes, text
+    assert [step.step_id for step in found.steps] == [step.step_id for step in drawn]
+    for written, step in zip(found.steps, drawn, strict=True):
+        assert dict(values_of(written)) == authored(step), text
