@@ -28,14 +28,18 @@ def _no_user_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 class User:
-    """Presses buttons in the order of a script; a None dismisses the message."""
+    """Presses buttons in the order of a script; a None dismisses the message. `reviews` are messages on whole plans."""
 
     def __init__(self, client: LspClient, *presses: Any) -> None:
         self.presses = list(presses)
         self.messages: list[dict[str, Any]] = []
+        self.reviews: list[dict[str, Any]] = []
         client.answer("window/showMessageRequest", self.press)
 
     def press(self, asked: dict[str, Any]) -> Any:
+        if asked["actions"][0]["title"] == "Start":
+            self.reviews.append(asked)
+            return None
         self.messages.append(asked)
         press = self.presses.pop(0) if self.presses else None
         if callable(press):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from planloom.lsp.editor.lsp_editor import LspEditor
     from planloom.lsp.editor.progress import ProgressReporter
     from planloom.lsp.editor.user_decisions import UserDecisions
+    from planloom.lsp.plan_documents.documents import PlanDocuments
     from planloom.models.providers.editor_model import EditorCompletion
     from planloom.service.application import Application
     from planloom.workspace.documents import DocumentStore
@@ -85,6 +86,7 @@ class Connection:
         self.client = NO_CLIENT
         self.options = options
         self.app: Application
+        self.plan_documents: PlanDocuments
         self.progress: ProgressReporter | None = None
         self.log_path: Path | None = None
         self._make_application = make_application
@@ -249,8 +251,15 @@ class Connection:
             self.progress = ProgressReporter(self.protocol, self.jobs, app.plans.cancel)
             app.feed.subscribe(self.progress.on_event)
         from planloom.lsp.editor.message_prompts import MessagePrompts
+        from planloom.lsp.plan_documents.documents import DocumentAbilities, PlanDocuments
 
-        prompts = MessagePrompts(self.protocol, self.client, app, self.view, self.jobs)
+        abilities = DocumentAbilities(
+            show=bool(get_capability(self.client.capabilities, "window.show_document.support", False)),
+            document_changes=self.editor.capabilities.document_changes,
+        )
+        self.plan_documents = PlanDocuments(self.protocol, app, self.view, self.jobs, abilities)
+        app.feed.subscribe(self.plan_documents.on_event)
+        prompts = MessagePrompts(self.protocol, self.client, app, self.view, self.jobs, self.plan_documents)
         if prompts.wanted:
             app.feed.subscribe(prompts.on_event)
 

@@ -42,7 +42,6 @@ def steps(draw: st.DrawFn) -> list[Step]:
             step_id=each,  # type: ignore[arg-type]
             description=draw(TEXT),
             instruction=draw(TEXT),
-            active_form=draw(TEXT),
             kind=draw(st.sampled_from(["tool_call", "processing", "clarification"])),
             agent=draw(st.sampled_from(["koda", "chapo", "devo"])),
             tool=draw(st.none() | st.sampled_from(["write_file", "run_command"])),

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, get_args
 
 from planloom.domain.document.fields import FIELDS
-from planloom.domain.document.reader import Place, Trouble, Written, WrittenStep, values_of
+from planloom.domain.document.reader import Place, Trouble, Written, WrittenStep, key_of, values_of
 from planloom.domain.document.render import MARKS
 from planloom.domain.plans.editing import (
     AddStep,
@@ -31,7 +31,6 @@ _NAMES: Final[Mapping[str, str]] = {
     "dependsOn": "after",
     "args": "tool",
     "forEach": "for each",
-    "activeForm": "doing",
     "expectedFiles": "files",
     "checks": "check",
     "attachments": "attached",
@@ -91,6 +90,12 @@ def place_of(problem: Problem, written: Written, ids: Sequence[StepId]) -> Place
             if not dot:
                 return step.places[""]
     return Place(0, 0, 0)
+
+
+def notes_by_id(written: Written, ids: Sequence[StepId]) -> dict[str, str]:
+    """The notes of a document by the ids that its steps have got."""
+    names = {key_of(step): step_id for step, step_id in zip(written.steps, ids, strict=True)}
+    return {names.get(above, above): text for above, text in written.notes.items()}
 
 
 def _ids(known: Mapping[StepId, Step], written: Sequence[WrittenStep]) -> tuple[StepId, ...]:

@@ -174,7 +174,6 @@ FIELDS: Final[Mapping[str, Field]] = {
     "attached": Field("attachments", lambda step: _joined(tuple(step.attachments)), _names),
     "when": Field("when", lambda step: step.when, _text),
     "for each": Field("for_each", lambda step: step.for_each, _text),
-    "doing": Field("active_form", lambda step: step.active_form or None, _text),
     "instruction": Field("instruction", _hidden_instruction, _text),
 }
 """The fields by the names that they have in a document, in the order in which they are written."""

@@ -21,6 +21,7 @@ _ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(.)\][ \t]+)?(.*?)(?
 _FIELD: Final = re.compile(r"[-*+][ \t]+([A-Za-z][A-Za-z ]*?)[ \t]*:[ \t]*(.*)")
 _ARGUMENT: Final = re.compile(rf"[-*+][ \t]+({NAME.pattern})[ \t]*:[ \t]*(.*)")
 _HEAD: Final = re.compile(r"([a-z]+): *(.*)")
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _NEAR: Final = 0.75
 
 
@@ -70,12 +71,12 @@ class Written:
 
 def read_document(text: str) -> Written:
     """The document of a text. Never raises."""
-    return _Reader(text.split("\n")).read()
+    return _Reader(_LINE_END.split(text)).read()
 
 
 class _Reader:
     def __init__(self, lines: Sequence[str]) -> None:
-        self.lines = [line.removesuffix("\r") for line in lines]
+        self.lines = lines
         self.at = 0
         self.found = Written()
 
@@ -97,7 +98,7 @@ class _Reader:
             note = []
             step = self._step(item)
             self.found.steps.append(step)
-            above = step.step_id or f"line {step.places[''].line}"
+            above = key_of(step)
         self._keep_note(above, note)
         return self.found
 
@@ -224,6 +225,11 @@ class _Reader:
             return ""
         self.at += found.lines
         return found.value
+
+
+def key_of(written: WrittenStep) -> str:
+    """What stands for a step in the notes: its id, or its line while it has none."""
+    return written.step_id or f"line {written.places[''].line}"
 
 
 def values_of(written: WrittenStep) -> Mapping[str, Any]:

@@ -100,6 +100,11 @@ def result_lines(step: Step) -> Iterator[str]:
         yield " " * _BODY + RESULT + " ".join(said.split())
 
 
+def is_result(line: str) -> bool:
+    """Whether a line of a step says what came of it."""
+    return line.startswith(" " * _BODY + RESULT)
+
+
 def _head(plan: Plan) -> Iterator[str]:
     yield "---"
     yield from (f"{name}: {value}" for name, value in head_values(plan).items())

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from planloom.domain.values import PlanId, Uri
     from planloom.execution.jobs import Jobs
     from planloom.lsp.editor.capabilities import Client
+    from planloom.lsp.plan_documents.documents import PlanDocuments
     from planloom.lsp.transport.codec import PlanloomProtocol
     from planloom.service.application import Application
     from planloom.workspace.view import WorkspaceView
@@ -34,6 +36,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _FILES = 10
+_TITLE = 80
+_ANSWER = 2_000
+_REVIEW = "review"
+_OVER = frozenset({"completed", "failed", "cancelled", "rejected"})
+_ENDS = (ev.PlanCompleted, ev.PlanFailed, ev.PlanCancelled)
+START, SHOW_PLAN, REJECT = "Start", "Show", "Reject"
 _MARKER = "<<<<<<< yours"
 ALLOW, ALLOW_PLAN, DENY, CANCEL, SHOW = "Allow", "Allow for plan", "Deny", "Cancel plan", "Show changes"
 OTHERWISE, BACK = "Allow otherwise…", "Back"
@@ -51,10 +59,22 @@ _DECISIONS: dict[str, UserDecision] = {
 }
 
 
+@dataclass(eq=False)
+class _Asked:
+    """A question that waits to be shown. `about` are the ids of what is not settled of it; `ask` shows it and takes
+    the answer.
+    """
+
+    plan_id: PlanId
+    about: set[str]
+    ask: Callable[[], Coroutine[Any, Any, None]]
+
+
 class MessagePrompts:
     """Shows the questions of plans as messages, except the kinds that the client has declared to show itself.
 
-    A dismissed message is no answer: the question stays pending, and a command can answer it.
+    One message is open at a time, since some editors stand still meanwhile; a question that is answered elsewhere is
+    taken back. A dismissed message is no answer: the question stays pending, and a command can answer it.
     """
 
     def __init__(
@@ -64,46 +84,124 @@ class MessagePrompts:
         app: Application,
         view: WorkspaceView,
         jobs: Jobs,
+        documents: PlanDocuments,
     ) -> None:
         self._protocol = protocol
         self._declared = client.declared
         self._app = app
         self._view = view
         self._jobs = jobs
-        self._job_numbers = itertools.count(1)
         self._listed: list[Approval] = []
+        self._documents = documents
+        self._waiting: list[_Asked] = []
+        self._open: asyncio.Task[None] | None = None
         self._can_show = bool(get_capability(client.capabilities, "window.show_document.support", False))
 
     @property
     def wanted(self) -> bool:
         """Whether there is a kind of question that the client does not ask itself."""
         client = self._declared
-        return not (client.approvals and client.recovery and client.conflicts and client.clarifications)
+        return not (
+            client.events
+            and client.approvals
+            and client.recovery
+            and client.conflicts
+            and client.clarifications
+        )
 
     def on_event(self, recorded: ev.Recorded, after: Plan) -> None:
         """Show the question of an event, if it has one; `after` is the plan with that event folded in."""
-        client = self._declared
+        client, plan_id = self._declared, recorded.plan_id
         match recorded.event:
+            case ev.PlanApprovalRequest() if not client.events:
+                self._take_back(plan_id, _REVIEW)
+                self._ask(plan_id, _REVIEW, partial(self._review, after))
             case ev.ApprovalRequested() as event if not client.approvals:
-                self._start_approval(event.approval)
+                self._ask_approval(event.approval)
             case ev.EditConflict() as event if not client.conflicts:
-                self._start(self._conflict(after.plan_id, event.conflict))
+                self._ask(plan_id, event.conflict.edit_id, partial(self._conflict, plan_id, event.conflict))
             case ev.RecoveryRequest() as event if not client.recovery:
                 for recovery in after.pending.recoveries:
                     if recovery.step_id == event.task_id:
-                        self._start(self._recovery(after, recovery))
+                        self._ask(plan_id, recovery.step_id, partial(self._recovery, after, recovery))
             case ev.ClarificationRequest() as event if not client.clarifications:
                 for question in after.pending.questions:
                     if question.step_id == event.task_id:
-                        self._start(self._question(after, question))
+                        self._ask(plan_id, question.step_id, partial(self._question, after, question))
             case ev.PlanPaused(reason="restart" | "storage") if not client.recovery:
                 for recovery in after.pending.recoveries:
-                    self._start(self._recovery(after, recovery))
+                    self._ask(plan_id, recovery.step_id, partial(self._recovery, after, recovery))
+            case ev.ApprovalResolved() as event:
+                self._take_back(plan_id, event.approval_id)
+            case ev.ConflictResolved() as event:
+                self._take_back(plan_id, event.edit_id)
+            case ev.RecoveryChosen() | ev.ClarificationProvided() as event:
+                self._take_back(plan_id, event.task_id)
+            case ev.PlanApproved() | ev.PlanEdited() | ev.PlanDrafting() | ev.PlanDirect():
+                self._take_back(plan_id, _REVIEW)
             case _:
                 pass
+        if after.status in _OVER:
+            self._take_back(plan_id, None)
+            if not client.events and isinstance(recorded.event, _ENDS):
+                self._tell_end(after)
 
-    def _start(self, asking: Coroutine[Any, Any, None]) -> None:
-        self._jobs.start(f"ask:{next(self._job_numbers)}", self._report_failure(asking))
+    def _ask(
+        self, plan_id: PlanId, about: str | Collection[str], ask: Callable[[], Coroutine[Any, Any, None]]
+    ) -> None:
+        self._waiting.append(_Asked(plan_id, {about} if isinstance(about, str) else {*about}, ask))
+        self._jobs.start("ask", self._ask_all())
+
+    async def _ask_all(self) -> None:
+        """Show the questions that wait, one after the other."""
+        while self._waiting:
+            asked = self._waiting[0]
+            self._open = asyncio.ensure_future(self._report_failure(asked.ask()))
+            try:
+                await asyncio.wait({self._open})
+            finally:
+                self._open.cancel()
+                if asked in self._waiting:
+                    self._waiting.remove(asked)
+
+    def _take_back(self, plan_id: PlanId, about: str | None) -> None:
+        """Drop the questions about this, which is settled; without it all those of the plan."""
+        for each in tuple(self._waiting):
+            if each.plan_id != plan_id or (about is not None and about not in each.about):
+                continue
+            each.about.difference_update([*each.about] if about is None else [about])
+            if each.about:
+                continue
+            if each is not self._waiting[0] or self._open is None:
+                self._waiting.remove(each)
+            elif self._open is not asyncio.current_task():
+                self._open.cancel()
+
+    async def _review(self, plan: Plan) -> None:
+        """Show a plan that waits for its review in its document, and ask whether to start it."""
+        uri = await self._documents.show(plan)
+        steps = counted(len(plan.steps), "step")
+        text = f"Planloom has planned {steps} for “{_first_line(plan.request)}”."
+        if uri is not None:
+            text += f" They are in {display_name(uri)}, where you can change them: save it before you start."
+        while True:
+            chosen = await self._protocol.ask_by_message("info", text, [START, SHOW_PLAN, REJECT])
+            if chosen != SHOW_PLAN:
+                break
+            await self._documents.show(plan)
+        if chosen == START:
+            if await self._documents.take(plan.plan_id):
+                await self._app.plans.approve(plan.plan_id, plan.version, None)
+        elif chosen == REJECT:
+            await self._app.plans.reject(plan.plan_id, None)
+
+    def _tell_end(self, plan: Plan) -> None:
+        """Say how a plan has ended, and its answer if it has one."""
+        said = plan.answer or plan.execution_summary or plan.status
+        if plan.error is not None:
+            said = plan.error.message
+        failed = plan.status == "failed"
+        self._protocol.show_message("error" if failed else "info", f"Planloom: {_cut(said)}")
 
     async def _report_failure(self, asking: Coroutine[Any, Any, None]) -> None:
         try:
@@ -116,16 +214,17 @@ class MessagePrompts:
         except ClientGone:
             logger.info("The client disconnected before it answered")
 
-    def _start_approval(self, approval: Approval) -> None:
+    def _ask_approval(self, approval: Approval) -> None:
         """Ask for an approval; for one of a list once the whole list has been requested."""
         place = approval.listed
         if place is None:
-            self._start(self._approval(approval))
+            self._ask(approval.plan_id, approval.approval_id, partial(self._approval, approval))
             return
         self._listed.append(approval)
         if place.position == place.size:
             listed, self._listed = self._listed, []
-            self._start(self._approvals(listed))
+            ids = {each.approval_id for each in listed}
+            self._ask(approval.plan_id, ids, partial(self._approvals, listed))
 
     async def _approvals(self, listed: Sequence[Approval]) -> None:
         """Ask once for commands that are asked together, or for each of them."""
@@ -326,6 +425,14 @@ def _change_text(change: PlanChange) -> str:
             return f"Moved: {before} → {after}"
         case "changed":
             return f"Changed from: {before}\nto: {after}"
+
+
+def _first_line(text: str) -> str:
+    return _cut(text.strip().partition("\n")[0], _TITLE)
+
+
+def _cut(text: str, most: int = _ANSWER) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _described(plan: Plan, step_id: str) -> str:

@@ -73,6 +73,15 @@ class Plans(PlanReader):
             changed = ev.PlanEdited(version=plan.version + 1, edits=tuple(edits), steps=steps)
             return self._plan_store.record(plan_id, changed)
 
+    def problems_of(self, plan: Plan, edits: Sequence[StepEdit]) -> tuple[Problem, ...]:
+        """Why these edits cannot be made of a plan; nothing is changed."""
+        try:
+            require(plan, "edit")
+        except WrongState as error:
+            return (Problem(step_id=None, field="status", problem=error.message),)
+        steps = edit_plan(plan.steps, edits)
+        return steps.problems if isinstance(steps, EditRefused) else self._rules.errors(plan, steps)
+
     def _refuse_errors(self, plan: Plan, steps: Sequence[Step]) -> None:
         errors = self._rules.errors(plan, steps)
         if errors:

@@ -1,0 +1,72 @@
+"""Brings the text of a document up to date with its plan, without touching what the user is changing in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from planloom.domain.document.difference import difference
+from planloom.domain.document.reader import Place, Written, read_document
+from planloom.domain.document.render import MARKS, head_values, is_result, render, result_lines
+from planloom.domain.events.folding import updated
+from planloom.domain.plans.graph import shown_statuses
+from planloom.domain.plans.indexed_tuple import IndexedTuple
+from planloom.domain.plans.plan import RUN_STATE, Plan, Step
+from planloom.domain.values import StepId
+
+_LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+class Update(NamedTuple):
+    """The new text, and the plan that it shows, but for what the user has changed in it."""
+
+    text: str
+    shows: Plan
+
+
+def up_to_date(text: str, shown: Plan, plan: Plan) -> Update:
+    """The text of a document that shows `shown`, made to show `plan`.
+
+    While the user has changes in it that the plan does not have, only signs, results and the top of the document are
+    written, each in its place. The text then shows the steps of `shown` in the state of `plan`.
+    """
+    written = read_document(text)
+    found = difference(shown.steps, written)
+    if not (found.edits or found.troubles or written.troubles):
+        return Update(render(plan, written.notes), plan)
+    return Update(
+        _patched(text, written, plan), updated(shown, steps=IndexedTuple(_stated(shown.steps, plan)))
+    )
+
+
+def _stated(steps: Sequence[Step], plan: Plan) -> list[Step]:
+    """The steps as their author wrote them, in the state that they have in the plan."""
+    found = []
+    for step in steps:
+        now = plan.step(step.step_id)
+        state = {} if now is None else {name: getattr(now, name) for name in RUN_STATE}
+        found.append(step.model_copy(update=state))
+    return found
+
+
+def _patched(text: str, written: Written, plan: Plan) -> str:
+    lines = _LINES.findall(text)
+    marks = dict(zip((step.step_id for step in plan.steps), shown_statuses(plan), strict=True))
+    for name, value in head_values(plan).items():
+        if place := written.head_places.get(name):
+            lines[place.line] = _put(lines[place.line], place, value)
+    for each in reversed(written.steps):
+        step = None if each.step_id is None else plan.step(StepId(each.step_id))
+        if step is None:
+            continue
+        first = each.places[""].line
+        body = [line for line in lines[first + 1 : each.last + 1] if not is_result(line)]
+        lines[first + 1 : each.last + 1] = [*body, *(f"{line}\n" for line in result_lines(step))]
+        if place := each.places.get("mark"):
+            lines[first] = _put(lines[first], place, MARKS.get(marks[step.step_id], " "))
+    return "".join(lines)
+
+
+def _put(line: str, place: Place, text: str) -> str:
+    return line[: place.start] + text + line[place.end :]

@@ -1,0 +1,272 @@
+"""The documents of plans: written, shown, kept up to date by small edits, and taken when the user saves them.
+
+A document lies in `.planloom/` of the plan's first folder. While it is open its text is the editor's alone: the server
+changes it by `workspace/applyEdit`, and what the user has changed and not saved stays as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from lsprotocol import types
+
+from planloom.domain.document.difference import Difference, difference, notes_by_id, place_of
+from planloom.domain.document.reader import Place, Trouble, Written, read_document
+from planloom.domain.document.render import render
+from planloom.domain.document.update import up_to_date
+from planloom.domain.errors import PlanloomError
+from planloom.domain.text.diff import text_edits
+from planloom.domain.text.positions import LineIndex, Position, TextEdit
+from planloom.domain.values import PlanId, Uri
+from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
+from planloom.workspace.paths.uris import normalized
+from planloom.workspace.scratch_files import FOLDER, read_scratch_file, write_scratch_file
+
+if TYPE_CHECKING:
+    from planloom.domain.events import catalog as ev
+    from planloom.domain.plans.plan import Plan
+    from planloom.execution.jobs import Jobs
+    from planloom.lsp.transport.codec import PlanloomProtocol
+    from planloom.service.application import Application
+    from planloom.workspace.view import WorkspaceView
+
+logger = logging.getLogger(__name__)
+
+ENDING: Final = ".plan.md"
+_SECONDS: Final = 0.1
+"""The least time between two updates of a document, and between a keystroke and the diagnostics that follow it."""
+_ANSWER_SECONDS: Final = 10.0
+_TITLE: Final = 40
+_NO_WORD: Final = re.compile(r"[^a-z0-9]+")
+
+
+class Shown(NamedTuple):
+    """A document that shows a plan: the plan as it stands in the text, but for what the user has changed there."""
+
+    uri: Uri
+    plan: Plan
+
+
+class DocumentAbilities(NamedTuple):
+    """What the client can do with a document: show it, and take changes of one version of it."""
+
+    show: bool
+    document_changes: bool
+
+
+class PlanDocuments:
+    """The documents of plans that this connection has shown or found open, by the id of the plan."""
+
+    def __init__(
+        self,
+        protocol: PlanloomProtocol,
+        app: Application,
+        view: WorkspaceView,
+        jobs: Jobs,
+        can: DocumentAbilities,
+    ) -> None:
+        self._protocol = protocol
+        self._app = app
+        self._view = view
+        self._jobs = jobs
+        self._can = can
+        self._shown: dict[PlanId, Shown] = {}
+        view.documents.listen(self._on_text)
+
+    def of(self, uri: str) -> Shown | None:
+        """What a document shows, if it is one of a plan."""
+        return next((each for each in self._shown.values() if normalized(each.uri) == normalized(uri)), None)
+
+    async def show(self, plan: Plan, *, focus: bool = True) -> Uri | None:
+        """Write the document of a plan if there is none, and show it. Returns its URI, None if it cannot be written."""
+        uri = await self.write(plan)
+        if uri is None or not self._can.show:
+            return uri
+        try:
+            await self._protocol.request(
+                types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": focus}, timeout=_ANSWER_SECONDS
+            )
+        except (ClientGone, ClientRefused, TimeoutError) as error:
+            logger.info("The client did not show %s: %s", uri, error)
+        return uri
+
+    async def write(self, plan: Plan) -> Uri | None:
+        """The URI of the plan's document, which is written unless it is there; None if that is not possible."""
+        known = self._shown.get(plan.plan_id)
+        if known is not None:
+            return known.uri
+        root = next(iter(self._view.roots.folders), None)
+        if root is None:
+            return None
+        uri = await asyncio.to_thread(write_scratch_file, root, _name(plan), render(plan))
+        if uri is not None:
+            self._shown[plan.plan_id] = Shown(uri, plan)
+        return uri
+
+    def on_event(self, recorded: ev.Recorded, _: Plan) -> None:
+        """Bring the document of a plan up to date soon after something has happened."""
+        if recorded.plan_id in self._shown:
+            self._jobs.start(f"plan-document:{recorded.plan_id}", self._follow(recorded.plan_id))
+
+    async def take(self, plan_id: PlanId) -> bool:
+        """Make edits of the plan of what the user has changed in its document. Raises what `plans.edit` raises.
+
+        What cannot be read or done is shown as diagnostics; then nothing is changed, and the answer is False.
+        """
+        shown = self._shown.get(plan_id)
+        text = None if shown is None else await self._text(shown.uri)
+        plan = self._app.plans.get(plan_id, None)
+        if shown is None or text is None or plan is None:
+            return True
+        written = read_document(text)
+        found = difference(shown.plan.steps, written)
+        troubles = self._troubles(plan, written, found)
+        self._publish(shown.uri, troubles)
+        if troubles or not found.edits:
+            return not troubles
+        changed = await self._app.plans.edit(plan_id, plan.version, found.edits)
+        self._shown[plan_id] = Shown(shown.uri, changed)
+        await self._write_over(shown.uri, text, render(changed, notes_by_id(written, found.ids)))
+        return True
+
+    def _troubles(self, plan: Plan, written: Written, found: Difference) -> list[Trouble]:
+        """What is wrong in a document: what cannot be read or, if all can, what the plan cannot become."""
+        troubles = [*written.troubles, *found.troubles]
+        if found.edits and not troubles:
+            problems = self._app.plans.problems_of(plan, found.edits)
+            troubles = [Trouble(place_of(each, written, found.ids), each.problem) for each in problems]
+        return troubles
+
+    def _on_text(self, uri: Uri) -> None:
+        """A document was opened, changed, saved or closed."""
+        if not uri.endswith(ENDING):
+            return
+        shown = self.of(uri)
+        if shown is None:
+            self._jobs.start(f"plan-document-opened:{uri}", self._recognize(uri))
+            return
+        document = self._view.documents.get(uri)
+        if document is not None and not document.dirty:
+            self._jobs.start(f"plan-document-saved:{uri}", self._saved(shown.plan.plan_id))
+        elif document is not None:
+            self._jobs.start(f"plan-document-check:{uri}", self._check(shown.plan.plan_id))
+
+    async def _recognize(self, uri: Uri) -> None:
+        """A document that an earlier server wrote shows its plan again."""
+        text = await self._text(uri)
+        if text is None or f"/{FOLDER}/" not in uri:
+            return
+        plan_id = PlanId(read_document(text).head.get("plan", ""))
+        plan = self._app.plans.get(plan_id, None) if plan_id else None
+        if plan is not None:
+            self._shown[plan_id] = Shown(uri, plan)
+            await self._follow(plan_id)
+
+    async def _saved(self, plan_id: PlanId) -> None:
+        try:
+            await self.take(plan_id)
+        except PlanloomError as error:
+            self._protocol.show_message("warning", f"Planloom: {error.message}")
+
+    async def _check(self, plan_id: PlanId) -> None:
+        """Show what is wrong in the text as the user types."""
+        await self._jobs.sleep(_SECONDS)
+        shown = self._shown.get(plan_id)
+        text = None if shown is None else await self._text(shown.uri)
+        if shown is None or text is None:
+            return
+        plan = self._app.plans.get(plan_id, None)
+        if plan is not None:
+            written = read_document(text)
+            self._publish(shown.uri, self._troubles(plan, written, difference(shown.plan.steps, written)))
+
+    async def _follow(self, plan_id: PlanId) -> None:
+        """Write into the document what has become of its plan, until nothing is new."""
+        while True:
+            await self._jobs.sleep(_SECONDS)
+            shown = self._shown[plan_id]
+            plan = self._app.plans.get(plan_id, None)
+            text = await self._text(shown.uri)
+            if plan is None or text is None or plan == shown.plan:
+                return
+            new, shows = up_to_date(text, shown.plan, plan)
+            if not await self._write_over(shown.uri, text, new):
+                return
+            self._shown[plan_id] = Shown(shown.uri, shows)
+            if shows is not plan:
+                return
+
+    async def _text(self, uri: Uri) -> str | None:
+        document = self._view.documents.get(uri)
+        return document.text if document is not None else await asyncio.to_thread(read_scratch_file, uri)
+
+    async def _write_over(self, uri: Uri, old: str, new: str) -> bool:
+        """Replace a document's text by small edits; False if it has moved on meanwhile, or the editor refuses."""
+        if old == new:
+            return True
+        document = self._view.documents.get(uri)
+        if document is None:
+            root = next(iter(self._view.roots.folders), None)
+            name = uri.rpartition("/")[2]
+            return (
+                root is not None and await asyncio.to_thread(write_scratch_file, root, name, new) is not None
+            )
+        if document.text != old:
+            return False
+        edits = [_lsp_edit(each) for each in text_edits(old, new, self._view.documents.encoding)]
+        where = {"uri": document.client_uri, "version": document.version}
+        edit: dict[str, Any] = {"documentChanges": [{"textDocument": where, "edits": edits}]}
+        if not self._can.document_changes:
+            edit = {"changes": {document.client_uri: edits}}
+        params = {"label": "Planloom: the plan", "edit": edit}
+        try:
+            answer = await self._protocol.request(types.WORKSPACE_APPLY_EDIT, params, timeout=_ANSWER_SECONDS)
+        except (ClientGone, ClientRefused, TimeoutError) as error:
+            logger.info("The client did not change %s: %s", uri, error)
+            return False
+        return isinstance(answer, dict) and answer.get("applied") is True
+
+    def _publish(self, uri: Uri, troubles: list[Trouble]) -> None:
+        document = self._view.documents.get(uri)
+        if document is None:
+            return
+        index = LineIndex(document.text)
+        found = [
+            {
+                "range": self._range(index, each.place),
+                "severity": 1,
+                "source": "planloom",
+                "message": each.text,
+                **({} if each.instead is None else {"data": {"instead": each.instead}}),
+            }
+            for each in troubles
+        ]
+        params = {"uri": document.client_uri, "version": document.version, "diagnostics": found}
+        self._protocol.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
+
+    def _range(self, index: LineIndex, place: Place) -> dict[str, Any]:
+        start = index.line_start(place.line)
+        return {
+            end: _json(index.position(start + offset, self._view.documents.encoding))
+            for end, offset in (("start", place.start), ("end", place.end))
+        }
+
+
+def _json(position: Position) -> dict[str, int]:
+    return {"line": position.line, "character": position.character}
+
+
+def _lsp_edit(edit: TextEdit) -> dict[str, Any]:
+    return {
+        "range": {"start": _json(edit.range.start), "end": _json(edit.range.end)},
+        "newText": edit.new_text,
+    }
+
+
+def _name(plan: Plan) -> str:
+    """The name of a plan's document: words of its request, and the beginning of its id."""
+    words = _NO_WORD.sub("-", plan.request.strip().lower()[:_TITLE]).strip("-")
+    return f"{words or 'plan'}-{plan.plan_id[:8]}{ENDING}"

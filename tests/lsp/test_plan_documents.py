@@ -1,0 +1,166 @@
+"""A client that shows no plans itself gets them as documents: reviewed, changed by typing, and followed to the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lsp.test_fallback import plain
+from tests.support.lsp_client import LspClient, NeverAnswered
+
+EDIT = '1. Replace "old" with "new" in a.txt\n2. Create file b.txt with content "b"\n3. List files'
+
+
+@pytest.fixture(autouse=True)
+def _no_user_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PLANLOOM_CONFIG", str(tmp_path.parent / "none.json"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "a.txt").write_text("old\n")
+    return tmp_path
+
+
+class Reader:
+    """Opens what is shown, and presses the buttons of messages: `press` has what to press for the first button."""
+
+    def __init__(self, client: LspClient, **press: str | None) -> None:
+        self.client = client
+        self.press = press
+        self.asked: list[dict[str, Any]] = []
+        self.open_now = 0
+        self.most_open = 0
+        self.shown: list[str] = []
+        client.answer("window/showDocument", self.show)
+        client.answer("window/showMessageRequest", self.answer)
+
+    def show(self, asked: dict[str, Any]) -> dict[str, Any]:
+        self.shown.append(asked["uri"])
+        if asked["uri"] not in self.client.buffers:
+            self.client.open(asked["uri"], language_id="markdown")
+        return {"success": True}
+
+    async def answer(self, asked: dict[str, Any]) -> Any:
+        self.asked.append(asked)
+        press = self.press.get(asked["actions"][0]["title"], "never")
+        if press == "never":
+            raise NeverAnswered
+        return None if press is None else {"title": press}
+
+    @property
+    def text(self) -> str:
+        """The document as it stands in the editor."""
+        return self.client.buffers[self.shown[0]].text
+
+    def change(self, old: str, new: str, *, save: bool = True) -> None:
+        """Type into the document, and save it."""
+        assert old in self.text
+        self.client.type(self.shown[0], None, self.text.replace(old, new, 1))
+        if save:
+            self.client.save(self.shown[0])
+
+
+async def plan(client: LspClient, text: str = EDIT) -> dict[str, Any]:
+    """Ask for a plan as any editor can."""
+    asked = {"command": "planloom.plan", "arguments": [text]}
+    found: dict[str, Any] = await client.request("workspace/executeCommand", asked)
+    return found
+
+
+def diagnostics(client: LspClient) -> list[dict[str, Any]]:
+    told = client.told("textDocument/publishDiagnostics")
+    found: list[dict[str, Any]] = told[-1]["diagnostics"] if told else []
+    return found
+
+
+async def diagnosed(client: LspClient, message: str) -> dict[str, Any]:
+    """The diagnostic with these words, once it is there."""
+    found: dict[str, Any] = await client.until(
+        lambda: next((each for each in diagnostics(client) if message in each["message"]), None)
+    )
+    return found
+
+
+async def test_a_plan_is_shown_started_and_followed_in_its_document(folder: Path) -> None:
+    async with plain(folder) as client:
+        reader = Reader(client, Start="Start", Allow="Allow")
+        await plan(client)
+        await client.wait_shown("3 of 3 steps done")
+        assert "Planloom has planned 3 steps for “1. Replace" in reader.asked[0]["message"]
+        await client.until(lambda: reader.text.count("- [x] ") == 3 and "status: completed" in reader.text)
+        assert (folder / "b.txt").read_text() == "b" and reader.shown[0].endswith(".plan.md")
+        assert (folder / ".planloom" / ".gitignore").read_text() == "*\n"
+
+
+async def test_what_is_typed_into_the_document_is_the_plan(folder: Path) -> None:
+    async with plain(folder) as client:
+        reader = Reader(client, Allow="Allow")
+        created = await plan(client)
+        await client.until(lambda: reader.shown)
+        reader.change("    - content: b\n", "    - content: c\n")
+        await client.until(lambda: "version: 2" in reader.text)
+        reader.change("- [ ] Write b.txt", "- [ ] Write something else")
+        await client.until(lambda: "version: 3" in reader.text)
+        reader.change("- [ ] List files", "Not needed, I think.\n\n- [-] List files")
+        await client.until(lambda: "version: 4" in reader.text)
+        assert "Not needed, I think." in reader.text
+        asked = {"command": "planloom.approve", "arguments": [created["planId"], 4]}
+        await client.request("workspace/executeCommand", asked)
+        await client.wait_shown("2 of 3 steps done")
+        assert (folder / "b.txt").read_text() == "c"
+        await client.until(lambda: "- [-] List files" in reader.text and reader.text.count("[x]") == 2)
+        assert "Not needed, I think." in reader.text
+
+
+async def test_an_error_is_shown_where_it_stands_and_changes_nothing(folder: Path) -> None:
+    async with plain(folder) as client:
+        reader = Reader(client)
+        created = await plan(client)
+        await client.until(lambda: reader.shown)
+        for old, new, wrong, message in (
+            ("tool: list_files", "tool: lst_files", "lst_files", "There is no tool"),
+            ("tool: lst_files", "tool: list_files\n  - after: step_9", "step_9", "There is no step 'step_9'"),
+            ("step_9", "step_3", "step_3", "wait"),
+        ):
+            reader.change(old, new)
+            found = await diagnosed(client, message)
+            start, end = found["range"]["start"], found["range"]["end"]
+            line = reader.text.split("\n")[start["line"]]
+            assert line[start["character"] : end["character"]] == wrong
+        reader.change("\n  - after: step_3", "")
+        await client.until(lambda: not diagnostics(client))
+        got = await client.request("planloom/plan/get", {"planId": created["planId"]})
+        assert got["plan"]["version"] == 1
+
+
+async def test_the_state_is_written_beside_what_is_not_saved_yet(folder: Path) -> None:
+    async with plain(folder) as client:
+        reader = Reader(client, Start="Start")
+        await plan(client)
+        await client.until(lambda: any("a.txt" in each["message"] for each in reader.asked[1:]))
+        reader.change("- [ ] List files", "- [ ] List all files", save=False)
+        approval = (await client.request("planloom/plan/list", {}))["plans"][0]["planId"]
+        pending = (await client.request("planloom/plan/get", {"planId": approval}))["plan"]["pending"]
+        answer = {"approvalId": pending["approvals"][0]["approvalId"], "decision": "allow"}
+        await client.request("planloom/approval/respond", answer)
+        await client.until(lambda: "- [x] Replace" in reader.text)
+        assert "List all files" in reader.text
+
+
+async def test_one_message_is_open_at_a_time_and_is_taken_back_when_it_is_answered_elsewhere(
+    folder: Path,
+) -> None:
+    async with plain(folder) as client:
+        reader = Reader(client)
+        first = await plan(client)
+        await client.until(lambda: reader.asked)
+        await plan(client, "1. List files\n2. Read a.txt")
+        await client.until(lambda: client.told("$/progress"))
+        assert len(reader.asked) == 1
+        asked = {"command": "planloom.reject", "arguments": [first["planId"]]}
+        await client.request("workspace/executeCommand", asked)
+        await client.until(lambda: len(reader.asked) == 2)
+        assert client.told("$/cancelRequest")
