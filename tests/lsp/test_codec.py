@@ -57,11 +57,29 @@ async def test_keys_that_are_no_identifiers_survive() -> None:
 
 
 @pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("planloom/status", []),
+        ("planloom/plan/list", []),
+        ("planloom/plan/create", {"text": "x", "context": []}),
+        (
+            "planloom/plan/edit",
+            {"planId": "p", "version": 1, "edits": [{"op": "update", "stepId": "a", "set": []}]},
+        ),
+    ],
+)
+async def test_an_empty_list_counts_as_an_empty_object(method: str, params: Any) -> None:
+    """Lua has one table for both, and Neovim writes an empty one as a list."""
+    async with connected(FakeApplication().make) as client:
+        await client.request(method, params)
+
+
+@pytest.mark.parametrize(
     ("method", "params", "field"),
     [
         ("textDocument/didOpen", None, None),
         ("planloom/plan/create", {}, "text"),
-        ("planloom/plan/create", [], "params"),
+        ("planloom/plan/create", [], "text"),
         ("planloom/plan/create", "text", "params"),
         ("planloom/plan/create", {"text": 5}, "text"),
         ("planloom/plan/create", {"text": "x", "mode": "fast"}, "mode"),

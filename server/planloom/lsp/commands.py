@@ -67,6 +67,7 @@ COMMANDS: tuple[Command, ...] = (
         "planloom.approve",
         "planId, version",
         lambda c, a: c.app.plans.approve(a["planId"], a["version"], None),
+        "approve",
     ),
     Command("planloom.direct", "planId?", lambda c, a: c.app.plans.direct(a["planId"]), "direct"),
     Command(
@@ -115,6 +116,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("planloom.status", "", lambda c, _: status(c, NoParams())),
 )
 
+_OF_DOCUMENT: frozenset[Action | None] = frozenset({"approve", "resume"})
+"""What is done with a plan as its document says it."""
 _INTEGERS = frozenset({"version"})
 _WORDS = {
     "decision": get_args(UserDecision),
@@ -136,7 +139,7 @@ async def execute(connection: Connection, raw_params: Any) -> Any:
     args = _parsed(command, params.arguments or ())
     if "planId" in args and args["planId"] is None:
         args["planId"] = _only_plan(connection, command)
-    job = connection.jobs.start(f"command:{next(_job_numbers)}", _outcome(command.run(connection, args)))
+    job = connection.jobs.start(f"command:{next(_job_numbers)}", _outcome(_run(connection, command, args)))
     done, _ = await asyncio.wait({job}, timeout=SOON_SECONDS)
     if not done:
         job.add_done_callback(lambda ended: _show_failure(connection, ended))
@@ -145,6 +148,15 @@ async def execute(connection: Connection, raw_params: Any) -> Any:
     if failure is not None:
         raise failure
     return result
+
+
+async def _run(connection: Connection, command: Command, args: Arguments) -> Any:
+    """Run a command, after what the user has changed in the document of its plan has become part of the plan."""
+    plan = connection.app.plans.get(args["planId"], None) if command.action in _OF_DOCUMENT else None
+    if plan is not None and "edit" in ALLOWED[plan.status]:
+        version = args.get("version", plan.version)
+        args["version"] = await connection.plan_documents.take(plan.plan_id, version)
+    return await command.run(connection, args)
 
 
 async def _outcome(work: Awaitable[Any]) -> tuple[Any, PlanloomError | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,30 @@ def parsed_params(model: str, method: str, params: Any) -> Wire:
     try:
         return wire.model(model).model_validate(params, by_alias=True, by_name=False)
     except ValidationError as error:
+        if (lenient := _with_objects(params, error)) is not None:
+            return parsed_params(model, method, lenient)
         raise invalid(method, error, params) from error
+
+
+def _with_objects(params: Any, error: ValidationError) -> Any:
+    """The params with an empty object for each empty list that stands for one, as Lua writes it; None if none does."""
+    places = [
+        problem["loc"]
+        for problem in error.errors(include_url=False, include_context=False)
+        if problem["type"] in ("model_type", "model_attributes_type", "dict_type") and problem["input"] == []
+    ]
+    if not places:
+        return None
+    if () in places:
+        return {}
+    found = copy.deepcopy(params)
+    for *path, last in places:
+        holder = found
+        for part in path:
+            # A union's path also has the name of its member.
+            holder = holder[part] if isinstance(part, int) or part in holder else holder
+        holder[last] = {}
+    return found
 
 
 def invalid(method: str, error: ValidationError, params: Any) -> InvalidParams:

@@ -190,8 +190,8 @@ class MessagePrompts:
                 break
             await self._documents.show(plan)
         if chosen == START:
-            if await self._documents.take(plan.plan_id):
-                await self._app.plans.approve(plan.plan_id, plan.version, None)
+            version = await self._documents.take(plan.plan_id, plan.version)
+            await self._app.plans.approve(plan.plan_id, version, None)
         elif chosen == REJECT:
             await self._app.plans.reject(plan.plan_id, None)
 

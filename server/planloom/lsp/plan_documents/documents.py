@@ -17,7 +17,7 @@ from planloom.domain.document.difference import Difference, difference, notes_by
 from planloom.domain.document.reader import Place, Trouble, Written, read_document
 from planloom.domain.document.render import render
 from planloom.domain.document.update import up_to_date
-from planloom.domain.errors import PlanloomError
+from planloom.domain.errors import InvalidPlan, PlanloomError
 from planloom.domain.text.diff import text_edits
 from planloom.domain.text.positions import LineIndex, Position, TextEdit
 from planloom.domain.values import PlanId, Uri
@@ -39,6 +39,8 @@ ENDING: Final = ".plan.md"
 _SECONDS: Final = 0.1
 """The least time between two updates of a document, and between a keystroke and the diagnostics that follow it."""
 _ANSWER_SECONDS: Final = 10.0
+_TRIES: Final = 20
+"""How often one change of a plan is tried to be written while the user types."""
 _TITLE: Final = 40
 _NO_WORD: Final = re.compile(r"[^a-z0-9]+")
 
@@ -74,6 +76,7 @@ class PlanDocuments:
         self._jobs = jobs
         self._can = can
         self._shown: dict[PlanId, Shown] = {}
+        self._saved: set[PlanId] = set()
         view.documents.listen(self._on_text)
 
     def of(self, uri: str) -> Shown | None:
@@ -111,11 +114,20 @@ class PlanDocuments:
         if recorded.plan_id in self._shown:
             self._jobs.start(f"plan-document:{recorded.plan_id}", self._follow(recorded.plan_id))
 
-    async def take(self, plan_id: PlanId) -> bool:
-        """Make edits of the plan of what the user has changed in its document. Raises what `plans.edit` raises.
+    async def take(self, plan_id: PlanId, version: int) -> int:
+        """Make edits of the plan of what the user has changed in its document and perhaps not saved yet.
 
-        What cannot be read or done is shown as diagnostics; then nothing is changed, and the answer is False.
+        Returns the version on which a command on this document acts, which was asked of `version`: that of the plan as
+        the user sees it. Raises InvalidPlan if the document has errors, and what `plans.edit` raises.
         """
+        before = self._app.plans.get(plan_id, None)
+        if not await self._take(plan_id):
+            raise InvalidPlan("The document of the plan has errors, which are marked in it.", ())
+        after = self._app.plans.get(plan_id, None)
+        return after.version if before and after and before.version == version else version
+
+    async def _take(self, plan_id: PlanId) -> bool:
+        """Like `take`; what cannot be read or done is shown as diagnostics, and then the answer is False."""
         shown = self._shown.get(plan_id)
         text = None if shown is None else await self._text(shown.uri)
         plan = self._app.plans.get(plan_id, None)
@@ -129,7 +141,8 @@ class PlanDocuments:
             return not troubles
         changed = await self._app.plans.edit(plan_id, plan.version, found.edits)
         self._shown[plan_id] = Shown(shown.uri, changed)
-        await self._write_over(shown.uri, text, render(changed, notes_by_id(written, found.ids)))
+        if not await self._write_over(shown.uri, text, render(changed, notes_by_id(written, found.ids))):
+            self._jobs.start(f"plan-document:{plan_id}", self._follow(plan_id))
         return True
 
     def _troubles(self, plan: Plan, written: Written, found: Difference) -> list[Trouble]:
@@ -150,7 +163,8 @@ class PlanDocuments:
             return
         document = self._view.documents.get(uri)
         if document is not None and not document.dirty:
-            self._jobs.start(f"plan-document-saved:{uri}", self._saved(shown.plan.plan_id))
+            self._saved.add(shown.plan.plan_id)
+            self._jobs.start("plan-documents-saved", self._take_saved())
         elif document is not None:
             self._jobs.start(f"plan-document-check:{uri}", self._check(shown.plan.plan_id))
 
@@ -165,11 +179,12 @@ class PlanDocuments:
             self._shown[plan_id] = Shown(uri, plan)
             await self._follow(plan_id)
 
-    async def _saved(self, plan_id: PlanId) -> None:
-        try:
-            await self.take(plan_id)
-        except PlanloomError as error:
-            self._protocol.show_message("warning", f"Planloom: {error.message}")
+    async def _take_saved(self) -> None:
+        while self._saved:
+            try:
+                await self._take(self._saved.pop())
+            except PlanloomError as error:
+                self._protocol.show_message("warning", f"Planloom: {error.message}")
 
     async def _check(self, plan_id: PlanId) -> None:
         """Show what is wrong in the text as the user types."""
@@ -184,20 +199,20 @@ class PlanDocuments:
             self._publish(shown.uri, self._troubles(plan, written, difference(shown.plan.steps, written)))
 
     async def _follow(self, plan_id: PlanId) -> None:
-        """Write into the document what has become of its plan, until nothing is new."""
-        while True:
+        """Write into the document what has become of its plan, until nothing is new or the editor takes no edit."""
+        for _ in range(_TRIES):
             await self._jobs.sleep(_SECONDS)
             shown = self._shown[plan_id]
             plan = self._app.plans.get(plan_id, None)
             text = await self._text(shown.uri)
-            if plan is None or text is None or plan == shown.plan:
+            if plan is None or text is None:
                 return
-            new, shows = up_to_date(text, shown.plan, plan)
-            if not await self._write_over(shown.uri, text, new):
+            new = up_to_date(text, shown.plan, plan)
+            if new.text == text:
+                self._shown[plan_id] = Shown(shown.uri, new.shows)
                 return
-            self._shown[plan_id] = Shown(shown.uri, shows)
-            if shows is not plan:
-                return
+            if await self._write_over(shown.uri, text, new.text):
+                self._shown[plan_id] = Shown(shown.uri, new.shows)
 
     async def _text(self, uri: Uri) -> str | None:
         document = self._view.documents.get(uri)
