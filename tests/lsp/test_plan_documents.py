@@ -164,3 +164,92 @@ async def test_one_message_is_open_at_a_time_and_is_taken_back_when_it_is_answer
         await client.request("workspace/executeCommand", asked)
         await client.until(lambda: len(reader.asked) == 2)
         assert client.told("$/cancelRequest")
+
+
+def at(text: str, words: str, inside: int = 0) -> dict[str, int]:
+    """The position of some words in a text, or so many characters inside them."""
+    before = text[: text.index(words) + inside]
+    return {"line": before.count("\n"), "character": len(before.rpartition("\n")[2])}
+
+
+async def asked(client: LspClient, reader: Reader, method: str, **more: Any) -> Any:
+    """What the server says of the document."""
+    return await client.request(f"textDocument/{method}", {"textDocument": {"uri": reader.shown[0]}, **more})
+
+
+async def test_the_document_offers_what_can_be_done_and_does_it(folder: Path) -> None:
+    async with plain(folder) as client:
+        reader = Reader(client, Allow="Allow")
+        await plan(client)
+        await client.until(lambda: reader.shown)
+        lenses = {each["command"]["title"]: each for each in await asked(client, reader, "codeLens")}
+        assert {"Approve and start", "Reject", "Execute directly", "Plan again"} <= lenses.keys()
+        line = lenses["Reject"]["range"]["start"]["line"]
+        assert reader.text.split("\n")[line].startswith("# 1. Replace")
+        # A lens acts on the document as it is, saved or not.
+        reader.change("    - content: b\n", "    - content: c\n", save=False)
+        command = lenses["Approve and start"]["command"]
+        named = {"command": command["command"], "arguments": command["arguments"]}
+        await client.request("workspace/executeCommand", named)
+        await client.wait_shown("3 of 3 steps done")
+        assert (folder / "b.txt").read_text() == "c"
+        await client.until(lambda: reader.text.count("[x]") == 3)
+        span = {"start": at(reader.text, "Write b.txt"), "end": at(reader.text, "Write b.txt")}
+        found = await asked(client, reader, "codeAction", range=span, context={"diagnostics": []})
+        assert [each["title"] for each in found] == ["Planloom: Undo", "Planloom: Undo this step"]
+        undo = found[1]["command"]
+        named = {"command": undo["command"], "arguments": undo["arguments"]}
+        await client.request("workspace/executeCommand", named)
+        await client.until(lambda: not (folder / "b.txt").exists())
+        assert [each["label"][-2:] for each in await asked(client, reader, "inlayHint", range=span)] == [
+            " s"
+        ] * 3
+
+
+async def test_the_document_has_symbols_folds_links_and_hovers(folder: Path) -> None:
+    async with plain(folder) as client:
+        reader = Reader(client)
+        await plan(client)
+        await client.until(lambda: reader.shown)
+        symbols = await asked(client, reader, "documentSymbol")
+        assert [each["name"] for each in symbols] == ["Replace 'old' in a.txt", "Write b.txt", "List files"]
+        folds = await asked(client, reader, "foldingRange")
+        assert [each["startLine"] for each in folds] == [each["range"]["start"]["line"] for each in symbols]
+        links = await asked(client, reader, "documentLink")
+        assert {each["target"] for each in links} == {(folder / "a.txt").as_uri()}
+        hover = await asked(client, reader, "hover", position=at(reader.text, "write_file", 3))
+        assert "**write_file**" in hover["contents"]["value"] and "`content`" in hover["contents"]["value"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("  - tool: ", "edit_file"),
+        ("  - after: ", "step_1"),
+        ("  - agent: ", "operations"),
+        ("  - af", "after: "),
+        ("    - ", "recursive: "),
+    ],
+)
+async def test_what_is_typed_is_completed(folder: Path, typed: str, offered: str) -> None:
+    async with plain(folder) as client:
+        reader = Reader(client)
+        await plan(client)
+        await client.until(lambda: reader.shown)
+        reader.change("  - tool: list_files\n", f"  - tool: list_files\n{typed}\n", save=False)
+        place = at(reader.text, f"list_files\n{typed}", len("list_files\n") + len(typed))
+        items = (await asked(client, reader, "completion", position=place))["items"]
+        assert offered in [each["label"] for each in items]
+
+
+async def test_a_word_that_is_nearly_one_is_mended_by_an_action(folder: Path) -> None:
+    async with plain(folder) as client:
+        reader = Reader(client)
+        await plan(client)
+        await client.until(lambda: reader.shown)
+        reader.change("  - tool: list_files\n", "  - tool: list_files\n  - aftr: step_1\n")
+        found = await diagnosed(client, "Did you mean “after”?")
+        context = {"diagnostics": [found]}
+        actions = await asked(client, reader, "codeAction", range=found["range"], context=context)
+        (edit,) = actions[0]["edit"]["changes"][reader.shown[0]]
+        assert edit["newText"] == "after" and actions[0]["title"] == "Write “after”"

@@ -256,6 +256,9 @@ class Connection:
         abilities = DocumentAbilities(
             show=bool(get_capability(self.client.capabilities, "window.show_document.support", False)),
             document_changes=self.editor.capabilities.document_changes,
+            refresh=bool(
+                get_capability(self.client.capabilities, "workspace.code_lens.refresh_support", False)
+            ),
         )
         self.plan_documents = PlanDocuments(self.protocol, app, self.view, self.jobs, abilities)
         app.feed.subscribe(self.plan_documents.on_event)

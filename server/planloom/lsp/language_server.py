@@ -11,7 +11,7 @@ from pygls.lsp.server import LanguageServer
 from planloom.lsp import methods
 from planloom.lsp.announced import COMMAND_NAMES
 from planloom.lsp.connection import Connection, ServerOptions
-from planloom.lsp.handlers import completion, documents, files
+from planloom.lsp.handlers import completion, documents, files, plan_documents
 from planloom.lsp.routing import route
 from planloom.lsp.transport.codec import PlanloomProtocol, wire_converter
 from planloom.version import VERSION
@@ -57,6 +57,7 @@ def make_server(make_application: MakeApplication, options: ServerOptions | None
     documents.register(server, connection)
     files.register(server, connection)
     completion.register(server, connection)
+    plan_documents.register(server, connection)
     _register_lifecycle(server, connection)
 
     async def execute(params: Any) -> Any:

@@ -59,7 +59,7 @@ class WrittenStep:
 @dataclass
 class Written:
     """A document as it is written. `head` are the values at its top. `notes` are the texts that are no part of a
-    plan, by the id of the step above; "" before the first.
+    plan, by the id of the step above; "" before the first. `title_line` is the number of the line with the title.
     """
 
     head: dict[str, str] = field(default_factory=dict)
@@ -67,6 +67,7 @@ class Written:
     steps: list[WrittenStep] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
     troubles: list[Trouble] = field(default_factory=list)
+    title_line: int = 0
 
 
 def read_document(text: str) -> Written:
@@ -83,6 +84,8 @@ class _Reader:
     def read(self) -> Written:
         self._head()
         while self.at < len(self.lines) and self.lines[self.at].rstrip() != STEPS:
+            if self.lines[self.at].startswith("# ") and not self.found.title_line:
+                self.found.title_line = self.at
             self.at += 1
         self.at += 1
         note: list[str] = []

@@ -34,6 +34,11 @@ async def _complete(connection: Connection, params: types.CompletionParams) -> t
     document = connection.documents.get(params.text_document.uri)
     if document is None:
         return types.CompletionList(is_incomplete=False, items=[])
+    from planloom.lsp.handlers import plan_documents
+
+    of_plan = await plan_documents.completions(connection, params)
+    if of_plan:
+        return types.CompletionList(is_incomplete=False, items=of_plan)
     # A reference never spans lines, so only the current line is read.
     index = LineIndex(document.text)
     line = index.line_text(min(params.position.line, index.line_count - 1))

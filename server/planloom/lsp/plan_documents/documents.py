@@ -53,10 +53,11 @@ class Shown(NamedTuple):
 
 
 class DocumentAbilities(NamedTuple):
-    """What the client can do with a document: show it, and take changes of one version of it."""
+    """What the client can do with a document: show it, take changes of one version of it, ask for its lenses anew."""
 
     show: bool
     document_changes: bool
+    refresh: bool
 
 
 class PlanDocuments:
@@ -82,6 +83,11 @@ class PlanDocuments:
     def of(self, uri: str) -> Shown | None:
         """What a document shows, if it is one of a plan."""
         return next((each for each in self._shown.values() if normalized(each.uri) == normalized(uri)), None)
+
+    async def find(self, uri: str) -> Shown | None:
+        """Like `of`, after a document that has just been opened was looked at."""
+        await self._jobs.join(f"plan-document-opened:{normalized(uri)}")
+        return self.of(uri)
 
     async def show(self, plan: Plan, *, focus: bool = True) -> Uri | None:
         """Write the document of a plan if there is none, and show it. Returns its URI, None if it cannot be written."""
@@ -210,9 +216,18 @@ class PlanDocuments:
             new = up_to_date(text, shown.plan, plan)
             if new.text == text:
                 self._shown[plan_id] = Shown(shown.uri, new.shows)
+                await self._refresh()
                 return
             if await self._write_over(shown.uri, text, new.text):
                 self._shown[plan_id] = Shown(shown.uri, new.shows)
+
+    async def _refresh(self) -> None:
+        """Have the editor ask for the lenses anew, which depend on the state of the plan."""
+        if self._can.refresh:
+            try:
+                await self._protocol.request(types.WORKSPACE_CODE_LENS_REFRESH, timeout=_ANSWER_SECONDS)
+            except (ClientGone, ClientRefused, TimeoutError) as error:
+                logger.info("The client did not ask for the lenses anew: %s", error)
 
     async def _text(self, uri: Uri) -> str | None:
         document = self._view.documents.get(uri)

@@ -1,0 +1,297 @@
+"""What an editor shows in a plan's document: lenses, actions, symbols, folds, hovers, completions, links, hints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, get_args
+
+from lsprotocol import types
+
+from planloom.domain.document.fields import FIELDS
+from planloom.domain.document.reader import Place, Written, WrittenStep
+from planloom.domain.plans.graph import shown_statuses
+from planloom.domain.plans.plan import Plan, Priority, Step
+from planloom.domain.text.positions import Encoding, LineIndex
+from planloom.domain.values import Json, StepId
+from planloom.lsp.plan_documents.buttons import Button, buttons
+from planloom.tools.registry import Registry, schema
+
+_TYPED: Final = re.compile(r" {2}[-*+] ([a-z ]*)(:? *)(.*)")
+_ARGUMENT: Final = re.compile(r" {4,}[-*+] (\w*)")
+_IDS: Final = re.compile(r"\^?([A-Za-z]\w*)")
+_WORDS: Final[dict[str, tuple[str, ...]]] = {
+    "agent": ("code", "strategy", "operations"),
+    "priority": get_args(Priority),
+    "critical": ("yes", "no"),
+    "kind": ("tool call", "processing", "clarification"),
+    "check": ("file exists: ", "command: ", "no new errors"),
+}
+_ABOUT: Final = {
+    "tool": "the tool that this step calls, with its arguments below",
+    "arguments": "all arguments as one JSON object",
+    "after": "the steps that this one waits for",
+    "agent": "who works on it",
+    "question": "what you are asked before the step goes on",
+    "check": "what must hold when the step is done",
+    "files": "the files that it is to change",
+    "critical": "whether the plan stops when it fails",
+}
+_KINDS: Final = types.CompletionItemKind
+
+
+@dataclass(frozen=True)
+class View:
+    """A document as the editor has it, and the plan that it shows."""
+
+    uri: str
+    text: str
+    written: Written
+    plan: Plan
+    encoding: Encoding
+
+    @cached_property
+    def index(self) -> LineIndex:
+        """The lines of the text."""
+        return LineIndex(self.text)
+
+    def step(self, written: WrittenStep) -> Step | None:
+        """The step of the plan that stands here."""
+        return None if written.step_id is None else self.plan.step(StepId(written.step_id))
+
+
+def range_of(index: LineIndex, place: Place, encoding: Encoding) -> types.Range:
+    """A place as the editor counts it."""
+    start = index.line_start(place.line)
+    ends = (index.position(start + offset, encoding) for offset in (place.start, place.end))
+    return types.Range(*(types.Position(each.line, each.character) for each in ends))
+
+
+def lenses(view: View) -> list[types.CodeLens]:
+    """A lens for each thing that can be done, above the plan's title or above its step."""
+    index = view.index
+    return [
+        types.CodeLens(range_of(index, place, view.encoding), command=_command(button))
+        for button, place in _placed(view)
+    ]
+
+
+def actions(view: View, span: types.Range, diagnostics: Sequence[types.Diagnostic]) -> list[types.CodeAction]:
+    """The lenses of the lines of `span` as actions, and the mends of these diagnostics."""
+    found = []
+    for each in diagnostics:
+        instead = each.data.get("instead") if isinstance(each.data, dict) else None
+        if isinstance(instead, str):
+            edit = types.WorkspaceEdit(changes={view.uri: [types.TextEdit(each.range, instead)]})
+            found.append(
+                types.CodeAction(
+                    f"Write “{instead}”",
+                    kind=types.CodeActionKind.QuickFix,
+                    diagnostics=[each],
+                    edit=edit,
+                    is_preferred=True,
+                )
+            )
+    here = _step_at(view, span.start.line)
+    for button, _ in _placed(view):
+        if button.step_id is None or (here is not None and button.step_id == here.step_id):
+            found.append(types.CodeAction(f"Planloom: {button.title}", command=_command(button)))
+    return found
+
+
+def symbols(view: View) -> list[types.DocumentSymbol]:
+    """The steps, each with its state."""
+    index = view.index
+    shown = dict(zip((step.step_id for step in view.plan.steps), shown_statuses(view.plan), strict=True))
+    return [
+        types.DocumentSymbol(
+            name=str(each.values["description"]) or "(empty)",
+            detail=shown.get(StepId(each.step_id or ""), "new").replace("_", " "),
+            kind=types.SymbolKind.Event,
+            range=_whole(index, each, view.encoding),
+            selection_range=range_of(index, each.places[""], view.encoding),
+        )
+        for each in view.written.steps
+    ]
+
+
+def folds(view: View) -> list[types.FoldingRange]:
+    """Each step folds to its first line."""
+    return [
+        types.FoldingRange(start_line=each.places[""].line, end_line=each.last)
+        for each in view.written.steps
+        if each.last > each.places[""].line
+    ]
+
+
+def hover(view: View, at: types.Position, tools: Registry) -> types.Hover | None:
+    """What a tool does and takes, and what became of a step."""
+    index = view.index
+    for each in view.written.steps:
+        for name, place in each.places.items():
+            where = range_of(index, place, view.encoding)
+            if not (where.start <= at <= where.end):
+                continue
+            if name == "tool":
+                text = _tool_text(tools, str(each.values.get("tool")))
+            elif name == "after":
+                text = _steps_text(view, index.line_text(place.line)[place.start : place.end])
+            elif name in ("", "id", "mark"):
+                text = _step_text(view.step(each))
+            else:
+                continue
+            if text:
+                return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), where)
+    return None
+
+
+def completions(view: View, at: types.Position, tools: Registry) -> list[types.CompletionItem]:
+    """Fields, tools, arguments, ids of steps and the words that a field takes, where one is being typed."""
+    line = view.index.line_text(at.line)
+    units = LineIndex(line)
+    before = line[: _offset(units, at.character, view.encoding)]
+    here = _step_at(view, at.line)
+    if here is None:
+        return []
+    argument = _ARGUMENT.fullmatch(before)
+    if argument is not None:
+        return _argument_items(tools, here)
+    typed = _TYPED.fullmatch(before)
+    if typed is None:
+        return []
+    name, colon, _ = typed.groups()
+    if not colon.strip():
+        return [
+            types.CompletionItem(f"{field}: ", kind=_KINDS.Field, detail=_ABOUT.get(field))
+            for field in FIELDS
+        ]
+    match name.strip():
+        case "tool":
+            return [
+                types.CompletionItem(tool.name, kind=_KINDS.Function, detail=tool.description)
+                for tool in tools
+            ]
+        case "after":
+            return [
+                types.CompletionItem(
+                    each.step_id, kind=_KINDS.Reference, detail=str(each.values["description"])
+                )
+                for each in view.written.steps
+                if each.step_id is not None and each is not here
+            ]
+        case word:
+            return [types.CompletionItem(each, kind=_KINDS.EnumMember) for each in _WORDS.get(word, ())]
+
+
+def hints(view: View) -> list[types.InlayHint]:
+    """How long a step took, or what it waits for."""
+    index = view.index
+    found = []
+    for each in view.written.steps:
+        step = view.step(each)
+        label = None if step is None else _hint(view.plan, step)
+        if label is not None:
+            end = range_of(index, each.places[""], view.encoding).end
+            last = types.Position(
+                end.line, index.position(_line_end(index, end.line), view.encoding).character
+            )
+            found.append(types.InlayHint(last, label, padding_left=True))
+    return found
+
+
+def file_places(view: View) -> Iterator[tuple[Place, str]]:
+    """The places of names of files, with the names."""
+    index = view.index
+    for each in view.written.steps:
+        for name, place in each.places.items():
+            said = index.line_text(place.line)[place.start : place.end]
+            if name in ("args.path", "args.source", "args.destination") and said:
+                yield place, said
+            elif name == "files":
+                for match in re.finditer(r"[^,\s][^,]*", said):
+                    start = place.start + match.start()
+                    yield Place(place.line, start, start + len(match[0].rstrip())), match[0].rstrip()
+
+
+def _placed(view: View) -> Iterator[tuple[Button, Place]]:
+    places = {each.step_id: each.places[""] for each in view.written.steps}
+    for button in buttons(view.plan):
+        place = places.get(button.step_id) if button.step_id is not None else None
+        yield button, place or Place(view.written.title_line, 0, 0)
+
+
+def _command(button: Button) -> types.Command:
+    return types.Command(title=button.title, command=button.command, arguments=list(button.arguments))
+
+
+def _step_at(view: View, line: int) -> WrittenStep | None:
+    return next(
+        (
+            each
+            for each in reversed(view.written.steps)
+            if each.places[""].line <= line <= max(each.last + 1, line)
+        ),
+        None,
+    )
+
+
+def _whole(index: LineIndex, each: WrittenStep, encoding: Encoding) -> types.Range:
+    end = index.position(_line_end(index, each.last), encoding)
+    return types.Range(types.Position(each.places[""].line, 0), types.Position(end.line, end.character))
+
+
+def _line_end(index: LineIndex, line: int) -> int:
+    return index.line_start(line) + len(index.line_text(line))
+
+
+def _offset(line: LineIndex, character: int, encoding: Encoding) -> int:
+    from planloom.domain.text.positions import Position
+
+    return line.offset(Position(line=0, character=character), encoding)
+
+
+def _tool_text(tools: Registry, name: str) -> str | None:
+    tool = tools.get(name)
+    if tool is None:
+        return None
+    lines = [f"**{tool.name}**: {tool.description}", ""]
+    lines += [f"- `{each}`: {about}" for each, about in _arguments(schema(tool.arguments))]
+    return "\n".join(lines)
+
+
+def _arguments(found: dict[str, Json]) -> Iterable[tuple[str, str]]:
+    properties = found.get("properties")
+    for name, each in properties.items() if isinstance(properties, dict) else ():
+        yield name, str(each.get("description", "")) if isinstance(each, dict) else ""
+
+
+def _argument_items(tools: Registry, here: WrittenStep) -> list[types.CompletionItem]:
+    tool = tools.get(str(here.values.get("tool")))
+    if tool is None:
+        return []
+    given = here.values.get("args") or {}
+    return [
+        types.CompletionItem(f"{name}: ", kind=_KINDS.Property, detail=about)
+        for name, about in _arguments(schema(tool.arguments))
+        if name not in given
+    ]
+
+
+def _steps_text(view: View, said: str) -> str | None:
+    found = (view.plan.step(StepId(match[1])) for match in _IDS.finditer(said))
+    return "\n\n".join(f"`{step.step_id}`: {step.description}" for step in found if step is not None) or None
+
+
+def _step_text(step: Step | None) -> str | None:
+    if step is None or step.result is None:
+        return None
+    return step.result.summary or step.result.error
+
+
+def _hint(plan: Plan, step: Step) -> str | None:
+    if step.result is not None and step.status in ("completed", "failed"):
+        return f"{step.result.duration_ms / 1000:.1f} s"
+    left = [each for each in step.depends_on if (need := plan.step(each)) and not need.frees_dependents]
+    return f"waits for {', '.join(left)}" if left and plan.status in ("executing", "paused") else None
