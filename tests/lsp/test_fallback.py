@@ -64,10 +64,11 @@ async def run(client: LspClient, text: str = EDIT, until: str = "ended") -> dict
 
 
 def showing(client: LspClient, shown: list[str]) -> None:
-    """Take down which documents are shown."""
+    """Take down which documents are shown, but for those of plans."""
 
     def show(asked: dict[str, Any]) -> dict[str, Any]:
-        shown.append(asked["uri"])
+        if not asked["uri"].endswith(".plan.md"):
+            shown.append(asked["uri"])
         return {"success": True}
 
     client.answer("window/showDocument", show)

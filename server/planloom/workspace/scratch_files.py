@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Final
 
 from planloom.domain.values import Uri
@@ -11,6 +12,8 @@ from planloom.workspace.paths.roots import Root
 from planloom.workspace.paths.uris import from_path, to_path
 
 FOLDER: Final = ".planloom"
+_writing = threading.Lock()
+"""Held from the look at what is there until the write over it."""
 
 
 def write_scratch_file(root: Root, name: str, text: str) -> Uri | None:
@@ -23,10 +26,11 @@ def write_scratch_file(root: Root, name: str, text: str) -> Uri | None:
         return None
     clear_scratch_folder(root)
     ignore = ConfinedPath(root.path, (FOLDER, ".gitignore"))
-    if fingerprint_at(ignore) is None and write(ignore, b"*\n", over=None) is not None:
-        return None
     confined = ConfinedPath(root.path, (FOLDER, name))
-    refused = write(confined, text.encode("utf-8", "surrogatepass"), over=fingerprint_at(confined))
+    with _writing:
+        if fingerprint_at(ignore) is None and write(ignore, b"*\n", over=None) is not None:
+            return None
+        refused = write(confined, text.encode("utf-8", "surrogatepass"), over=fingerprint_at(confined))
     return None if refused is not None else from_path(confined.path)
 
 
