@@ -161,6 +161,7 @@ class MessagePrompts:
                 await asyncio.wait({self._open})
             finally:
                 self._open.cancel()
+                self._open = None
                 if asked in self._waiting:
                     self._waiting.remove(asked)
 
