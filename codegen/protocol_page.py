@@ -30,8 +30,8 @@ CLIENT_CAN: Final[Mapping[str, str]] = {
     "language_model": "it answers `planloom/editor/complete`",
     "diff": "it shows diffs itself; the server ignores this",
     "save": "it answers `planloom/editor/save`",
-    "trusted": "whether the user trusts the workspace; the default is true, but an editor that shows messages with "
-    "buttons is asked, unless it has started the server with `PLANLOOM_OPTIONS=user`",
+    "trusted": "whether the user trusts the workspace; the default is true, but an editor that names itself and "
+    "shows messages with buttons is asked, unless it has started the server with `PLANLOOM_OPTIONS=user`",
 }
 _RUNS: Final[Mapping[str, str]] = {
     "read": "`$/cancelRequest` cancels it at any moment",

@@ -41,12 +41,12 @@ The last source may contain settings of an opened folder, and the server cannot 
 folder asks for. A folder narrows what the user allows: limits it can only lower, and what is asked it can only make
 stricter, compared with the user's own values, or with the defaults. What would widen them is ignored and reported.
 
-Several editors fill `initializationOptions` from a file of the opened folder, too. So an editor that shows messages
-with buttons (`window.showMessage.messageActionItem`) is asked once whether what a folder could not set is from the
-user's own configuration. The answer is kept in the user's state for these very values of this editor; until it comes,
-and if the question is dismissed, only what narrows counts. Nobody is asked where whoever starts the server vouches for
-the options by the environment variable `PLANLOOM_OPTIONS=user`, as the extension for VS Code does, or where the client
-shows no such messages. `storage.path` counts from the next start.
+Several editors fill `initializationOptions` from a file of the opened folder, too. So an editor that names itself
+(`clientInfo`) and shows messages with buttons (`window.showMessage.messageActionItem`) is asked once whether what a
+folder could not set is from the user's own configuration. The answer is kept in the user's state for these very values
+of this editor; until it comes, and if the question is dismissed, only what narrows counts. Nobody is asked where
+whoever starts the server vouches for the options by the environment variable `PLANLOOM_OPTIONS=user`, as the extension
+for VS Code does. `storage.path` counts from the next start.
 
 Keys are not settings. They come from {_KEY_VARIABLES} or `PLANLOOM_API_KEY`, or from the editor by
 `planloom/secret/set`, and are sent only to the origin that they are meant for. A proxy is set only by `PLANLOOM_PROXY`.

@@ -141,6 +141,7 @@ def test_a_person_is_asked_once_for_each_folder(work: Path) -> None:
 
 ASKS = {**FULL, "window": {**FULL["window"], "showMessage": {"messageActionItem": {}}}}
 """An editor that shows messages with buttons."""
+NAMED = {"name": "An editor"}
 
 
 def plain_editor(
@@ -151,7 +152,13 @@ def plain_editor(
     work.mkdir(exist_ok=True)
     (work / "a.txt").write_text("old\n")
     given = ServerOptions(state=lambda: tmp_path / "state")
-    known = {"capabilities": ASKS, "extension": None, "given": given, "folders": [work]}
+    known = {
+        "capabilities": ASKS,
+        "extension": None,
+        "given": given,
+        "folders": [work],
+        "name": NAMED["name"],
+    }
     return connected(make or real_application(), **{**known, **more})
 
 
@@ -213,8 +220,9 @@ async def test_an_editor_that_cannot_be_asked_is_believed(tmp_path: Path) -> Non
     def refuses() -> Exception:
         return Failed({"code": -32601, "message": "no"})
 
-    async with plain_editor(tmp_path, capabilities=FULL) as client:
-        assert (await client.request("planloom/status"))["trusted"] is True
+    for unknown in ({"capabilities": FULL}, {"name": None}):
+        async with plain_editor(tmp_path, **unknown) as client:
+            assert (await client.request("planloom/status"))["trusted"] is True
     async with plain_editor(tmp_path) as client:
         User(client, refuses, "Allow")
         assert (await run(client))["status"] == "completed"
@@ -243,7 +251,7 @@ async def test_options_that_widen_count_only_if_the_user_keeps_them(
         app = FakeApplication()
         async with plain_editor(tmp_path, make=app.make, initialize=False) as client:
             user = User(client, *presses)
-            await client.initialize([tmp_path / "work"], {"planloom": options})
+            await client.initialize([tmp_path / "work"], {"planloom": options}, clientInfo=NAMED)
             await client.request("planloom/status")
             await client.until(lambda: len(user.messages) == expected)
             async with asyncio.timeout(10):
@@ -268,6 +276,15 @@ async def test_options_that_widen_count_only_if_the_user_keeps_them(
     assert again == first
     other = await settings_after(1, {**OPTIONS, "model": {"baseUrl": "http://127.0.0.1:1"}})
     assert other.model.base_url == "" and other.approvals.write == "ask"
+
+
+async def test_options_count_from_the_start_if_the_client_refuses_to_ask(tmp_path: Path) -> None:
+    app = FakeApplication()
+    async with plain_editor(tmp_path, make=app.make, initialize=False) as client:
+        User(client, Failed({"code": -32601, "message": "no"}))
+        await client.initialize([tmp_path / "work"], {"planloom": OPTIONS}, clientInfo=NAMED)
+        await client.request("planloom/status")
+        assert app.opening is not None and app.opening.settings.approvals.write == "allow"
 
 
 async def test_options_count_if_whoever_starts_the_server_vouches_for_them(tmp_path: Path) -> None:

@@ -364,12 +364,13 @@ async def connected(
     configuration: dict[str, Any] | None = None,
     given: ServerOptions | None = None,
     initialize: bool = True,
+    name: str | None = None,
     **editor: Any,
 ) -> AsyncIterator[LspClient]:
     """A client that has said `initialize`, unless told not to.
 
     `settings` go into initializationOptions, `configuration` is what the client answers when asked for its
-    settings, `extension` what our extension declares (None: a plain client).
+    settings, `extension` what our extension declares (None: a plain client). `name` is the editor's for itself.
     """
     client = LspClient(make_server(make_application, given), capabilities, **editor)
     client.configuration = configuration or {}
@@ -377,7 +378,7 @@ async def connected(
     if settings is not None:
         options["planloom"] = settings
     if initialize:
-        await client.initialize(folders, options)
+        await client.initialize(folders, options, **({} if name is None else {"clientInfo": {"name": name}}))
     try:
         yield client
     except BaseException:

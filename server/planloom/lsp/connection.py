@@ -37,6 +37,8 @@ logger = logging.getLogger(__name__)
 
 PULL_SECONDS = 2.0
 """Seconds for which the application waits for the client's settings before it opens without them."""
+REFUSE_SECONDS = 0.5
+"""Seconds for which the application waits for a client that refuses to ask its user, or a user who has answered."""
 CLOSE_SECONDS = 10.0
 """Seconds for which running work may continue at shutdown."""
 WARM = (
@@ -366,7 +368,9 @@ class Connection:
         if kept:
             self.configuration.accept_options()
         elif kept is None:
-            self.jobs.start("ask-options", self._ask_to_keep(self.decisions, beyond))
+            asking = self.jobs.start("ask-options", self._ask_to_keep(self.decisions, beyond))
+            # A client that refuses to ask does so at once, and its options then count from the start.
+            await asyncio.wait({asking}, timeout=REFUSE_SECONDS)
 
     async def _ask_to_keep(self, decisions: UserDecisions, beyond: dict[str, Any]) -> None:
         try:

@@ -91,8 +91,9 @@ class UserDecisions:
 
 
 def can_ask(client: Client) -> bool:
-    """Whether the client declares that it shows messages with buttons, as every editor for people does."""
-    return bool(get_capability(client.capabilities, "window.show_message.message_action_item", None))
+    """Whether the client names itself and declares that it shows messages with buttons, as editors for people do."""
+    shows = get_capability(client.capabilities, "window.show_message.message_action_item", None)
+    return bool(client.name) and bool(shows)
 
 
 def _shown(value: Any) -> str:
