@@ -81,6 +81,8 @@ OPENAI = PROVIDERS["openai"]
 """The provider whose protocol most servers offer."""
 OPENAI_RESPONSES = PROVIDERS["openai-responses"]
 """The protocol in which OpenAI's own service offers its reasoning models."""
+OWN_VARIABLE = "PLANLOOM_API_KEY"
+"""The environment variable with the key for the configured base URL, whatever the provider."""
 KEY_VARIABLES = tuple(dict.fromkeys(row.key_variable for row in _ROWS if row.key_variable))
 """The environment variables that hold keys."""
 DISCOVERY_ORDER = tuple(

@@ -9,11 +9,12 @@ from typing import get_args
 import pytest
 
 from planloom.models.http.endpoint import origin_of
-from planloom.models.http.keys import OWN_VARIABLE, Keyring, key_advice
+from planloom.models.http.keys import Keyring, key_advice
 from planloom.models.providers.servers import load_adapter
 from planloom.models.selection.select import list_models
 from planloom.providers import (
     DISCOVERY_ORDER,
+    OWN_VARIABLE,
     PROVIDERS,
     WAYS_TO_A_MODEL,
     Provider,

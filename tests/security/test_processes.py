@@ -57,6 +57,21 @@ def test_a_command_cannot_read_the_keys_of_its_parents(tmp_path: Path) -> None:
     assert "CANARY" not in output
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux shows the environment")
+def test_a_key_is_taken_out_of_the_memory_that_the_process_started_with() -> None:
+    code = (
+        "import os, sys\n"
+        "from planloom.private_process import forget_variables\n"
+        "forget_variables(['FIRST_KEY', 'ABSENT_KEY', 'LAST_KEY'])\n"
+        "print(open('/proc/self/environ', 'rb').read().replace(b'\\0', b' '), sorted(os.environ))\n"
+    )
+    variables = {"FIRST_KEY": "CANARY-1", "A_FIRST_KEY": "kept", "LAST_KEY": "CANARY-2"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=30, check=True)
+    assert "CANARY" not in done.stdout and "A_FIRST_KEY=kept" in done.stdout
+    assert "['A_FIRST_KEY'" in done.stdout and "'LAST_KEY'" not in done.stdout
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the working folder cannot be removed there")
 def test_it_starts_in_a_working_folder_that_is_gone(tmp_path: Path) -> None:
     work = tmp_path / "work"

@@ -12,13 +12,13 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from planloom.lsp.transport import compiled_types
-from planloom.private_process import make_private
+from planloom.private_process import forget_variables, make_private
 
 if TYPE_CHECKING:
     from planloom.lsp.client_options import ApplicationContext, MakeApplication
@@ -55,7 +55,9 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
         options_are_users=os.environ.get(OPTIONS) == "user",
     )
     _log_to_stderr(command_line.log_level)
-    server = language_server.make_server(make_application or open_application, options)
+    # The keys in it are taken out of the process's own environment later (`_loaded`).
+    with_keys = partial(open_application, environment=dict(os.environ))
+    server = language_server.make_server(make_application or with_keys, options)
 
     async def run() -> int:
         with contextlib.suppress(NotImplementedError):
@@ -78,6 +80,9 @@ def _loaded() -> None:
     _enable_collector()
     # Before any command can run; not earlier, since it imports what the answer to `initialize` need not wait for.
     make_private()
+    from planloom.providers import KEY_VARIABLES, OWN_VARIABLE
+
+    forget_variables((OWN_VARIABLE, *KEY_VARIABLES))
 
 
 def _enable_collector() -> None:
@@ -87,8 +92,13 @@ def _enable_collector() -> None:
     gc.enable()
 
 
-async def open_application(context: ApplicationContext) -> Application:
-    """Open the application with the ledger of the command line, of the settings, or of the user's state folder."""
+async def open_application(
+    context: ApplicationContext, environment: Mapping[str, str] | None = None
+) -> Application:
+    """Open the application with the ledger of the command line, of the settings, or of the user's state folder.
+
+    Keys are read from `environment`, or from that of the process.
+    """
     from planloom.service.application import Application
 
     folder = context.storage or (
@@ -100,7 +110,7 @@ async def open_application(context: ApplicationContext) -> Application:
         context.view,
         storage=folder / "ledger.sqlite3",
         trusted=context.declared.trusted,
-        environment=os.environ,
+        environment=os.environ if environment is None else environment,
         completion=context.completion,
         record=context.record,
         base_url_is_users=lambda: (

@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from planloom.private_process import make_private
+from planloom.private_process import forget_variables, make_private
+from planloom.providers import KEY_VARIABLES, OWN_VARIABLE
 
 if TYPE_CHECKING:
     from pygls.client import JsonRPCClient
@@ -116,6 +117,13 @@ class Connection:
         await asyncio.wait({self._reading})
 
 
+def _with_keys() -> dict[str, str]:
+    """The environment for the server. The keys in it are taken out of this process's own, which commands are below."""
+    environment = dict(os.environ)
+    forget_variables((OWN_VARIABLE, *KEY_VARIABLES))
+    return environment
+
+
 @contextlib.asynccontextmanager
 async def started(command: Sequence[str]) -> AsyncIterator[Server]:
     """Start a server process, and kill it when the block is left if it still runs.
@@ -124,6 +132,7 @@ async def started(command: Sequence[str]) -> AsyncIterator[Server]:
     """
     # The command line's environment has the user's keys too, and is a parent of the commands that the server runs.
     make_private()
+    environment = _with_keys()
     with tempfile.TemporaryFile(prefix="planloom-") as stderr:
         process = await asyncio.create_subprocess_exec(
             *command,
@@ -132,6 +141,7 @@ async def started(command: Sequence[str]) -> AsyncIterator[Server]:
             stderr=stderr,
             cwd=Path(sys.executable).anchor or os.sep,
             start_new_session=True,
+            env=environment,
         )
         try:
             yield Server(process, stderr)

@@ -10,10 +10,7 @@ from planloom.domain.errors import InvalidParams, ModelFailed
 from planloom.domain.safety.known_keys import KnownKeys
 from planloom.domain.values import Json
 from planloom.models.http.endpoint import origin_of
-from planloom.providers import PROVIDERS, Provider
-
-OWN_VARIABLE = "PLANLOOM_API_KEY"
-"""The environment variable with the key for the configured base URL, whatever the provider."""
+from planloom.providers import OWN_VARIABLE, PROVIDERS, Provider
 
 
 class Key:
