@@ -22,6 +22,7 @@ from planloom.cli.failures import DONE, FAILED
 from planloom.cli.plain import visible
 from planloom.cli.terminal import show
 from planloom.cli.trust import decisions
+from planloom.domain.safety.confinement import Abilities
 from planloom.providers import WAYS_TO_A_MODEL
 
 State = Literal["found", "optional", "missing"]
@@ -42,6 +43,13 @@ class Finding(NamedTuple):
     subject: str
     found: str
     advice: str = ""
+
+
+def commands(has: Abilities) -> Finding:
+    """By what means commands are confined, and what they are not held to."""
+    complete = has.files and has.network and has.processes and not has.missing
+    found = f"confined by {has.how}" if has.any else "not confined: they have all rights of the user"
+    return Finding("found" if complete else "optional", "commands", found, " ".join(has.missing))
 
 
 async def examine(process: Server, *, folders: Sequence[Path], model_needed: bool) -> int:
