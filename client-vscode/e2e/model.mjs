@@ -135,6 +135,26 @@ const SCRIPT = [
     }),
   },
   {
+    when: { contains: ["Rehearse the release"], lacks: ["CURRENT TASK"] },
+    ...planned({
+      id: "rehearse",
+      description: "Rehearse it",
+      instruction: "Rehearse in three commands",
+      agent: "devo",
+      dependsOn: [],
+    }),
+  },
+  {
+    when: { contains: ["Rehearse in three commands", "CURRENT TASK"] },
+    calls: ["touch first.txt", "npm view left-pad > second.txt", "touch third.txt"].map((command) =>
+      call("run_command", { command }),
+    ),
+  },
+  {
+    when: { contains: ["Rehearse in three commands", "CURRENT TASK"] },
+    calls: [call("task_completed", { summary: "Rehearsed." })],
+  },
+  {
     when: { contains: ["Compose a poem"], lacks: ["CURRENT TASK"] },
     ...planned({ id: "poem", description: "Write the poem", instruction: "Write poem.txt in verse", dependsOn: [] }),
   },
@@ -325,6 +345,35 @@ export const WITH_MODEL = [
       await card.locator(".skip").click();
       await card.locator(".deny").click();
       await panel.locator('.step[data-status="skipped"]').waitFor();
+    },
+  },
+  {
+    name: "the commands of one answer are a list, and each gets the rights that were chosen",
+    files: {},
+    async run({ window, folder, shots }) {
+      const { panel } = window;
+      await plan(window, "1. Rehearse the release\n2. Compose nothing else");
+      await panel.locator("#approve").click();
+      const list = panel.locator(".approval-list");
+      await list.waitFor();
+      assert.match(await list.locator(".actions").first().textContent(), /3 commands of step 1/);
+      assert.equal(await list.locator(".card.approval").count(), 3);
+      const network = list.locator(".card.approval").nth(1);
+      assert.match(await network.locator(".confinement p").textContent(), /It asks for the network/);
+      await network.locator(".radio").filter({ hasText: "without network" }).locator("input").check();
+      await network.locator(".allow").filter({ hasText: "Run without network" }).waitFor();
+      await list.locator(".allow-all:not([disabled])").waitFor();
+      for (const theme of ["light", "dark"]) {
+        await window.theme(theme);
+        await window.shot(join(shots, `commands-${theme}.png`));
+      }
+      // One is refused for itself, the others run together.
+      await list.locator(".card.approval").nth(2).locator(".skip").click();
+      await list.locator(".card.approval").nth(2).locator(".deny").click();
+      await until("the other two", async () => (await list.locator(".card.approval").count()) === 2);
+      await list.locator(".allow-all:not([disabled])").click();
+      await window.waitForStatus("completed");
+      assert.ok(existsSync(join(folder, "first.txt")) && !existsSync(join(folder, "third.txt")));
     },
   },
   {

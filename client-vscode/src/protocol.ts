@@ -603,6 +603,11 @@ export interface UnskipStep {
 /** No params. */
 export type NoParams = Record<string, never>;
 
+/** `planloom/status`. With `commands` it is found out what commands can be held to, which takes a moment. */
+export interface StatusParams {
+  commands?: boolean;
+}
+
 /**
  * `planloom/model/list`. `select` chooses the model now that would be used, and asks its server what it can do. Without
  * it, no server is contacted before a person's first request that needs a model.
@@ -970,6 +975,12 @@ export interface StatusPlans {
   resumable: readonly string[];
 }
 
+/** By what means commands are confined here, and a sentence for each thing that they are not held to. */
+export interface CommandAbilities {
+  how: string;
+  missing: readonly string[];
+}
+
 /** The version, model, folders, plans and health of the server. */
 export interface StatusResult {
   version: string;
@@ -983,6 +994,7 @@ export interface StatusResult {
   problems: readonly string[];
   logPath: string;
   storagePath: string;
+  commands?: CommandAbilities;
   storageNote?: string;
 }
 
@@ -1603,7 +1615,7 @@ export interface Requests {
   "planloom/model/list": { params: ListModelsParams; result: ModelsResult };
   "planloom/secret/set": { params: SecretParams; result: Empty };
   "planloom/settings/user": { params: UserSettingsParams; result: Empty };
-  "planloom/status": { params: NoParams; result: StatusResult };
+  "planloom/status": { params: StatusParams; result: StatusResult };
 }
 
 /** Each request of the server. */

@@ -135,3 +135,11 @@ def test_a_server_that_does_not_start_and_a_folder_that_is_none(tmp_path: Path) 
     assert ended.code == 1
     assert "not a folder" in ended.out
     assert "2 things are missing." in ended.out
+
+
+def test_what_commands_are_held_to_is_told() -> None:
+    held = doctor.commands({"how": "namespaces", "missing": []})
+    assert (held.state, held.found, held.advice) == ("found", "confined by namespaces", "")
+    free = doctor.commands({"how": "nothing", "missing": ["A command can do all.", "It stays."]})
+    assert (free.state, free.found) == ("optional", "confined by nothing")
+    assert free.advice == "A command can do all. It stays."

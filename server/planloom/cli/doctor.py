@@ -141,6 +141,13 @@ def server(status: Json, seconds: float) -> Iterator[Finding]:
         yield Finding("optional", "problem", str(problem))
 
 
+def commands(held_to: Json) -> Finding:
+    """By what means commands are confined, and what they are not held to."""
+    missing = [str(each) for each in held_to.get("missing") or []]
+    found = f"confined by {held_to.get('how') or 'nothing'}"
+    return Finding("optional" if missing else "found", "commands", found, " ".join(missing))
+
+
 def model(listed: Json, *, needed: bool) -> Iterator[Finding]:
     """The models, and whether each can be reached. The embedded rules are always listed, but are no model."""
     without: State = "missing" if needed else "optional"
@@ -174,6 +181,8 @@ async def _ask_server(process: Server, folders: Sequence[Path], model_needed: bo
             process, folders, say=lambda level, message: findings.append(_message(level, message))
         ) as opened:
             findings += server(opened.status, time.monotonic() - started)
+            held_to = await opened.connection.request("planloom/status", {"commands": True})
+            findings.append(commands(held_to.get("commands") or {}))
             try:
                 listed = await opened.connection.request("planloom/model/list", {"select": True})
             except ServerError as error:

@@ -13,7 +13,7 @@ from planloom.domain.safety.approvals import UserDecision
 from planloom.domain.values import Json, PlanId
 from planloom.lsp.handlers.server import status
 from planloom.lsp.routing import parsed_params
-from planloom.lsp.wire.params import CommandParams, NoParams
+from planloom.lsp.wire.params import CommandParams, StatusParams
 from planloom.service.requests import CreateRequest, CreateResult, UndoResult
 from planloom.service.running.states import ALLOWED, Action
 
@@ -113,7 +113,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("planloom.message", "planId, text", _message),
     Command("planloom.regenerate", "planId?, feedback?", _regenerate, "regenerate"),
     Command("planloom.showPlan", "planId?", _show_plan),
-    Command("planloom.status", "", lambda c, _: status(c, NoParams())),
+    Command("planloom.status", "", lambda c, _: status(c, StatusParams())),
 )
 
 _OF_DOCUMENT: frozenset[Action | None] = frozenset({"approve", "resume"})

@@ -93,7 +93,7 @@ CLIENT_REQUESTS: tuple[ClientRequest, ...] = (
     ClientRequest("planloom/model/list", "ListModelsParams", "ModelsResult", "server.list_models", "read"),
     ClientRequest("planloom/secret/set", "SecretParams", "Empty", "server.set_secret"),
     ClientRequest("planloom/settings/user", "UserSettingsParams", "Empty", "server.set_user_settings"),
-    ClientRequest("planloom/status", "NoParams", "StatusResult", "server.status", "read"),
+    ClientRequest("planloom/status", "StatusParams", "StatusResult", "server.status", "read"),
 )
 
 CLIENT_NOTIFICATIONS: tuple[ClientNotification, ...] = (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from planloom.domain.errors import StorageFailed
 from planloom.domain.plans.plan import Detection
+from planloom.domain.safety.confinement import Abilities
 from planloom.domain.values import PlanId
 from planloom.execution.conductor import Conductor
 from planloom.execution.effects.applied_edits import AppliedEdits
@@ -57,6 +58,7 @@ from planloom.service.running.user_undo import UserUndo
 from planloom.service.templates import Templates
 from planloom.settings import Settings
 from planloom.storage.ledger import Ledger
+from planloom.tools.confinement.abilities import abilities
 from planloom.tools.registry import builtin
 from planloom.workspace.editor import Editor
 from planloom.workspace.view import WorkspaceView
@@ -234,6 +236,10 @@ class Application:
     def status(self, log_path: str = "") -> Status:
         """How the server is."""
         return self._health.status(self.models.identity, log_path)
+
+    async def command_abilities(self) -> Abilities:
+        """What commands can be held to on this machine."""
+        return await asyncio.to_thread(abilities)
 
     async def close(self) -> None:
         """Stop every job, give leases back, close the ledger. Running plans are resumable."""

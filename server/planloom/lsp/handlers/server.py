@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
 
 
-async def status(connection: Connection, params: wire_params.NoParams) -> wire_results.StatusResult:  # noqa: ARG001
+async def status(connection: Connection, params: wire_params.StatusParams) -> wire_results.StatusResult:
     """The server's version, model, folders and health, and the plans that run or can be resumed."""
+    held_to = await connection.app.command_abilities() if params.commands else None
     now = connection.app.status(str(connection.log_path or ""))
     return wire_results.StatusResult.of(
         now,
@@ -23,6 +24,7 @@ async def status(connection: Connection, params: wire_params.NoParams) -> wire_r
             provider=now.model_provider, name=now.model_name, reason=now.model_reason
         ),
         plans=wire_results.StatusPlans(active=now.active, resumable=now.resumable),
+        commands=None if held_to is None else wire_results.CommandAbilities.of(held_to),
     )
 
 

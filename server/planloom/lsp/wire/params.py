@@ -19,6 +19,12 @@ class NoParams(Wire):
     """No params."""
 
 
+class StatusParams(Wire):
+    """`planloom/status`. With `commands` it is found out what commands can be held to, which takes a moment."""
+
+    commands: Maybe[Bool] = None
+
+
 class ListModelsParams(Wire):
     """`planloom/model/list`. `select` chooses the model now that would be used, and asks its server what it can do.
 

@@ -179,6 +179,13 @@ class StatusPlans(Wire):
     resumable: tuple[str, ...]
 
 
+class CommandAbilities(Wire):
+    """By what means commands are confined here, and a sentence for each thing that they are not held to."""
+
+    how: str
+    missing: tuple[str, ...]
+
+
 class StatusResult(Wire):
     """The version, model, folders, plans and health of the server."""
 
@@ -193,6 +200,7 @@ class StatusResult(Wire):
     problems: tuple[str, ...]
     log_path: str
     storage_path: str
+    commands: Maybe[CommandAbilities] = None
     storage_note: Maybe[str] = None
 
 
