@@ -30,7 +30,9 @@ from planloom.domain.plans.plan import (
     summary,
 )
 from planloom.domain.plans.report import LeftStep, Report, ReportedCommand, ReportedFile, ReportedStep
-from planloom.domain.safety.approvals import Approval, ApprovalFile
+from planloom.domain.safety.approvals import Approval, ApprovalFile, ListPlace
+from planloom.domain.safety.confinement import Abilities, Confinement
+from planloom.domain.safety.confinement_choices import confinement_request
 from planloom.domain.text.positions import Position, Range
 from planloom.domain.values import CallId, PlanId, StepId, Uri
 from planloom.intake.reference_sources import Resolution
@@ -182,6 +184,7 @@ APPROVAL = _value(
         ),
     ),
 )
+HELD = Abilities(files=True, network=True, processes=True, how="namespaces")
 COMMAND = _value(
     Approval,
     approval_id="ap2",
@@ -191,6 +194,8 @@ COMMAND = _value(
     title="Run the tests",
     command="make test",
     cwd="/work",
+    confinement=confinement_request(Confinement(), "all", HELD),
+    listed=ListPlace(list_id="ap2", position=1, size=2),
 )
 CONFLICT = _value(
     ch.Conflict,
@@ -400,7 +405,13 @@ EVENTS: dict[str, Any] = {
     ),
     "approval_request": ev.ApprovalRequested(approval=APPROVAL),
     "approval_resolved": _value(
-        ev.ApprovalResolved, approval_id="ap1", decision="allow", by="user", reason="Fine", files=(URI,)
+        ev.ApprovalResolved,
+        approval_id="ap1",
+        decision="allow",
+        by="user",
+        reason="Fine",
+        files=(URI,),
+        confinement=Confinement(network="all"),
     ),
     "edit_started": _value(ev.EditStarted, task_id="step_2", edit_id="e1", files=FILES),
     "edit_applied": _value(
