@@ -14,7 +14,7 @@ import pytest
 
 from planloom.execution.effects.command_approval import folder_id_of
 from planloom.models.offline.scripted import ScriptedModel
-from planloom.tools.processes.child_process import ProcessResult, run_process
+from planloom.tools.processes.child_process import Launch, ProcessResult, run_process
 from planloom.tools.processes.commands import Command
 from planloom.workspace.disk import Folder
 from planloom.workspace.disk_changes import write
@@ -175,7 +175,8 @@ async def test_a_write_is_asked_anew_in_another_folder_of_the_same_name(tmp_path
         at.path("sub").rename(at.path("before"))
         at.path("other").rename(at.path("sub"))
         plan = await at.respond(plan)
-        assert plan.pending.approvals and not at.path("sub/new.txt").exists()
+        assert "have changed since" in (plan.pending.approvals[0].warning or "")
+        assert not at.path("sub/new.txt").exists()
         assert (await at.respond(plan)).status == "completed"
         assert at.path("sub/new.txt").exists() and not at.path("before/new.txt").exists()
 
@@ -214,7 +215,7 @@ def test_what_was_judged_is_used_through_the_same_folders(tmp_path: Path, name: 
 
 
 async def run_in(folder: Folder) -> ProcessResult:
-    return await run_process(("touch", "here"), cwd=folder, env=environment(os.environ), timeout_seconds=20)
+    return await run_process(Launch(("touch", "here"), folder, environment(os.environ)), timeout_seconds=20)
 
 
 @pytest.mark.parametrize("link", [False, True])

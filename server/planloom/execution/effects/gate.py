@@ -74,6 +74,7 @@ _STILL_OUT: Final = (
     "The editor has not answered an earlier change of {name}, and may still make it:"
     " this may be the same change a second time."
 )
+_MOVED_ON: Final = "The files have changed since these changes were last compared with them."
 _K = TypeVar("_K", Effect, _GrantedCommand, str)
 
 
@@ -102,6 +103,7 @@ class Gate:
         self._session.require_trust("nothing in it is changed")
         denied: tuple[Uri, ...] = ()
         permit: _Permit | None = None
+        news: tuple[str, ...] = ()
         while True:
             may_repeat = False
             if await self._session.view.unanswered.wait(proposal.changeset.uris()):
@@ -112,7 +114,7 @@ class Gate:
                 if why is not None and not may_repeat:
                     return NotMade(reason=why)
             if permit is None:
-                verdict = await self._permit(proposal)
+                verdict = await self._permit(proposal, news)
                 if isinstance(verdict, Denied):
                     return verdict
                 permit = verdict
@@ -140,7 +142,7 @@ class Gate:
                     return NotMade(reason=outcome.reason)
                 case ChangesetSuperseded():
                     proposal = proposal._replace(changeset=outcome.changeset)
-                    permit = None
+                    permit, news = None, (_MOVED_ON,)
                 case ChangesetConflicted():
                     resolved = await self.conflicts.ask(proposal, outcome)
                     if not resolved.changes:
@@ -225,8 +227,8 @@ class Gate:
         verdict = self._verdict(self._plan_store.plan(proposal.plan_id), facts)
         return verdict if isinstance(verdict, Denied) else None
 
-    async def _permit(self, proposal: ChangeProposal) -> _Permit | Denied:
-        """Decide by policy, by an earlier "allow for plan", or by asking."""
+    async def _permit(self, proposal: ChangeProposal, news: tuple[str, ...]) -> _Permit | Denied:
+        """Decide by policy, by an earlier "allow for plan", or by asking; a question also shows the `news`."""
         plan = self._plan_store.plan(proposal.plan_id)
         facts = await facts_of(self._session.view, proposal)
         repeats = self._possible_repeats(plan, proposal)
@@ -237,7 +239,7 @@ class Gate:
         is_covered = granted and not facts.protected and facts.effect == "write"
         if not repeats and (verdict == "allow" or is_covered):
             return _Permit(proposal.changeset, facts.touches)
-        facts = facts._replace(warnings=(*facts.warnings, *repeats))
+        facts = facts._replace(warnings=(*facts.warnings, *repeats, *news))
         approval = change_approval(proposal, facts, ApprovalId(uuid.uuid4().hex))
         response = await self.approvals.ask(approval, proposal.changeset)
         return self._permitted(plan, proposal, facts, response)
