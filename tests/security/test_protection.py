@@ -61,8 +61,15 @@ async def test_a_check_does_not_tell_what_a_secret_contains(tmp_path: Path, gues
 
 @pytest.mark.process
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
-def test_the_state_folder_and_the_log_are_for_their_owner_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", [False, True], ids=["new", "left by an older version"])
+def test_the_state_folder_and_the_log_are_for_their_owner_alone(tmp_path: Path, left: bool) -> None:
     state = tmp_path / "state"
+    if left:
+        state.mkdir(mode=0o700)
+        (state / "planloom").mkdir()
+        (state / "planloom" / "planloom.log").write_text("old\n")
+        (state / "planloom").chmod(0o777)
+        (state / "planloom" / "planloom.log").chmod(0o666)
     (tmp_path / "work").mkdir()
     arguments = ["run", "--yes", "--provider", "embedded", "-w", str(tmp_path / "work"), "List files"]
     subprocess.run(

@@ -120,6 +120,7 @@ def _say(text: str, *, err: bool = False) -> None:
 
 def decisions() -> Decisions:
     """What the user has decided, for every client."""
-    from planloom.storage.decisions import FILE, Decisions, state_folder
+    from planloom.storage.decisions import FILE, Decisions
+    from planloom.storage.state_folder import state_folder
 
     return Decisions(state_folder() / FILE)

@@ -124,7 +124,7 @@ async def open_application(
 def state_folder() -> Path:
     """The default folder of the ledger, the log and the user's decisions."""
     # Imported here, since it need not be there for the answer to `initialize`.
-    from planloom.storage.decisions import state_folder as folder
+    from planloom.storage.state_folder import state_folder as folder
 
     return folder()
 
@@ -186,6 +186,7 @@ def _log_to_stderr(level: str) -> None:
 def _log_to_file(path: Path | None, level: str) -> Path | None:
     """Log from `level` up to a file too. Returns its path, or None if it cannot be opened."""
     root = logging.getLogger()
+    in_state_folder = path is None
     path = path or state_folder() / "planloom.log"
     try:
         # For the user alone, as the ledger is, which shares the folder.
@@ -193,6 +194,10 @@ def _log_to_file(path: Path | None, level: str) -> Path | None:
         if path.exists() and path.stat().st_size > LOG_LIMIT:
             path.replace(path.with_suffix(path.suffix + ".1"))
         path.touch(mode=0o600)
+        if in_state_folder:
+            from planloom.storage.state_folder import keep_private
+
+            keep_private(path.parent)
         # Several servers may append to the file at once.
         to_file = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
     except OSError as error:

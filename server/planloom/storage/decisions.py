@@ -112,13 +112,6 @@ class Decisions:
         return sqlite3.connect(self._path, timeout=_BUSY_SECONDS)
 
 
-def state_folder() -> Path:
-    """The default folder of the ledger, the log and the decisions."""
-    from platformdirs import user_state_path
-
-    return user_state_path("planloom", appauthor=False)
-
-
 def _real(folder: Path) -> Path:
     return Path(os.path.realpath(folder))
 
