@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from planloom.cli import doctor
-from planloom.tools.confinement.abilities import abilities_of
-from planloom.tools.confinement.policy import Means
 from tests.support import command_line
 
 REACHABLE = {"provider": "ollama", "name": "small", "contextTokens": 8192, "reachable": True}
@@ -63,20 +61,6 @@ def test_an_assumed_context_is_told_as_one() -> None:
     (found,) = doctor.model({**known, "contextTokens": 128_000, "contextAssumed": True}, needed=True)
     assert (found.state, found.found) == ("optional", "ollama small, 128000 tokens assumed, in use")
     assert "model.contextTokens" in found.advice
-
-
-@pytest.mark.parametrize(
-    ("has", "state", "said"),
-    [
-        (Means(True, 7, True, True), "found", "confined by namespaces, Landlock, seccomp"),
-        (Means(False, 7, True, True), "optional", "confined by Landlock, seccomp, a supervisor"),
-        (Means(), "optional", "not confined: they have all rights of the user"),
-    ],
-)
-def test_how_commands_are_confined_is_told(has: Means, state: str, said: str) -> None:
-    found = doctor.commands(abilities_of(has))
-    assert (found.state, found.found) == (state, said)
-    assert bool(found.advice) == (state == "optional")
 
 
 def test_a_ledger_may_lie_in_a_folder_that_is_still_to_be_made(tmp_path: Path) -> None:
@@ -141,5 +125,5 @@ def test_what_commands_are_held_to_is_told() -> None:
     held = doctor.commands({"how": "namespaces", "missing": []})
     assert (held.state, held.found, held.advice) == ("found", "confined by namespaces", "")
     free = doctor.commands({"how": "nothing", "missing": ["A command can do all.", "It stays."]})
-    assert (free.state, free.found) == ("optional", "confined by nothing")
+    assert (free.state, free.found) == ("optional", "not confined: they have all rights of the user")
     assert free.advice == "A command can do all. It stays."

@@ -22,7 +22,6 @@ from planloom.cli.failures import DONE, FAILED
 from planloom.cli.plain import visible
 from planloom.cli.terminal import show
 from planloom.cli.trust import decisions
-from planloom.domain.safety.confinement import Abilities
 from planloom.providers import WAYS_TO_A_MODEL
 
 State = Literal["found", "optional", "missing"]
@@ -43,13 +42,6 @@ class Finding(NamedTuple):
     subject: str
     found: str
     advice: str = ""
-
-
-def commands(has: Abilities) -> Finding:
-    """By what means commands are confined, and what they are not held to."""
-    complete = has.files and has.network and has.processes and not has.missing
-    found = f"confined by {has.how}" if has.any else "not confined: they have all rights of the user"
-    return Finding("found" if complete else "optional", "commands", found, " ".join(has.missing))
 
 
 async def examine(process: Server, *, folders: Sequence[Path], model_needed: bool) -> int:
@@ -144,7 +136,8 @@ def server(status: Json, seconds: float) -> Iterator[Finding]:
 def commands(held_to: Json) -> Finding:
     """By what means commands are confined, and what they are not held to."""
     missing = [str(each) for each in held_to.get("missing") or []]
-    found = f"confined by {held_to.get('how') or 'nothing'}"
+    how = held_to.get("how") or "nothing"
+    found = "not confined: they have all rights of the user" if how == "nothing" else f"confined by {how}"
     return Finding("optional" if missing else "found", "commands", found, " ".join(missing))
 
 
