@@ -47,7 +47,8 @@ def buttons(plan: Plan) -> Iterator[Button]:
         if action in allowed and (action != "undo" or has_edits):
             yield Button(title, command, [plan.plan_id])
     for approval in plan.pending.approvals:
-        for title, decision in (("Allow", "allow"), ("Deny", "deny")):
+        asks = approval.confinement is not None and approval.confinement.asks_network
+        for title, decision in (("Allow with network" if asks else "Allow", "allow"), ("Deny", "deny")):
             yield Button(title, "planloom.respond", [approval.approval_id, decision], approval.step_id)
     for question in plan.pending.questions:
         for option in question.options:
