@@ -516,6 +516,7 @@ export interface PlanSummary {
   createdAt: string;
   updatedAt: string;
   progress: Progress;
+  reverted?: "whole" | "part";
 }
 
 /** A value that the user enters when applying a template. */

@@ -238,6 +238,8 @@ def test_undo_shows_what_it_does_and_keeps_what_was_typed_since(machine: Machine
     assert not (machine.work / "b.txt").exists()
     assert (machine.work / "a.txt").read_text() == "new\n"
     assert "taken back" in machine.run("show").out
+    assert machine.plans()[0]["reverted"] == "part"
+    assert "completed, taken back in part" in words(machine.run("plans").out)
 
     (machine.work / "a.txt").write_text("mine\n")
     rest = machine.run("undo", "--yes")

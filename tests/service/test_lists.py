@@ -149,3 +149,20 @@ async def test_a_paused_plan_that_an_older_server_left_in_its_middle_is_adopted(
             await at.app._jobs.join("reconcile")
             assert not at.now(plan).pending.approvals
             assert at.types().count("approval_resolved") == left
+
+
+async def test_a_list_says_what_was_taken_back_also_of_another_server(tmp_path: Path) -> None:
+    request = '1. Replace "old" with "new" in a.txt\n2. Create file b.txt with content "b"'
+    settings = {"approvals.write": "allow"}
+    async with studio(tmp_path, {"a.txt": "old\n"}, settings=settings, ledger=tmp_path / "l.db") as at:
+        plan = await at.run(request)
+        for step, redo, told in (
+            (None, False, "whole"),
+            (None, True, None),
+            (plan.steps[0].step_id, False, "part"),
+        ):
+            await at.app.plans.undo(plan.plan_id, step, redo)
+            async with studio(tmp_path, settings=settings, ledger=tmp_path / "l.db") as other:
+                for each in (at, other):
+                    (listed,) = each.app.plans.list(None, (), None, True)
+                    assert listed.reverted == told

@@ -23,9 +23,18 @@ from pydantic import ValidationError
 
 from planloom.domain.errors import PlanUnreadable, StorageFailed
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.plan import Plan, PlanStatus, PlanSummary, Progress, has_open_work, progress
+from planloom.domain.plans.plan import (
+    Plan,
+    PlanStatus,
+    PlanSummary,
+    Progress,
+    Reverted,
+    has_open_work,
+    progress,
+    taken_back,
+)
 from planloom.domain.values import Instant, PlanId, SessionId, Sha256, TemplateId
-from planloom.storage.event_rows import RawEvent, as_event, as_row, instant, printable, raw_event
+from planloom.storage.event_rows import RawEvent, Row, as_event, as_row, instant, printable, raw_event
 from planloom.storage.faults import BUSY_SECONDS, DAMAGE, ERRORS, Fault, fault_of, gone, taken, unusable
 from planloom.storage.guard import Guard, guarded
 from planloom.storage.leases import Lease, alive, owned_elsewhere
@@ -37,6 +46,8 @@ _BUSY_STEP = 0.05
 _PROBE_BYTES = 65_536
 _TABLES = ("events", "blobs", "leases", "progress", "open_work", "compactions", "plans")
 Connect = Callable[..., sqlite3.Connection]
+SQLITE: Connect = sqlite3.connect
+"""How a connection is opened, unless a test stands in between."""
 log = logging.getLogger(__name__)
 
 
@@ -51,9 +62,10 @@ class Ledger:
 
     _takes_guard = True
     """Whether it keeps other servers away where the file system cannot."""
+    _busy_ms = _BUSY_MS
 
     def __init__(
-        self, path: Path | None, *, connect: Connect = sqlite3.connect, patience: float = BUSY_SECONDS
+        self, path: Path | None, *, connect: Connect = SQLITE, patience: float = BUSY_SECONDS
     ) -> None:
         """Open or create the ledger at `path`, or in memory for None. Raises StorageFailed while it is locked.
 
@@ -131,20 +143,25 @@ class Ledger:
     def _append(self, recorded: Sequence[ev.Recorded], plan: Plan, *, durable: bool) -> None:
         rows = [as_row(each) for each in recorded]
         with self._transaction(durable=durable) as connection:
-            lease = connection.execute(
-                "SELECT owner, pid, since FROM leases WHERE plan_id = ?", (plan.plan_id,)
-            ).fetchone()
-            if lease is not None and lease[0] != self.owner:
-                raise owned_elsewhere(Lease(*lease))
-            connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", rows)
-            self._put_plan(connection, plan, new=recorded[0].seq == 1)
-            if lease is None and recorded[0].seq == 1:
-                # A plan is never without its server: it is this one's with its very first event.
-                self._put_lease(connection, plan.plan_id, recorded[0].at.isoformat())
-            if plan.status not in ("draft", "executing"):
-                # A plan that moves is counted when it rests: to count every step at every event would make an
-                # event of a long plan cost more than one of a short plan.
-                _put_state(connection, plan)
+            self._put(connection, rows, recorded, plan)
+
+    def _put(
+        self, connection: sqlite3.Connection, rows: Sequence[Row], recorded: Sequence[ev.Recorded], plan: Plan
+    ) -> None:
+        lease = connection.execute(
+            "SELECT owner, pid, since FROM leases WHERE plan_id = ?", (plan.plan_id,)
+        ).fetchone()
+        if lease is not None and lease[0] != self.owner:
+            raise owned_elsewhere(Lease(*lease))
+        connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", rows)
+        self._put_plan(connection, plan, new=recorded[0].seq == 1)
+        if lease is None and recorded[0].seq == 1:
+            # A plan is never without its server: it is this one's with its very first event.
+            self._put_lease(connection, plan.plan_id, recorded[0].at.isoformat())
+        if plan.status not in ("draft", "executing"):
+            # A plan that moves is counted when it rests: to count every step at every event would make an
+            # event of a long plan cost more than one of a short plan.
+            _put_state(connection, plan)
 
     def _put_plan(self, connection: sqlite3.Connection, plan: Plan, *, new: bool) -> None:
         updated = connection.execute(
@@ -277,6 +294,16 @@ class Ledger:
         rows = self._read("SELECT at, texts, bytes FROM compactions WHERE plan_id = ?", (plan_id,))
         return Compaction(printable(rows[0][0]), *rows[0][1:]) if rows else None
 
+    def take_over(
+        self, recorded: Sequence[ev.Recorded], plan: Plan, texts: Iterable[tuple[Sha256, str]]
+    ) -> None:
+        """Write a whole plan that was made elsewhere, with its texts: all of it or nothing. Raises StorageFailed."""
+        packed = _packed(plan.plan_id, texts)
+        with self._transaction(durable=True) as connection:
+            _keep(connection, packed)
+            self._put(connection, [as_row(each) for each in recorded], recorded, plan)
+        self._works()
+
     def delete(self, plan_id: PlanId) -> None:
         """Delete a plan with its events and texts. Raises StorageFailed."""
         with self._transaction(durable=True) as connection:
@@ -289,9 +316,9 @@ class Ledger:
 
         Raises StorageFailed.
         """
-        rows = [(digest, plan_id, zlib.compress(_bytes(text), 1)) for digest, text in texts]
+        packed = tuple(_packed(plan_id, texts))
         with self._transaction(durable=False) as connection:
-            connection.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?)", rows)
+            _keep(connection, packed)
 
     def text(self, digest: Sha256) -> str | None:
         """The text with this hash, or None if it is missing or damaged. Raises StorageFailed."""
@@ -400,6 +427,7 @@ class Ledger:
             self._guard = guarded(self.path) if self._takes_guard else None
             journal = ("WAL" if self._guard is None else "DELETE") if self._takes_guard else None
             connection = _connected(self.path, self._connect, journal)
+            connection.execute(f"PRAGMA busy_timeout = {self._busy_ms}")
             self._file = _identity(self.path)
             return connection
         except (OSError, *ERRORS, NewerSchema) as error:
@@ -504,12 +532,19 @@ def workspace_key(folders: Sequence[str]) -> str:
     return "\n".join(folders)
 
 
+class _State(Progress):
+    """What a list says of a plan at rest."""
+
+    reverted: Reverted | None = None
+
+
 _NOTHING = Progress(total=0, pending=0, in_progress=0, completed=0, failed=0, skipped=0, percent_complete=0)
 
 
 def _listed(row: tuple[Any, ...]) -> PlanRow:
     plan_id, session, workspace, created, updated, status, version, seq, request, body = row
     try:
+        state = None if body is None else _State.model_validate_json(body)
         summary = PlanSummary(
             plan_id=plan_id,
             session_id=session,
@@ -520,7 +555,8 @@ def _listed(row: tuple[Any, ...]) -> PlanRow:
             version=version,
             seq=seq,
             request=request,
-            progress=_NOTHING if body is None else Progress.model_validate_json(body),
+            progress=_NOTHING if state is None else Progress(**state.model_dump(exclude={"reverted"})),
+            reverted=None if state is None else state.reverted,
         )
         # Bytes that are not text were read as lone surrogates, which cannot be encoded for a client.
         summary.model_dump_json()
@@ -531,12 +567,22 @@ def _listed(row: tuple[Any, ...]) -> PlanRow:
 
 
 def _put_state(connection: sqlite3.Connection, plan: Plan) -> None:
-    counted = progress(plan).model_dump_json()
+    # Without what is None, so that an older server can read it.
+    state = _State(**progress(plan).model_dump(), reverted=taken_back(plan))
+    counted = state.model_dump_json(exclude_none=True)
     connection.execute("INSERT OR REPLACE INTO progress VALUES (?, ?, ?)", (plan.plan_id, plan.seq, counted))
     if plan.status == "paused":
         connection.execute(
             "INSERT OR REPLACE INTO open_work VALUES (?, ?, ?)", (plan.plan_id, plan.seq, has_open_work(plan))
         )
+
+
+def _packed(plan_id: PlanId, texts: Iterable[tuple[Sha256, str]]) -> Iterator[tuple[Sha256, PlanId, bytes]]:
+    return ((digest, plan_id, zlib.compress(_bytes(text), 1)) for digest, text in texts)
+
+
+def _keep(connection: sqlite3.Connection, packed: Iterable[tuple[Sha256, PlanId, bytes]]) -> None:
+    connection.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?)", packed)
 
 
 def _has(connection: sqlite3.Connection, plan_id: PlanId) -> bool:

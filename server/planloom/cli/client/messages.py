@@ -378,6 +378,7 @@ class PlanSummary(TypedDict, total=False):
     createdAt: str
     updatedAt: str
     progress: Progress
+    reverted: Literal["whole", "part"]
 
 
 class DiffResult(TypedDict, total=False):

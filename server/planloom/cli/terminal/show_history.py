@@ -48,13 +48,20 @@ def plans_table(
         progress = plan["progress"]
         table.add_row(
             ids[plan["planId"]],
-            Text(status(plan), _STYLES.get(plan["status"], "")),
+            _listed_status(plan),
             age(plan["updatedAt"], now),
             f"{progress['completed']}/{progress['total']}" if progress["total"] else "",
             *([Text(_folder(plan))] if with_folders else []),
             Text(one_line(plan["request"], 300)),
         )
     return table
+
+
+def _listed_status(plan: PlanSummary) -> Text:
+    """The status, and whether the plan's changes were taken back."""
+    reverted = plan.get("reverted")
+    words = f"{status(plan)}, {_REVERTED[reverted]}" if reverted else status(plan)
+    return Text(words, "dim" if reverted == "whole" else _STYLES.get(plan["status"], ""))
 
 
 def status(plan: Plan | PlanSummary) -> str:

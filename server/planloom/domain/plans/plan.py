@@ -246,6 +246,10 @@ class ExpectedTool(Value):
     args: Args | None = None
 
 
+Reverted = Literal["whole", "part"]
+"""How much of the changes of a step or a plan was reverted."""
+
+
 class Step(Value):
     """One step of a plan.
 
@@ -288,7 +292,7 @@ class Step(Value):
     attachments: tuple[AttachmentId, ...] = ()
     tools_to_execute: tuple[ExpectedTool, ...] = ()
     tools_executed: tuple[ExecutedTool, ...] = ()
-    reverted: Literal["whole", "part"] | None = None
+    reverted: Reverted | None = None
     staged: bool = False
     when: str | None = None
     for_each: str | None = None
@@ -552,6 +556,16 @@ class PlanSummary(Value):
     created_at: Instant
     updated_at: Instant
     progress: Progress
+    reverted: Reverted | None = None
+
+
+def taken_back(plan: Plan) -> Reverted | None:
+    """How much of what the plan has changed in files was reverted, as far as steps know it."""
+    ids = {edit.step_id for edit in plan.edits if edit.state in ("applied", "reverted") and not edit.reverts}
+    shares = {step.reverted for step in plan.steps if step.step_id in ids}
+    if shares <= {None}:
+        return None
+    return "whole" if shares == {"whole"} else "part"
 
 
 def summary(plan: Plan) -> PlanSummary:
@@ -568,6 +582,7 @@ def summary(plan: Plan) -> PlanSummary:
         created_at=plan.created_at,
         updated_at=plan.updated_at or plan.created_at,
         progress=progress(plan),
+        reverted=taken_back(plan),
     )
 
 

@@ -277,6 +277,7 @@ class PlanSummary(Wire):
     created_at: Time
     updated_at: Time
     progress: Progress
+    reverted: Maybe[Literal["whole", "part"]] = None
 
 
 class TemplateParameter(Wire):
