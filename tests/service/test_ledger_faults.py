@@ -78,11 +78,11 @@ WHOLE = {"a.txt": "old new\n", "b.txt": "b", "log.txt": "once\n"}
 
 
 async def failed_at(
-    folder: Path, kind: Kind, when: Literal["begin", "commit"], number: int, *, restart: bool
+    folder: Path, kind: Kind, when: Literal["begin", "commit", "statement"], number: int, *, restart: bool
 ) -> bool:
-    """Run a plan whose ledger fails at its n-th transaction. False if the run ended before that."""
+    """Run a plan whose ledger fails at its n-th transaction or statement. False if the run ended before that."""
     folder.mkdir()  # noqa: ASYNC240
-    faults = Faults(kind, number, when)
+    faults = Faults(kind, number, when, folder / "failing" if when == "statement" else None)
     at = Studio(folder, BEGINNING, settings=SETTINGS, ledger=faults.ledger(folder / "l.db"))
     where = f"{kind} at {when} of transaction {number}, restart={restart}"
     try:
@@ -123,6 +123,7 @@ async def failed_at(
 def check(at: Studio, plan: Plan | None, where: str) -> None:
     """Nothing was done twice; a plan that ended well has done everything."""
     now = contents(at)
+    assert not list(at.folder.glob(".planloom*")), where
     if plan is None or plan.status == "failed":
         # The request itself, or its draft, was not recorded: nothing has happened.
         assert now == BEGINNING, where
@@ -150,6 +151,21 @@ async def test_a_fault_at_any_write_of_a_run_loses_nothing_and_does_nothing_twic
         if over:
             break
     assert over
+
+
+SHARDS = 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.parametrize("restart", [False, True])
+async def test_an_io_error_at_every_single_statement_of_a_run(
+    tmp_path: Path, shard: int, *, restart: bool
+) -> None:
+    number = 1 + shard
+    while await failed_at(tmp_path / str(number), "io", "statement", number, restart=restart):
+        number += SHARDS
+    assert number > 100
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))

@@ -76,6 +76,7 @@ class Faults:
 
     def ledger(self, path: Path) -> Ledger:
         """A ledger that opens well and fails later; it waits for nobody who has locked it."""
+        self._armed = False
         made = Ledger(path, connect=self.connect, patience=0.0)
         self._armed = True
         return made
@@ -83,6 +84,12 @@ class Faults:
     def mend(self) -> None:
         """From now on nothing fails any more."""
         self.at, self.broken = 10**9, False
+        if self._marker is not None:
+            self._marker.unlink(missing_ok=True)
+
+    def arm(self, at: int) -> None:
+        """Let the `at`-th statement from here on fail."""
+        self.count, self.at = 0, at
 
     def connect(self, *args: Any, **named: Any) -> sqlite3.Connection:
         """What a Ledger takes as `connect`."""

@@ -14,7 +14,7 @@ from planloom.domain.values import PlanId
 from planloom.execution.plan_store import PlanStore
 from planloom.service.actions.export import as_raw_json
 from planloom.storage.event_rows import RawEvent
-from planloom.storage.ledger import Ledger
+from planloom.storage.ledger import SQLITE, Connect, Ledger
 from planloom.storage.salvage import Salvage, salvaging
 
 
@@ -59,20 +59,20 @@ class Examined(NamedTuple):
 
 
 @contextmanager
-def examined(path: Path) -> Iterator[Examined]:
+def examined(path: Path, *, connect: Connect = SQLITE) -> Iterator[Examined]:
     """Check a ledger, and prepare its repair. No server can use it until the block is left.
 
     Raises StorageFailed: a server has it open, it is of a newer version, or it cannot be read or copied.
     """
-    with salvaging(path) as salvage:
+    with salvaging(path, connect) as salvage:
         salvage.copy()
-        readable, damaged = _sorted_out(salvage.fresh)
+        readable, damaged = _sorted_out(salvage.fresh, connect)
         yield Examined(salvage.faults, readable, damaged, salvage)
 
 
-def _sorted_out(fresh: Path) -> tuple[int, dict[PlanId, tuple[RawEvent, ...]]]:
+def _sorted_out(fresh: Path, connect: Connect) -> tuple[int, dict[PlanId, tuple[RawEvent, ...]]]:
     """Delete the plans that cannot be read from a copy: how many are left, and the events of those deleted."""
-    ledger = Ledger(fresh)
+    ledger = Ledger(fresh, connect=connect)
     try:
         if ledger.problem is not None:
             raise StorageFailed(ledger.problem)

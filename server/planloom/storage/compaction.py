@@ -10,17 +10,14 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import NamedTuple
 
 from planloom.domain.plans.plan import ENDED
 from planloom.domain.values import PlanId
 from planloom.storage.event_rows import printable
 from planloom.storage.leases import alive
-from planloom.storage.ledger import Connect, Ledger
+from planloom.storage.ledger import Ledger
 
-_BUSY_MS = 5000
-"""How long a statement waits for the server's own transaction, since no event loop waits for it."""
 _TEXTS = 64
 _BYTES = 4_000_000
 """The most texts, and about the most bytes, that one transaction removes."""
@@ -44,10 +41,8 @@ class CompactingLedger(Ledger):
     """The ledger as the upkeep sees it, beside the one that its server has open. Every method raises StorageFailed."""
 
     _takes_guard = False
-
-    def __init__(self, path: Path | None, *, connect: Connect = sqlite3.connect) -> None:
-        super().__init__(path, connect=connect)
-        self._connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+    _busy_ms = 5000
+    """How long a statement waits for the server's own transaction, since no event loop waits for it."""
 
     def uncounted(self) -> tuple[PlanId, ...]:
         """The plans at rest without a stored progress, the newest first: written by an older version."""

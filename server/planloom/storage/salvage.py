@@ -17,6 +17,7 @@ from planloom.domain.errors import StorageFailed
 from planloom.storage.faults import DAMAGE, fault_of, reason
 from planloom.storage.guard import guarded
 from planloom.storage.leases import alive
+from planloom.storage.ledger import Connect
 from planloom.storage.schema import VERSION, NewerSchema, migrate, version_of
 
 _BUSY_MS = 2000
@@ -32,11 +33,14 @@ _IDS = (
 class Salvage:
     """A ledger that is locked for its repair. `faults` says what SQLite finds wrong with the file."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, faults: Sequence[str]) -> None:
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, faults: Sequence[str], connect: Connect
+    ) -> None:
         self.path = path
         self.fresh = path.with_name(f"{path.name}.repaired")
         self.faults = tuple(faults)
         self._connection = connection
+        self._connect = connect
 
     def copy(self) -> None:
         """Make the file `fresh`: a ledger with every row that can be read, but for leases and what is computed.
@@ -57,7 +61,7 @@ class Salvage:
 
     def _make(self, version: int) -> None:
         _remove(self.fresh)
-        made = sqlite3.connect(self.fresh, isolation_level=None)
+        made = self._connect(self.fresh, isolation_level=None)
         try:
             self.fresh.chmod(0o600)
             made.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -115,7 +119,7 @@ class Salvage:
 
 
 @contextmanager
-def salvaging(path: Path) -> Iterator[Salvage]:
+def salvaging(path: Path, connect: Connect) -> Iterator[Salvage]:
     """Lock a ledger for its repair. Raises StorageFailed: it is in use, of a newer version, or not there."""
     if not path.is_file():
         raise StorageFailed(f"There is no plan ledger at {path}.")
@@ -124,7 +128,7 @@ def salvaging(path: Path) -> Iterator[Salvage]:
     except OSError as error:
         raise _failed(path, error) from error
     try:
-        with _locked(path) as salvage:
+        with _locked(path, connect) as salvage:
             yield salvage
     finally:
         if guard is not None:
@@ -132,8 +136,8 @@ def salvaging(path: Path) -> Iterator[Salvage]:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[Salvage]:
-    connection = sqlite3.connect(path, isolation_level=None)
+def _locked(path: Path, connect: Connect) -> Iterator[Salvage]:
+    connection = connect(path, isolation_level=None)
     try:
         faults: list[str] = []
         try:
@@ -152,7 +156,7 @@ def _locked(path: Path) -> Iterator[Salvage]:
             if fault_of(error, path).kind != "damaged":
                 raise _failed(path, error) from error
             faults.append(reason(error))
-        salvage = Salvage(path, connection, faults[:_SHOWN])
+        salvage = Salvage(path, connection, faults[:_SHOWN], connect)
         try:
             yield salvage
         finally:

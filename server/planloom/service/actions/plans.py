@@ -160,8 +160,7 @@ class Plans(PlanReader):
             raise WrongState(
                 f"The plan {plan_id} is here already. It was left as it is.", status=known.status
             )
-        self._ledger.keep(plan_id, moved.texts)
-        self._ledger.append(moved.events, moved.plan)
+        self._ledger.take_over(moved.events, moved.plan, moved.texts)
         plan = self._plan_store.plan(plan_id)
         self._turns.ownership.add(plan_id)
         return plan
