@@ -290,6 +290,53 @@ async def test_commands_without_network_reach_each_other_alone(place: Place) -> 
         await child.end()
 
 
+SERVER = PYTHON + (
+    " -c \"import socket; s = socket.create_server(('127.0.0.1', {port}))\n"
+    "while True: c, _ = s.accept(); c.sendall(b'hello'); c.close()\""
+)
+FETCH = PYTHON + (
+    " -c \"import socket; c = socket.create_connection(('127.0.0.1', {port}), 5); assert c.recv(9) == b'hello'\""
+)
+
+
+@needs_namespaces
+async def test_this_machine_alone_is_reached_in_both_ways(place: Place) -> None:
+    async def hello(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"hello")
+        writer.close()
+
+    loopback = Confinement(network="loopback")
+    host = await asyncio.start_server(hello, "127.0.0.1", 0)
+    port = host.sockets[0].getsockname()[1]
+    children = [ChildProcess(UnreadOutput()), ChildProcess(UnreadOutput())]
+    try:
+        # A server of the machine, and one of a command without network.
+        assert await children[0].start(place.launch(SERVER.format(port=5998))) is None
+        await reached(place, port, "loopback")
+        await reached(place, 5998, "loopback")
+        assert (await place.run(FETCH.format(port=port), network="none")).code == 1
+        # What a command serves, for the machine.
+        assert await children[1].start(place.launch(SERVER.format(port=5997), None, loopback)) is None
+        await reached(place, 5997, "all")
+        # Nothing else.
+        outside = f"{PYTHON} -c \"import socket; socket.create_connection(('192.0.2.1', 80), 2)\""
+        ended = await place.run(outside, network="loopback")
+        assert ended.code == 1 and "unreachable" in ended.output
+    finally:
+        host.close()
+        for child in children:
+            await child.end()
+
+
+async def reached(place: Place, port: int, network: Network) -> None:
+    """A command with this network reaches a server, which may take a moment to start."""
+    for _ in range(40):
+        ended = await place.run(FETCH.format(port=port), network=network)
+        if ended.code == 0:
+            return
+    pytest.fail(ended.output)
+
+
 @pytest.mark.parametrize("level", ["all", "namespaces", "landlock"])
 async def test_sockets_without_a_path_are_out_of_reach(level: str, place: Place) -> None:
     with socket.socket(socket.AF_UNIX) as server:

@@ -94,12 +94,19 @@ def most_memory() -> int:
 def _by_launcher(
     argv: Sequence[str], cwd: Path, environment: Mapping[str, str], confined: Confined, temporary: str
 ) -> Prepared:
-    from planloom.tools.confinement.linux_command import launcher_argv, own_network, policy_file
+    from planloom.tools.confinement.linux_command import (
+        launcher_argv,
+        loopback_network,
+        own_network,
+        policy_file,
+    )
 
     has, wanted = confined.has or Means(), confined.confinement
     is_confined = wanted.confined
     found = places(confined.reach, environment) if is_confined else Places((), (), (), (), ())
-    joined = own_network() if is_confined and has.namespaces and wanted.network != "all" else ()
+    joined: tuple[int, ...] = ()
+    if is_confined and has.namespaces and wanted.network != "all":
+        joined = own_network() if wanted.network == "none" else loopback_network()
     policy: Policy = {
         "arguments": list(argv),
         "folder": str(cwd),

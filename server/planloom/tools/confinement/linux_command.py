@@ -6,6 +6,7 @@ import marshal
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -17,14 +18,15 @@ from planloom.tools.confinement.policy import Means, Policy
 
 _PACKAGES: Final = str(Path(planloom.__file__).resolve().parent.parent)
 _START: Final = (
-    "import sys; sys.path.append({!r}); from planloom.tools.confinement.linux import launcher; launcher.{}()"
+    "import sys; sys.path.append({!r}); "
+    "from planloom.tools.confinement.linux import {} as module; module.{}()"
 )
 _TRIAL_SECONDS: Final = 10
 
 
 def launcher_argv(policy: int) -> tuple[str, ...]:
     """The arguments of the launcher, isolated from folders and variables; `policy` is the number of its open file."""
-    return (sys.executable, "-I", "-S", "-c", _START.format(_PACKAGES, "main"), str(policy))
+    return (sys.executable, "-I", "-S", "-c", _START.format(_PACKAGES, "launcher", "main"), str(policy))
 
 
 def policy_file(policy: Policy) -> int:
@@ -53,11 +55,50 @@ def own_network() -> tuple[int, ...]:
     return ()
 
 
+@cache
+def loopback_network() -> tuple[int, ...]:
+    """Like `own_network`, for commands that may reach the loopback of this machine, which relays join to theirs.
+
+    The relays run as long as this process. Empty if there can be none. Blocks for about 0.3 s the first time.
+    """
+    shared = own_network()
+    if not shared:
+        return ()
+    folder = tempfile.mkdtemp(prefix=f"planloom-{os.getpid()}-")
+    argv = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-c",
+        _START.format(_PACKAGES, "relay", "main"),
+        *map(str, shared),
+        folder,
+    ]
+    with suppress(OSError, ValueError):
+        relays = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=shared,
+            start_new_session=True,
+        )
+        _RELAYS.append(relays)
+        assert relays.stdout is not None
+        pid = int(relays.stdout.readline())
+        return (shared[0], os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC))
+    return ()
+
+
+_RELAYS: Final[list[subprocess.Popen[bytes]]] = []
+"""They end when their input does, with this process."""
+
+
 @contextmanager
 def _started(entry: str) -> Iterator[subprocess.Popen[bytes]]:
     """A helper that runs until the block ends. Raises OSError."""
     with subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", _START.format(_PACKAGES, entry)],
+        [sys.executable, "-I", "-S", "-c", _START.format(_PACKAGES, "launcher", entry)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -72,7 +113,7 @@ def tried_means() -> Means:
     """By what a command can be confined here: what has worked in a child process just now."""
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", _START.format(_PACKAGES, "trial")],
+            [sys.executable, "-I", "-S", "-c", _START.format(_PACKAGES, "launcher", "trial")],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_TRIAL_SECONDS,

@@ -88,6 +88,11 @@ def join(namespace: int) -> None:
     checked(LIBC.setns(namespace, 0), "setns")
 
 
+def leave_network() -> None:
+    """Enter a new network namespace. Raises OSError."""
+    checked(LIBC.unshare(CLONE_NEWNET), "unshare")
+
+
 def mount(source: str | None, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
     """Mount something. Raises OSError."""
     names = [None if each is None else os.fsencode(each) for each in (source, target, kind)]
