@@ -29,14 +29,16 @@ def functions_of(file: str) -> frozenset[str]:
     return frozenset(re.findall(r"^(?:async )?def (test_\w+)", (PROJECT / file).read_text("utf-8"), re.M))
 
 
-@pytest.mark.parametrize("name", ["edit-cases.md", "extending.md", "security.md", "security-attacks.md"])
+@pytest.mark.parametrize(
+    "name", ["durability.md", "edit-cases.md", "extending.md", "security.md", "security-attacks.md"]
+)
 def test_every_test_that_a_page_names_exists(name: str) -> None:
     named = TEST.findall(page(name))
     assert named
     assert [f"{file}::{test}" for file, test in named if test not in functions_of(file)] == []
 
 
-@pytest.mark.parametrize("name", ["edit-cases.md", "security.md", "security-attacks.md"])
+@pytest.mark.parametrize("name", ["durability.md", "edit-cases.md", "security.md", "security-attacks.md"])
 def test_every_test_file_that_a_page_names_exists(name: str) -> None:
     assert [file for file in FILE.findall(page(name)) if not (PROJECT / file).is_file()] == []
 
@@ -45,6 +47,13 @@ def test_every_edit_case_has_a_test() -> None:
     cases = rows("edit-cases.md")
     assert [case[0] for case in cases] == [str(number) for number in range(1, 61)]
     assert [case[1] for case in cases if not TEST.search(case[3])] == []
+
+
+def test_every_fault_of_the_storage_has_a_test() -> None:
+    table = page("durability.md").partition("| fault | what happens | test |\n|---|---|---|\n")[2]
+    faults = table.partition("\n\n")[0].splitlines()
+    assert len(faults) > 10
+    assert [fault for fault in faults if not TEST.search(fault.split(" | ")[2])] == []
 
 
 def test_every_threat_has_a_test_or_says_that_it_is_not_covered() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -338,3 +339,25 @@ async def test_a_deleted_template_or_plan_that_cannot_be_deleted_says_so(tmp_pat
             with pytest.raises(StorageFailed):
                 await act
         assert at.now(plan) == plan and kept in at.app.templates.list()
+
+
+@pytest.mark.parametrize("days", [3, 400])
+async def test_a_clock_that_is_set_back_by_days_in_the_middle_of_a_plan_changes_nothing_else(
+    tmp_path: Path, days: int
+) -> None:
+    async with studio(tmp_path, BEGINNING, settings=SETTINGS, ledger=tmp_path / "l.db") as at:
+        first = await at.run("1. List files\n2. List files")
+        plan = await at.ask(REQUEST)
+        before = at.app._plan_store.clock
+        at.app._plan_store.clock = at.app._session.clock = lambda: before() - timedelta(days=days)
+        plan = await at.approve(plan)
+        assert plan.status == "completed" and contents(at) == WHOLE
+        assert all(step.result is None or (step.result.duration_ms or 0) >= 0 for step in plan.steps)
+        await at.app._ownership.renew_leases()
+        await at.app.upkeep.round()
+        listed = [each.plan_id for each in at.app.plans.list(None, (), None, True)]
+        assert listed == [plan.plan_id, first.plan_id]
+    async with studio(tmp_path, settings=SETTINGS, ledger=tmp_path / "l.db") as again:
+        assert again.now(plan) == plan
+        await again.app.plans.undo(plan.plan_id, None, False)
+        assert again.text("a.txt") == "old\n"
