@@ -150,6 +150,49 @@ async def test_the_changes_can_be_looked_at_before_the_answer(tmp_path: Path) ->
         assert (tmp_path / ".planloom" / ".gitignore").read_text() == "*\n"
 
 
+@pytest.mark.parametrize(
+    ("presses", "words"),
+    [(["Allow unseen"], []), (["Show changes", "Allow"], ["changes-"])],
+)
+async def test_a_long_change_is_allowed_when_it_was_shown_or_by_another_word(
+    tmp_path: Path, presses: list[str], words: list[str]
+) -> None:
+    (tmp_path / "long.txt").write_text("line\n" * 100)
+    shown: list[str] = []
+    async with plain(tmp_path) as client:
+        showing(client, shown)
+        user = User(client, *presses)
+        await run(client, "1. Delete long.txt\n2. List files")
+        titles = [[action["title"] for action in asked["actions"]] for asked in user.messages]
+        assert titles[0] == ["Allow unseen", "Deny", "Cancel plan", "Show changes"]
+        assert [word in uri for word, uri in zip(words, shown, strict=True)] == [True] * len(words)
+        assert not on_disk(tmp_path, "long.txt")
+
+
+@pytest.mark.parametrize(
+    ("presses", "made"),
+    [(["Allow unseen"], True), (["Show changes", "Allow"], True), (["Deny"], False)],
+)
+async def test_a_long_command_is_shown_in_a_document(tmp_path: Path, presses: list[str], made: bool) -> None:
+    command = f"touch a #{'x' * 700}END"
+    done = makes(("task_completed", {"summary": "done"}))
+    model = with_model(
+        makes(("run_command", {"command": command})), done, makes(("final_answer", {"text": "done"}))
+    )
+    shown: list[str] = []
+    async with connected(model, folders=[tmp_path], capabilities=FULL, extension=NONE) as client:
+        showing(client, shown)
+        User(client, *presses)
+        created = (await client.request("planloom/plan/create", {"text": "Make it", "mode": "direct"}))[
+            "plan"
+        ]
+        params = {"planId": created["planId"], "until": "ended", "timeoutSeconds": 20}
+        await client.request("planloom/plan/wait", params, timeout=30)
+        assert on_disk(tmp_path, "a") == made
+        assert len(shown) == presses.count("Show changes")
+        assert not shown or beside(shown).endswith("END\n")
+
+
 async def test_a_failed_step_is_a_message(tmp_path: Path) -> None:
     async with plain(tmp_path) as client:
         user = User(client, "Skip")

@@ -17,6 +17,7 @@ from planloom.domain.errors import PlanloomError
 from planloom.domain.events import catalog as ev
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.counted import counted
+from planloom.domain.values import Uri
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
 from planloom.workspace.paths.uris import display_name, to_path
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from planloom.domain.plans.plan import Plan, Question, Recovery
     from planloom.domain.safety.approvals import Approval, PlanChange, UserDecision
     from planloom.domain.safety.confinement_choices import ConfinementOffer
-    from planloom.domain.values import PlanId, Uri
+    from planloom.domain.values import PlanId
     from planloom.execution.jobs import Jobs
     from planloom.lsp.editor.capabilities import Client
     from planloom.lsp.plan_documents.documents import PlanDocuments
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _FILES = 10
+_LONG_COMMAND = 600
+_LONG_DIFF = 60
+"""Characters of a command, and changed lines, that a message can show, or that are seen at a glance."""
 _TITLE = 80
 _ANSWER = 2_000
 _REVIEW = "review"
@@ -44,6 +48,8 @@ _ENDS = (ev.PlanCompleted, ev.PlanFailed, ev.PlanCancelled)
 START, SHOW_PLAN, REJECT = "Start", "Show", "Reject"
 _MARKER = "<<<<<<< yours"
 ALLOW, ALLOW_PLAN, DENY, CANCEL, SHOW = "Allow", "Allow for plan", "Deny", "Cancel plan", "Show changes"
+ALLOW_UNSEEN = "Allow unseen"
+"""Allows what is too long for a message and was not shown in a document."""
 OTHERWISE, BACK = "Allow otherwise…", "Back"
 ALLOW_ALL, ONE_BY_ONE, DENY_ALL = "Allow all", "One by one", "Deny all"
 MINE, THEIRS, BOTH = "Keep mine", "Take Planloom's", "Keep both"
@@ -55,6 +61,7 @@ _DECISIONS: dict[str, UserDecision] = {
     DENY: "deny",
     CANCEL: "cancel",
     ALLOW_ALL: "allow",
+    ALLOW_UNSEEN: "allow",
     DENY_ALL: "deny",
 }
 
@@ -233,7 +240,8 @@ class MessagePrompts:
         for number, approval in enumerate(listed, 1):
             lines += [f"{number}. in {_folder(approval)}: {approval.command}", *_remarks(approval)]
         level: Literal["warning", "info"] = "warning" if any(each.warning for each in listed) else "info"
-        buttons = [ALLOW_ALL, ONE_BY_ONE, DENY_ALL, CANCEL]
+        all_seen = not any(map(_is_long, listed))
+        buttons = [*([ALLOW_ALL] if all_seen else []), ONE_BY_ONE, DENY_ALL, CANCEL]
         chosen = await self._protocol.ask_by_message(level, "\n".join(lines), buttons)
         if chosen == ONE_BY_ONE:
             for approval in listed:
@@ -246,17 +254,17 @@ class MessagePrompts:
 
     async def _approval(self, approval: Approval) -> None:
         once_only = approval.protected or approval.effect == "destroy" or bool(approval.plan_changes)
-        buttons = [ALLOW, *(() if once_only else (ALLOW_PLAN,)), DENY, CANCEL]
-        if self._can_show and approval.files:
-            buttons.append(SHOW)
         offers = approval.confinement.offers if approval.confinement is not None else ()
-        if offers:
-            buttons.append(OTHERWISE)
+        more = [SHOW] if self._can_show and (approval.files or _is_long(approval)) else []
+        more += [OTHERWISE] if offers else []
         level: Literal["warning", "info"] = "warning" if approval.warning else "info"
+        unseen = _is_long(approval)
         while True:
+            allow = [ALLOW_UNSEEN] if unseen else [ALLOW] if once_only else [ALLOW, ALLOW_PLAN]
+            buttons = [*allow, DENY, CANCEL, *more]
             chosen = await self._protocol.ask_by_message(level, _approval_text(approval), buttons)
             if chosen == SHOW:
-                await self._show_changes(approval)
+                unseen = not await self._show_changes(approval)
             elif chosen == OTHERWISE:
                 offer = await self._offer(approval, offers)
                 if offer is not None:
@@ -275,7 +283,8 @@ class MessagePrompts:
         text = "\n".join([_command_text(approval), *lines])
         return by_label.get(await self._protocol.ask_by_message("warning", text, [*by_label, BACK]) or BACK)
 
-    async def _show_changes(self, approval: Approval) -> None:
+    async def _show_changes(self, approval: Approval) -> bool:
+        """Show the changes, or the command, in a document; False if the editor did not."""
         from planloom.domain.text.diff import unified
 
         parts = []
@@ -283,11 +292,12 @@ class MessagePrompts:
             found = await self._app.approvals.diff(approval.approval_id, file.uri)
             name = display_name(file.uri)
             parts.append(unified(found.before, found.after, f"a/{name}", f"b/{name}"))
-        uri = await self._side_file(
-            approval.files[0].uri, f"changes-{approval.approval_id[:8]}.diff", "\n".join(parts)
-        )
-        if uri is not None:
-            await self._show(uri)
+        number = approval.approval_id[:8]
+        if approval.files:
+            uri = await self._side_file(approval.files[0].uri, f"changes-{number}.diff", "\n".join(parts))
+        else:
+            uri = await self._side_file(Uri(""), f"command-{number}.txt", f"{approval.command}\n")
+        return uri is not None and await self._show(uri)
 
     async def _recovery(self, plan: Plan, recovery: Recovery) -> None:
         labels = {
@@ -399,6 +409,12 @@ def _approval_text(approval: Approval) -> str:
     if approval.warning:
         lines.append(approval.warning)
     return "\n".join(lines)
+
+
+def _is_long(approval: Approval) -> bool:
+    """Whether it has more than a message shows."""
+    lines = sum(file.added + file.removed for file in approval.files)
+    return len(approval.files) > _FILES or lines > _LONG_DIFF or len(approval.command or "") > _LONG_COMMAND
 
 
 def _command_text(approval: Approval) -> str:
