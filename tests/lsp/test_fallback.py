@@ -79,9 +79,13 @@ def beside(shown: list[str]) -> str:
     return Path(shown[0].removeprefix("file://")).read_text(encoding="utf-8")
 
 
-def plain(folder: Path, capabilities: dict[str, Any] = FULL) -> Any:
+def plain(folder: Path, capabilities: dict[str, Any] = FULL, ledger: Path | None = None) -> Any:
     return connected(
-        real_application(), folders=[folder], settings=EMBEDDED, capabilities=capabilities, extension=NONE
+        real_application(ledger),
+        folders=[folder],
+        settings=EMBEDDED,
+        capabilities=capabilities,
+        extension=NONE,
     )
 
 

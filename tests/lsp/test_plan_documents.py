@@ -253,3 +253,18 @@ async def test_a_word_that_is_nearly_one_is_mended_by_an_action(folder: Path) ->
         actions = await asked(client, reader, "codeAction", range=found["range"], context=context)
         (edit,) = actions[0]["edit"]["changes"][reader.shown[0]]
         assert edit["newText"] == "after" and actions[0]["title"] == "Write “after”"
+
+
+async def test_a_document_of_an_earlier_server_shows_its_plan_again(folder: Path, tmp_path: Path) -> None:
+    ledger = tmp_path.parent / f"{tmp_path.name}.sqlite"
+    async with plain(folder, ledger=ledger) as client:
+        reader = Reader(client, Start=None)
+        await plan(client)
+        await client.until(lambda: reader.shown)
+    uri = reader.shown[0]
+    async with plain(folder, ledger=ledger) as client:
+        reader = Reader(client, Start=None)
+        client.open(uri)
+        reader.shown.append(uri)
+        lenses = await asked(client, reader, "codeLens")
+        assert "Approve and start" in [each["command"]["title"] for each in lenses]

@@ -79,6 +79,9 @@ class PlanDocuments:
         self._shown: dict[PlanId, Shown] = {}
         self._saved: set[PlanId] = set()
         view.documents.listen(self._on_text)
+        # Some editors open a document before the application is ready.
+        for document in view.documents.all():
+            self._on_text(document.uri)
 
     def of(self, uri: str) -> Shown | None:
         """What a document shows, if it is one of a plan."""
