@@ -14,6 +14,7 @@ from planloom.domain.plans.editing import StepChanges, UpdateStep
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.confinement import Abilities, Confinement
 from planloom.models.offline.scripted import ScriptedModel, makes
+from planloom.tools.confinement.abilities import means
 from planloom.workspace.editor import EditorCapabilities
 from tests.support.fake_editor import EVERYTHING
 from tests.support.studio import Studio, studio
@@ -116,6 +117,16 @@ async def test_only_a_command_has_a_confinement(tmp_path: Path) -> None:
         with pytest.raises(InvalidParams):
             await room.respond(plan, confinement=Confinement())
         await room.respond(plan, "deny")
+
+
+async def test_a_command_that_may_not_write_says_so(tmp_path: Path) -> None:
+    if not means().namespaces:
+        pytest.skip("no user namespaces here")
+    async with studio(tmp_path, settings={"approvals.execute": "allow"}) as room:
+        room.path(".vscode").mkdir()
+        plan = await room.ask("run `echo x > .vscode/tasks.json`")
+        (call,) = plan.steps[0].tools_executed
+        assert "It ran confined" in (call.output or "") and not room.path(".vscode/tasks.json").exists()
 
 
 async def test_a_script_that_changes_after_the_question_is_asked_again(tmp_path: Path) -> None:

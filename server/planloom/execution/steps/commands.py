@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, Literal, NamedTuple
@@ -38,6 +39,11 @@ _OWN_RUNS: Final = (
     "let it end by itself, wait with your answer."
 )
 _OTHER_RUNS: Final = "`{}` of an earlier run still runs, as process {}, and goes on beside it."
+_READ_ONLY: Final = re.compile(r"read-only file system|\bEROFS\b", re.IGNORECASE)
+_MAY_NOT_WRITE: Final = (
+    "[It ran confined: it may write in the workspace, in caches of build tools and in the temporary folder, but not in "
+    ".git and other protected names. Only the user can let it run without confinement.]"
+)
 _SHOWN: Final = 80
 _QUESTION: Final = "The request is a question, so every command is asked."
 _ENDED: Final = "It ran to its end in an earlier run of this step, so this would be the second time."
@@ -172,6 +178,8 @@ class StepCommands:
         without = gets.confined and gets.network != "all" and (await asyncio.to_thread(abilities)).network
         if without and result.code not in (0, None) and lacks_network(result.output):
             return result.model_copy(update={"lacked_network": True})
+        if gets.confined and result.code not in (0, None) and _READ_ONLY.search(result.output):
+            return result.model_copy(update={"output": f"{result.output.rstrip()}\n{_MAY_NOT_WRITE}\n"})
         return result
 
     async def start(self, command: Command) -> CommandState | NoCommand:

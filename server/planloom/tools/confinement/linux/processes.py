@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _LONGEST_PART = 20
 """Looking may take a twentieth of the time."""
+_FIRST_LOOK_SECONDS = 0.1
+"""Most commands end before that."""
 _ROUNDS = 200
 
 
@@ -40,17 +42,18 @@ def descendants(pid: int) -> list[int]:
 def end_all(pid: int) -> None:
     """End everything below a process that adopts its orphans. It must be the calling process."""
     for _ in range(_ROUNDS):
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            # Orphans become children of this process, so nothing is left.
+            return
         left = descendants(pid)
         # Stopped first, so that none can start another while the rest are ended.
         for number in (signal.SIGSTOP, signal.SIGKILL):
             for each in left:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(each, number)
-        with suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        if not left:
-            return
         time.sleep(0.005)
 
 
@@ -61,7 +64,7 @@ class Watch:
         self._memory_bytes = policy["memory_bytes"]
         self._processes = policy["processes"]
         self._pids = pids
-        self._next = 0.0
+        self._next = time.monotonic() + _FIRST_LOOK_SECONDS
 
     def exceeded(self) -> bool:
         """Whether they use too much; looks only so often that it costs little."""
