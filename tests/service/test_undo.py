@@ -309,21 +309,26 @@ async def test_what_a_user_typed_unsaved_still_stands_in_the_way_of_the_disk(tmp
         assert at.text("moved/a.txt") == "mine one\ntwo\n"
 
 
-async def test_what_a_killed_server_was_writing_is_removed_when_the_next_one_settles(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["", "d/"], ids=["the workspace folder itself", "a folder in it"])
+async def test_what_a_killed_server_was_writing_is_removed_when_the_next_one_settles(
+    tmp_path: Path, place: str
+) -> None:
     ended = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await ended.wait()
     name = f".planloom-{ended.pid}-0123456789abcdef.tmp"
     ledger = tmp_path / "l.db"
     async with studio(tmp_path, FILES, ledger=ledger) as at:
-        plan = await done(at, '1. Create file d/n.txt with content "n"')
+        plan = await done(at, f'1. Create file {place}n.txt with content "n"')
     # As if the server had ended before the outcome of the edit was written down.
     cut_back(ledger, next(e.seq for e in at.events if e.event.type == "edit_started"), "executing")
-    (at.path("d") / name).touch()
-    at.path(name).touch()
+    at.path(place + name).touch()
+    at.path("other").mkdir()
+    at.path("other/" + name).touch()
     async with studio(tmp_path, ledger=ledger) as at:
         async with at.app._ownership.turn(plan.plan_id):
             pass
-        assert tree(at.folder) == {**FILES, name: "", "d": None, "d/n.txt": "n"}
+        made = {place + "n.txt": "n", **({"d": None} if place else {})}
+        assert tree(at.folder) == {**FILES, **made, "other": None, f"other/{name}": ""}
         assert at.now(plan).status == "paused"
 
 

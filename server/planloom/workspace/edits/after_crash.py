@@ -55,6 +55,7 @@ def _clear(view: WorkspaceView, folders: set[Uri]) -> None:
     for root in view.roots.folders:
         clear_scratch_folder(root)
     for uri in folders:
-        folder = view.locate(uri, "write")
+        # The workspace folder itself may be read, but is no place that a change names.
+        folder = view.locate(uri, "read")
         if not isinstance(folder, PathRefused):
             remove_leftovers(confined_path(folder))
