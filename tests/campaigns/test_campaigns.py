@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.campaigns import matrix
+from tests.campaigns import ending, matrix
 from tests.campaigns.reports import Report, table
 from tests.campaigns.running import CAMPAIGNS, run_seeds
 from tests.conftest import EXPLORING
@@ -31,7 +31,9 @@ pytestmark = [
 ]
 PARTS, RUNS = 4, 50
 """Two hundred runs of most campaigns, in parts that the processes of a test run share."""
-_CASES = [(name, part) for name in CAMPAIGNS for part in range(1 if name in ("matrix", "power") else PARTS)]
+GRIDS = {"matrix": matrix.LAST, "ending": ending.LAST}
+"""The last seed of the campaigns that count through all points; a sample of each is run."""
+_CASES = [(name, part) for name in CAMPAIGNS for part in range(1 if name in {*GRIDS, "power"} else PARTS)]
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,8 @@ async def test_campaign(warm: WarmServers, name: str, part: int) -> None:
     if name == "power" and not warm.records:
         pytest.skip("What a disk forgets can be told on Linux with a C compiler only.")
     first = random.randrange(1_000_000) if EXPLORING else part * RUNS
-    seeds = range(0, matrix.LAST, matrix.LAST // RUNS) if name == "matrix" else range(first, first + RUNS)
+    last = GRIDS.get(name)
+    seeds = range(0, last, last // RUNS) if last else range(first, first + RUNS)
     reports = [report for report in await run_seeds(warm, name, seeds) if report.troubles]
     again = await run_seeds(warm, name, [report.seed for report in reports]) if reports else []
     twice = {report.seed for report in again if report.troubles}

@@ -146,7 +146,9 @@ def test_an_editor_in_another_world_is_not_missed(server: Server) -> None:
     assert server.answer(2)["result"]["health"] == "ok"
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_a_signal_ends_it_quietly(server: Server, sent: signal.Signals, code: int) -> None:
     server.initialize()
     server.say("planloom/status", {}, 2)

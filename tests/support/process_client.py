@@ -49,6 +49,11 @@ class _Pipes(asyncio.Protocol):
         if self._out is not None and not self.gone:
             self._out.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
 
+    def hang_up(self) -> None:
+        """Send nothing more."""
+        if self._out is not None:
+            self._out.close()
+
     def disconnect(self) -> None:
         for transport in self._transports:
             with contextlib.suppress(OSError):
@@ -114,6 +119,10 @@ class ProcessClient(LspClient):
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._news.wait()
+
+    def hang_up(self) -> None:
+        """Close the pipe to the server; what it still says is heard."""
+        self._pipes.hang_up()
 
     def kill(self) -> None:
         """End the process as a power cut would."""

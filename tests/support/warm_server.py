@@ -104,6 +104,7 @@ class WarmServers:
         """Fork `planloom serve --stdio` with these arguments.
 
         `apply_seconds` is its patience with edits, `clock` the file of the CompressedTime by which it goes.
+        If it ends by itself, its exit code stands beside the file `stderr`, with the suffix `.exit`.
         """
         asked = {
             "argv": ["planloom", "serve", "--stdio", *arguments],
@@ -112,6 +113,7 @@ class WarmServers:
             "apply_seconds": apply_seconds,
             "ledger_fault": None if ledger_fault is None else asdict(ledger_fault),
             "clock": None if clock is None else str(clock),
+            "exit_code": str(stderr.with_suffix(".exit")),
         }
         stdin, to_server = os.pipe()
         from_server, stdout = os.pipe()
@@ -219,6 +221,7 @@ def _become_server(asked: Mapping[str, Any], handles: Sequence[int]) -> NoReturn
         traceback.print_exc()
         code = 70
     sys.stderr.flush()
+    Path(asked["exit_code"]).write_text(str(code))
     os._exit(code)
 
 

@@ -59,12 +59,14 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
     with_keys = partial(open_application, environment=dict(os.environ))
     server = language_server.make_server(make_application or with_keys, options)
 
+    def end(code: int) -> None:
+        server.messages.on_exit(code)
+
     async def run() -> int:
-        with contextlib.suppress(NotImplementedError):
-            # On SIGTERM the server shuts down in order, so that its leases are released.
-            asyncio.get_running_loop().add_signal_handler(
-                signal.SIGTERM, lambda: server.messages.on_exit(128 + signal.SIGTERM)
-            )
+        for number in _ending_signals():
+            with contextlib.suppress(NotImplementedError):
+                # The server shuts down in order: its leases are released, and what it has started is ended.
+                asyncio.get_running_loop().add_signal_handler(number, end, 128 + number)
         try:
             return await stdio.converse(server.messages)
         finally:
@@ -74,6 +76,13 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
         return asyncio.run(run())
     except KeyboardInterrupt:
         return 130
+
+
+def _ending_signals() -> tuple[int, ...]:
+    """SIGTERM, and SIGHUP where there is one and whoever has started the server does not ignore it, as `nohup` does."""
+    hangup = getattr(signal, "SIGHUP", None)
+    wanted = hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN
+    return (signal.SIGTERM, hangup) if wanted and hangup is not None else (signal.SIGTERM,)
 
 
 def _loaded() -> None:
