@@ -115,6 +115,23 @@ async def test_many_events_make_few_reports() -> None:
         assert len(bars(client)) < 20
 
 
+async def test_a_client_that_cannot_take_more_is_told_of_the_end_of_a_bar_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(progress, "REPORT_SECONDS", 0)
+    app = FakeApplication()
+    async with connected(app.make) as client:
+        await started(app, client, status="executing")
+        client.congested = True
+        known = len(bars(client))
+        for number in range(3):
+            app.feed.happen(ev.PlanResumed(), a_plan(status="executing", summary=f"on the way {number}"))
+            await client.request("planloom/status")
+        app.feed.happen(ev.PlanResumed(), a_plan(status="completed"))
+        await client.until(lambda: bars(client)[-1]["kind"] == "end")
+        assert len(bars(client)) == known + 1
+
+
 async def test_the_button_cancels_the_plan() -> None:
     app = FakeApplication()
     async with connected(app.make) as client:

@@ -92,6 +92,9 @@ class NeverAnswered(Exception):
 class LspClient:
     """One client, connected to one server object."""
 
+    congested = False
+    """Whether the server is to take this client for one that reads too slowly."""
+
     def __init__(self, server: PlanloomServer, capabilities: dict[str, Any], **editor: Any) -> None:
         self.server = server
         self.capabilities = capabilities

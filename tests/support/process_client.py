@@ -49,6 +49,12 @@ class _Pipes(asyncio.Protocol):
         if self._out is not None and not self.gone:
             self._out.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
 
+    def reading(self, reads: bool) -> None:
+        """Read what comes, or leave it in the pipe."""
+        transport = self._transports[0]
+        assert isinstance(transport, asyncio.ReadTransport)
+        transport.resume_reading() if reads else transport.pause_reading()
+
     def hang_up(self) -> None:
         """Send nothing more."""
         if self._out is not None:
@@ -119,6 +125,14 @@ class ProcessClient(LspClient):
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._news.wait()
+
+    def stop_reading(self) -> None:
+        """Leave what the server says in the pipe, which takes no more once it is full."""
+        self._pipes.reading(False)
+
+    def read_again(self) -> None:
+        """Read what has been left, and go on."""
+        self._pipes.reading(True)
 
     def hang_up(self) -> None:
         """Close the pipe to the server; what it still says is heard."""

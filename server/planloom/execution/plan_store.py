@@ -64,6 +64,7 @@ class PlanStore:
         self.unreadable: dict[PlanId, PlanUnreadable] = {}
         self._plans: dict[PlanId, Plan] = {}
         self._cached: OrderedDict[PlanId, Plan] = OrderedDict()
+        self._pages: OrderedDict[PlanId, Plan] = OrderedDict()
         self._stopped: dict[PlanId, PlanloomError] = {}
         self._reasons: dict[PlanId, PlanloomError] = {}
         self._listeners: list[Listener] = []
@@ -229,14 +230,11 @@ class PlanStore:
         return error
 
     def _cache(self, plan: Plan) -> None:
-        self._cached[plan.plan_id] = plan
-        self._cached.move_to_end(plan.plan_id)
-        while len(self._cached) > _CACHED:
-            self._cached.popitem(last=False)
+        _put(self._cached, plan)
 
     def replay(self, plan_id: PlanId) -> Plan | None:
         """Fold a plan from the store. Raises PlanUnreadable, StorageFailed."""
-        last = deque(self._folded(plan_id, None), maxlen=1)
+        last = deque(self._folded(plan_id, None, None), maxlen=1)
         return last[0][1] if last else None
 
     def history(
@@ -246,13 +244,22 @@ class PlanStore:
 
         Raises PlanUnreadable, StorageFailed.
         """
-        until = None if limit is None else after + limit
-        return tuple(each for each in self._folded(plan_id, until) if each[0].seq > after)
+        # Whoever reads page by page while the plan runs goes on where the last page has ended.
+        known = (plans.get(plan_id) for plans in (self._pages, self._plans, self._cached))
+        start = next((plan for plan in known if plan is not None and plan.seq == after), None)
+        count = limit if start is not None or limit is None else after + limit
+        page = tuple(each for each in self._folded(plan_id, start, count) if each[0].seq > after)
+        if page:
+            _put(self._pages, page[-1][1])
+        return page
 
-    def _folded(self, plan_id: PlanId, until: int | None) -> Iterator[tuple[ev.Recorded, Plan]]:
-        plan: Plan | None = None
+    def _folded(
+        self, plan_id: PlanId, start: Plan | None, count: int | None
+    ) -> Iterator[tuple[ev.Recorded, Plan]]:
+        """At most `count` events after the plan `start`, each with the plan after it."""
+        plan = start
         try:
-            for stored in self.store.events(plan_id, 0, until):
+            for stored in self.store.events(plan_id, 0 if start is None else start.seq, count):
                 recorded = stored if plan is None else with_report(stored, plan, self.store.text)
                 plan = self._after(plan, recorded)
                 yield recorded, plan
@@ -303,3 +310,11 @@ class PlanStore:
             self._cache(plan)
         for listener in tuple(self._forget_listeners):
             listener(plan_id)
+
+
+def _put(plans: OrderedDict[PlanId, Plan], plan: Plan) -> None:
+    """Keep a plan among the last ones."""
+    plans[plan.plan_id] = plan
+    plans.move_to_end(plan.plan_id)
+    while len(plans) > _CACHED:
+        plans.popitem(last=False)

@@ -250,7 +250,7 @@ class Connection:
             app.feed.subscribe(send_events(self.protocol))
             app.feed.subscribe_stream(TextStream(self.protocol.notify, self._congested).on_delta)
         if get_capability(self.client.capabilities, "window.work_done_progress", False):
-            self.progress = ProgressReporter(self.protocol, self.jobs, app.plans.cancel)
+            self.progress = ProgressReporter(self.protocol, self.jobs, app.plans.cancel, self._congested)
             app.feed.subscribe(self.progress.on_event)
         from planloom.lsp.editor.message_prompts import MessagePrompts
         from planloom.lsp.plan_documents.documents import DocumentAbilities, PlanDocuments

@@ -33,11 +33,17 @@ class ProgressReporter:
     """One progress bar for each plan that is being drafted or executed."""
 
     def __init__(
-        self, protocol: PlanloomProtocol, jobs: Jobs, cancel: Callable[[PlanId], Awaitable[Any]]
+        self,
+        protocol: PlanloomProtocol,
+        jobs: Jobs,
+        cancel: Callable[[PlanId], Awaitable[Any]],
+        congested: Callable[[], bool],
     ) -> None:
+        """`cancel` cancels a plan. While the client is `congested`, bars only begin and end."""
         self._protocol = protocol
         self._jobs = jobs
         self._cancel = cancel
+        self._congested = congested
         self._latest: dict[PlanId, Plan] = {}
         self._changed: dict[PlanId, asyncio.Event] = {}
         self._tokens: dict[str, PlanId] = {}
@@ -99,7 +105,7 @@ class ProgressReporter:
         reported: dict[str, Any] = {}
         while self._latest[plan_id].status in _SHOWN:
             changed.clear()
-            if (now := self._value(plan_id)) != reported:
+            if (now := self._value(plan_id)) != reported and not self._congested():
                 self._report(token, {"kind": "report", "cancellable": True, **now})
                 reported = now
             await asyncio.sleep(REPORT_SECONDS)
