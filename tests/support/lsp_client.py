@@ -159,6 +159,21 @@ class LspClient:
             return error
         raise AssertionError(f"{method} should have failed, and answered {answer}")
 
+    def start_text(self, text: Callable[[int], str]) -> tuple[int, Awaitable[Any]]:
+        """Send the JSON that `text` makes with the id of a request; the id, and its answer."""
+        ident = next(self._ids)
+        waiting = self._waiting[ident] = asyncio.get_running_loop().create_future()
+        self.raw(text(ident))
+        return ident, _outcome(waiting)
+
+    def taken_faults(self) -> list[str]:
+        """What the server did that no client may expect; with that everything that it has said is forgotten."""
+        faults, self._faults = self._faults, []
+        faults += [f"unaddressed: {message}" for message in self.unaddressed]
+        for said in (self.unaddressed, self.sent, self.events, self.notifications, self.asked, self._shown):
+            said.clear()
+        return faults
+
     def notify(self, method: str, params: Any = None) -> None:
         """Tell the server something."""
         message = {"jsonrpc": "2.0", "method": method}

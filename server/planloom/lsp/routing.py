@@ -60,13 +60,16 @@ def _handler(name: str) -> Any:
 
 
 def parsed_params(model: str, method: str, params: Any) -> Wire:
-    """The params as the wire model of this name; missing params count as an empty object. Raises InvalidParams."""
+    """The params as the wire model of this name; missing params count as an empty object. Raises InvalidParams.
+
+    A half of a surrogate pair, which neither the ledger nor a path can hold, is replaced by U+FFFD.
+    """
     # Imported here so that the answer to `initialize` need not wait for pydantic.
     from pydantic import ValidationError
 
     from planloom.lsp.wire import lookup as wire
 
-    params = {} if params is None else params
+    params = {} if params is None else _mended(params)
     try:
         return wire.model(model).model_validate(params, by_alias=True, by_name=False)
     except ValidationError as error:
@@ -94,6 +97,18 @@ def _with_objects(params: Any, error: ValidationError) -> Any:
             holder = holder[part] if isinstance(part, int) or part in holder else holder
         holder[last] = {}
     return found
+
+
+def _mended(value: Any) -> Any:
+    from planloom.domain.model_text.surrogates import mend
+
+    if isinstance(value, str):
+        return mend(value)
+    if isinstance(value, list):
+        return [_mended(each) for each in value]
+    if isinstance(value, dict):
+        return {mend(name): _mended(each) for name, each in value.items()}
+    return value
 
 
 def invalid(method: str, error: ValidationError, params: Any) -> InvalidParams:
