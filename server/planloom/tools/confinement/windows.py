@@ -51,7 +51,7 @@ def job_limits(memory_bytes: int, processes: int) -> JobLimits:
 
 
 class Job:
-    """The job object of one command."""
+    """The job object of one command; on other systems it does nothing."""
 
     def __init__(self, memory_bytes: int, processes: int) -> None:
         """Make the job. Raises OSError."""

@@ -14,7 +14,8 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from planloom.domain.values import Value
 from planloom.shielded import uninterrupted
-from planloom.tools.confinement.confined_command import Confined, Prepared, prepared
+from planloom.tools.confinement.confined_command import Confined, Prepared, most_memory, prepared
+from planloom.tools.confinement.windows import Job
 from planloom.tools.terminal_text import Cleaner, plain
 from planloom.workspace.disk import Folder, entered
 
@@ -166,6 +167,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
     def __init__(self, output: Output, on_output: OnOutput | None = None) -> None:
         self._output = output
         self._prepared: Prepared | None = None
+        self._job: Job | None = None
         self._exited = asyncio.Event()
         self._drained = asyncio.Event()
         self._live = {1: _Live("stdout", on_output), 2: _Live("stderr", on_output)}
@@ -217,6 +219,9 @@ class ChildProcess(asyncio.SubprocessProtocol):
                     pass_fds=ready.inherited,
                     **_own_group(),
                 )
+            if confined is not None:
+                self._job = Job(confined.memory_bytes or most_memory(), confined.processes)
+                self._job.add(self.pid)
         finally:
             ready.started()
 
@@ -240,6 +245,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
         try:
             await self._end_group()
         finally:
+            if self._job is not None:
+                self._job.close()
             if self._prepared is not None:
                 await uninterrupted(asyncio.to_thread(self._prepared.ended))
 
