@@ -1,14 +1,29 @@
-"""What holds for every test: none fails because the machine is busy, and a run tries what the last one tried."""
+"""What holds for every test: none fails because the machine is busy, and a run tries what the last one tried.
+
+Files of tests lie in memory where there is some to spare: ledgers sync every commit, which on a disk takes longer than
+all else, and no test is about the disk itself (those of power cuts stand between the ledger and it).
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import tempfile
+from pathlib import Path
 
 from hypothesis import settings
 
 EXPLORING = os.environ.get("PLANLOOM_EXPLORE") == "1"
 """Whether a run tries new examples and seeds, instead of those of every run."""
+
+MEMORY = Path("/dev/shm")
+SPARE_BYTES = 4_000_000_000
+"""More than the files of a whole run."""
+
+if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > SPARE_BYTES:
+    # Of this process, and of all that it starts.
+    tempfile.tempdir = os.environ["TMPDIR"] = str(MEMORY)
 
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("exploring", deadline=None)

@@ -31,6 +31,9 @@ def anchors(page: str) -> set[str]:
 def words(path: Path) -> str:
     """Comments and docstrings of a Python file, comments of a TypeScript file."""
     text = path.read_text(encoding="utf-8")
+    if not any(each.search(text) for each in (CITED, BARE, NUMBERED)):
+        # Nothing in it is about a page, and to find the comments of all files takes many seconds.
+        return ""
     if path.suffix != ".py":
         return "\n".join(re.findall(r"//[^\n]*|/\*.*?\*/", text, re.S))
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)

@@ -15,6 +15,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.background_commands import running_in_background
 from planloom.domain.plans.editing import StepChanges, UpdateStep
 from planloom.domain.plans.plan import Plan
+from planloom.execution.steps import background
 from planloom.models.offline.scripted import ScriptedModel, Turn, makes
 from planloom.models.port import ModelEvent, ModelRequest
 from tests.support.crash import Crash, DyingLedger, Job, restarted
@@ -42,6 +43,18 @@ SLEEPS = ("run_command", {"command": "echo pid $$; exec sleep 60", "background":
 DONE = makes(("task_completed", {"summary": "done"}))
 ANSWER = makes(("final_answer", {"text": "All done."}))
 Answers = Sequence[Turn | Callable[[str], Turn]]
+
+
+@pytest.fixture(autouse=True)
+def _answered_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer to a start comes without the moment in which a command may end or print."""
+    monkeypatch.setattr(background, "FIRST_SECONDS", 0.0)
+
+
+@pytest.fixture
+def watched(_answered_at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer to a start comes after a moment, as in the product."""
+    monkeypatch.setattr(background, "FIRST_SECONDS", 2.0)
 
 
 class Player(ScriptedModel):
@@ -123,6 +136,7 @@ async def test_a_model_starts_a_server_uses_it_and_stops_it(tmp_path: Path) -> N
         assert [(end.reason, end.line) for end in ends(room)] == [("stopped", "it was stopped")]
 
 
+@pytest.mark.usefixtures("watched")
 async def test_a_command_that_ends_at_once_is_answered_like_any_other(tmp_path: Path) -> None:
     broken = makes(("run_command", {"command": "echo port in use; exit 3", "background": True}))
     model = Player([broken, read(), ANSWER])
@@ -157,6 +171,7 @@ async def test_cancelling_the_plan_stops_it(tmp_path: Path) -> None:
         assert "when the plan ended" in plan.report.commands[0].outcome
 
 
+@pytest.mark.usefixtures("watched")
 async def test_later_steps_are_told_of_it_and_read_it(tmp_path: Path) -> None:
     model = Player([makes(SLEEPS), DONE, read(wait_seconds=0), DONE])
     async with studio(tmp_path, settings=ALLOWED) as room:
@@ -169,6 +184,7 @@ async def test_later_steps_are_told_of_it_and_read_it(tmp_path: Path) -> None:
         assert model.last == "c1 is running.\n(no new output)"
 
 
+@pytest.mark.usefixtures("watched")
 async def test_only_new_output_is_read_and_waited_for(tmp_path: Path) -> None:
     command = "echo one; until test -e go; do sleep 0.05; done; echo two; exit 4"
     model = Player(
@@ -215,6 +231,7 @@ async def test_what_the_model_has_changed_is_made_before_it_reads(tmp_path: Path
         assert model.last.endswith("seen\n")
 
 
+@pytest.mark.usefixtures("watched")
 async def test_the_number_and_the_time_are_limited(tmp_path: Path) -> None:
     other = makes(("run_command", {"command": "sleep 61", "background": True}))
     limited = makes(("run_command", {"command": "sleep 62", "background": True, "timeout_seconds": 0.1}))

@@ -59,7 +59,9 @@ async def run(client: LspClient, text: str = EDIT, until: str = "ended") -> dict
     ready = (await client.request("planloom/plan/wait", {**named, "until": "ready"}))["plan"]
     await client.request("planloom/plan/approve", {**named, "version": ready["version"]})
     params = {**named, "until": until, "timeoutSeconds": 20}
-    plan: dict[str, Any] = (await client.request("planloom/plan/wait", params, timeout=30))["plan"]
+    waited = await client.request("planloom/plan/wait", params, timeout=30)
+    assert waited["reached"], f"the plan never came to `{until}`"
+    plan: dict[str, Any] = waited["plan"]
     return plan
 
 

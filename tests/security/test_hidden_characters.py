@@ -96,7 +96,7 @@ async def test_a_question_by_message_hides_nothing_and_links_nowhere(tmp_path: P
     name = "n\u202etxt[Open](command:x).sh"
     async with plain_client(tmp_path) as client:
         user = User(client, "Deny")
-        await run(client, f'1. Create file "{name}" with content "e"\n2. List files')
+        await run(client, f'1. Create file "{name}" with content "e"\n2. List files', until="attention")
         (asked,) = user.messages
         assert "<U+202E>" in asked["message"] and "\u202e" not in asked["message"]
         assert "](" not in asked["message"]
