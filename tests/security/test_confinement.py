@@ -105,6 +105,14 @@ class Place:
 
 
 @pytest.fixture
+def tmp_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder on a disk, since a confined command has a shared memory of its own."""
+    monkeypatch.setenv("TMPDIR", "/tmp")
+    with tempfile.TemporaryDirectory(dir="/tmp", ignore_cleanup_errors=True) as folder:
+        yield Path(folder).resolve()
+
+
+@pytest.fixture
 def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
