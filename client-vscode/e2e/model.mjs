@@ -146,7 +146,7 @@ const SCRIPT = [
   },
   {
     when: { contains: ["Rehearse in three commands", "CURRENT TASK"] },
-    calls: ["touch first.txt", "npm view left-pad > second.txt", "touch third.txt"].map((command) =>
+    calls: ["touch first.txt", "curl -sm 2 http://192.0.2.1 || touch second.txt", "touch third.txt"].map((command) =>
       call("run_command", { command }),
     ),
   },
@@ -373,7 +373,8 @@ export const WITH_MODEL = [
       await until("the other two", async () => (await list.locator(".card.approval").count()) === 2);
       await list.locator(".allow-all:not([disabled])").click();
       await window.waitForStatus("completed");
-      assert.ok(existsSync(join(folder, "first.txt")) && !existsSync(join(folder, "third.txt")));
+      const made = ["first.txt", "second.txt", "third.txt"].map((name) => existsSync(join(folder, name)));
+      assert.deepEqual(made, [true, true, false]);
     },
   },
   {
