@@ -55,6 +55,11 @@ def test_a_usual_file_system_needs_no_guard(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="No folder is known where nobody can make a file.")
+def test_a_folder_in_which_no_file_can_be_made_is_reported_by_the_ledger_itself() -> None:
+    assert guarded(Path("/proc/l.db")) is None
+
+
 @pytest.fixture(scope="module")
 def no_locks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     library = built(NO_LOCKS, tmp_path_factory.mktemp("library"))

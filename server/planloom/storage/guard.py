@@ -190,7 +190,7 @@ def network_kind(mounts: str, folder: Path) -> str | None:
 
 
 def _locks_hold(folder: Path) -> bool:
-    """Whether a lock keeps another holder out. Raises OSError if no file can be made.
+    """Whether a lock keeps another holder out. Where no file can be made it is not known, and nothing can be written.
 
     Asked by a lock of an open file (fcntl(2), F_OFD_SETLK), which unlike SQLite's own holds within a process, too.
     """
@@ -201,7 +201,10 @@ def _locks_hold(folder: Path) -> bool:
 
     lock = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0)
     path = folder / f".planloom-{uuid.uuid4().hex}.lock"
-    one = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        one = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError:
+        return True
     try:
         other = os.open(path, os.O_RDWR)
         try:
