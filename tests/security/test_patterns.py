@@ -47,15 +47,15 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
 async def test_no_pattern_takes_more_than_its_limits(
     tmp_path: Path, started: list[subprocess.Popen[bytes]], pattern: str, text: str
 ) -> None:
-    desk = Desk(tmp_path, {"a.txt": text})
+    desk = Desk(tmp_path, {"a.txt": text, "b.txt": "aa\n"})
     before, begun = _peak_mb(), time.monotonic()
-    result = await desk.call("search_text", pattern=pattern, regex=True)
+    result = await desk.call("search_text", pattern=pattern, path="a.txt", regex=True)
     # The time limits of a start and of one file, on a busy machine.
     assert time.monotonic() - begun < 40
     assert result.ok or "too long" in result.text or "too much memory" in result.text
     assert _peak_mb() - before < 60
     assert [process.poll() is not None for process in started] == [True]
-    assert (await desk.call("search_text", pattern="a+", regex=True)).ok
+    assert (await desk.call("search_text", pattern="a+", path="b.txt", regex=True)).ok
 
 
 def test_a_process_that_is_closed_from_another_thread_ends_its_search() -> None:
