@@ -95,6 +95,7 @@ def _by_launcher(
     argv: Sequence[str], cwd: Path, environment: Mapping[str, str], confined: Confined, temporary: str
 ) -> Prepared:
     from planloom.tools.confinement.linux_command import (
+        follow_servers,
         launcher_argv,
         loopback_network,
         own_network,
@@ -107,6 +108,7 @@ def _by_launcher(
     joined: tuple[int, ...] = ()
     if is_confined and has.namespaces and wanted.network != "all":
         joined = own_network() if wanted.network == "none" else loopback_network()
+        follow_servers("commands" if wanted.network == "none" else "loopback")
     policy: Policy = {
         "arguments": list(argv),
         "folder": str(cwd),

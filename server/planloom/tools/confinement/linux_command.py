@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -83,15 +84,29 @@ def loopback_network() -> tuple[int, ...]:
             pass_fds=shared,
             start_new_session=True,
         )
-        _RELAYS.append(relays)
+        _RELAYS[folder] = relays
         assert relays.stdout is not None
         pid = int(relays.stdout.readline())
         return (shared[0], os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC))
     return ()
 
 
-_RELAYS: Final[list[subprocess.Popen[bytes]]] = []
-"""They end when their input does, with this process."""
+def follow_servers(network: str) -> None:
+    """Have the relay of a network, `commands` or `loopback`, see the servers that have started a moment ago.
+
+    Blocks for some milliseconds if there are relays.
+    """
+    for folder in _RELAYS:
+        with suppress(OSError), socket.socket(socket.AF_UNIX) as relay:
+            relay.settimeout(_LOOK_SECONDS)
+            relay.connect(f"{folder}/{network}")
+            relay.sendall(b"look\n")
+            relay.recv(1)
+
+
+_LOOK_SECONDS: Final = 1
+_RELAYS: Final[dict[str, subprocess.Popen[bytes]]] = {}
+"""By the folder of their sockets. They end when their input does, with this process."""
 
 
 @contextmanager

@@ -21,6 +21,8 @@ _ADDRESSES = {"0100007F", "00000000", "00000000000000000000000001000000", "0" * 
 """The loopback and every address, of both versions, as `/proc/net/tcp` writes them on these architectures."""
 _LISTENING = "0A"
 _ASKS_PORTS = b"ports\n"
+_LOOKS = b"look\n"
+"""Asks a relay to look at once, before a command starts in its network."""
 _CHUNK = 65536
 _HOST, _COMMANDS, _LOOPBACK = "machine", "commands", "loopback"
 
@@ -32,7 +34,7 @@ def main() -> None:
     for the sockets.
     """
     user, network, folder = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-    for own, peers in ((_COMMANDS, ()), (_LOOPBACK, (_HOST, _COMMANDS))):
+    for own, peers in ((_COMMANDS, (_LOOPBACK,)), (_LOOPBACK, (_HOST, _COMMANDS))):
         if os.fork() == 0:
             kernel.join(user)
             if own == _COMMANDS:
@@ -111,6 +113,11 @@ class _Relay:
         wanted = await reader.readline()
         if wanted == _ASKS_PORTS:
             writer.write(" ".join(map(str, _own_ports() - self._servers.keys())).encode())
+            writer.close()
+            return
+        if wanted == _LOOKS:
+            for peer in self._peers:
+                await self._follow(peer)
             writer.close()
             return
         for address in ("127.0.0.1", "::1"):
