@@ -338,6 +338,7 @@ async def died(ledger: DyingLedger) -> None:
     raise Crash
 
 
+@pytest.mark.usefixtures("watched")
 async def test_a_literal_step_starts_one_for_the_steps_after_it(tmp_path: Path) -> None:
     model = Player([read(wait_seconds=0), DONE])
     async with studio(tmp_path, settings=ALLOWED) as room:
