@@ -50,7 +50,9 @@ class Person:
     async def see_through(self) -> dict[str, Any]:
         """Go on with the plan until it has ended. Raises ServerGone, Stuck."""
         try:
-            async with asyncio.timeout(LIFE_SECONDS):
+            # Where the editor does not do as it says, each edit is looked at until the server's patience ends.
+            patience = 1 if self.at.circumstances.manner in WELL_BEHAVED else 3
+            async with asyncio.timeout(patience * LIFE_SECONDS):
                 return await self._see_through()
         except TimeoutError:
             raise Stuck(f"no end after {LIFE_SECONDS:g} seconds: {await self._where()}") from None
@@ -128,7 +130,8 @@ class Person:
             await asyncio.sleep(_PAUSED_AGAIN)
         elif _OPEN in recovery["error"]:
             self.at.open_all()
-        action = self.on_recovery if self.recoveries <= 3 else "skip"
+        most = 3 if self.at.circumstances.manner in WELL_BEHAVED else 0
+        action = self.on_recovery if self.recoveries <= most else "skip"
         params = {"planId": plan["planId"], "stepId": recovery["stepId"], "action": action}
         await self.at.client.request("planloom/step/recover", params)
 
