@@ -18,6 +18,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.counted import counted
 from planloom.domain.values import Uri
+from planloom.lsp.plan_documents.buttons import recovery_choices
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
 from planloom.workspace.paths.uris import display_name, to_path
 
@@ -300,17 +301,7 @@ class MessagePrompts:
         return uri is not None and await self._show(uri)
 
     async def _recovery(self, plan: Plan, recovery: Recovery) -> None:
-        labels = {
-            "retry": "Retry",
-            "skip": "Skip",
-            "go_on": "Skip and go on",
-            "abort": "End the plan",
-            "accept": "Accept",
-            "model": "Ask the model",
-        }
-        if recovery.code == "lacked_network":
-            labels["retry"] = "Run again with network"
-        buttons = {labels[action]: action for action in recovery.options}
+        buttons = recovery_choices(recovery)
         text = f"Planloom: the step “{_described(plan, recovery.step_id)}” failed. {recovery.error}"
         chosen = await self._protocol.ask_by_message("error", text, list(buttons))
         if chosen is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from planloom.domain.plans.plan import Plan, RecoveryAction
+from planloom.domain.plans.plan import Plan, Recovery, RecoveryAction
 from planloom.domain.values import Json, StepId
 from planloom.service.running.states import ALLOWED, Action
 
@@ -37,6 +37,14 @@ class Button(NamedTuple):
     step_id: StepId | None = None
 
 
+def recovery_choices(recovery: Recovery) -> dict[str, RecoveryAction]:
+    """What can be done about a failed step, by the words on its button."""
+    titles = dict(_RECOVERY)
+    if recovery.code == "lacked_network":
+        titles["retry"] = "Run again with network"
+    return {titles[action]: action for action in recovery.options}
+
+
 def buttons(plan: Plan) -> Iterator[Button]:
     """What the user can do now; each button names the plan and, where it matters, the version."""
     allowed = ALLOWED[plan.status]
@@ -56,9 +64,9 @@ def buttons(plan: Plan) -> Iterator[Button]:
                 option, "planloom.answer", [plan.plan_id, question.step_id, option], question.step_id
             )
     for recovery in plan.pending.recoveries:
-        for choice in recovery.options:
+        for title, choice in recovery_choices(recovery).items():
             arguments: list[Json] = [plan.plan_id, recovery.step_id, choice]
-            yield Button(_RECOVERY[choice], "planloom.recover", arguments, recovery.step_id)
+            yield Button(title, "planloom.recover", arguments, recovery.step_id)
     if "undo" in allowed:
         changed = {
             step_id

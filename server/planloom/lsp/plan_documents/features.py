@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, get_args
@@ -18,6 +18,7 @@ from planloom.domain.text.positions import Encoding, LineIndex
 from planloom.domain.values import Json, StepId
 from planloom.lsp.plan_documents.buttons import Button, buttons
 from planloom.tools.registry import Registry, schema
+from planloom.workspace.paths.roots import Root
 
 _TYPED: Final = re.compile(r" {2}[-*+] ([a-z ]*)(:? *)(.*)")
 _ARGUMENT: Final = re.compile(r" {4,}[-*+] (\w*)")
@@ -44,13 +45,15 @@ _KINDS: Final = types.CompletionItemKind
 
 @dataclass(frozen=True)
 class View:
-    """A document as the editor has it, and the plan that it shows."""
+    """A document as the editor has it, and the plan that it shows. Its files are those of `folder`."""
 
     uri: str
     text: str
     written: Written
     plan: Plan
     encoding: Encoding
+    folder: Root | None
+    tools: Registry
 
     @cached_property
     def index(self) -> LineIndex:
@@ -69,7 +72,7 @@ def range_of(index: LineIndex, place: Place, encoding: Encoding) -> types.Range:
     return types.Range(*(types.Position(each.line, each.character) for each in ends))
 
 
-def lenses(view: View) -> list[types.CodeLens]:
+def lenses(view: View, _params: types.CodeLensParams) -> list[types.CodeLens]:
     """A lens for each thing that can be done, above the plan's title or above its step."""
     index = view.index
     return [
@@ -78,10 +81,10 @@ def lenses(view: View) -> list[types.CodeLens]:
     ]
 
 
-def actions(view: View, span: types.Range, diagnostics: Sequence[types.Diagnostic]) -> list[types.CodeAction]:
-    """The lenses of the lines of `span` as actions, and the mends of these diagnostics."""
+def actions(view: View, params: types.CodeActionParams) -> list[types.CodeAction]:
+    """The lenses of the lines that are asked for as actions, and the mends of the diagnostics there."""
     found = []
-    for each in diagnostics:
+    for each in params.context.diagnostics:
         instead = each.data.get("instead") if isinstance(each.data, dict) else None
         if isinstance(instead, str):
             edit = types.WorkspaceEdit(changes={view.uri: [types.TextEdit(each.range, instead)]})
@@ -94,14 +97,14 @@ def actions(view: View, span: types.Range, diagnostics: Sequence[types.Diagnosti
                     is_preferred=True,
                 )
             )
-    here = _step_at(view, span.start.line)
+    here = _step_at(view, params.range.start.line)
     for button, _ in _placed(view):
         if button.step_id is None or (here is not None and button.step_id == here.step_id):
             found.append(types.CodeAction(f"Planloom: {button.title}", command=_command(button)))
     return found
 
 
-def symbols(view: View) -> list[types.DocumentSymbol]:
+def symbols(view: View, _params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
     """The steps, each with its state."""
     index = view.index
     shown = dict(zip((step.step_id for step in view.plan.steps), shown_statuses(view.plan), strict=True))
@@ -117,7 +120,7 @@ def symbols(view: View) -> list[types.DocumentSymbol]:
     ]
 
 
-def folds(view: View) -> list[types.FoldingRange]:
+def folds(view: View, _params: types.FoldingRangeParams) -> list[types.FoldingRange]:
     """Each step folds to its first line."""
     return [
         types.FoldingRange(start_line=each.places[""].line, end_line=each.last)
@@ -126,9 +129,9 @@ def folds(view: View) -> list[types.FoldingRange]:
     ]
 
 
-def hover(view: View, at: types.Position, tools: Registry) -> types.Hover | None:
+def hover(view: View, params: types.HoverParams) -> types.Hover | None:
     """What a tool does and takes, and what became of a step."""
-    index = view.index
+    index, at, tools = view.index, params.position, view.tools
     for each in view.written.steps:
         for name, place in each.places.items():
             where = range_of(index, place, view.encoding)
@@ -147,8 +150,9 @@ def hover(view: View, at: types.Position, tools: Registry) -> types.Hover | None
     return None
 
 
-def completions(view: View, at: types.Position, tools: Registry) -> list[types.CompletionItem]:
+def completions(view: View, params: types.CompletionParams) -> list[types.CompletionItem]:
     """Fields, tools, arguments, ids of steps and the words that a field takes, where one is being typed."""
+    at, tools = params.position, view.tools
     line = view.index.line_text(at.line)
     units = LineIndex(line)
     before = line[: _offset(units, at.character, view.encoding)]
@@ -185,7 +189,7 @@ def completions(view: View, at: types.Position, tools: Registry) -> list[types.C
             return [types.CompletionItem(each, kind=_KINDS.EnumMember) for each in _WORDS.get(word, ())]
 
 
-def hints(view: View) -> list[types.InlayHint]:
+def hints(view: View, _params: types.InlayHintParams) -> list[types.InlayHint]:
     """How long a step took, or what it waits for."""
     index = view.index
     found = []
@@ -201,7 +205,19 @@ def hints(view: View) -> list[types.InlayHint]:
     return found
 
 
-def file_places(view: View) -> Iterator[tuple[Place, str]]:
+def links(view: View, _params: types.DocumentLinkParams) -> list[types.DocumentLink]:
+    """The files that are there, of those that the plan names."""
+    folder = view.folder
+    if folder is None:
+        return []
+    return [
+        types.DocumentLink(range_of(view.index, place, view.encoding), f"{folder.uri}/{name}")
+        for place, name in _file_places(view)
+        if (folder.path / name).is_file()
+    ]
+
+
+def _file_places(view: View) -> Iterator[tuple[Place, str]]:
     """The places of names of files, with the names."""
     index = view.index
     for each in view.written.steps:
