@@ -268,3 +268,48 @@ async def test_a_document_of_an_earlier_server_shows_its_plan_again(folder: Path
         reader.shown.append(uri)
         lenses = await asked(client, reader, "codeLens")
         assert "Approve and start" in [each["command"]["title"] for each in lenses]
+
+
+SOURCE = "import os\n\n# TODO: read the name\n#   from the settings.\nNAME = 'x'\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "start", "end", "request_"),
+    [
+        ("a.py", SOURCE, (3, 4), (3, 4), "TODO: read the name from the settings.\n\n@a.py:3-4"),
+        ("a.py", SOURCE, (2, 0), (4, 0), "TODO: read the name from the settings.\n\n@a.py:3-4"),
+        ("a.py", SOURCE, (4, 0), (4, 0), None),
+        ("a.py", SOURCE, (0, 0), (4, 3), None),
+        ("a.c", "int a; \n/* Make it long. */\n", (1, 5), (1, 5), "Make it long.\n\n@a.c:2"),
+        ("todo.md", "- [ ] Port it\n- to 3.13\n", (0, 6), (1, 9), "Port it\n- to 3.13\n\n@todo.md:1-2"),
+    ],
+)
+async def test_what_is_selected_or_in_a_comment_can_be_planned(
+    folder: Path, name: str, text: str, start: tuple[int, int], end: tuple[int, int], request_: str | None
+) -> None:
+    async with plain(folder) as client:
+        uri = (folder / name).as_uri()
+        client.open(uri, text, language_id="markdown" if name.endswith(".md") else "x")
+        span = {
+            at: {"line": line, "character": character}
+            for at, (line, character) in (("start", start), ("end", end))
+        }
+        params = {"textDocument": {"uri": uri}, "range": span, "context": {"diagnostics": []}}
+        found = await client.request("textDocument/codeAction", params)
+        assert [each["command"]["arguments"] for each in found] == ([[request_]] if request_ else [])
+
+
+async def test_a_diagnostic_can_be_mended(folder: Path) -> None:
+    async with plain(folder) as client:
+        uri = (folder / "a.txt").as_uri()
+        client.open(uri, language_id="x")
+        span = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 3}}
+        wrong = {"range": span, "message": "`old` is not defined", "source": "linter"}
+        params = {"textDocument": {"uri": uri}, "range": span, "context": {"diagnostics": [wrong]}}
+        (found,) = await client.request("textDocument/codeAction", params)
+        assert found["title"] == "Fix with Planloom" and found["kind"] == "quickfix"
+        asked = {"command": found["command"]["command"], "arguments": found["command"]["arguments"]}
+        created = await client.request("workspace/executeCommand", asked)
+        got = (await client.request("planloom/plan/get", {"planId": created["planId"]}))["plan"]
+        assert got["request"] == "Fix this problem in @a.txt:1: `old` is not defined"
+        assert [each["uri"] for each in got["attachments"]] == [uri]

@@ -1,4 +1,4 @@
-"""The features of plan documents: what the editor asks about a document that shows a plan; empty for any other."""
+"""What the editor asks about a document that shows a plan, and what is offered in any other."""
 
 from __future__ import annotations
 
@@ -32,12 +32,23 @@ def register(server: LanguageServer, connection: Connection) -> None:
 
 def _answering(connection: Connection, name: str) -> Any:
     async def answer(params: Any) -> Any:
+        view = await _view(connection, params.text_document.uri)
+        if view is None:
+            return _offers(connection, params) if name == "actions" else None
         from planloom.lsp.plan_documents import features
 
-        view = await _view(connection, params.text_document.uri)
-        return None if view is None else getattr(features, name)(view, params)
+        return getattr(features, name)(view, params)
 
     return answer
+
+
+def _offers(connection: Connection, params: types.CodeActionParams) -> list[types.CodeAction]:
+    """What is offered in a document that shows no plan."""
+    from planloom.lsp.plan_documents.offers import offers
+
+    document = connection.documents.get(params.text_document.uri)
+    folders = [root.uri for root in connection.view.roots.folders]
+    return [] if document is None else offers(document, params, folders, connection.client.encoding)
 
 
 async def completions(
