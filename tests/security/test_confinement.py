@@ -492,6 +492,65 @@ async def test_a_workspace_below_a_hidden_folder_is_worked_in(place: Place) -> N
             assert (ended.code, ended.output) == (0, "x\n"), level
 
 
+@pytest.fixture
+def in_shared_memory() -> Iterator[Place]:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        yield Place(Path(folder).resolve())
+
+
+@needs_namespaces
+@pytest.mark.skipif("not os.path.isdir('/dev/shm')", reason="no shared memory here")
+async def test_a_home_and_a_workspace_in_shared_memory_are_where_they_were(in_shared_memory: Place) -> None:
+    place = in_shared_memory
+    usual = "cat ~/plain.txt && echo x > made && echo x > ~/.cache/pip/wheel && echo x > ~/.cache/new"
+    for has in (None, *LEVELS.values()):
+        ended = await place.run(usual if has is None or has.namespaces else "echo x > made", has)
+        assert ended.code == 0, (has, ended.output)
+    assert (place.work / "made").exists()
+    there = {name for name, has in LEVELS.items() if not has.landlock or means().landlock}
+    for attack in ("a key", "the ledger", "change a file outside", "the settings of git"):
+        command, stopped_by = ATTACKS[attack]
+        for level in stopped_by & there:
+            ended = await place.run(command, LEVELS[level])
+            assert ended.code not in (0, None, 125), (level, attack, ended.output)
+
+
+@needs_namespaces
+async def test_a_writable_folder_in_what_is_hidden_is_written_and_the_rest_is_not_seen(
+    tmp_path: Path,
+) -> None:
+    work, private = tmp_path / "work", tmp_path / "private"
+    (private / "caches").mkdir(parents=True)
+    work.mkdir()
+    (private / "ledger.sqlite3").write_text("CANARY")
+    command = f"echo x > {private}/caches/made; cat {private}/ledger.sqlite3"
+    confined = Confined(CONFINED, Reach((work,), (private,), (private / "caches",)))
+    launch = Launch(shell_argv(command), Folder(work), environment(os.environ), confined)
+    ended = await run_process(launch, timeout_seconds=20)
+    assert (private / "caches" / "made").exists() and "CANARY" not in ended.output, ended.output
+
+
+@needs_namespaces
+def test_what_is_mounted_read_only_stays_so_and_the_command_runs(place: Place) -> None:
+    (place.work / "mounted").mkdir()
+    server = (
+        "import asyncio\n"
+        "from tests.security.test_confinement import *\n"
+        "place = Place.__new__(Place)\n"
+        f"place.home = Path({str(place.home)!r})\n"
+        "place.work, place.ledger = place.home / 'work', place.home / 'ledger'\n"
+        "ended = asyncio.run(place.run('echo x > made && ! echo x > mounted/made && ! echo x > ~/.cache/pip/made'))\n"
+        "print(ended.output)\n"
+        "raise SystemExit(ended.code)\n"
+    )
+    mounts = f"mount -t tmpfs -o ro x {place.work}/mounted && mount -t tmpfs -o ro x {place.home}/.cache/pip"
+    script = f'{mounts} && exec {PYTHON} -c "$0"'
+    argv = ["unshare", "-rm", "sh", "-c", script, server]
+    ended = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert (place.work / "made").exists()
+
+
 async def test_a_hidden_folder_in_the_temporary_folder_is_not_there(place: Place, tmp_path: Path) -> None:
     private = Path(tempfile.mkdtemp(dir="/tmp", prefix="planloom-test-"))
     try:

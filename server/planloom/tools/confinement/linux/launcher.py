@@ -185,7 +185,8 @@ def _init(policy: Policy, go: int, told: int) -> None:
             raise OSError(0, "the folder of the command has changed")
         _limit(policy)
         if policy["landlock"]:
-            changeable = [*policy["writable"], *policy["scratch"], *namespaces.TEMPORARY]
+            own = [*namespaces.TEMPORARY, namespaces.SHARED_MEMORY]
+            changeable = [*policy["writable"], *policy["scratch"], *own]
             landlock.restrict(policy["landlock"], ["/"], changeable)
         _filter(policy, own_processes=True)
     except OSError as error:
@@ -217,6 +218,10 @@ def _confine_beside(policy: Policy) -> None:
     if policy["landlock"]:
         readable = landlock.all_but(policy["hidden"])
         changeable = [*policy["writable"], policy["temporary"]]
+        kept = [*policy["hidden"], *policy["shown"]]
+        # The shared memory is that of the machine here; what is allowed of a folder is allowed of all that is in it.
+        if not any(path.startswith(f"{namespaces.SHARED_MEMORY}/") for path in kept):
+            changeable.append(namespaces.SHARED_MEMORY)
         landlock.restrict(policy["landlock"], readable, changeable)
     _filter(policy, own_processes=False)
 

@@ -107,6 +107,9 @@ class _View:
         changeable = [path for path in TEMPORARY if _is_folder(path) and not _holds(self.writable, path)]
         for path in changeable:
             _bind(temporary, path)
+        _devices()
+        changeable.append(SHARED_MEMORY)
+        # A home or a program may lie in what has just been covered.
         for path, number in sorted({**run, **shown}.items()):
             if not _is_same(path, number):
                 _put(path, number)
@@ -114,8 +117,6 @@ class _View:
             if _is_folder(path) and not _holds(self.writable, path):
                 _scratch(path)
                 changeable.append(path)
-        _devices()
-        changeable.append(SHARED_MEMORY)
         for path, number in writable.items():
             _put(path, number)
         for path in self.read_only:
@@ -123,19 +124,16 @@ class _View:
                 kernel.mount(path, path, None, kernel.MS_BIND | kernel.MS_REC)
         kernel.set_read_only("/", read_only=True, recursive=True)
         for path in changeable:
-            kernel.set_read_only(path, read_only=False, recursive=False)
+            _make_writable(path, recursive=False)
         for path in writable:
-            try:
-                kernel.set_read_only(path, read_only=False, recursive=True)
-            except PermissionError:
-                # Something in it was read-only before, and stays so.
-                kernel.set_read_only(path, read_only=False, recursive=False)
+            _make_writable(path, recursive=True)
         for path in self.read_only:
             if os.path.lexists(path) and not os.path.islink(path):
                 kernel.set_read_only(path, read_only=True, recursive=True)
         for path in covered:
-            # It is gone where something above it was covered too.
-            if os.path.lexists(path):
+            # It is gone where something above it was covered too, or only a way to what is shown: neither is a mount.
+            # What covers it is empty in any case.
+            with suppress(OSError):
                 kernel.set_read_only(path, read_only=True, recursive=False)
         for number in {*writable.values(), *shown.values(), *run.values(), temporary}:
             os.close(number)
@@ -157,6 +155,16 @@ class _View:
                     covered.append(path)
         os.unlink(nothing)
         return covered
+
+
+def _make_writable(path: str, *, recursive: bool) -> None:
+    """Make a mount writable again. What was read-only before, for whoever has mounted it, stays so."""
+    try:
+        kernel.set_read_only(path, read_only=False, recursive=recursive)
+    except PermissionError:
+        if recursive:
+            # Perhaps only something in it was.
+            _make_writable(path, recursive=False)
 
 
 def _is_folder(path: str) -> bool:
