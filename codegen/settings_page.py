@@ -97,11 +97,11 @@ def _scope(name: str) -> str:
 def _values(field: FieldInfo) -> str:
     if get_origin(field.annotation) is Literal:
         return ", ".join(f"`{value}`" for value in get_args(field.annotation))
-    kinds = [each for each in (get_args(field.annotation) or (field.annotation,)) if each is not Ellipsis]
     names = {bool: "true or false", int: "whole number", float: "number", str: "text", type(None): "null"}
-    shown = " or ".join(names[kind] for kind in kinds)
     if get_origin(field.annotation) is tuple:
         shown = "list of texts"
+    else:
+        shown = " or ".join(names[kind] for kind in get_args(field.annotation) or (field.annotation,))
     return ", ".join(filter(None, (shown, " ".join(_bounds(field)))))
 
 

@@ -976,10 +976,14 @@ export interface StatusPlans {
   resumable: readonly string[];
 }
 
-/** By what means commands are confined here, and a sentence for each thing that they are not held to. */
+/**
+ * By what means commands are confined here, and a sentence for each thing that they are not held to; `writable` are
+ * folders beyond the workspace that the user lets them change.
+ */
 export interface CommandAbilities {
   how: string;
   missing: readonly string[];
+  writable?: readonly string[];
 }
 
 /** The version, model, folders, plans and health of the server. */

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Set
-from typing import Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
@@ -234,6 +234,10 @@ class FetchSettings(_Group):
     )
 
 
+PathOfFolder = Annotated[str, Field(pattern=r"^(~$|~[/\\]|/|[A-Za-z]:[/\\])")]
+"""An absolute path, or one in the home."""
+
+
 class CommandSettings(_Group):
     """What confined commands get without asking for more."""
 
@@ -244,6 +248,12 @@ class CommandSettings(_Group):
         json_schema_extra={
             "enumDescriptions": ["No network.", "The network of this machine only.", "The whole network."]
         },
+    )
+    writable: tuple[PathOfFolder, ...] = Field(
+        (),
+        strict=False,
+        description="Folders beyond the workspace that confined commands may read and change, as absolute paths or "
+        "with `~` for the home. Names that are protected in the workspace are protected there too.",
     )
 
 

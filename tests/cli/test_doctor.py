@@ -127,3 +127,5 @@ def test_what_commands_are_held_to_is_told() -> None:
     free = doctor.commands({"how": "nothing", "missing": ["A command can do all.", "It stays."]})
     assert (free.state, free.found) == ("optional", "not confined: they have all rights of the user")
     assert free.advice == "A command can do all. It stays."
+    wider = doctor.commands({"how": "namespaces", "missing": [], "writable": ["~/cache", "/data"]})
+    assert wider.found == "confined by namespaces; they may also write in ~/cache, /data"

@@ -14,6 +14,7 @@ from planloom.domain.plans.editing import StepChanges, UpdateStep
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.confinement import Abilities, Confinement
 from planloom.models.offline.scripted import ScriptedModel, makes
+from planloom.settings import CommandSettings, Settings
 from planloom.tools.confinement.abilities import means
 from planloom.workspace.editor import EditorCapabilities
 from tests.support.fake_editor import EVERYTHING
@@ -108,6 +109,36 @@ async def test_what_the_user_has_chosen_for_a_command_is_recorded(
         assert statuses(plan) == ["completed"]
         (resolved,) = [each.event for each in room.events if isinstance(each.event, ev.ApprovalResolved)]
         assert resolved.confinement == recorded
+
+
+async def test_the_folders_that_commands_may_also_write_are_named_in_the_approval(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not means().namespaces:
+        pytest.skip("no user namespaces here")
+    monkeypatch.setattr("planloom.execution.steps.commands.abilities", lambda: WHOLE)
+    other = tmp_path / "other"
+    for folder in (other, tmp_path / "w"):
+        folder.mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    async with studio(tmp_path / "w", settings={"commands.writable": ["~/other"]}) as room:
+        plan = await room.ask(f"run `touch {other}/made`")
+        confinement = plan.pending.approvals[0].confinement
+        assert confinement is not None
+        assert confinement.line == "Confined: writes only in the workspace and ~/other, no network."
+        assert (await room.app.command_abilities()).writable == ("~/other",)
+        plan = await room.respond(plan)
+        assert statuses(plan) == ["completed"] and (other / "made").exists()
+
+
+async def test_an_approval_covers_the_folders_that_it_names(tmp_path: Path) -> None:
+    async with studio(tmp_path) as room:
+        plan = await room.ask("run `echo a` then run `echo a`")
+        if plan.status == "pending_approval":
+            plan = await room.approve(plan)
+        room.app.configure(Settings(commands=CommandSettings(writable=("/opt",))))
+        plan = await room.respond(plan, "allowForPlan")
+        assert len(approvals(room)) == 2 and statuses(plan) != ["completed"] * 2
 
 
 async def test_only_a_command_has_a_confinement(tmp_path: Path) -> None:

@@ -530,6 +530,49 @@ async def test_a_writable_folder_in_what_is_hidden_is_written_and_the_rest_is_no
     assert (private / "caches" / "made").exists() and "CANARY" not in ended.output, ended.output
 
 
+@pytest.mark.parametrize("level", ["all", "namespaces", "landlock"])
+async def test_what_the_user_lets_commands_write_is_written_but_for_what_is_protected(
+    level: str, place: Place
+) -> None:
+    if LEVELS.get(level, means()).landlock and not means().landlock:
+        pytest.skip("no Landlock here")
+    other = place.home / "other"
+    (other / ".git").mkdir(parents=True)
+    (place.home / ".docker").mkdir()
+
+    async def run(command: str, *writable: Path) -> int | None:
+        launch = place.launch(command, LEVELS.get(level))
+        assert launch.confined is not None
+        reach = launch.confined.reach._replace(writable=writable)
+        launch = launch._replace(confined=launch.confined._replace(reach=reach))
+        ended = await run_process(launch, timeout_seconds=20)
+        assert ended.code != 125, ended.output
+        return ended.code
+
+    assert await run(f"echo x > {other}/made") not in (0, 125)
+    assert await run(f"echo x > {other}/made && cat {other}/made", other) == 0
+    # One that is hidden unless it is named, and one that holds what is hidden.
+    assert await run("echo x > ~/.docker/made && cat ~/.docker/made", place.home / ".docker") == 0
+    assert await run("echo x >> ~/plain.txt", place.home) == 0
+    assert await run("grep CANARY ~/.ssh/id_rsa || grep CANARY ~/.netrc", place.home) not in (0, 125)
+    if level != "landlock":
+        assert await run(f"echo x > {other}/.git/config", other) not in (0, 125)
+
+
+@pytest.mark.parametrize("level", ["all", "namespaces", "landlock"])
+async def test_secrets_in_a_workspace_that_is_the_home_are_not_read(level: str, place: Place) -> None:
+    if LEVELS.get(level, means()).landlock and not means().landlock:
+        pytest.skip("no Landlock here")
+    for command, codes in {
+        "echo x > src/made && echo x >> plain.txt": {0},
+        "grep CANARY .ssh/id_rsa || grep CANARY .netrc": {1, 2},
+    }.items():
+        (place.home / "src").mkdir(exist_ok=True)
+        launch = place.launch(command, LEVELS.get(level), work=place.home)
+        ended = await run_process(launch, timeout_seconds=20)
+        assert ended.code in codes, ended.output
+
+
 @needs_namespaces
 def test_what_is_mounted_read_only_stays_so_and_the_command_runs(place: Place) -> None:
     (place.work / "mounted").mkdir()

@@ -138,6 +138,8 @@ def commands(held_to: Json) -> Finding:
     missing = [str(each) for each in held_to.get("missing") or []]
     how = held_to.get("how") or "nothing"
     found = "not confined: they have all rights of the user" if how == "nothing" else f"confined by {how}"
+    if writable := [str(each) for each in held_to.get("writable") or []]:
+        found += f"; they may also write in {', '.join(writable)}"
     return Finding("optional" if missing else "found", "commands", found, " ".join(missing))
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from planloom.domain.errors import UntrustedWorkspace
-from planloom.domain.safety.confinement import Confinement
+from planloom.domain.safety.confinement import Abilities, Confinement
 from planloom.domain.scheduling import directives as do
 from planloom.domain.values import Instant, PlanId, SessionId, Uri
 from planloom.settings import Settings
@@ -91,7 +92,19 @@ class Session:
     def confined(self, confinement: Confinement) -> Confined:
         """How a command that was allowed this is confined in the workspace as it is now."""
         roots = tuple(root.path for root in self.view.roots.folders)
-        return Confined(confinement, Reach(roots, self._private))
+        return Confined(confinement, Reach(roots, self._private, self._writable()))
+
+    def held_to(self, machine: Abilities) -> Abilities:
+        """What commands are held to by what the machine can do and the user allows."""
+        return machine.model_copy(update={"writable": self._settings.commands.writable})
+
+    def _writable(self) -> tuple[Path, ...]:
+        found = []
+        for each in self._settings.commands.writable:
+            # Without a home there is nothing that `~` stands for.
+            with suppress(RuntimeError):
+                found.append(Path(each).expanduser())
+        return tuple(found)
 
     def limits(self) -> do.Limits:
         """The limits of the scheduling of steps, by the settings."""

@@ -239,7 +239,7 @@ class Application:
 
     async def command_abilities(self) -> Abilities:
         """What commands can be held to on this machine."""
-        return await asyncio.to_thread(abilities)
+        return self._session.held_to(await asyncio.to_thread(abilities))
 
     async def close(self) -> None:
         """Stop every job, give leases back, close the ledger. Running plans are resumable."""

@@ -23,7 +23,8 @@ class Abilities(Value):
     `files`: it writes only in the workspace, declared caches and a temporary folder of its own, and cannot read the
     user's secrets. `network`: it reaches what its confinement names, and nothing else. `processes`: everything that
     it has started ends with it, and it sees no other process. `how` names the means, as text for people; `missing`
-    has a sentence for each thing that it is not held to.
+    has a sentence for each thing that it is not held to. `writable` are folders beyond those that the user lets it
+    change.
     """
 
     files: bool
@@ -31,6 +32,7 @@ class Abilities(Value):
     processes: bool
     how: str
     missing: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
 
     @property
     def any(self) -> bool:

@@ -65,7 +65,8 @@ def confinement_line(confinement: Confinement, abilities: Abilities, *, asks: bo
         return _UNCONFINED
     if not abilities.any:
         return _NO_MEANS
-    held = ["writes only in the workspace"] if abilities.files else []
+    places = " and ".join(["the workspace", *filter(None, [", ".join(abilities.writable)])])
+    held = [f"writes only in {places}"] if abilities.files else []
     held += [_REACHES[confinement.network]] if abilities.network else []
     held += [] if held else ["what it starts ends with it"]
     wants = "It asks for the network. " if asks else ""

@@ -58,12 +58,16 @@ class CommandProposal(NamedTuple):
 
     @property
     def digest(self) -> Sha256:
-        """The hash of everything that an approval covers: the exact command, its folder, confinement and scripts."""
+        """The hash of everything that an approval covers: the exact command, its folder, what it may write,
+        its confinement and scripts.
+        """
         command = self.command
         where = [str(command.cwd), self.folder_id, command.confinement.model_dump()]
         row = [command.line, command.argv, *where, *map(list, self.scripts.files)]
         if command.background:
             row.append("in the background")
+        if self.abilities.writable:
+            row.append(["writes in", *self.abilities.writable])
         return Sha256(hashlib.sha256(json.dumps(row).encode()).hexdigest())
 
 

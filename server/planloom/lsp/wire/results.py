@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
-from planloom.lsp.wire.base import Bool, Int, Maybe, Range, Wire
+from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Range, Wire
 from planloom.lsp.wire.plan import (
     Args,
     Detection,
@@ -180,10 +180,13 @@ class StatusPlans(Wire):
 
 
 class CommandAbilities(Wire):
-    """By what means commands are confined here, and a sentence for each thing that they are not held to."""
+    """By what means commands are confined here, and a sentence for each thing that they are not held to; `writable` are
+    folders beyond the workspace that the user lets them change.
+    """
 
     how: str
     missing: tuple[str, ...]
+    writable: MaybeMany[str] = None
 
 
 class StatusResult(Wire):

@@ -95,16 +95,17 @@ def places(reach: Reach, environment: Mapping[str, str]) -> Places:
     """The places for a command with this environment."""
     home = Path(environment.get("HOME") or Path.home())
     cache = Path(environment.get("XDG_CACHE_HOME") or home / ".cache")
-    roots = _real(reach.roots)
-    writable = _real((*reach.roots, *reach.writable, *_caches(home, cache, environment)))
+    # What the user has named is neither hidden nor changed where programs read it unasked.
+    chosen = _real((*reach.roots, *reach.writable))
+    writable = _real((*map(Path, chosen), *_caches(home, cache, environment)))
     hidden = [
         path
         for path in _real((*_secrets(home), *map(Path, _HIDDEN_OF_SYSTEM.split()), *_private(reach)))
-        if path not in roots
+        if path not in chosen
     ]
     return Places(
         writable=writable,
-        read_only=tuple(str(path) for root in roots for path in protected(Path(root))),
+        read_only=tuple(str(path) for root in chosen for path in protected(Path(root))),
         hidden=tuple(hidden),
         scratch=_real((cache,)),
         shown=_real((home, *_toolchain(environment))),

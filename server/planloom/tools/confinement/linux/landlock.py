@@ -90,15 +90,20 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
         os.close(parent)
 
 
-def all_but(hidden: list[str]) -> list[str]:
-    """The largest files and folders that hold nothing of what is hidden. Links are left out: their targets count."""
+def all_but(hidden: list[str], within: str = "/") -> list[str]:
+    """The largest files and folders within a folder that hold nothing of what is hidden; it alone if it holds nothing.
+
+    Links are left out: their targets count.
+    """
     above = {"/"}
     for path in hidden:
         while path != "/":
             path = os.path.dirname(path)  # noqa: PLW2901
             above.add(path)
+    if within not in above:
+        return [within]
     found: list[str] = []
-    left = ["/"]
+    left = [within]
     covered = set(hidden)
     while left:
         folder = left.pop()

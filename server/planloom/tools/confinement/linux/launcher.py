@@ -217,7 +217,11 @@ def _confine_beside(policy: Policy) -> None:
     _limit(policy)
     if policy["landlock"]:
         readable = landlock.all_but(policy["hidden"])
-        changeable = [*policy["writable"], policy["temporary"]]
+        # A right to a folder would be one to what is hidden in it.
+        changeable = [
+            part for path in policy["writable"] for part in landlock.all_but(policy["hidden"], path)
+        ]
+        changeable.append(policy["temporary"])
         kept = [*policy["hidden"], *policy["shown"]]
         # The shared memory is that of the machine here; what is allowed of a folder is allowed of all that is in it.
         if not any(path.startswith(f"{namespaces.SHARED_MEMORY}/") for path in kept):

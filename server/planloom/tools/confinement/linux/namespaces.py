@@ -83,8 +83,9 @@ def make_view(policy: Policy) -> None:
 class _View:
     def __init__(self, policy: Policy) -> None:
         self.writable = _without_nested(policy["writable"])
-        self.read_only = policy["read_only"]
         self.hidden = policy["hidden"]
+        # What is hidden is covered, which cannot be mounted on itself.
+        self.read_only = [path for path in policy["read_only"] if path not in self.hidden]
         self.scratch = policy["scratch"]
         self.shown = policy["shown"]
         self.temporary = policy["temporary"]
