@@ -138,7 +138,10 @@ async def test_an_odd_address_is_an_error_of_the_call(url: str, tmp_path: Path) 
     async with studio(tmp_path, settings=INSIDE) as room:
         (told,) = await worked(room, url)
         assert shown(room) == []
+        refused = [each.event for each in room.events if isinstance(each.event, ev.ToolCompleted)]
     assert "The arguments are wrong (url:" in told
+    # A person sees it as well.
+    assert [(each.ok, each.summary) for each in refused] == [(False, told.removeprefix("[FAILED] "))]
 
 
 async def test_another_host_of_a_redirect_is_asked_anew(tmp_path: Path) -> None:

@@ -71,13 +71,12 @@ class StepToolRunner:
     async def call(self, call: ToolCall, following: Sequence[ToolCall] = (), /) -> ToolResult:
         """Run one call. The result for an unknown tool or wrong arguments says what to do instead.
 
+        A call of a known tool is recorded also if it cannot be run, so that people see what the model tried.
         A command is asked together with those `following` it in the same answer.
         """
-        if call.name in self._of_plan.names() and self._tools.get(call.name) is None:
-            return refused(f"This task changes no files, so {call.name} cannot be called in it.")
-        tool = callable_tool(self._tools, call.name, call.arguments)
+        tool = self._callable(call)
         if isinstance(tool, ToolResult):
-            return tool
+            return await self._not_run(call, tool)
         async with recorded_call(self._run, tool, call.arguments) as record:
             try:
                 if tool is RUN_COMMAND and self._context.commands is not None:
@@ -89,6 +88,21 @@ class StepToolRunner:
                 )
             except OSError as error:
                 result = record.result = not_carried_out(tool, error)
+        return result.model_copy(update={"call_id": record.call_id})
+
+    def _callable(self, call: ToolCall) -> Tool | ToolResult:
+        """The tool for a call, or the result that says why the call cannot be run."""
+        if call.name in self._of_plan.names() and self._tools.get(call.name) is None:
+            return refused(f"This task changes no files, so {call.name} cannot be called in it.")
+        return callable_tool(self._tools, call.name, call.arguments)
+
+    async def _not_run(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        """The result of a call that is not run, recorded if its tool is known."""
+        tool = self._of_plan.get(call.name) or self._tools.get(call.name)
+        if tool is None:
+            return result
+        async with recorded_call(self._run, tool, call.arguments) as record:
+            record.result = result
         return result.model_copy(update={"call_id": record.call_id})
 
     async def _commands_among(self, calls: Sequence[ToolCall]) -> tuple[CalledCommand, ...]:
