@@ -280,12 +280,13 @@ export interface ReportedFile {
   removed?: number;
 }
 
-/** A command, how often it ran, and the outcome of its last run; no `exitCode` if it did not end by itself. */
+/** A command, its last run's outcome and `confinement` in words; no `exitCode` if it did not end by itself. */
 export interface ReportedCommand {
   command: string;
   exitCode?: number;
   outcome: string;
   runs: number;
+  confinement?: string;
 }
 
 /** A step that is not done, and the reason. */

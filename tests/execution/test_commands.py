@@ -141,6 +141,39 @@ async def test_an_approval_covers_the_folders_that_it_names(tmp_path: Path) -> N
         assert len(approvals(room)) == 2 and statuses(plan) != ["completed"] * 2
 
 
+@pytest.mark.parametrize("verdict", ["ask", "allow"])
+@pytest.mark.parametrize(
+    "confinement", [Confinement(), Confinement(network="all"), Confinement(confined=False)]
+)
+async def test_the_confinement_with_which_a_command_has_started_is_recorded_and_told(
+    verdict: str, confinement: Confinement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if verdict == "allow" and not confinement.confined:
+        pytest.skip("no setting lets a command run without confinement")
+    monkeypatch.setattr("planloom.execution.steps.commands.abilities", lambda: WHOLE)
+    settings = {
+        "approvals.execute": verdict,
+        "commands.network": confinement.network if verdict == "allow" else "none",
+    }
+    async with studio(tmp_path, settings=settings) as room:
+        plan = await room.ask("run `echo a`")
+        if verdict == "ask":
+            plan = await room.respond(plan, confinement=confinement)
+        (started,) = [
+            each.event
+            for each in room.events
+            if isinstance(each.event, ev.TaskUpdate) and each.event.command_started
+        ]
+        given = started.command_confinement
+        assert given is not None
+        assert (given.confined, given.network) == (confinement.confined, confinement.network)
+        (call,) = plan.steps[0].tools_executed
+        assert plan.report is not None
+        (reported,) = plan.report.commands
+        assert call.confinement == given and reported.confinement == given.line
+        assert given.line.startswith("Confined: " if confinement.confined else "Not confined: ")
+
+
 async def test_only_a_command_has_a_confinement(tmp_path: Path) -> None:
     async with studio(tmp_path) as room:
         plan = await room.ask('Create file "a.txt" with content "x"')

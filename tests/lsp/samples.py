@@ -264,7 +264,13 @@ REPORT: Report = _value(
         ReportedFile(uri=Uri("file:///work/new.py"), change="rename", old_uri=Uri("file:///work/old.py")),
     ),
     commands=(
-        ReportedCommand(command="pytest -q", exit_code=0, outcome="81 passed in 2.10s", runs=2),
+        ReportedCommand(
+            command="pytest -q",
+            exit_code=0,
+            outcome="81 passed in 2.10s",
+            runs=2,
+            confinement="Confined: writes only in the workspace, no network.",
+        ),
         ReportedCommand(command="serve", outcome="it was ended after 120 seconds"),
     ),
     left=(

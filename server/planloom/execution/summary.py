@@ -297,15 +297,20 @@ def _commands(plan: Plan) -> Iterator[ReportedCommand]:
 
 
 def _command(command: str, call: ExecutedTool, runs: int) -> ReportedCommand:
+    confinement = None if call.confinement is None else call.confinement.line
+
+    def reported(outcome: str, exit_code: int | None = None) -> ReportedCommand:
+        return ReportedCommand(
+            command=command, exit_code=exit_code, outcome=outcome, runs=runs, confinement=confinement
+        )
+
     if call.command == "denied":
-        return ReportedCommand(command=command, outcome=_not_allowed(call.why), runs=runs)
+        return reported(_not_allowed(call.why))
     if call.command == "cut_off" and call.background is None:
-        return ReportedCommand(command=command, outcome="it was cut off", runs=runs)
+        return reported("it was cut off")
     if call.outcome is None:
-        return ReportedCommand(command=command, outcome=call.summary or _UNKNOWN, runs=runs)
-    return ReportedCommand(
-        command=command, exit_code=call.outcome.exit_code, outcome=call.outcome.line, runs=runs
-    )
+        return reported(call.summary or _UNKNOWN)
+    return reported(call.outcome.line, call.outcome.exit_code)
 
 
 def _left(plan: Plan) -> Iterator[LeftStep]:

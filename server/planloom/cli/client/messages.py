@@ -264,12 +264,13 @@ class ReportedFile(TypedDict, total=False):
 
 
 class ReportedCommand(TypedDict, total=False):
-    """A command, how often it ran, and the outcome of its last run; no `exitCode` if it did not end by itself."""
+    """A command, its last run's outcome and `confinement` in words; no `exitCode` if it did not end by itself."""
 
     command: str
     exitCode: int
     outcome: str
     runs: int
+    confinement: str
 
 
 class LeftStep(TypedDict, total=False):

@@ -124,6 +124,8 @@ def _commands(commands: Sequence[ReportedCommand]) -> Table:
         text.append(f"  {visible(outcome)}", "dim" if code == 0 else style)
         if command.get("runs", 1) > 1:
             text.append(f"  run {command['runs']} times", "dim")
+        if command.get("confinement"):
+            text.append(f"\n{visible(command['confinement'])}", "dim")
         table.add_row(Text(mark, f"bold {style}"), text)
     return table
 

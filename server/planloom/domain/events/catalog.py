@@ -35,7 +35,7 @@ from planloom.domain.plans.plan import (
 )
 from planloom.domain.plans.report import Report
 from planloom.domain.safety.approvals import Approval, Decision, Effect
-from planloom.domain.safety.confinement import Confinement
+from planloom.domain.safety.confinement import Confinement, GivenConfinement
 from planloom.domain.values import (
     ApprovalId,
     Args,
@@ -218,7 +218,8 @@ class TaskUpdate(Value):
     For a step whose changes are staged, `completed` means that they were applied, `pending` that they are lost.
     `held` is the new fate of the changes that the running step held (only those to `files`, if any are named); they
     replace staged changes to the files of `replaces`. `command_started`: the command that the step was allowed to
-    run starts now, and `command_process` is its process once there is one.
+    run starts now, with `command_confinement`, which older ledgers lack; `command_process` is its process once there
+    is one.
     """
 
     type: Literal["task_update"] = "task_update"
@@ -235,6 +236,7 @@ class TaskUpdate(Value):
     reason: str | None = None
     command_started: bool = False
     command_process: CommandProcess | None = None
+    command_confinement: GivenConfinement | None = None
 
 
 class TaskCompleted(Value):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 from planloom.domain.changes import EditedFile, EditRecord
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition, updated
-from planloom.domain.plans.background_commands import BackgroundCommand, BackgroundEnd, CommandProcess
+from planloom.domain.plans.background_commands import BackgroundCommand, BackgroundEnd
 from planloom.domain.plans.plan import CommandEnd, CommandOutcome, ExecutedTool, Fate, OpenCall, Plan, Step
 from planloom.domain.safety.approvals import ApprovalFile
 from planloom.domain.values import StepId, Uri
@@ -26,12 +26,13 @@ def open_call(plan: Plan, event: ev.ToolStarted) -> Plan:
     return updated(plan, open_calls=(*plan.open_calls, call))
 
 
-def start_command(plan: Plan, step_id: StepId, process: CommandProcess | None) -> Plan:
-    """The plan after the command of the step's open call has started, as `process` once that is known."""
+def start_command(plan: Plan, event: ev.TaskUpdate) -> Plan:
+    """The plan after the command of the step's open call has started, and again once its process is known."""
+    news: dict[str, object] = {"running": True, "process": event.command_process}
+    if event.command_started:
+        news["confinement"] = event.command_confinement
     calls = tuple(
-        call.model_copy(update={"running": True, "process": process})
-        if call.step_id == step_id and call.effect == "execute"
-        else call
+        call.model_copy(update=news) if call.step_id == event.task_id and call.effect == "execute" else call
         for call in plan.open_calls
     )
     return updated(plan, open_calls=calls)
@@ -107,6 +108,7 @@ def complete_call(plan: Plan, event: ev.ToolCompleted) -> Plan:
         command=event.command,
         outcome=event.outcome,
         output=event.output,
+        confinement=call.confinement,
         why=call.why if event.command == "denied" else None,
     )
     if call.background is not None:
@@ -308,6 +310,7 @@ def _interrupted(call: OpenCall) -> ExecutedTool | None:
             summary=f"`{call.background.command}` was started in the background",
             duration_ms=0,
             command="background",
+            confinement=call.confinement,
         )
         return _in_background(begun, call.background)
     return ExecutedTool(
@@ -320,6 +323,7 @@ def _interrupted(call: OpenCall) -> ExecutedTool | None:
         duration_ms=0,
         command="denied" if call.denied else "cut_off",
         process=call.process,
+        confinement=call.confinement,
         why=call.why,
     )
 

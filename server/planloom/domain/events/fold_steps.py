@@ -81,7 +81,7 @@ def task_update(plan: Plan, event: ev.TaskUpdate, _at: Instant) -> Plan:
     if event.status == "pending":
         changed = close_run(changed, event.task_id)
     elif event.command_started or event.command_process is not None:
-        changed = start_command(changed, event.task_id, event.command_process)
+        changed = start_command(changed, event)
     return with_usage(settle_held(changed, event), event.usage)
 
 

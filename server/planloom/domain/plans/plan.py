@@ -15,6 +15,7 @@ from planloom.domain.plans.outputs import output_references
 from planloom.domain.plans.perspectives import Agent, Perspective
 from planloom.domain.plans.report import Report
 from planloom.domain.safety.approvals import Approval, Effect
+from planloom.domain.safety.confinement import GivenConfinement
 from planloom.domain.values import (
     Args,
     AttachmentId,
@@ -203,7 +204,8 @@ class ExecutedTool(Value):
     `files` maps the URIs of the files that it changes to their fates. `command` is None unless the call runs a
     command, `outcome` unless that ended. `background` is the command if it was started in the background. `output` is
     the beginning and the end of what it printed, None if that was not stored. `process` is that of a command that was
-    cut off, where it is known. `why` is the reason if part of it was not applied.
+    cut off, where it is known. `confinement` is that in which a command has started; older ledgers lack it. `why` is
+    the reason if part of it was not applied.
     """
 
     call_id: CallId
@@ -219,6 +221,7 @@ class ExecutedTool(Value):
     background: BackgroundCommand | None = None
     output: str | None = None
     process: CommandProcess | None = None
+    confinement: GivenConfinement | None = None
     why: str | None = None
 
     @property
@@ -437,6 +440,7 @@ class OpenCall(Value):
     running: bool = False
     background: BackgroundCommand | None = None
     process: CommandProcess | None = None
+    confinement: GivenConfinement | None = None
     denied: bool = False
     why: str | None = None
 

@@ -37,13 +37,14 @@ class ReportedCommand(Value):
     """A command and the outcome of its last run.
 
     `exit_code` is None if it did not end by itself. `outcome` is the line of its output that tells the most, or why
-    it has none.
+    it has none. `confinement` says what that run could reach; None if it did not start, or older ledgers lack it.
     """
 
     command: str
     exit_code: int | None = None
     outcome: str = ""
     runs: int = 1
+    confinement: str | None = None
 
 
 class LeftStep(Value):

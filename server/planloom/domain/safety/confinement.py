@@ -17,6 +17,12 @@ class Confinement(Value):
     network: Network = "none"
 
 
+class GivenConfinement(Confinement):
+    """What a command was given when it started; `line` says it for people, with what the machine could not hold."""
+
+    line: str
+
+
 class Abilities(Value):
     """What this machine can hold a confined command to.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from planloom.domain.safety.confinement import Abilities, Confinement, Network
+from planloom.domain.safety.confinement import Abilities, Confinement, GivenConfinement, Network
 
 _NETWORKS: Final[tuple[Network, ...]] = ("none", "loopback", "all")
 _REACHES: Final[Mapping[Network, str]] = {
@@ -57,6 +57,12 @@ def confinement_request(given: Confinement, needed: Network, abilities: Abilitie
         asks_network=asks,
         offers=tuple(_offers(shown, given, abilities)),
     )
+
+
+def given_confinement(confinement: Confinement, abilities: Abilities) -> GivenConfinement:
+    """What a command that starts in this confinement gets."""
+    line = confinement_line(confinement, abilities)
+    return GivenConfinement(confined=confinement.confined, network=confinement.network, line=line)
 
 
 def confinement_line(confinement: Confinement, abilities: Abilities, *, asks: bool = False) -> str:

@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 from planloom.domain.plans.background_commands import CommandProcess, background_calls
 from planloom.domain.safety.confinement import Confinement
+from planloom.domain.safety.confinement_choices import given_confinement
 from planloom.domain.safety.network_commands import lacks_network
 from planloom.domain.values import Args
 from planloom.execution.effects.command_approval import CommandProposal, folder_id_of
@@ -228,7 +229,8 @@ class StepCommands:
                     for process in left.own:
                         end_left_over(process)
                     # A crash while the command waited must differ from a crash later: the start is durable first.
-                    self._run.update(command_started=True)
+                    given = given_confinement(permitted.confinement, proposal.abilities)
+                    self._run.update(command_started=True, command_confinement=given)
                     yield permitted.model_copy(update={"folder_id": proposal.folder_id})
                     return
             changed = _CHANGED

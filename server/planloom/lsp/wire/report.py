@@ -26,12 +26,13 @@ class ReportedFile(Wire):
 
 
 class ReportedCommand(Wire):
-    """A command, how often it ran, and the outcome of its last run; no `exitCode` if it did not end by itself."""
+    """A command, its last run's outcome and `confinement` in words; no `exitCode` if it did not end by itself."""
 
     command: str
     exit_code: Maybe[Int] = None
     outcome: str
     runs: Int
+    confinement: Maybe[str] = None
 
 
 class LeftStep(Wire):
