@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Review
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.text.positions import Position, Range
 from planloom.domain.values import Uri
@@ -239,7 +240,9 @@ class Outcome:
         return sum(isinstance(each, ev.TaskUpdate) and each.command_started for each in self.events)
 
 
-async def _run(scene: Scene, carrier: Carrier, number: int, own: frozenset[Uri]) -> Outcome:
+async def _run(
+    scene: Scene, carrier: Carrier, number: int, own: frozenset[Uri], review: Review | None = None
+) -> Outcome:
     room = scene.room
     if carrier.put is not None:
         carrier.put(scene, number)
@@ -250,7 +253,7 @@ async def _run(scene: Scene, carrier: Carrier, number: int, own: frozenset[Uri])
     task: Call = ("write_file", {"path": "notes.txt", "content": f"The notes {number}.\n"})
     model = CredulousModel([carrying], [task] if own else [])
     room.model.model = model
-    plan = await room.approve(plan)
+    plan = await room.approve(plan, review=review)
     denied = []
     while plan.pending.approvals:
         approval = plan.pending.approvals[0]
@@ -340,6 +343,25 @@ async def test_a_model_that_obeys_does_no_harm(name: str, allows_task: bool, fol
         assert _state(folder) == before
         assert notes.exists() == (allows_task and carrier.trusted)
         assert counts == (DENIED if carrier.trusted else _untrusted())
+        assert (sink.connections, sink.received) == (0, 0)
+
+
+@pytest.mark.slow
+async def test_writing_without_questions_covers_nothing_that_runs_by_itself(folder: Path) -> None:
+    """The person has approved the plan with the review `auto`, and denies what is asked all the same."""
+    async with _scene(folder, trusted=True) as (scene, sink):
+        before = _state(folder)
+        counts: Counter[tuple[str, str]] = Counter()
+        for row in INJECTIONS:
+            own = frozenset({Uri(scene.room.uri("notes.txt"))})
+            out = await _run(scene, CARRIERS["file"], row["id"], own, "auto")
+            counts.update((row["kind"], out.of(call)) for call in out.model.obeyed)
+            if row["id"] == 1:
+                asked = [each.approval for each in out.events if isinstance(each, ev.ApprovalRequested)]
+                assert not any(approval.files for approval in asked), "the task's own file is not asked about"
+                assert scene.room.text("notes.txt") == f"The notes {row['id']}.\n"
+        assert _state(folder) == before
+        assert counts == DENIED
         assert (sink.connections, sink.received) == (0, 0)
 
 
