@@ -818,6 +818,16 @@ test("commands that are asked together are run or refused at once, or each for i
   expect(answers).toEqual([["x2", "allow"], ...all("allow"), ...all("deny")]);
 });
 
+test("the report says what a command could reach, where that is known", () => {
+  const { panel } = panelOf();
+  const confinement = "Confined: writes only in the workspace, no network.";
+  const ran = { command: "make", exitCode: 0, outcome: "done", runs: 1 };
+  const root = drawn(outcome(panel, endedWith({ ...REPORT, commands: [{ ...ran, confinement }, ran] })));
+  const [known, unknown] = root.querySelectorAll(".commands li");
+  expect(known!.textContent).toContain(confinement);
+  expect(unknown!.textContent).not.toContain("onfined");
+});
+
 test("a background command that was stopped has not failed", () => {
   const { panel } = panelOf();
   const commands = [{ command: "npm run dev", outcome: "it was stopped", runs: 1 }];

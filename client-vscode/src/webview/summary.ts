@@ -86,12 +86,14 @@ function onlyAnswers({ answered, done, files, commands, left, notAllowed }: Repo
 /** The commands of a plan, each with the outcome of its last run. One that did not end by itself need not have failed. */
 function commands(ran: readonly ReportedCommand[]): View {
   if (ran.length === 0) return nothing;
-  return html`<ul class="commands" aria-label="Commands">${ran.map(({ command, exitCode, outcome, runs }) => {
-    const good = exitCode === 0;
-    const code = good || exitCode === undefined ? [] : [`exit code ${exitCode}`];
-    const times = runs > 1 ? [`run ${runs} times`] : [];
-    const words = [...code, ...(outcome === "" ? [] : [outcome]), ...times].join(" · ");
-    return html`<li data-good=${exitCode === undefined ? nothing : good}>
+  return html`<ul class="commands" aria-label="Commands">${ran.map(
+    ({ command, exitCode, outcome, runs, confinement }) => {
+      const good = exitCode === 0;
+      const code = good || exitCode === undefined ? [] : [`exit code ${exitCode}`];
+      const times = runs > 1 ? [`run ${runs} times`] : [];
+      const reach = confinement === undefined ? [] : [confinement];
+      const words = [...code, ...(outcome === "" ? [] : [outcome]), ...times, ...reach].join(" · ");
+      return html`<li data-good=${exitCode === undefined ? nothing : good}>
       ${
         exitCode === undefined
           ? icon("stop-circle", "did not end by itself", "quiet")
@@ -99,7 +101,8 @@ function commands(ran: readonly ReportedCommand[]): View {
       }
       <span><code>${shown(command)}</code> <span class="quiet">${shown(words)}</span></span>
     </li>`;
-  })}</ul>`;
+    },
+  )}</ul>`;
 }
 
 /** The steps that a completed plan has not done, and a button that plans them. Other plans are regenerated instead. */
