@@ -34,6 +34,16 @@ def test_a_folder_cannot_approve_itself_in_any_spelling(values: dict[str, Any]) 
     assert len(problems) == 1
 
 
+def test_only_the_user_names_folders_that_commands_may_write_by_paths_that_hold_everywhere() -> None:
+    found = resolve(
+        {"user": {"commands.writable": ["~/x", "/y"]}, "workspace": {"commands.writable": ["/z"]}}
+    )
+    assert found.settings.commands.writable == ("~/x", "/y")
+    assert [problem.field for problem in found.problems] == ["commands.writable"]
+    for path in ("x", "./x", "~user/x", ""):
+        assert resolve({"user": {"commands.writable": [path]}}).settings.commands.writable == ()
+
+
 def test_a_folder_cannot_choose_the_model() -> None:
     settings, (problem,) = resolve({"workspace": {"model": {"name": "dear"}}, "user": {"model.name": "mine"}})
     assert settings.model.name == "mine" and problem.field == "model.name"
