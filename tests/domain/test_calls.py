@@ -189,15 +189,30 @@ def test_only_a_command_that_was_started_is_cut_off(
     assert [each.command for each in found] == ([end] if end else [])
 
 
-def test_a_file_that_was_renamed_and_not_edited_yet_has_a_call_made_and_one_left() -> None:
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        (
+            (*call(1, A, B, tool="rename_path"), *call(2, B)),
+            [{"a": "made", "b": "made"}, {"b": "lost"}],
+        ),
+        (
+            (*call(1, A), *call(2, A, B, tool="rename_path")),
+            [{"a": "lost"}, {"a": "made", "b": "made"}],
+        ),
+    ],
+    ids=["edited after", "edited before"],
+)
+def test_a_file_that_was_renamed_and_not_edited_yet_has_a_call_made_and_one_left(
+    calls: tuple[ev.Event, ...], expected: list[dict[str, str]]
+) -> None:
     renamed = EditedFile(uri=A, change="rename", new_uri=B)
     meant = (renamed, EditedFile(uri=B, change="edit"))
     happened = (
-        *call(1, A, B, tool="rename_path"),
-        *call(2, B),
+        *calls,
         ev.EditStarted(task_id=S, edit_id=EditId("e"), files=meant),
         ev.EditRejected(task_id=S, edit_id=EditId("e"), files=meant[1:], reason="It was cut off."),
         ev.EditApplied(task_id=S, edit_id=EditId("e"), files=meant[:1], merged=False, outcome="verified"),
         PENDING,
     )
-    assert fates(after(*START, *happened)) == [{"a": "made", "b": "made"}, {"b": "lost"}]
+    assert fates(after(*START, *happened)) == expected

@@ -200,8 +200,7 @@ def fold_applied(plan: Plan, edit: EditRecord, files: Collection[EditedFile]) ->
     if edit.reverts:
         return plan
     uris = _uris(files)
-    # A renamed file may still lack its new text: then only the call that renamed it is made.
-    unmade = _uris(file for file in edit.files if file not in files)
+    unmade = _without_new_text(edit, files)
     for step_id in edit.references:
         step = plan.step(step_id)
         if step is None:
@@ -218,6 +217,17 @@ def fold_applied(plan: Plan, edit: EditRecord, files: Collection[EditedFile]) ->
 
         plan = _with_step(plan, step, _with_fates(step, made))
     return plan
+
+
+def _without_new_text(edit: EditRecord, files: Collection[EditedFile]) -> frozenset[str]:
+    """The files of an edit that were not changed, and those that were only renamed and lack their new text: of them
+    only the calls that renamed them are made. Each is named by every URI that it has had.
+    """
+    found = _uris(file for file in edit.files if file not in files)
+    renames = [file for file in files if file.change == "rename"]
+    while more := {file.uri for file in renames if str(file.new_uri) in found} - found:
+        found |= more
+    return found
 
 
 def fold_rejected(plan: Plan, edit: EditRecord, event: ev.EditRejected) -> Plan:
