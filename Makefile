@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One process per core; one that is done takes tests over from the others.
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: help setup demo check format lint types imports unit test bench real-model client vsix e2e-tools e2e advisories clean
+.PHONY: help setup demo check format lint types imports unit test bench real-model client vsix e2e-tools e2e editors-tools editors advisories clean
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -70,6 +70,12 @@ e2e-tools: ## Set up a real VS Code workbench, once (Debian, as root the first t
 
 e2e: vsix e2e-tools ## Drive the extension in a real VS Code workbench (Debian, as root the first time)
 	@client-vscode/e2e/run.sh
+
+editors-tools: $(READY) ## Set up real Neovim and Emacs, once (Debian, as root the first time)
+	@tests/editors/setup.sh $(PLANLOOM_TOOLS)/editors
+
+editors: editors-tools ## Drive the server from real Neovim and Emacs in a terminal (Debian, as root the first time)
+	@PLANLOOM_EDITORS=$(PLANLOOM_TOOLS)/editors $(BIN)/pytest -n 2 tests/editors
 
 advisories: $(READY) ## Tell which locked packages have known advisories, where the database can be reached
 	@$(BIN)/python -m supply.advisories

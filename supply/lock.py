@@ -40,11 +40,11 @@ class Wheel:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What `pyproject.toml` requires for the server, for developing and building it, and for the real model."""
+    """What `pyproject.toml` requires for the server, for developing and building it, and for each dependency group."""
 
     server: tuple[str, ...]
     dev: tuple[str, ...]
-    real_model: tuple[str, ...]
+    groups: dict[str, tuple[str, ...]]
 
 
 def main() -> None:
@@ -65,7 +65,8 @@ def main() -> None:
     dev = {name: found for name, found in listed.items() if name.split("==")[0] not in server}
     write("server", {name: found for name, found in listed.items() if name not in dev})
     write("dev", dev, "-r server.txt\n")
-    write("real-model", hashes(asked.real_model, everywhere=False))
+    for name, pinned in asked.groups.items():
+        write(name, hashes(pinned, everywhere=False))
 
 
 def inputs(pyproject: Path) -> Inputs:
@@ -73,7 +74,8 @@ def inputs(pyproject: Path) -> Inputs:
     stated = tomllib.loads(pyproject.read_text(encoding="utf-8"))
     project = stated["project"]
     dev = (*project["optional-dependencies"]["dev"], *stated["build-system"]["requires"])
-    return Inputs(tuple(project["dependencies"]), dev, tuple(stated["dependency-groups"]["real-model"]))
+    groups = {name: tuple(pinned) for name, pinned in stated["dependency-groups"].items()}
+    return Inputs(tuple(project["dependencies"]), dev, groups)
 
 
 def pins(lock: Path) -> Iterator[str]:

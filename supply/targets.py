@@ -13,7 +13,12 @@ NPM_LOCKS = (".", "node", "e2e/tools")
 """Folders of the extension with a package-lock.json: its own, of the Node that builds it, of the workbench."""
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PLATFORMS = {
-    "linux-x64": ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"),
+    "linux-x64": (
+        "manylinux_2_28_x86_64",
+        "manylinux_2_24_x86_64",
+        "manylinux_2_17_x86_64",
+        "manylinux2014_x86_64",
+    ),
     "linux-arm64": ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"),
     "alpine-x64": ("musllinux_1_2_x86_64", "musllinux_1_1_x86_64"),
     "alpine-arm64": ("musllinux_1_2_aarch64", "musllinux_1_1_aarch64"),

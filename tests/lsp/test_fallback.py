@@ -81,13 +81,16 @@ def beside(shown: list[str]) -> str:
     return Path(shown[0].removeprefix("file://")).read_text(encoding="utf-8")
 
 
-def plain(folder: Path, capabilities: dict[str, Any] = FULL, ledger: Path | None = None) -> Any:
+def plain(
+    folder: Path, capabilities: dict[str, Any] = FULL, ledger: Path | None = None, **editor: Any
+) -> Any:
     return connected(
         real_application(ledger),
         folders=[folder],
         settings=EMBEDDED,
         capabilities=capabilities,
         extension=NONE,
+        **editor,
     )
 
 

@@ -90,6 +90,8 @@ async def test_a_plan_is_shown_started_and_followed_in_its_document(folder: Path
         await plan(client)
         await client.wait_shown("3 of 3 steps done")
         assert "Planloom has planned 3 steps for “1. Replace" in reader.asked[0]["message"]
+        name = reader.shown[0].rpartition("/")[2]
+        assert f"They are in .planloom/{name}, where you can change them" in reader.asked[0]["message"]
         await client.until(lambda: reader.text.count("- [x] ") == 3 and "status: completed" in reader.text)
         assert (folder / "b.txt").read_text() == "b" and reader.shown[0].endswith(".plan.md")
         assert (folder / ".planloom" / ".gitignore").read_text() == "*\n"
@@ -148,6 +150,25 @@ async def test_the_state_is_written_beside_what_is_not_saved_yet(folder: Path) -
         await client.request("planloom/approval/respond", answer)
         await client.until(lambda: "- [x] Replace" in reader.text)
         assert "List all files" in reader.text
+
+
+async def test_an_editor_that_tells_its_changes_late_gets_no_edit_of_an_older_text(folder: Path) -> None:
+    async with plain(folder, late=0.3) as client:
+        reader = Reader(client)
+
+        async def answer(asked: dict[str, Any]) -> dict[str, str]:
+            """Start, and deny each change as soon as the document says that its step runs."""
+            if asked["actions"][0]["title"] == "Start":
+                return {"title": "Start"}
+            await client.until(lambda: "- [>] " in reader.text)
+            return {"title": "Deny"}
+
+        client.answer("window/showMessageRequest", answer)
+        await plan(client)
+        await client.wait_shown("1 of 3 steps done")
+        await client.until(lambda: "status: completed" in reader.text)
+        assert reader.text.count("- [-] ") == 2 and reader.text.count("- [x] ") == 1
+        assert client.editor.misplaced == []
 
 
 async def test_one_message_is_open_at_a_time_and_is_taken_back_when_it_is_answered_elsewhere(
@@ -242,17 +263,26 @@ async def test_what_is_typed_is_completed(folder: Path, typed: str, offered: str
         assert offered in [each["label"] for each in items]
 
 
-async def test_a_word_that_is_nearly_one_is_mended_by_an_action(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "message", "near"),
+    [
+        ("- tool: list_files\n", "- tool: list_files\n  - aftr: step_1\n", "Did you mean “after”?", "after"),
+        ("- tool: list_files\n", "- tool: lst_files\n", "There is no tool", "list_files"),
+    ],
+)
+async def test_a_word_that_is_nearly_one_is_mended_by_an_action(
+    folder: Path, old: str, new: str, message: str, near: str
+) -> None:
     async with plain(folder) as client:
         reader = Reader(client)
         await plan(client)
         await client.until(lambda: reader.shown)
-        reader.change("  - tool: list_files\n", "  - tool: list_files\n  - aftr: step_1\n")
-        found = await diagnosed(client, "Did you mean “after”?")
+        reader.change(old, new)
+        found = await diagnosed(client, message)
         context = {"diagnostics": [found]}
         actions = await asked(client, reader, "codeAction", range=found["range"], context=context)
         (edit,) = actions[0]["edit"]["changes"][reader.shown[0]]
-        assert edit["newText"] == "after" and actions[0]["title"] == "Write “after”"
+        assert edit["newText"] == near and actions[0]["title"] == f"Write “{near}”"
 
 
 async def test_a_document_of_an_earlier_server_shows_its_plan_again(folder: Path, tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ from packaging.utils import canonicalize_name
 from supply.lock import closure, inputs, installed, pins, would_install, write
 from supply.targets import LOCKS, PROJECT
 
-SERVER, DEV, REAL_MODEL = (LOCKS / f"{name}.txt" for name in ("server", "dev", "real-model"))
+SERVER, DEV = (LOCKS / f"{name}.txt" for name in ("server", "dev"))
 STATED = inputs(PROJECT / "pyproject.toml")
+GROUPS = {name: LOCKS / f"{name}.txt" for name in STATED.groups}
 
 
 def versions(*locks: Path) -> dict[str, str]:
@@ -27,8 +28,12 @@ def versions(*locks: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("asked", "locks"),
-    [(STATED.server, [SERVER]), (STATED.dev, [SERVER, DEV]), (STATED.real_model, [REAL_MODEL])],
-    ids=["server", "dev", "real-model"],
+    [
+        (STATED.server, [SERVER]),
+        (STATED.dev, [SERVER, DEV]),
+        *((asked, [GROUPS[name]]) for name, asked in STATED.groups.items()),
+    ],
+    ids=["server", "dev", *GROUPS],
 )
 def test_what_pyproject_asks_for_is_locked_in_a_version_that_fits(
     asked: tuple[str, ...], locks: list[Path]
@@ -49,7 +54,7 @@ def test_what_is_installed_here_is_what_is_locked() -> None:
     assert {name: wheel.version for name, wheel in installed().items() if name in locked} == locked
 
 
-@pytest.mark.parametrize("lock", [SERVER, DEV, REAL_MODEL], ids=lambda lock: lock.stem)
+@pytest.mark.parametrize("lock", [SERVER, DEV, *GROUPS.values()], ids=lambda lock: lock.stem)
 def test_each_package_has_hashes_and_no_address_is_written(lock: Path) -> None:
     text = lock.read_text(encoding="utf-8")
     entries = re.findall(r"^[a-z0-9-]+==\S+(?: \\\n    --hash=sha256:[0-9a-f]{64})+$", text, re.M)

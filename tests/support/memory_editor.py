@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shutil
 from collections.abc import Callable
@@ -20,13 +21,16 @@ class Refused(Exception):
 
 @dataclass
 class Buffer:
-    """An open document; `saved` is what the disk held when it was opened, reloaded or saved."""
+    """An open document; `saved` is what the disk held when it was opened, reloaded or saved, `told` the version that
+    the server has been told of.
+    """
 
     text: str
     version: int = 1
     language_id: str = "plaintext"
     saved: str = ""
     past: list[str] = field(default_factory=list)
+    told: int = 1
 
     @property
     def dirty(self) -> bool:
@@ -87,15 +91,19 @@ class MemoryEditor:
 
     A closed file that an edit touches is opened and left unsaved, as VS Code does; with `open_on_edit` False it
     is written to disk. `applied` keeps the params of every edit that was asked for, `overwritten` what was on disk
-    and never in a buffer when its file was saved.
+    and never in a buffer when its file was saved. With `late`, changes are told so many seconds after they were made,
+    and until then an edit of the version that was told before is applied, as Neovim does; `misplaced` names the
+    documents to which that has happened.
     """
 
     tell: Tell
     encoding: str = "utf-16"
     open_on_edit: bool = True
+    late: float = 0.0
     buffers: dict[str, Buffer] = field(default_factory=dict)
     applied: list[dict[str, Any]] = field(default_factory=list)
     overwritten: list[str] = field(default_factory=list)
+    misplaced: list[str] = field(default_factory=list)
 
     def open(self, uri: str, text: str | None = None, language_id: str = "plaintext") -> Buffer:
         """Open a document, with the text on disk unless another is given."""
@@ -201,7 +209,7 @@ class MemoryEditor:
 
     def _fresh(self, document: dict[str, Any]) -> bool:
         wanted, buffer = document.get("version"), self.buffers.get(document["uri"])
-        return wanted is None or (buffer is not None and buffer.version == wanted)
+        return wanted is None or (buffer is not None and buffer.told == wanted)
 
     def _apply(self, change: dict[str, Any]) -> None:
         match change.get("kind"):
@@ -231,6 +239,8 @@ class MemoryEditor:
                 return
             self.open(uri)
         buffer = self.buffers[uri]
+        if buffer.told != buffer.version:
+            self.misplaced.append(uri)
         # An editor reports the edits from the end, so that each range fits the text it is told for.
         ordered = sorted(
             edits,
@@ -243,9 +253,16 @@ class MemoryEditor:
     def _changed(self, uri: str, buffer: Buffer, text: str, changes: list[dict[str, Any]]) -> Buffer:
         buffer.past.append(buffer.text)
         buffer.text, buffer.version = text, buffer.version + 1
-        document = {"uri": uri, "version": buffer.version}
-        self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
+        if self.late:
+            asyncio.get_running_loop().call_later(self.late, self._tell_change, uri, buffer.version, changes)
+        else:
+            self._tell_change(uri, buffer.version, changes)
         return buffer
+
+    def _tell_change(self, uri: str, version: int, changes: list[dict[str, Any]]) -> None:
+        self.buffers[uri].told = version
+        document = {"uri": uri, "version": version}
+        self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
 
     def _rename(self, old: str, new: str) -> None:
         source, target = path_of(old), path_of(new)

@@ -22,7 +22,8 @@ _FIELD: Final = re.compile(r"[-*+][ \t]+([A-Za-z][A-Za-z ]*?)[ \t]*:[ \t]*(.*)")
 _ARGUMENT: Final = re.compile(rf"[-*+][ \t]+({NAME.pattern})[ \t]*:[ \t]*(.*)")
 _HEAD: Final = re.compile(r"([a-z]+): *(.*)")
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
-_NEAR: Final = 0.75
+NEAR: Final = 0.75
+"""How alike a word must be to one that could stand there, by difflib's ratio, to be taken for it."""
 
 
 class Place(NamedTuple):
@@ -186,7 +187,7 @@ class _Reader:
         match = _FIELD.fullmatch(text)
         name = match[1].lower() if match is not None else ""
         if match is None or name not in FIELDS:
-            if match is not None and (near := difflib.get_close_matches(name, FIELDS, 1, _NEAR)):
+            if match is not None and (near := difflib.get_close_matches(name, FIELDS, 1, NEAR)):
                 place = Place(self.at, 2 + match.start(1), 2 + match.end(1))
                 self._trouble(place, f"Did you mean “{near[0]}”? This line is read as text.", near[0])
             return False

@@ -188,11 +188,14 @@ class MessagePrompts:
 
     async def _review(self, plan: Plan) -> None:
         """Show a plan that waits for its review in its document, and ask whether to start it."""
+        from planloom.workspace.scratch_files import FOLDER
+
         uri = await self._documents.show(plan)
         steps = counted(len(plan.steps), "step")
         text = f"Planloom has planned {steps} for “{_first_line(plan.request)}”."
         if uri is not None:
-            text += f" They are in {display_name(uri)}, where you can change them: save it before you start."
+            path = f"{FOLDER}/{display_name(uri)}"
+            text += f" They are in {path}, where you can change them: save it before you start."
         while True:
             chosen = await self._protocol.ask_by_message("info", text, [START, SHOW_PLAN, REJECT])
             if chosen != SHOW_PLAN:

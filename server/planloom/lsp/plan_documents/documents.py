@@ -7,6 +7,7 @@ changes it by `workspace/applyEdit`, and what the user has changed and not saved
 from __future__ import annotations
 
 import asyncio
+import difflib
 import logging
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -14,23 +15,27 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from lsprotocol import types
 
 from planloom.domain.document.difference import Difference, difference, notes_by_id, place_of
-from planloom.domain.document.reader import Place, Trouble, Written, read_document
+from planloom.domain.document.reader import NEAR, Place, Trouble, Written, read_document
 from planloom.domain.document.render import render
 from planloom.domain.document.update import up_to_date
 from planloom.domain.errors import InvalidPlan, PlanloomError
 from planloom.domain.text.diff import text_edits
 from planloom.domain.text.positions import LineIndex, Position, TextEdit
-from planloom.domain.values import PlanId, Uri
+from planloom.domain.values import PlanId, StepId, Uri
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
 from planloom.workspace.paths.uris import normalized
 from planloom.workspace.scratch_files import FOLDER, read_scratch_file, write_scratch_file
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from planloom.domain.events import catalog as ev
     from planloom.domain.plans.plan import Plan
+    from planloom.domain.plans.validation import Problem
     from planloom.execution.jobs import Jobs
     from planloom.lsp.transport.codec import PlanloomProtocol
     from planloom.service.application import Application
+    from planloom.workspace.documents import Document
     from planloom.workspace.view import WorkspaceView
 
 logger = logging.getLogger(__name__)
@@ -78,6 +83,7 @@ class PlanDocuments:
         self._can = can
         self._shown: dict[PlanId, Shown] = {}
         self._saved: set[PlanId] = set()
+        self._behind: set[PlanId] = set()
         view.documents.listen(self._on_text)
         # Some editors open a document before the application is ready.
         for document in view.documents.all():
@@ -121,7 +127,7 @@ class PlanDocuments:
     def on_event(self, recorded: ev.Recorded, _: Plan) -> None:
         """Bring the document of a plan up to date soon after something has happened."""
         if recorded.plan_id in self._shown:
-            self._jobs.start(f"plan-document:{recorded.plan_id}", self._follow(recorded.plan_id))
+            self._follow(recorded.plan_id)
 
     async def take(self, plan_id: PlanId, version: int) -> int:
         """Make edits of the plan of what the user has changed in its document and perhaps not saved yet.
@@ -151,15 +157,16 @@ class PlanDocuments:
         changed = await self._app.plans.edit(plan_id, plan.version, found.edits)
         self._shown[plan_id] = Shown(shown.uri, changed)
         if not await self._write_over(shown.uri, text, render(changed, notes_by_id(written, found.ids))):
-            self._jobs.start(f"plan-document:{plan_id}", self._follow(plan_id))
+            self._follow(plan_id)
         return True
 
     def _troubles(self, plan: Plan, written: Written, found: Difference) -> list[Trouble]:
         """What is wrong in a document: what cannot be read or, if all can, what the plan cannot become."""
         troubles = [*written.troubles, *found.troubles]
         if found.edits and not troubles:
-            problems = self._app.plans.problems_of(plan, found.edits)
-            troubles = [Trouble(place_of(each, written, found.ids), each.problem) for each in problems]
+            for each in self._app.plans.problems_of(plan, found.edits):
+                near = _near_tool(each, written, found.ids)
+                troubles.append(Trouble(place_of(each, written, found.ids), each.problem, near))
         return troubles
 
     def _on_text(self, uri: Uri) -> None:
@@ -186,7 +193,7 @@ class PlanDocuments:
         plan = self._app.plans.get(plan_id, None) if plan_id else None
         if plan is not None:
             self._shown[plan_id] = Shown(uri, plan)
-            await self._follow(plan_id)
+            await asyncio.wait({self._follow(plan_id)})
 
     async def _take_saved(self) -> None:
         while self._saved:
@@ -207,7 +214,17 @@ class PlanDocuments:
             written = read_document(text)
             self._publish(shown.uri, self._troubles(plan, written, difference(shown.plan.steps, written)))
 
-    async def _follow(self, plan_id: PlanId) -> None:
+    def _follow(self, plan_id: PlanId) -> asyncio.Task[None]:
+        """Bring a document up to date in its one job, which sees also what happens while it waits for the editor."""
+        self._behind.add(plan_id)
+        return self._jobs.start(f"plan-document:{plan_id}", self._catch_up(plan_id))
+
+    async def _catch_up(self, plan_id: PlanId) -> None:
+        while plan_id in self._behind:
+            self._behind.remove(plan_id)
+            await self._update(plan_id)
+
+    async def _update(self, plan_id: PlanId) -> None:
         """Write into the document what has become of its plan, until nothing is new or the editor takes no edit."""
         for _ in range(_TRIES):
             await self._jobs.sleep(_SECONDS)
@@ -254,13 +271,35 @@ class PlanDocuments:
         edit: dict[str, Any] = {"documentChanges": [{"textDocument": where, "edits": edits}]}
         if not self._can.document_changes:
             edit = {"changes": {document.client_uri: edits}}
-        params = {"label": "Planloom: the plan", "edit": edit}
+        # Without a label, which some editors print, so that the user has to press a key after some changes.
+        params = {"edit": edit}
         try:
             answer = await self._protocol.request(types.WORKSPACE_APPLY_EDIT, params, timeout=_ANSWER_SECONDS)
         except (ClientGone, ClientRefused, TimeoutError) as error:
             logger.info("The client did not change %s: %s", uri, error)
             return False
-        return isinstance(answer, dict) and answer.get("applied") is True
+        if not isinstance(answer, dict) or answer.get("applied") is not True:
+            return False
+        return await self._told(document)
+
+    async def _told(self, before: Document) -> bool:
+        """Wait until the editor has told of a change of a document; False if it does not.
+
+        Some editors tell later than they answer, and take edits of the text before for it.
+        """
+        told = asyncio.Event()
+        stop = self._view.documents.listen(lambda _: told.set())
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                while (now := self._view.documents.get(before.uri)) and now.version == before.version:
+                    await told.wait()
+                    told.clear()
+        except TimeoutError:
+            logger.info("The client did not tell of the change of %s", before.uri)
+            return False
+        finally:
+            stop()
+        return True
 
     def _publish(self, uri: Uri, troubles: list[Trouble]) -> None:
         document = self._view.documents.get(uri)
@@ -286,6 +325,16 @@ class PlanDocuments:
             end: _json(index.position(start + offset, self._view.documents.encoding))
             for end, offset in (("start", place.start), ("end", place.end))
         }
+
+
+def _near_tool(problem: Problem, written: Written, ids: Sequence[StepId]) -> str | None:
+    """The tool whose name is near the one that the problem is about."""
+    from planloom.tools.registry import builtin
+
+    said = dict(zip(ids, (str(each.values.get("tool")) for each in written.steps), strict=True))
+    if problem.field != "tool" or problem.step_id is None or problem.step_id not in said:
+        return None
+    return next(iter(difflib.get_close_matches(said[problem.step_id], builtin().names(), 1, NEAR)), None)
 
 
 def _json(position: Position) -> dict[str, int]:

@@ -1,0 +1,1 @@
+"""Journeys in real editors, in a terminal, with the configuration of the documentation; `make editors` runs them."""

@@ -1,0 +1,84 @@
+"""A program in a real terminal (tmux): keys go in, screens come out."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+SECONDS = 40.0
+"""How long a screen may take to show something, on a busy machine."""
+_LOOK_SECONDS = 0.05
+
+
+class Terminal:
+    """One program in a terminal of 120 × 45. `screens` is a folder that keeps each screen that a test has named."""
+
+    def __init__(self, screens: Path) -> None:
+        self.screens = screens
+        self._name = ""
+
+    def start(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
+        """Start the program with this environment and a variable that names the terminal."""
+        self._name = f"planloom-{uuid.uuid4().hex}"
+        variables = [f"{name}={value}" for name, value in {**env, "PLANLOOM_TERMINAL": self._name}.items()]
+        command = ["env", "-i", *variables, *argv]
+        self._tmux("new-session", "-d", "-x", "120", "-y", "45", "-c", str(cwd), *command)
+
+    def keys(self, *keys: str) -> None:
+        """Press keys by their names in tmux, such as `Enter` or `C-x`."""
+        self._tmux("send-keys", *keys)
+
+    def type(self, text: str) -> None:
+        """Type a text as it is."""
+        self._tmux("send-keys", "-l", text)
+
+    def screen(self) -> str:
+        """What is to be seen now."""
+        return self._tmux("capture-pane", "-p")
+
+    def until(self, *parts: str) -> str:
+        """The first screen that shows all of the parts; blanks and line ends between words do not count."""
+        return self.until_true(lambda shown: all(_plain(part) in _plain(shown) for part in parts), parts)
+
+    def until_true(self, holds: Callable[[str], bool], wanted: object = "") -> str:
+        """The first screen for which `holds`. Fails with the last screen."""
+        end = time.monotonic() + SECONDS
+        while not holds(shown := self.screen()):
+            assert time.monotonic() < end, f"the screen never showed {wanted}:\n{shown}"
+            time.sleep(_LOOK_SECONDS)
+        return shown
+
+    def keep(self, name: str) -> None:
+        """Keep the screen under a name, to be looked at."""
+        self.screens.mkdir(parents=True, exist_ok=True)
+        (self.screens / f"{name}.txt").write_text(self.screen())
+
+    def stop(self) -> None:
+        """End the program with its terminal, and wait for the end of all that it has started."""
+        subprocess.run(["tmux", "-L", self._name, "kill-server"], capture_output=True, check=False)
+        end = time.monotonic() + SECONDS
+        while left := [
+            path.parent.name for path in Path("/proc").glob("[0-9]*/environ") if self._started(path)
+        ]:
+            assert time.monotonic() < end, f"processes are left behind: {left}"
+            time.sleep(_LOOK_SECONDS)
+
+    def _started(self, environ: Path) -> bool:
+        try:
+            return f"PLANLOOM_TERMINAL={self._name}\0".encode() in environ.read_bytes()
+        except OSError:
+            return False
+
+    def _tmux(self, *args: str) -> str:
+        done = subprocess.run(
+            ["tmux", "-L", self._name, "-f", "/dev/null", *args], capture_output=True, check=True, text=True
+        )
+        return done.stdout
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\s+", "", text)

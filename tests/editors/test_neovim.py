@@ -1,0 +1,202 @@
+"""Whole journeys in a real Neovim, with the ten lines of docs/editors/neovim.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.editors.conftest import NEW, OLD, PLAN, configuration_of
+from tests.editors.terminal import Terminal
+
+Start = Callable[[], None]
+REVIEW = "Planloom has planned 3 steps"
+REPLACE = "Planloom wants to change: Replace"
+WRITE = "Planloom wants to change: Write c.txt"
+DONE = "3 of 3 steps done"
+
+
+@pytest.fixture
+def start(tools: Path, home: Path, environment: dict[str, str], workspace: Path, terminal: Terminal) -> Start:
+    """Starts Neovim on a.py, and waits for the server."""
+    configuration = home / ".config" / "nvim"
+    configuration.mkdir()
+    (configuration / "init.lua").write_text(configuration_of("neovim.md"))
+
+    def begin() -> None:
+        terminal.start([str(tools / "bin" / "nvim"), "-n", "a.py"], workspace, environment)
+        terminal.until("def")
+        command(
+            terminal,
+            "lua print(vim.wait(30000, function() return #vim.lsp.get_clients() > 0 end) and 'ready')",
+        )
+        terminal.until("ready")
+
+    return begin
+
+
+def command(terminal: Terminal, text: str) -> None:
+    """Give an Ex command, which also leaves a message that only waits for a key."""
+    terminal.type(f":{text}")
+    terminal.keys("Enter")
+
+
+def choose(terminal: Terminal, asked: str, title: str) -> None:
+    """Answer the list of choices about `asked` by the number of one."""
+    shown = terminal.until(asked, f": {title}", "Type number and <Enter>")
+    number = next(line.split(":")[0] for line in shown.splitlines() if line.endswith(f": {title}"))
+    terminal.type(number)
+    terminal.keys("Enter")
+
+
+def act(terminal: Terminal, title: str) -> None:
+    """Choose a code action of the plan."""
+    command(terminal, "lua vim.lsp.buf.code_action()")
+    choose(terminal, "Code actions:", f"Planloom: {title}")
+
+
+def dismiss(terminal: Terminal, asked: str) -> None:
+    """Leave a message unanswered."""
+    terminal.until(asked, "Type number and <Enter>")
+    terminal.keys("Enter")
+
+
+def planned(terminal: Terminal, start: Start) -> None:
+    """Start, ask for a plan, and see its document."""
+    start()
+    command(terminal, f"Plan {PLAN}")
+    dismiss(terminal, REVIEW)
+    terminal.until("status: pending approval", "## Steps")
+
+
+def ended(terminal: Terminal, said: str, *parts: str) -> None:
+    """The message on the plan's end is there and, after a key, the document with its parts."""
+    terminal.until(said)
+    terminal.keys("Enter")
+    terminal.until(*parts)
+
+
+def trust(terminal: Terminal) -> None:
+    """Trust the folder, which is asked before anything is done in it."""
+    choose(terminal, "Planloom: do you trust", "Trust")
+
+
+def saved(terminal: Terminal, path: Path, text: str) -> None:
+    """The buffer holds the text, the disk does after all are saved."""
+    command(terminal, "wa")
+    terminal.until_true(lambda _: path.is_file() and path.read_text().rstrip("\n") == text.rstrip("\n"), text)
+
+
+def test_a_plan_is_started_from_its_message(start: Start, terminal: Terminal, workspace: Path) -> None:
+    start()
+    command(terminal, f"Plan {PLAN}")
+    choose(terminal, REVIEW, "Show")
+    terminal.keep("neovim-review")
+    choose(terminal, REVIEW, "Start")
+    trust(terminal)
+    terminal.until(REPLACE, "(+1 −1)")
+    terminal.keep("neovim-approval")
+    choose(terminal, REPLACE, "Allow for plan")
+    ended(terminal, DONE, "- [x] Replace", "- [x] Write c.txt", "- [x] List files", "status: completed")
+    terminal.keep("neovim-done")
+    assert (workspace / "a.py").read_text() == OLD
+    saved(terminal, workspace / "a.py", NEW)
+    saved(terminal, workspace / "c.txt", "hi")
+
+
+def test_the_document_is_changed_by_typing_and_approved_by_an_action(
+    start: Start, terminal: Terminal, workspace: Path
+) -> None:
+    planned(terminal, start)
+    command(terminal, "call search('content: hi')")
+    terminal.type("$bcehello")
+    terminal.keys("Escape")
+    terminal.until("content: hello")
+    command(terminal, "w")
+    terminal.until("version: 2")
+    act(terminal, "Approve and start")
+    trust(terminal)
+    choose(terminal, REPLACE, "Allow for plan")
+    ended(terminal, DONE, "- [x] Write c.txt", "status: completed")
+    saved(terminal, workspace / "c.txt", "hello")
+
+
+def test_what_is_typed_and_not_saved_is_approved_too(
+    start: Start, terminal: Terminal, workspace: Path
+) -> None:
+    planned(terminal, start)
+    command(terminal, "%s/content: hi/content: hello/")
+    act(terminal, "Approve and start")
+    trust(terminal)
+    choose(terminal, REPLACE, "Allow for plan")
+    ended(terminal, DONE, "version: 2", "status: completed")
+    saved(terminal, workspace / "c.txt", "hello")
+
+
+def test_a_plan_changes_a_buffer_that_is_not_saved(start: Start, terminal: Terminal, workspace: Path) -> None:
+    start()
+    command(terminal, "normal Gothey(2)")
+    command(terminal, f"Plan {PLAN}")
+    choose(terminal, REVIEW, "Start")
+    trust(terminal)
+    choose(terminal, REPLACE, "Allow for plan")
+    ended(terminal, DONE, "status: completed")
+    assert (workspace / "a.py").read_text() == OLD
+    saved(terminal, workspace / "a.py", f"{NEW}they(2)")
+
+
+def test_a_denied_change_is_not_made_and_what_was_made_is_undone(
+    start: Start, terminal: Terminal, workspace: Path
+) -> None:
+    planned(terminal, start)
+    act(terminal, "Approve and start")
+    trust(terminal)
+    choose(terminal, REPLACE, "Deny")
+    choose(terminal, WRITE, "Allow")
+    ended(terminal, "2 of 3 steps done", "- [-] Replace", "- [x] Write c.txt", "status: completed")
+    terminal.keep("neovim-denied")
+    saved(terminal, workspace / "c.txt", "hi")
+    assert (workspace / "a.py").read_text() == OLD
+    act(terminal, "Undo")
+    terminal.until_true(lambda _: not (workspace / "c.txt").exists(), "that c.txt is gone")
+
+
+def test_a_plan_is_cancelled(start: Start, terminal: Terminal, workspace: Path) -> None:
+    planned(terminal, start)
+    act(terminal, "Approve and start")
+    trust(terminal)
+    dismiss(terminal, REPLACE)
+    act(terminal, "Cancel")
+    ended(terminal, "0 of 3 steps done", "status: cancelled")
+    assert (workspace / "a.py").read_text() == OLD and not (workspace / "c.txt").exists()
+
+
+def test_an_error_is_a_diagnostic_on_its_word(start: Start, terminal: Terminal) -> None:
+    planned(terminal, start)
+    command(terminal, "%s/tool: list_files/tool: lst_files/")
+    terminal.until("E   - tool: lst_files")
+    command(terminal, "lua vim.diagnostic.setqflist()")
+    terminal.until("There is no tool")
+    terminal.keep("neovim-diagnostic")
+    command(terminal, "cclose")
+    command(terminal, "lua vim.lsp.buf.code_action()")
+    choose(terminal, "Code actions:", "Write “list_files”")
+    terminal.until("tool: list_files")
+
+
+def test_a_plan_goes_on_in_a_new_neovim(start: Start, terminal: Terminal, workspace: Path) -> None:
+    planned(terminal, start)
+    act(terminal, "Approve and start")
+    trust(terminal)
+    terminal.until(REPLACE, "(+1 −1)")
+    terminal.stop()
+    start()
+    document = next((workspace / ".planloom").glob("*.plan.md"))
+    command(terminal, f"e .planloom/{document.name}")
+    terminal.until("status: paused")
+    terminal.keep("neovim-paused")
+    act(terminal, "Resume")
+    choose(terminal, REPLACE, "Allow for plan")
+    ended(terminal, DONE, "status: completed")
+    saved(terminal, workspace / "a.py", NEW)
