@@ -316,6 +316,28 @@ async def test_each_unsaved_file_is_asked_for_once_before_a_command(tmp_path: Pa
         assert room.path("seen.txt").read_text() == "a\nb\n"
 
 
+async def test_staged_changes_that_a_save_alone_lets_be_made_wait_for_the_user(tmp_path: Path) -> None:
+    """The editor takes no edits, and the user has typed into the file: nothing that a model does would help."""
+    able = EVERYTHING.model_copy(update={"apply_edit": False})
+    settings = {"execution.review": "end"}
+    async with studio(tmp_path, {"a.txt": "one\n"}, settings=settings, capabilities=able) as room:
+        room.editor.open(room.path("a.txt"), "one\ntyped\n")
+        plan = await room.run('replace "one" with "two" in a.txt then run `cat a.txt > seen.txt`')
+        plan = await room.respond(plan) if plan.pending.approvals else plan
+        plan = await room.until(plan, lambda now: now.status == "paused")
+        paused = [recorded.event for recorded in room.events if isinstance(recorded.event, ev.PlanPaused)]
+        assert plan.pause_reason == "unsaved_files" and "save it, then try again" in (paused[-1].detail or "")
+        assert not room.path("seen.txt").exists()
+        room.editor.save_file(room.path("a.txt"))
+        await room.app.plans.resume(plan.plan_id) if room.now(plan).status == "paused" else None
+        while plan.status not in ("completed", "failed"):
+            plan = await room.until(
+                plan, lambda now: bool(now.pending.approvals) or now.status in ("completed", "failed")
+            )
+            plan = await room.respond(plan) if plan.pending.approvals else plan
+        assert plan.status == "completed" and room.path("seen.txt").read_text() == "two\ntyped\n"
+
+
 async def test_a_plan_that_waits_goes_on_when_the_editor_has_reloaded_the_file(tmp_path: Path) -> None:
     """An editor that reloads a file reports a change, not a save."""
     async with studio(tmp_path, {"a.txt": "one\n"}) as room:

@@ -137,7 +137,7 @@ class Gate:
                 case ChangesetApplied():
                     return Committed(denied=denied)
                 case ChangesetRefused():
-                    return NotMade(reason=outcome.reason)
+                    return NotMade(reason=outcome.reason, unsaved=outcome.unsaved)
                 case ChangesetPartlyApplied():
                     return NotMade(reason=outcome.reason)
                 case ChangesetSuperseded():

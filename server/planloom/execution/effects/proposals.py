@@ -87,11 +87,12 @@ class Denied(Value):
 
 
 class NotMade(Value):
-    """The changes were allowed, but could not be made."""
+    """The changes were allowed, but could not be made. `unsaved`: they can once the user has saved a file."""
 
     kind: Literal["not_made"] = "not_made"
     reason: str
     code: str | None = None
+    unsaved: bool = False
 
 
 class Permitted(Value):

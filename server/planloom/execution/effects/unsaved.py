@@ -25,15 +25,20 @@ _Texts = dict[Uri, Sha256 | None]
 
 
 class UnsavedFiles(Exception):
-    """Raised when a command needs these files on disk: the plan waits for the user to save them."""
+    """Raised when a command needs these files on disk, or staged changes before it do, as `why` says: the plan waits
+    for the user to save them.
+    """
 
-    def __init__(self, names: tuple[str, ...]) -> None:
-        super().__init__(", ".join(names))
+    def __init__(self, names: tuple[str, ...] = (), why: str | None = None) -> None:
+        super().__init__(why or ", ".join(names))
         self.names = names
+        self.why = why
 
     @property
     def sentence(self) -> str:
         """Tells the user what to do."""
+        if self.why is not None:
+            return f"A command is next, and the changes before it cannot be made: {self.why}"
         files = "this file has" if len(self.names) == 1 else "these files have"
         return (
             f"A command is next, and {files} unsaved changes: {listed(self.names, 10)}. Save them, or resume to"

@@ -19,7 +19,7 @@ from planloom.execution.effects.command_scripts import scripts_of
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.proposals import Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
-from planloom.execution.effects.unsaved import UnsavedFileSaver
+from planloom.execution.effects.unsaved import UnsavedFiles, UnsavedFileSaver
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.background import BackgroundCommands
 from planloom.execution.summary import changed_files
@@ -99,6 +99,9 @@ class Terminal:
         Returns why staged changes were not made. Raises CallDenied, CancelledByUser, UnsavedFiles.
         """
         verdict = await self._staging.commit_staged(run.plan_id)
+        if isinstance(verdict, NotMade) and verdict.unsaved:
+            # No model can save a file, so the step must not go on without the user.
+            raise UnsavedFiles(why=verdict.reason)
         if isinstance(verdict, Denied | NotMade):
             reason = f"The changes before it were not made: {verdict.reason}"
             if isinstance(verdict, Denied):

@@ -103,11 +103,12 @@ class ChangesetApplied(Value):
 
 
 class ChangesetRefused(Value):
-    """Nothing was changed; `reason` is a sentence for the model and the user."""
+    """Nothing was changed; `reason` is a sentence for the model and the user. `unsaved`: a file has to be saved."""
 
     kind: Literal["refused"] = "refused"
     reason: str
     files: tuple[Uri, ...] = ()
+    unsaved: bool = False
 
 
 class ChangesetConflicted(Value):

@@ -371,7 +371,7 @@ async def _protect_unsaved(
             place = await asyncio.to_thread(view.locate, here, "write")
             ours = is_journaled(text) and saved is not None and is_journaled(saved)
             if not ours or saved is None or isinstance(place, PathRefused) or effect.change.kind == "edit":
-                return ChangesetRefused(reason=unsaved(effect), files=(effect.change.uri,))
+                return ChangesetRefused(reason=unsaved(effect), files=(effect.change.uri,), unsaved=True)
             on_disk = saved
             carried.append(Carried(confined_path(place), saved, after.get(here, text)))
         moved = tuple(carried) if effect.change.kind == "rename" else ()
