@@ -75,3 +75,39 @@ def test_a_plan_is_started_from_its_message(start: Start, terminal: Terminal, wo
     terminal.type("!")
     terminal.until_true(lambda _: (workspace / "a.py").read_text() == NEW, NEW)
     assert (workspace / "c.txt").read_text().rstrip("\n") == "hi"
+
+
+def test_the_document_is_changed_by_typing_and_approved_denied_and_undone_by_actions(
+    start: Start, terminal: Terminal, workspace: Path
+) -> None:
+    planned(terminal, start)
+    terminal.until(REVIEW, "Choose an option:")
+    terminal.keys("C-g")
+    document = next((workspace / ".planloom").glob("*.plan.md"))
+    terminal.keys("C-x", "C-f")
+    terminal.until("Find file:")
+    terminal.type(f".planloom/{document.name}")
+    terminal.keys("Enter")
+    terminal.until("status: pending approval", "[eglot:ws]")
+    terminal.keys("C-s")
+    terminal.type("content: hi")
+    terminal.keys("Enter", "M-BSpace")
+    terminal.type("hello")
+    terminal.keys("C-x", "C-s")
+    terminal.until("version: 2")
+    terminal.keep("emacs-document")
+    command(terminal, "eglot-code-actions")
+    terminal.until("[eglot] Pick an action")
+    terminal.type("Planloom: Approve and start")
+    terminal.keys("Enter")
+    choose(terminal, REPLACE, "Deny")
+    choose(terminal, "Planloom wants to change: Write c.txt", "Allow")
+    terminal.until("2 of 3 steps done")
+    terminal.until("- [-] Replace", "- [x] Write c.txt", "status: completed")
+    assert (workspace / "a.py").read_text() == OLD
+    assert (workspace / "c.txt").read_text().rstrip("\n") == "hello"
+    command(terminal, "eglot-code-actions")
+    terminal.until("[eglot] Pick an action")
+    terminal.type("Planloom: Undo")
+    terminal.keys("Enter")
+    terminal.until_true(lambda _: not (workspace / "c.txt").exists(), "that c.txt is gone")
