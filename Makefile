@@ -75,7 +75,8 @@ editors-tools: $(READY) ## Set up real Neovim and Emacs, once (Debian, as root t
 	@tests/editors/setup.sh $(PLANLOOM_TOOLS)/editors
 
 editors: editors-tools ## Drive the server from real Neovim and Emacs in a terminal (Debian, as root the first time)
-	@PLANLOOM_EDITORS=$(PLANLOOM_TOOLS)/editors $(BIN)/pytest -n 2 tests/editors
+	@export PLANLOOM_EDITORS=$(PLANLOOM_TOOLS)/editors; run="$(BIN)/pytest -n 2 tests/editors"; \
+	  $$run || { echo "Once more, since a journey has failed; one that fails twice fails the run."; $$run --last-failed; }
 
 advisories: $(READY) ## Tell which locked packages have known advisories, where the database can be reached
 	@$(BIN)/python -m supply.advisories
