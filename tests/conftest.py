@@ -25,6 +25,10 @@ if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usa
     # Of this process, and of all that it starts.
     tempfile.tempdir = os.environ["TMPDIR"] = str(MEMORY)
 
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    # A run below `nohup` would pass that on to the servers that it starts, and they would heed it.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("exploring", deadline=None)
 settings.load_profile("exploring" if EXPLORING else "repeatable")

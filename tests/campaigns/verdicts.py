@@ -216,7 +216,8 @@ def server_sound(at: Desk, report: Report) -> None:
 def told_truly(at: Desk, report: Report, plan: dict[str, Any], events: list[dict[str, Any]]) -> None:
     """What holds for any editor: nothing doubled or unasked, no line gone, and nothing told as done that is not.
 
-    A step may be completed without its effect only where its edit was told as `unverified`.
+    A step may be completed without its effect only where its edit was told as `unverified`, or where the person has
+    kept the user's own text in a conflict.
     """
     state, counter, expected = at.state(), at.counter(), at.world.expected()
     steps = {step["stepId"]: step for step in plan["steps"]}
@@ -224,7 +225,8 @@ def told_truly(at: Desk, report: Report, plan: dict[str, Any], events: list[dict
     unverified = {
         event.get("taskId", "")
         for event in events
-        if event["type"] == "edit_applied" and event["outcome"] == "unverified"
+        if (event["type"] == "edit_applied" and event["outcome"] == "unverified")
+        or event["type"] == "conflict_resolved"
     }
     failed = {event["taskId"] for event in events if event["type"] == "task_failed" and event["error"]}
     for effect in at.world.effects:
