@@ -1,0 +1,139 @@
+// Draws the difference of two texts in the panel: hunks of removed and added lines with some lines around them.
+
+import { html, nothing } from "lit";
+
+import { type Hunk, hunksOf, linesOf } from "../text/lineDiff";
+import { counted } from "./format";
+import { shown, type View } from "./ui";
+
+const CONTEXT = 2;
+const LIMIT = 80;
+
+export interface InlineDiffOptions {
+  /** The most lines that are drawn; the others are counted. */
+  limit?: number;
+  /** Whether lines have their numbers; a text that is only a part of a file has none. */
+  numbers?: boolean;
+  /** What stands above each hunk, such as a choice. */
+  heading?: (hunk: Hunk, place: number) => View;
+}
+
+interface Line {
+  sign: "+" | "−" | " ";
+  /** The number of the line from 1, in the new text, or in the old one if the line is removed. */
+  number: number;
+  text: string;
+  /** The text on the other side of a line that was changed rather than added or removed. */
+  other?: string | undefined;
+}
+
+/** The difference of two texts. A text that is null is a file that does not exist. */
+export function inlineDiff(before: string | null, after: string | null, options: InlineDiffOptions = {}): View {
+  const { limit = LIMIT, numbers = true, heading } = options;
+  const [old, now] = [before ?? "", after ?? ""];
+  const hunks = hunksOf(old, now);
+  const lines = linesOf(old);
+  let drawn = 0;
+  const groups = hunks.map((hunk, place) => {
+    const all = linesAround(lines, hunks, place);
+    const rows = all.slice(0, Math.max(limit - drawn, 0));
+    drawn += all.length;
+    return rows.length === 0 && heading === undefined
+      ? nothing
+      : html`<div class="diff-hunk" data-hunk=${place}>
+          ${heading?.(hunk, place) ?? nothing}${rows.map((line) => row(line, numbers))}
+        </div>`;
+  });
+  const more = drawn - limit;
+  return html`<div class="inline-diff" role="group" aria-label="Changed lines" tabindex="0">
+    ${hunks.length === 0 ? html`<p class="quiet">No line is changed.</p>` : groups}
+    ${more > 0 ? html`<p class="quiet more">${counted(more, "more line")}</p>` : nothing}
+  </div>`;
+}
+
+/** The lines of a hunk, and those around it that do not stand around the hunk before it already. */
+function linesAround(lines: readonly string[], hunks: readonly Hunk[], place: number): readonly Line[] {
+  const { beforeStart, removed, afterStart, added } = hunks[place] as Hunk;
+  const [previous, next] = [hunks[place - 1], hunks[place + 1]];
+  const end = beforeStart + removed.length;
+  const free = previous === undefined ? 0 : previous.beforeStart + previous.removed.length + CONTEXT;
+  const from = Math.min(beforeStart, Math.max(beforeStart - CONTEXT, free, 0));
+  const to = Math.min(end + CONTEXT, next?.beforeStart ?? lines.length);
+  const shift = afterStart - beforeStart;
+  const same = (start: number, stop: number, by: number): Line[] =>
+    lines.slice(start, stop).map((text, index) => ({ sign: " ", number: start + index + by + 1, text }));
+  const isPaired = removed.length === added.length;
+  return [
+    ...same(from, beforeStart, shift),
+    ...removed.map(
+      (text, index): Line => ({
+        sign: "−",
+        number: beforeStart + index + 1,
+        text,
+        other: isPaired ? added[index] : undefined,
+      }),
+    ),
+    ...added.map(
+      (text, index): Line => ({
+        sign: "+",
+        number: afterStart + index + 1,
+        text,
+        other: isPaired ? removed[index] : undefined,
+      }),
+    ),
+    ...same(end, to, shift + added.length - removed.length),
+  ];
+}
+
+const KIND = { "+": "added-line", "−": "removed-line", " ": "same-line" } as const;
+
+function row({ sign, number, text, other }: Line, numbers: boolean): View {
+  const content = withoutEnd(text);
+  const otherContent = other === undefined ? undefined : withoutEnd(other);
+  const ends =
+    otherContent === content && other !== undefined
+      ? endName(text)
+      : sign !== " " && endOf(text) === ""
+        ? endName(text)
+        : undefined;
+  return html`<div class="diff-line ${KIND[sign]}"
+    >${numbers ? html`<span class="diff-number" aria-hidden="true">${number}</span>` : nothing}<span class="diff-sign"
+      >${sign}</span
+    ><span class="diff-text">${
+      otherContent === undefined || otherContent === content ? shown(content) : changedPart(content, otherContent)
+    }${ends === undefined ? nothing : html`<span class="mark">${ends}</span>`}</span></div>`;
+}
+
+/** A line with the part marked in which it differs from the other side, if the lines have something in common. */
+function changedPart(text: string, other: string): View {
+  const [here, there] = [[...text], [...other]];
+  const shorter = Math.min(here.length, there.length);
+  let head = 0;
+  while (head < shorter && here[head] === there[head]) head++;
+  let tail = 0;
+  while (tail < shorter - head && here[here.length - 1 - tail] === there[there.length - 1 - tail]) tail++;
+  if (
+    here.slice(0, head).join("").trim() === "" &&
+    here
+      .slice(here.length - tail)
+      .join("")
+      .trim() === ""
+  )
+    return shown(text);
+  const part = (from: number, to: number): string => here.slice(from, to).join("");
+  return html`${shown(part(0, head))}<span class="changed-part">${shown(part(head, here.length - tail))}</span>${shown(
+    part(here.length - tail, here.length),
+  )}`;
+}
+
+function endOf(line: string): string {
+  return /[\r\n]+$/.exec(line)?.[0] ?? "";
+}
+
+function withoutEnd(line: string): string {
+  return line.slice(0, line.length - endOf(line).length);
+}
+
+function endName(line: string): string {
+  return { "": "no line end", "\n": "LF", "\r\n": "CRLF", "\r": "CR" }[endOf(line)] ?? "";
+}
