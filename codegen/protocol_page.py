@@ -30,6 +30,7 @@ CLIENT_CAN: Final[Mapping[str, str]] = {
     "language_model": "it answers `planloom/editor/complete`",
     "diff": "it shows diffs itself; the server ignores this",
     "save": "it answers `planloom/editor/save`",
+    "messages": "it shows `window/showMessageRequest` to a person, who is asked whether to trust the folder",
     "trusted": "whether the user trusts the workspace; the default is true, but an editor that names itself and "
     "shows messages with buttons is asked, unless it has started the server with `PLANLOOM_OPTIONS=user`",
 }
@@ -90,7 +91,9 @@ _FALLBACK = """\
 
 The server asks the questions that the client has not declared by `window/showMessageRequest` with buttons. It shows
 diffs and conflicts by `window/showDocument`, from files in `.planloom/` of the first folder (with a `.gitignore` of
-`*`). A dismissed message is no answer: the question stays pending, and a command can answer it at any time. Edits are
+`*`). One message is open at a time; its first button, “Later”, does nothing. A dismissed message is no answer: the
+question stays pending, in the plan's document, and a command can answer it at any time. A client that refuses to show
+buttons gets the question by `window/showMessage`, and its answer in the document. Edits are
 sent by `workspace/applyEdit`, progress by `$/progress`, and `@` in any document completes references, each only if the
 client supports it.
 """

@@ -91,7 +91,7 @@ def saved(terminal: Terminal, path: Path, text: str) -> None:
 def test_a_plan_is_started_from_its_message(start: Start, terminal: Terminal, workspace: Path) -> None:
     start()
     command(terminal, f"Plan {PLAN}")
-    terminal.until(REVIEW, "1: Start", "2: Show", "3: Reject")
+    terminal.until(REVIEW, "1: Later", "2: Start", "3: Show", "4: Reject")
     terminal.keep("neovim-review")
     choose(terminal, REVIEW, "Start")
     trust(terminal)

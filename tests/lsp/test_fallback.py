@@ -37,7 +37,7 @@ class User:
         client.answer("window/showMessageRequest", self.press)
 
     def press(self, asked: dict[str, Any]) -> Any:
-        if asked["actions"][0]["title"] == "Start":
+        if asked["actions"][1]["title"] == "Start":
             self.reviews.append(asked)
             return None
         self.messages.append(asked)
@@ -173,7 +173,7 @@ async def test_a_long_change_is_allowed_when_it_was_shown_or_by_another_word(
         user = User(client, *presses)
         await run(client, "1. Delete long.txt\n2. List files")
         titles = [[action["title"] for action in asked["actions"]] for asked in user.messages]
-        assert titles[0] == ["Allow unseen", "Deny", "Cancel plan", "Show changes"]
+        assert titles[0] == ["Later", "Allow unseen", "Deny", "Cancel plan", "Show changes"]
         assert [word in uri for word, uri in zip(words, shown, strict=True)] == [True] * len(words)
         assert not on_disk(tmp_path, "long.txt")
 
@@ -208,6 +208,7 @@ async def test_a_failed_step_is_a_message(tmp_path: Path) -> None:
         plan = await run(client)
         assert plan["status"] == "completed" and plan["steps"][0]["status"] == "skipped"
         assert [action["title"] for action in user.messages[0]["actions"]] == [
+            "Later",
             "Retry",
             "Skip",
             "Skip and go on",

@@ -45,7 +45,7 @@ class Reader:
 
     async def answer(self, asked: dict[str, Any]) -> Any:
         self.asked.append(asked)
-        press = self.press.get(asked["actions"][0]["title"], "never")
+        press = self.press.get(asked["actions"][1]["title"], "never")
         if press == "never":
             raise NeverAnswered
         return None if press is None else {"title": press}
@@ -158,7 +158,7 @@ async def test_an_editor_that_tells_its_changes_late_gets_no_edit_of_an_older_te
 
         async def answer(asked: dict[str, Any]) -> dict[str, str]:
             """Start, and deny each change as soon as the document says that its step runs."""
-            if asked["actions"][0]["title"] == "Start":
+            if asked["actions"][1]["title"] == "Start":
                 return {"title": "Start"}
             await client.until(lambda: "- [>] " in reader.text)
             return {"title": "Deny"}

@@ -70,5 +70,6 @@ COMMAND_NAMES = (
     "planloom.message",
     "planloom.regenerate",
     "planloom.showPlan",
+    "planloom.trust",
     "planloom.status",
 )

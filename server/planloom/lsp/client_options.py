@@ -25,6 +25,7 @@ class ClientExtensions(NamedTuple):
     language_model: bool = False
     diff: bool = False
     save: bool = False
+    messages: bool = False
     trusted: bool = True
 
 

@@ -327,6 +327,17 @@ class Connection:
         self._trusted, self._trust_is_stated = trusted, True
         self._apply_trust()
 
+    async def trust_folders(self) -> None:
+        """The user trusts the opened folders, as the answer of "Trust" to the question would say."""
+        if self.decisions is not None:
+            await self.decisions.decide(self._folder_paths(), trusted=True)
+        self.trust(True)
+
+    @property
+    def asks_trust(self) -> bool:
+        """Whether the user has yet to say that they trust the folders."""
+        return self._trusted is None
+
     async def _settle_trust(self) -> None:
         """Take the user's decision on the folders, where the options of `initialize` do not prove it."""
         if self.decisions is None or self._trust_is_stated:
@@ -351,9 +362,10 @@ class Connection:
         assert self.decisions is not None
         try:
             answer = await self.decisions.ask_trust(self._folder_paths())
-        except ClientRefused:
-            # It cannot be asked after all, so what it said in `initialize` counts, as for every such client.
-            answer = self.client.declared.trusted
+        except ClientRefused as error:
+            # If it never asks, what it said in `initialize` counts, as for every such client. A refusal for another
+            # reason, such as a prompt that is open, is no answer of the user.
+            answer = self.client.declared.trusted if error.is_unknown else None
         except ClientGone:
             return
         if answer is not None and not self._trust_is_stated:
@@ -375,8 +387,8 @@ class Connection:
     async def _ask_to_keep(self, decisions: UserDecisions, beyond: dict[str, Any]) -> None:
         try:
             kept = await decisions.ask_to_keep(beyond)
-        except ClientRefused:
-            kept = True
+        except ClientRefused as error:
+            kept = error.is_unknown
         except ClientGone:
             return
         if kept:

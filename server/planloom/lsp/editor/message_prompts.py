@@ -19,12 +19,13 @@ from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.counted import counted
 from planloom.domain.values import Uri
 from planloom.lsp.plan_documents.buttons import recovery_choices
-from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
+from planloom.lsp.transport.outgoing import LATER, ClientGone, ClientRefused, MessageKind
 from planloom.workspace.paths.uris import display_name, to_path
+from planloom.workspace.scratch_files import FOLDER
 
 if TYPE_CHECKING:
     from planloom.domain.changes import Conflict
-    from planloom.domain.plans.plan import Plan, Question, Recovery
+    from planloom.domain.plans.plan import PauseReason, Plan, Question, Recovery
     from planloom.domain.safety.approvals import Approval, PlanChange, UserDecision
     from planloom.domain.safety.confinement_choices import ConfinementOffer
     from planloom.domain.values import PlanId
@@ -43,10 +44,12 @@ _LONG_DIFF = 60
 """Characters of a command, and changed lines, that a message can show, or that are seen at a glance."""
 _TITLE = 80
 _ANSWER = 2_000
-_REVIEW = "review"
+_REVIEW, _PAUSE = "review", "pause"
+_ASKED_OTHERWISE: frozenset[PauseReason | None] = frozenset({"user", "clarification", "recovery", "conflict"})
+"""Why a plan is paused where the user has paused it, or is asked what it waits for."""
 _OVER = frozenset({"completed", "failed", "cancelled", "rejected"})
 _ENDS = (ev.PlanCompleted, ev.PlanFailed, ev.PlanCancelled)
-START, SHOW_PLAN, REJECT = "Start", "Show", "Reject"
+START, SHOW_PLAN, REJECT, RESUME = "Start", "Show", "Reject", "Resume"
 _MARKER = "<<<<<<< yours"
 ALLOW, ALLOW_PLAN, DENY, CANCEL, SHOW = "Allow", "Allow for plan", "Deny", "Cancel plan", "Show changes"
 ALLOW_UNSEEN = "Allow unseen"
@@ -136,9 +139,14 @@ class MessagePrompts:
                 for question in after.pending.questions:
                     if question.step_id == event.task_id:
                         self._ask(plan_id, question.step_id, partial(self._question, after, question))
-            case ev.PlanPaused(reason="restart" | "storage") if not client.recovery:
-                for recovery in after.pending.recoveries:
-                    self._ask(plan_id, recovery.step_id, partial(self._recovery, after, recovery))
+            case ev.PlanPaused() as event if after.pause_reason not in _ASKED_OTHERWISE:
+                if not client.recovery:
+                    for recovery in after.pending.recoveries:
+                        self._ask(plan_id, recovery.step_id, partial(self._recovery, after, recovery))
+                if not client.events and not after.pending.recoveries:
+                    self._ask(plan_id, _PAUSE, partial(self._paused, after, event.detail))
+            case ev.PlanResumed():
+                self._take_back(plan_id, _PAUSE)
             case ev.ApprovalResolved() as event:
                 self._take_back(plan_id, event.approval_id)
             case ev.ConflictResolved() as event:
@@ -188,8 +196,6 @@ class MessagePrompts:
 
     async def _review(self, plan: Plan) -> None:
         """Show a plan that waits for its review in its document, and ask whether to start it."""
-        from planloom.workspace.scratch_files import FOLDER
-
         uri = await self._documents.show(plan)
         steps = counted(len(plan.steps), "step")
         text = f"Planloom has planned {steps} for “{_first_line(plan.request)}”."
@@ -197,7 +203,7 @@ class MessagePrompts:
             path = f"{FOLDER}/{display_name(uri)}"
             text += f" They are in {path}, where you can change them: save it before you start."
         while True:
-            chosen = await self._protocol.ask_by_message("info", text, [START, SHOW_PLAN, REJECT])
+            chosen = await self._choose(plan.plan_id, "info", text, [START, SHOW_PLAN, REJECT])
             if chosen != SHOW_PLAN:
                 break
             await self._documents.show(plan)
@@ -206,6 +212,14 @@ class MessagePrompts:
             await self._app.plans.approve(plan.plan_id, version, None)
         elif chosen == REJECT:
             await self._app.plans.reject(plan.plan_id, None)
+
+    async def _paused(self, plan: Plan, detail: str | None) -> None:
+        text = f"Planloom has paused “{_first_line(plan.request)}”. {detail or ''}".rstrip()
+        chosen = await self._choose(plan.plan_id, "warning", text, [RESUME, CANCEL])
+        if chosen == RESUME:
+            await self._app.plans.resume(plan.plan_id)
+        elif chosen == CANCEL:
+            await self._app.plans.cancel(plan.plan_id)
 
     def _tell_end(self, plan: Plan) -> None:
         """Say how a plan has ended, and its answer if it has one."""
@@ -221,10 +235,36 @@ class MessagePrompts:
         except PlanloomError as error:
             # The question was answered elsewhere, or the plan ended while the message was open.
             self._protocol.show_message("info", f"Planloom: {error.message}")
-        except ClientRefused as error:
-            logger.info("The client cannot show messages with buttons: %s", error)
         except ClientGone:
             logger.info("The client disconnected before it answered")
+
+    async def _choose(
+        self, plan_id: PlanId, kind: MessageKind, text: str, buttons: Sequence[str], later: str = LATER
+    ) -> str | None:
+        """The button that the user presses; None if there is no answer, which can then be given in the document."""
+        try:
+            chosen = await self._protocol.ask_by_message(kind, text, buttons, later)
+        except ClientRefused as error:
+            logger.info("The client did not show a message with buttons: %s", error)
+            await self._show_in_document(plan_id)
+            self._protocol.show_message(kind, f"{text}\n{self._where(plan_id)}")
+            return None
+        if chosen is None and later == LATER and await self._show_in_document(plan_id):
+            self._protocol.show_message("info", f"Planloom: {self._where(plan_id)}")
+        return chosen
+
+    async def _show_in_document(self, plan_id: PlanId) -> bool:
+        """Show the document of a plan, which has its questions, unless it was shown before."""
+        plan = self._app.plans.get(plan_id, None)
+        if plan is None or self._documents.shown(plan_id) is not None:
+            return False
+        return await self._documents.show(plan, focus=False) is not None
+
+    def _where(self, plan_id: PlanId) -> str:
+        shown = self._documents.shown(plan_id)
+        if shown is None:
+            return f"The commands of the plan {plan_id} answer it."
+        return f"It can be answered in {FOLDER}/{display_name(shown.uri)}, by its lenses or code actions."
 
     def _ask_approval(self, approval: Approval) -> None:
         """Ask for an approval; for one of a list once the whole list has been requested."""
@@ -246,7 +286,7 @@ class MessagePrompts:
         level: Literal["warning", "info"] = "warning" if any(each.warning for each in listed) else "info"
         all_seen = not any(map(_is_long, listed))
         buttons = [*([ALLOW_ALL] if all_seen else []), ONE_BY_ONE, DENY_ALL, CANCEL]
-        chosen = await self._protocol.ask_by_message(level, "\n".join(lines), buttons)
+        chosen = await self._choose(listed[0].plan_id, level, "\n".join(lines), buttons)
         if chosen == ONE_BY_ONE:
             for approval in listed:
                 await self._report_failure(self._approval(approval))
@@ -266,7 +306,7 @@ class MessagePrompts:
         while True:
             allow = [ALLOW_UNSEEN] if unseen else [ALLOW] if once_only else [ALLOW, ALLOW_PLAN]
             buttons = [*allow, DENY, CANCEL, *more]
-            chosen = await self._protocol.ask_by_message(level, _approval_text(approval), buttons)
+            chosen = await self._choose(approval.plan_id, level, _approval_text(approval), buttons)
             if chosen == SHOW:
                 unseen = not await self._show_changes(approval)
             elif chosen == OTHERWISE:
@@ -285,7 +325,8 @@ class MessagePrompts:
         by_label = {f"Run {offer.label}": offer for offer in offers}
         lines = [f"{label}: {offer.line}" for label, offer in by_label.items()]
         text = "\n".join([_command_text(approval), *lines])
-        return by_label.get(await self._protocol.ask_by_message("warning", text, [*by_label, BACK]) or BACK)
+        chosen = await self._choose(approval.plan_id, "warning", text, [*by_label], BACK)
+        return None if chosen is None else by_label[chosen]
 
     async def _show_changes(self, approval: Approval) -> bool:
         """Show the changes, or the command, in a document; False if the editor did not."""
@@ -306,7 +347,7 @@ class MessagePrompts:
     async def _recovery(self, plan: Plan, recovery: Recovery) -> None:
         buttons = recovery_choices(recovery)
         text = f"Planloom: the step “{_described(plan, recovery.step_id)}” failed. {recovery.error}"
-        chosen = await self._protocol.ask_by_message("error", text, list(buttons))
+        chosen = await self._choose(plan.plan_id, "error", text, list(buttons))
         if chosen is not None:
             await self._app.steps.recover(plan.plan_id, recovery.step_id, buttons[chosen], None)
 
@@ -316,7 +357,7 @@ class MessagePrompts:
             command = f'planloom.answer ["{plan.plan_id}", "{question.step_id}", "…"]'
             self._protocol.show_message("info", f"{text} Answer with the command {command}.")
             return
-        chosen = await self._protocol.ask_by_message("info", text, list(question.options))
+        chosen = await self._choose(plan.plan_id, "info", text, list(question.options))
         if chosen is not None:
             await self._app.steps.answer(plan.plan_id, question.step_id, chosen)
 
@@ -324,13 +365,13 @@ class MessagePrompts:
         """Ask about one file after the other; resolve the conflict only when all of them are answered."""
         choices = []
         for file in conflict.files:
-            choice = await self._choice(conflict, file.uri)
+            choice = await self._choice(plan_id, conflict, file.uri)
             if choice is None:
                 return
             choices.append(choice)
         await self._app.approvals.resolve_conflict(plan_id, conflict.edit_id, tuple(choices))
 
-    async def _choice(self, conflict: Conflict, uri: Uri) -> ev.ConflictChoice | None:
+    async def _choice(self, plan_id: PlanId, conflict: Conflict, uri: Uri) -> ev.ConflictChoice | None:
         side_file = await self._document_with_both(conflict, uri)
         text = f"Planloom: you and the plan both changed the same lines of {display_name(uri)}."
         buttons = list(_CHOICES)
@@ -338,7 +379,7 @@ class MessagePrompts:
             text += " The opened document has both versions: edit it, then use it."
             buttons.append(MERGED)
         while True:
-            chosen = await self._protocol.ask_by_message("warning", text, buttons)
+            chosen = await self._choose(plan_id, "warning", text, buttons)
             if chosen in _CHOICES:
                 return ev.ConflictChoice(uri=uri, choice=_CHOICES[chosen])
             if chosen is None or side_file is None:
@@ -377,7 +418,11 @@ class MessagePrompts:
         )
 
     async def _show(self, uri: Uri) -> bool:
-        answer = await self._protocol.request(types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": True})
+        try:
+            answer = await self._protocol.request(types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": True})
+        except ClientRefused as error:
+            logger.info("The client did not show %s: %s", uri, error)
+            return False
         return isinstance(answer, dict) and answer.get("success") is True
 
 

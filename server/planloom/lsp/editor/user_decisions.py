@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 TRUST, RESTRICT = "Trust", "Only read"
 KEEP, IGNORE = "Keep them", "Ignore them"
+_ASKING: Final = frozenset({"eglot", "emacs", "helix", "kate", "zed"})
+"""Names of editors for people, in small letters, that show messages with buttons and do not declare it."""
 _SHOWN: Final = 10
 """How many options one question names."""
 _LONGEST: Final = 120
@@ -57,9 +59,13 @@ class UserDecisions:
         )
         if chosen is None:
             return None
-        for folder in folders:
-            await self._keep(self._kept.decide_folder, folder, trusted=chosen == TRUST)
+        await self.decide(folders, trusted=chosen == TRUST)
         return chosen == TRUST
+
+    async def decide(self, folders: Sequence[Path], *, trusted: bool) -> None:
+        """Keep the user's decision on folders."""
+        for folder in folders:
+            await self._keep(self._kept.decide_folder, folder, trusted=trusted)
 
     async def are_kept(self, options: Mapping[str, Any]) -> bool | None:
         """Whether the user keeps these options of this editor; None if they have not decided."""
@@ -91,7 +97,12 @@ class UserDecisions:
 
 
 def can_ask(client: Client) -> bool:
-    """Whether the client names itself and declares that it shows messages with buttons, as editors for people do."""
+    """Whether a person can be asked: the client is known to show messages with buttons, or declares it.
+
+    LSP's own declaration counts only with a name, since programs copy it without a person behind them.
+    """
+    if client.declared.messages or client.name.casefold() in _ASKING:
+        return True
     shows = get_capability(client.capabilities, "window.show_message.message_action_item", None)
     return bool(client.name) and bool(shows)
 

@@ -83,4 +83,5 @@ async def _view(connection: Connection, uri: str) -> View | None:
         connection.client.encoding,
         next(iter(connection.view.roots.folders), None),
         builtin().of_plans(),
+        connection.asks_trust,
     )

@@ -93,6 +93,10 @@ class PlanDocuments:
         """What a document shows, if it is one of a plan."""
         return next((each for each in self._shown.values() if normalized(each.uri) == normalized(uri)), None)
 
+    def shown(self, plan_id: PlanId) -> Shown | None:
+        """The document of a plan, if it has one that this connection knows."""
+        return self._shown.get(plan_id)
+
     async def find(self, uri: str) -> Shown | None:
         """Like `of`, after a document that has just been opened was looked at."""
         await self._jobs.join(f"plan-document-opened:{normalized(uri)}")

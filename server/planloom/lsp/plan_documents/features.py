@@ -45,7 +45,10 @@ _KINDS: Final = types.CompletionItemKind
 
 @dataclass(frozen=True)
 class View:
-    """A document as the editor has it, and the plan that it shows. Its files are those of `folder`."""
+    """A document as the editor has it, and the plan that it shows. Its files are those of `folder`.
+
+    `asks_trust`: the user has yet to say that they trust the folders.
+    """
 
     uri: str
     text: str
@@ -54,6 +57,7 @@ class View:
     encoding: Encoding
     folder: Root | None
     tools: Registry
+    asks_trust: bool = False
 
     @cached_property
     def index(self) -> LineIndex:
@@ -232,10 +236,13 @@ def _file_places(view: View) -> Iterator[tuple[Place, str]]:
 
 
 def _placed(view: View) -> Iterator[tuple[Button, Place]]:
+    top = Place(view.written.title_line, 0, 0)
+    if view.asks_trust:
+        yield Button("Trust this folder", "planloom.trust", []), top
     places = {each.step_id: each.places[""] for each in view.written.steps}
     for button in buttons(view.plan):
         place = places.get(button.step_id) if button.step_id is not None else None
-        yield button, place or Place(view.written.title_line, 0, 0)
+        yield button, place or top
 
 
 def _command(button: Button) -> types.Command:

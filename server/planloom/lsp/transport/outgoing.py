@@ -35,10 +35,17 @@ class ClientRefused(Exception):
         self.code = code
         self.message = message
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the client does not have the method, rather than that it cannot answer now."""
+        return self.code == envelope.METHOD_NOT_FOUND
+
 
 MessageKind = Literal["error", "warning", "info"]
 MESSAGE_TYPES: dict[MessageKind, int] = {"error": 1, "warning": 2, "info": 3}
 """LSP's numbers for the kinds of message that a client shows."""
+LATER = "Later"
+"""The first choice of every message, which does nothing: some editors take the first one when only Enter is pressed."""
 
 
 class OutgoingProtocol(PyglsProtocol):
@@ -50,6 +57,7 @@ class OutgoingProtocol(PyglsProtocol):
         self._framed = True
         self._request_numbers = itertools.count(1)
         self._unanswered: dict[MessageId, Future[Any]] = {}
+        self._message = asyncio.Lock()
         super().__init__(server, converter)
 
     def set_writer(self, writer: Any, include_headers: bool = True) -> None:
@@ -107,11 +115,18 @@ class OutgoingProtocol(PyglsProtocol):
         params = {"type": MESSAGE_TYPES[kind], "message": _for_people(message)}
         self.notify(types.WINDOW_SHOW_MESSAGE, params)
 
-    async def ask_by_message(self, kind: MessageKind, message: str, buttons: Sequence[str]) -> str | None:
-        """Show a message with buttons, by `window/showMessageRequest`. Raises what `request` raises.
+    async def ask_by_message(
+        self, kind: MessageKind, message: str, buttons: Sequence[str], later: str = LATER
+    ) -> str | None:
+        """Show a message with buttons, by `window/showMessageRequest`, when no other one is open.
 
-        Returns the pressed button; None if the message was dismissed or the answer is malformed.
+        Returns the pressed button; None for `later`, if the message was dismissed, or if the answer is malformed.
+        Raises what `request` raises.
         """
+        async with self._message:
+            return await self._ask(kind, message, (later, *buttons))
+
+    async def _ask(self, kind: MessageKind, message: str, buttons: Sequence[str]) -> str | None:
         titles = {_for_people(button): button for button in buttons}
         params = {
             "type": MESSAGE_TYPES[kind],
@@ -120,7 +135,8 @@ class OutgoingProtocol(PyglsProtocol):
         }
         answer = await self.request(types.WINDOW_SHOW_MESSAGE_REQUEST, params)
         chosen = answer.get("title") if isinstance(answer, dict) else None
-        return titles.get(chosen) if isinstance(chosen, str) else None
+        pressed = titles.get(chosen) if isinstance(chosen, str) else None
+        return None if pressed == buttons[0] else pressed
 
     def send_request(
         self,
