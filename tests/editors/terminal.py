@@ -20,6 +20,7 @@ class Terminal:
     def __init__(self, screens: Path) -> None:
         self.screens = screens
         self._name = ""
+        self._abandoned: list[str] = []
 
     def start(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
         """Start the program with this environment and a variable that names the terminal."""
@@ -57,9 +58,14 @@ class Terminal:
         self.screens.mkdir(parents=True, exist_ok=True)
         (self.screens / f"{name}.txt").write_text(self.screen())
 
-    def stop(self) -> None:
-        """End the program with its terminal, and wait for the end of all that it has started."""
+    def abandon(self) -> None:
+        """Close the terminal, and wait for nothing; `stop` waits for the end of what it has started."""
         subprocess.run(["tmux", "-L", self._name, "kill-server"], capture_output=True, check=False)
+        self._abandoned.append(self._name)
+
+    def stop(self) -> None:
+        """End the program with its terminal, and wait for the end of all that was started in it and in earlier ones."""
+        self.abandon()
         end = time.monotonic() + SECONDS
         while left := [
             path.parent.name for path in Path("/proc").glob("[0-9]*/environ") if self._started(path)
@@ -69,7 +75,8 @@ class Terminal:
 
     def _started(self, environ: Path) -> bool:
         try:
-            return f"PLANLOOM_TERMINAL={self._name}\0".encode() in environ.read_bytes()
+            variables = environ.read_bytes()
+            return any(f"PLANLOOM_TERMINAL={name}\0".encode() in variables for name in self._abandoned)
         except OSError:
             return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from tests.editors.terminal import Terminal
 Start = Callable[[], None]
 REVIEW = "Planloom has planned 3 steps"
 REPLACE = "Planloom wants to change: Replace"
+WRITE = "Planloom wants to change: Write c.txt"
+PAUSED = "Planloom has paused"
 DONE = "3 of 3 steps done"
 
 
@@ -29,7 +32,9 @@ def start(tools: Path, home: Path, environment: dict[str, str], workspace: Path,
         terminal.start(["emacs", "-nw", "a.py"], workspace, environment)
         terminal.until("def", "a.py")
         command(terminal, "eglot")
-        terminal.until("[eglot:ws]")
+        terminal.until_true(
+            lambda shown: re.search(r"\[eglot:ws|Choose an option", shown) is not None, "eglot"
+        )
 
     return begin
 
@@ -59,21 +64,57 @@ def planned(terminal: Terminal, start: Start) -> None:
     terminal.keys("Enter")
 
 
+def trust(terminal: Terminal) -> None:
+    """Trust the folder, which is asked before anything is done in it."""
+    choose(terminal, "Planloom: do you trust", "Trust")
+
+
+def show_document(terminal: Terminal, workspace: Path) -> None:
+    """Open the document of the plan."""
+    document = next((workspace / ".planloom").glob("*.plan.md"))
+    terminal.keys("C-x", "C-f")
+    terminal.until("Find file:")
+    terminal.type(f".planloom/{document.name}")
+    terminal.keys("Enter")
+    terminal.until("status: ", "[eglot:ws]")
+
+
+def act(terminal: Terminal, title: str) -> None:
+    """Choose a code action of the plan."""
+    command(terminal, "eglot-code-actions")
+    terminal.until("[eglot] Pick an action")
+    terminal.type(f"Planloom: {title}")
+    terminal.keys("Enter")
+
+
+def save_all(terminal: Terminal) -> None:
+    """Save every buffer."""
+    terminal.keys("C-x", "s")
+    terminal.until("Save file")
+    terminal.type("!")
+
+
+def on_disk(terminal: Terminal, path: Path, text: str) -> None:
+    """Wait until the file holds the text."""
+    terminal.until_true(lambda _: path.is_file() and path.read_text().rstrip("\n") == text.rstrip("\n"), text)
+
+
 def test_a_plan_is_started_from_its_message(start: Start, terminal: Terminal, workspace: Path) -> None:
     planned(terminal, start)
     terminal.until(REVIEW)
     terminal.keep("emacs-review")
     choose(terminal, REVIEW, "Start")
+    terminal.until("Planloom: do you trust", "Choose an option:")
+    terminal.keep("emacs-trust")
+    trust(terminal)
     terminal.until(REPLACE)
     terminal.keep("emacs-approval")
     choose(terminal, REPLACE, "Allow for plan")
     terminal.until(DONE)
     terminal.keep("emacs-done")
     assert (workspace / "a.py").read_text() == OLD
-    terminal.keys("C-x", "s")
-    terminal.until("Save file")
-    terminal.type("!")
-    terminal.until_true(lambda _: (workspace / "a.py").read_text() == NEW, NEW)
+    save_all(terminal)
+    on_disk(terminal, workspace / "a.py", NEW)
     assert (workspace / "c.txt").read_text().rstrip("\n") == "hi"
 
 
@@ -82,13 +123,10 @@ def test_the_document_is_changed_by_typing_and_approved_denied_and_undone_by_act
 ) -> None:
     planned(terminal, start)
     terminal.until(REVIEW, "Choose an option:")
-    terminal.keys("C-g")
-    document = next((workspace / ".planloom").glob("*.plan.md"))
-    terminal.keys("C-x", "C-f")
-    terminal.until("Find file:")
-    terminal.type(f".planloom/{document.name}")
+    # Enter alone takes the first choice, which must change nothing.
     terminal.keys("Enter")
-    terminal.until("status: pending approval", "[eglot:ws]")
+    show_document(terminal, workspace)
+    terminal.until("status: pending approval")
     terminal.keys("C-s")
     terminal.type("content: hi")
     terminal.keys("Enter", "M-BSpace")
@@ -96,18 +134,74 @@ def test_the_document_is_changed_by_typing_and_approved_denied_and_undone_by_act
     terminal.keys("C-x", "C-s")
     terminal.until("version: 2")
     terminal.keep("emacs-document")
-    command(terminal, "eglot-code-actions")
-    terminal.until("[eglot] Pick an action")
-    terminal.type("Planloom: Approve and start")
-    terminal.keys("Enter")
+    act(terminal, "Approve and start")
+    trust(terminal)
     choose(terminal, REPLACE, "Deny")
-    choose(terminal, "Planloom wants to change: Write c.txt", "Allow")
+    choose(terminal, WRITE, "Allow")
     terminal.until("2 of 3 steps done")
     terminal.until("- [-] Replace", "- [x] Write c.txt", "status: completed")
     assert (workspace / "a.py").read_text() == OLD
     assert (workspace / "c.txt").read_text().rstrip("\n") == "hello"
-    command(terminal, "eglot-code-actions")
-    terminal.until("[eglot] Pick an action")
-    terminal.type("Planloom: Undo")
-    terminal.keys("Enter")
+    act(terminal, "Undo")
     terminal.until_true(lambda _: not (workspace / "c.txt").exists(), "that c.txt is gone")
+
+
+def test_a_plan_is_cancelled(start: Start, terminal: Terminal, workspace: Path) -> None:
+    planned(terminal, start)
+    choose(terminal, REVIEW, "Start")
+    trust(terminal)
+    terminal.until(REPLACE, "Choose an option:")
+    terminal.keys("Enter")
+    show_document(terminal, workspace)
+    act(terminal, "Cancel")
+    terminal.until("0 of 3 steps done")
+    terminal.until("status: cancelled")
+    terminal.keep("emacs-cancelled")
+    assert (workspace / "a.py").read_text() == OLD and not (workspace / "c.txt").exists()
+
+
+def test_a_plan_changes_a_buffer_that_is_not_saved(start: Start, terminal: Terminal, workspace: Path) -> None:
+    planned(terminal, start)
+    choose(terminal, REVIEW, "Start")
+    trust(terminal)
+    terminal.until(REPLACE, "Choose an option:")
+    terminal.keys("Enter")
+    # The answer comes from the document, while what was typed is neither saved nor told.
+    terminal.keys("M->")
+    terminal.type("they(2)")
+    terminal.keys("M-<")
+    terminal.type("# mine")
+    terminal.keys("Enter")
+    show_document(terminal, workspace)
+    terminal.keys("C-s")
+    terminal.type("Replace 'old'")
+    terminal.keys("Enter")
+    act(terminal, "Allow")
+    choose(terminal, WRITE, "Allow")
+    terminal.until(DONE)
+    assert (workspace / "a.py").read_text() == OLD
+    save_all(terminal)
+    on_disk(terminal, workspace / "a.py", f"# mine\n{NEW}they(2)")
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_plan_goes_on_in_a_new_emacs(
+    start: Start, terminal: Terminal, workspace: Path, *, waits: bool
+) -> None:
+    """Also if it is started before the old server has ended."""
+    planned(terminal, start)
+    choose(terminal, REVIEW, "Start")
+    trust(terminal)
+    terminal.until(REPLACE, "Choose an option:")
+    if waits:
+        terminal.stop()
+    else:
+        terminal.abandon()
+    start()
+    terminal.until(PAUSED)
+    terminal.keep("emacs-restarted")
+    choose(terminal, PAUSED, "Resume")
+    choose(terminal, REPLACE, "Allow for plan")
+    terminal.until(DONE)
+    save_all(terminal)
+    on_disk(terminal, workspace / "a.py", NEW)

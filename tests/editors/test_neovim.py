@@ -14,6 +14,7 @@ Start = Callable[[], None]
 REVIEW = "Planloom has planned 3 steps"
 REPLACE = "Planloom wants to change: Replace"
 WRITE = "Planloom wants to change: Write c.txt"
+PAUSED = "Planloom has paused"
 DONE = "3 of 3 steps done"
 
 
@@ -185,17 +186,25 @@ def test_an_error_is_a_diagnostic_on_its_word(start: Start, terminal: Terminal) 
     terminal.until("tool: list_files")
 
 
-def test_a_plan_goes_on_in_a_new_neovim(start: Start, terminal: Terminal, workspace: Path) -> None:
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_plan_goes_on_in_a_new_neovim(
+    start: Start, terminal: Terminal, workspace: Path, *, waits: bool
+) -> None:
+    """Also if it is started before the old server has ended."""
     planned(terminal, start)
     act(terminal, "Approve and start")
     trust(terminal)
     terminal.until(REPLACE, "(+1 −1)")
-    terminal.stop()
+    if waits:
+        terminal.stop()
+    else:
+        terminal.abandon()
     start()
-    document = next((workspace / ".planloom").glob("*.plan.md"))
-    command(terminal, f"e .planloom/{document.name}")
-    terminal.until("status: paused")
-    terminal.keep("neovim-paused")
+    terminal.until(PAUSED, "The server ended while the plan ran")
+    terminal.keep("neovim-restarted")
+    choose(terminal, PAUSED, "Later")
+    terminal.until("status: paused", "## Steps")
+    terminal.keys("Enter")
     act(terminal, "Resume")
     choose(terminal, REPLACE, "Allow for plan")
     ended(terminal, DONE, "status: completed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,37 @@ async def test_trust_is_asked_in_the_queue_and_the_first_button_of_each_message_
         assert statuses == ["pending_approval", "paused"]
         assert not (tmp_path / "work" / "c.txt").exists()
         client.shown()
+
+
+async def test_a_message_waits_until_what_the_client_has_asked_is_answered(tmp_path: Path) -> None:
+    async with plain(tmp_path) as client:
+        protocol = client.server.messages
+        asking = asyncio.Event()
+
+        async def slow(_: Any) -> str:
+            await asking.wait()
+            return "slow"
+
+        protocol.endpoints["workspace/slow"] = slow
+        _, answer = client.start("workspace/slow")
+        shown = asyncio.create_task(protocol.ask_by_message("info", "Well?", ["Yes"]))
+        await client.request("planloom/status")
+        assert not [name for name, _ in client.asked if name == "window/showMessageRequest"]
+        asking.set()
+        assert await answer == "slow"
+        assert await shown is None
+        results = [each.get("result", each.get("method")) for each in client.sent]
+        assert results.index("slow") < results.index("window/showMessageRequest")
+
+
+async def test_trust_that_is_given_elsewhere_takes_the_question_back(tmp_path: Path) -> None:
+    async with plain_editor(tmp_path) as client:
+        reader = Reader(client, Start="Start", Allow="Allow")
+        await plan(client, '1. Create file c.txt with content "c"\n2. List files')
+        await client.until(lambda: any("do you trust" in asked["message"] for asked in reader.asked))
+        await client.request("workspace/executeCommand", {"command": "planloom.trust"})
+        await client.wait_shown("2 of 2 steps done")
+        assert client.told("$/cancelRequest")
 
 
 async def test_trust_that_was_left_for_later_is_a_lens(tmp_path: Path) -> None:

@@ -300,6 +300,33 @@ async def test_a_document_of_an_earlier_server_shows_its_plan_again(folder: Path
         assert "Approve and start" in [each["command"]["title"] for each in lenses]
 
 
+async def test_a_plan_that_another_server_runs_is_said_to_be_and_taken_over_when_that_one_ends(
+    folder: Path, tmp_path: Path
+) -> None:
+    ledger = tmp_path.parent / f"{tmp_path.name}.sqlite"
+    async with plain(folder, ledger=ledger) as client:
+        reader = Reader(client, Start="Start")
+        await plan(client)
+        await client.until(lambda: len(reader.asked) == 2)
+        await client.until(lambda: "status: executing" in reader.text)
+        client.save(reader.shown[0])
+        async with plain(folder, ledger=ledger) as later:
+            after = Reader(later, Resume=None)
+            later.open(reader.shown[0])
+            after.shown.append(reader.shown[0])
+            told = await later.wait_shown("Another Planloom server (process ")
+            assert "takes the plan over" in told["message"]
+            found = await diagnosed(later, "Another Planloom server (process ")
+            assert found["severity"] == 3
+            title = after.text.split("\n")[found["range"]["start"]["line"]]
+            assert title.startswith("# ") and found["range"]["end"]["character"] == len(title)
+            await client.shut_down()
+            await later.until(lambda: "status: paused" in after.text)
+            await later.until(lambda: diagnostics(later) == [])
+            (asked,) = await later.until(lambda: after.asked)
+            assert "The server ended while the plan ran." in asked["message"]
+
+
 SOURCE = "import os\n\n# TODO: read the name\n#   from the settings.\nNAME = 'x'\n"
 
 

@@ -186,6 +186,25 @@ async def test_a_plan_of_a_living_server_is_read_but_not_changed_by_another(tmp_
             await other.app.close()
 
 
+async def test_a_server_that_starts_before_its_predecessor_has_ended_takes_the_plan_over(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "one").mkdir()
+    async with studio(tmp_path / "one", {"a.txt": "old\n"}, ledger=tmp_path / "l.db") as one:
+        plan = await one.approve(await one.ask(EDIT))
+        other = Studio(tmp_path / "one", ledger=tmp_path / "l.db")
+        try:
+            assert other.now(plan).status == "executing"
+            await one.app.close()
+            found = await other.until(plan, lambda now: now.status == "paused")
+            assert found.pause_reason == "restart" and found.pending.approvals == ()
+            await other.app.plans.resume(plan.plan_id)
+            found = await other.reach(plan, "attention")
+            assert found.pending.approvals
+        finally:
+            await other.app.close()
+
+
 async def test_a_restart_pauses_what_ran_and_runs_nothing_by_itself(tmp_path: Path) -> None:
     async with studio(tmp_path, {"a.txt": "old\n"}, ledger=tmp_path / "l.db") as at:
         plan = await at.approve(await at.ask(EDIT))

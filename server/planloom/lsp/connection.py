@@ -326,6 +326,8 @@ class Connection:
         """The user trusts the workspace, or no longer does."""
         self._trusted, self._trust_is_stated = trusted, True
         self._apply_trust()
+        if self._trust_question is not None:
+            self._trust_question.cancel()
 
     async def trust_folders(self) -> None:
         """The user trusts the opened folders, as the answer of "Trust" to the question would say."""
@@ -356,7 +358,7 @@ class Connection:
         if self._trust_question is None or self._trust_question.done():
             self._trust_question = self.jobs.start("ask-trust", self._put_trust_question())
         # Who waits may be cancelled; the question stays open.
-        await asyncio.shield(self._trust_question)
+        await asyncio.wait({self._trust_question})
 
     async def _put_trust_question(self) -> None:
         assert self.decisions is not None

@@ -202,6 +202,7 @@ class Application:
         except StorageFailed as error:
             log.warning("plans of servers that have died are not looked for: %s", error.message)
         self._jobs.start("reconcile", self._ownership.reconcile_adopted())
+        self._jobs.start("take-over", self._ownership.take_over())
         self._jobs.start("unanswered", self._session.view.unanswered.watch())
         self._jobs.start("upkeep", self.upkeep.run())
 

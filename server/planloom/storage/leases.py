@@ -24,7 +24,8 @@ class Lease(NamedTuple):
 def owned_elsewhere(lease: Lease) -> OwnedElsewhere:
     """The error for a request on a plan that another live server runs."""
     return OwnedElsewhere(
-        f"Another Planloom server (process {lease.pid}) runs this plan. Use that editor window.",
+        f"Another Planloom server (process {lease.pid}) runs this plan. Use that editor window; "
+        "when that server ends, this one takes the plan over.",
         details={"pid": lease.pid, "since": lease.since},
     )
 

@@ -368,6 +368,12 @@ class Ledger:
             self._put_lease(connection, plan_id, since)
         return None
 
+    def held_by_another(self, plan_id: PlanId) -> Lease | None:
+        """The lease of another live server on a plan. Raises StorageFailed."""
+        rows = self._read("SELECT owner, pid, since, renewed FROM leases WHERE plan_id = ?", (plan_id,))
+        others = (Lease(*row[:3]) for row in rows if row[0] != self.owner and alive(row[1], row[3]))
+        return next(others, None)
+
     def _put_lease(self, connection: sqlite3.Connection, plan_id: PlanId, since: str) -> None:
         connection.execute(
             "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?)",

@@ -47,6 +47,8 @@ _ANSWER_SECONDS: Final = 10.0
 _TRIES: Final = 20
 """How often one change of a plan is tried to be written while the user types."""
 _TITLE: Final = 40
+_ERROR, _INFORMATION = 1, 3
+"""LSP's severities of diagnostics."""
 _NO_WORD: Final = re.compile(r"[^a-z0-9]+")
 
 
@@ -84,6 +86,7 @@ class PlanDocuments:
         self._shown: dict[PlanId, Shown] = {}
         self._saved: set[PlanId] = set()
         self._behind: set[PlanId] = set()
+        self._elsewhere: set[PlanId] = set()
         view.documents.listen(self._on_text)
         # Some editors open a document before the application is ready.
         for document in view.documents.all():
@@ -132,6 +135,10 @@ class PlanDocuments:
         """Bring the document of a plan up to date soon after something has happened."""
         if recorded.plan_id in self._shown:
             self._follow(recorded.plan_id)
+        if recorded.plan_id in self._elsewhere:
+            # This server runs it by now.
+            self._elsewhere.discard(recorded.plan_id)
+            self._jobs.start(f"plan-document-check:{recorded.plan_id}", self._check(recorded.plan_id))
 
     async def take(self, plan_id: PlanId, version: int) -> int:
         """Make edits of the plan of what the user has changed in its document and perhaps not saved yet.
@@ -155,7 +162,7 @@ class PlanDocuments:
         written = read_document(text)
         found = difference(shown.plan.steps, written)
         troubles = self._troubles(plan, written, found)
-        self._publish(shown.uri, troubles)
+        self._publish(shown, written, troubles)
         if troubles or not found.edits:
             return not troubles
         changed = await self._app.plans.edit(plan_id, plan.version, found.edits)
@@ -198,6 +205,15 @@ class PlanDocuments:
         if plan is not None:
             self._shown[plan_id] = Shown(uri, plan)
             await asyncio.wait({self._follow(plan_id)})
+            await self._tell_of_other(plan_id, uri)
+
+    async def _tell_of_other(self, plan_id: PlanId, uri: Uri) -> None:
+        """Say that another server runs a plan, in a message and on its title, which stays until this one runs it."""
+        other = self._app.plans.run_elsewhere(plan_id)
+        if other is not None:
+            self._elsewhere.add(plan_id)
+            self._protocol.show_message("info", f"Planloom: {other}")
+            await self._check(plan_id)
 
     async def _take_saved(self) -> None:
         while self._saved:
@@ -216,7 +232,8 @@ class PlanDocuments:
         plan = self._app.plans.get(plan_id, None)
         if plan is not None:
             written = read_document(text)
-            self._publish(shown.uri, self._troubles(plan, written, difference(shown.plan.steps, written)))
+            troubles = self._troubles(plan, written, difference(shown.plan.steps, written))
+            self._publish(shown, written, troubles)
 
     def _follow(self, plan_id: PlanId) -> asyncio.Task[None]:
         """Bring a document up to date in its one job, which sees also what happens while it waits for the editor."""
@@ -305,21 +322,27 @@ class PlanDocuments:
             stop()
         return True
 
-    def _publish(self, uri: Uri, troubles: list[Trouble]) -> None:
-        document = self._view.documents.get(uri)
+    def _publish(self, shown: Shown, written: Written, troubles: list[Trouble]) -> None:
+        document = self._view.documents.get(shown.uri)
         if document is None:
             return
         index = LineIndex(document.text)
+        plan_id = shown.plan.plan_id
+        other = self._app.plans.run_elsewhere(plan_id) if plan_id in self._elsewhere else None
         found = [
             {
                 "range": self._range(index, each.place),
-                "severity": 1,
+                "severity": _ERROR,
                 "source": "planloom",
                 "message": each.text,
                 **({} if each.instead is None else {"data": {"instead": each.instead}}),
             }
             for each in troubles
         ]
+        if other is not None:
+            title = Place(written.title_line, 0, len(index.line_text(written.title_line)))
+            where = self._range(index, title)
+            found.append({"range": where, "severity": _INFORMATION, "source": "planloom", "message": other})
         params = {"uri": document.client_uri, "version": document.version, "diagnostics": found}
         self._protocol.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
 

@@ -95,11 +95,14 @@ class PlanloomProtocol(OutgoingProtocol):
         if request.method == types.SHUTDOWN:
             self._shutting_down = True
             self.cancel_requests()
+        if not request.method.startswith("planloom/"):
+            self._answering.add(request.id)
         answer = partial(self._answer, msg_id=request.id)
         try:
             self.run_handler(request.id, handler, params, answer)
         except Exception as error:
             self._send_error(request.id, error, request.method)
+            self._no_longer_answering(request.id)
         return None
 
     def _receive_notification(self, note: envelope.Notification) -> None:
@@ -139,6 +142,10 @@ class PlanloomProtocol(OutgoingProtocol):
     def _answer(self, future: Any, *, msg_id: MessageId) -> None:
         if self.running.get(msg_id) is future:
             del self.running[msg_id]
+        self._send_outcome(future, msg_id)
+        self._no_longer_answering(msg_id)
+
+    def _send_outcome(self, future: Any, msg_id: MessageId) -> None:
         if future.cancelled():
             return self.refuse(msg_id, envelope.REQUEST_CANCELLED, "The request was cancelled.")
         if (error := future.exception()) is not None:
@@ -148,6 +155,11 @@ class PlanloomProtocol(OutgoingProtocol):
         except Exception as unwritable:
             return self._send_error(msg_id, unwritable, f"request {msg_id!r}")
         return self._write(body)
+
+    def _no_longer_answering(self, msg_id: MessageId) -> None:
+        self._answering.discard(msg_id)
+        if not self._answering:
+            self._answered.set()
 
     def _send_error(self, msg_id: MessageId, error: BaseException, request: str) -> None:
         if isinstance(error, JsonRpcException):

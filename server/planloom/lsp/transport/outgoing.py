@@ -58,6 +58,8 @@ class OutgoingProtocol(PyglsProtocol):
         self._request_numbers = itertools.count(1)
         self._unanswered: dict[MessageId, Future[Any]] = {}
         self._message = asyncio.Lock()
+        self._answering: set[MessageId] = set()
+        self._answered = asyncio.Event()
         super().__init__(server, converter)
 
     def set_writer(self, writer: Any, include_headers: bool = True) -> None:
@@ -120,10 +122,16 @@ class OutgoingProtocol(PyglsProtocol):
     ) -> str | None:
         """Show a message with buttons, by `window/showMessageRequest`, when no other one is open.
 
+        It is sent when no request of LSP waits for its answer: eglot closes a message when that answer comes, and
+        never answers it. Our own requests do not count, since some wait for the user.
+
         Returns the pressed button; None for `later`, if the message was dismissed, or if the answer is malformed.
         Raises what `request` raises.
         """
         async with self._message:
+            while self._answering:
+                self._answered.clear()
+                await self._answered.wait()
             return await self._ask(kind, message, (later, *buttons))
 
     async def _ask(self, kind: MessageKind, message: str, buttons: Sequence[str]) -> str | None:

@@ -34,6 +34,7 @@ from planloom.intake.languages import language_of
 from planloom.service.actions.export import as_markdown, as_raw_json, sentence
 from planloom.service.actions.moving import as_document
 from planloom.service.requests import FileDiff, Until
+from planloom.storage.leases import owned_elsewhere
 from planloom.storage.ledger import Ledger, PlanRow, workspace_key
 from planloom.workspace.paths.uris import display_name
 
@@ -47,6 +48,11 @@ class PlanReader:
         self._session = session
         self._plan_store = plan_store
         self._ledger = ledger
+
+    def run_elsewhere(self, plan_id: PlanId) -> str | None:
+        """Who runs a plan, in a sentence, if that is another live server. Raises StorageFailed only."""
+        lease = self._ledger.held_by_another(plan_id)
+        return None if lease is None else owned_elsewhere(lease).message
 
     def get(self, plan_id: PlanId | None, session_id: SessionId | None) -> Plan | None:
         """A plan, or without an id the current one of a session: the newest that has not ended, else the newest.

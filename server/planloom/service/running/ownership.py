@@ -59,6 +59,7 @@ class Ownership:
         self._owned: set[PlanId] = set()
         self._orphans: set[PlanId] = set()
         self._released: set[PlanId] = set()
+        self._elsewhere: set[PlanId] = set()
         self._unexamined: list[PlanId] = []
         self._locks: dict[PlanId, asyncio.Lock] = {}
         plan_store.on_stop(self._stopped)
@@ -225,12 +226,30 @@ class Ownership:
             self._orphans.add(plan_id)
             try:
                 self.claim(plan_id)
-            except (OwnedElsewhere, PlanUnreadable, UnknownThing):
+            except OwnedElsewhere:
+                self._orphans.discard(plan_id)
+                self._elsewhere.add(plan_id)
+            except (PlanUnreadable, UnknownThing):
                 self._orphans.discard(plan_id)
             except StorageFailed:
                 continue
             else:
                 self._orphans.discard(plan_id)
+
+    async def take_over(self, seconds: float = 1.0) -> None:
+        """Adopt the plans that another server ran at the start, each as soon as that server has ended.
+
+        An editor that is started again does not wait until its old server has ended.
+        """
+        while self._elsewhere:
+            await asyncio.sleep(seconds)
+            with suppress(StorageFailed):
+                await self._ledger.ready()
+                for plan_id in tuple(self._elsewhere):
+                    if self._ledger.held_by_another(plan_id) is None:
+                        self._elsewhere.discard(plan_id)
+                        self._adopt_all((plan_id,))
+                await self.reconcile_adopted()
 
     async def reconcile_adopted(self) -> None:
         """Adopt what is left of crashed plans, and reconcile those that have an edit without an outcome."""
