@@ -153,6 +153,7 @@ class FakeEditor:
         self.capabilities = capabilities
         self.closed = closed
         self.tells = tells
+        self.clamps = False
         self.script = deque(script)
         self.received: list[EditorEdit] = []
         self.reached = asyncio.Event()
@@ -343,7 +344,11 @@ class FakeEditor:
                 buffer = self._open(operation.uri, saved, saved)
                 self._change(buffer, text, None)
             return
-        self._change(buffer, applied(buffer.text, operation.edits, self.capabilities.encoding), None)
+        self._change(
+            buffer,
+            applied(buffer.text, operation.edits, self.capabilities.encoding, clamps=self.clamps),
+            None,
+        )
 
     def _rename(self, uri: Uri, new_uri: Uri) -> None:
         _path(new_uri).parent.mkdir(parents=True, exist_ok=True)
@@ -394,10 +399,17 @@ class FakeEditor:
             self.documents.did_save(buffer.uri, buffer.text)
 
 
-def applied(text: str, edits: Sequence[TextEdit], encoding: Encoding) -> str:
-    """The text after the edits, by an implementation of its own, which checks the product's."""
+def applied(text: str, edits: Sequence[TextEdit], encoding: Encoding, *, clamps: bool = False) -> str:
+    """The text after the edits, by an implementation of its own, which checks the product's.
+
+    With `clamps` a position may be beyond its line or the text, as in one that has been typed in since.
+    """
     spans = [
-        (offset(text, edit.range.start, encoding), offset(text, edit.range.end, encoding), edit.new_text)
+        (
+            offset(text, edit.range.start, encoding, clamps=clamps),
+            offset(text, edit.range.end, encoding, clamps=clamps),
+            edit.new_text,
+        )
         for edit in edits
     ]
     assert all(a[1] <= b[0] for a, b in pairwise(spans)), "edits overlap"
@@ -406,13 +418,15 @@ def applied(text: str, edits: Sequence[TextEdit], encoding: Encoding) -> str:
     return text
 
 
-def offset(text: str, at: Position, encoding: Encoding) -> int:
+def offset(text: str, at: Position, encoding: Encoding, *, clamps: bool = False) -> int:
     """The offset of a position; it must lie exactly between two characters."""
     starts = [0, *(found.end() for found in re.finditer(r"\r\n|\n|\r", text))]
+    if clamps and at.line >= len(starts):
+        return len(text)
     start = starts[at.line]
     units = 0
     for place in range(start, len(text) + 1):
-        if units == at.character:
+        if units == at.character or (clamps and text[place : place + 1] in ("\r", "\n", "")):
             return place
         units += _width(text[place], encoding)
     raise AssertionError(f"{at} is inside a character or beyond the text")

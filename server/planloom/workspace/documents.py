@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -32,6 +32,8 @@ class Saved(NamedTuple):
 class Document:
     """One state of an open document; `client_uri` is the URI in the editor's own spelling.
 
+    `passed` are the texts between the changes of the last message that told of several.
+
     `text` and `dirty` cost time in proportion to the text, so they are computed on demand, not at every keystroke.
     """
 
@@ -41,6 +43,7 @@ class Document:
     version: int
     content: LiveText
     saved: Saved
+    passed: tuple[LiveText, ...] = field(default=(), compare=False)
 
     @property
     def text(self) -> str:
@@ -98,10 +101,12 @@ class DocumentStore:
         document = self.get(uri)
         if document is None:
             return None
-        content = document.content
+        contents = [document.content]
         for change in changes:
-            content = content.changed(change, self.encoding)
-        return self._put(replace(document, version=version, content=content))
+            contents.append(contents[-1].changed(change, self.encoding))
+        return self._put(
+            replace(document, version=version, content=contents[-1], passed=tuple(contents[1:-1]))
+        )
 
     def did_save(self, uri: str, text: str | None = None) -> Document | None:
         """Record a save; `text` is the saved text, if the editor sends it along. None if the document is not open."""

@@ -205,9 +205,9 @@ class PlanDocuments:
         if plan is not None:
             self._shown[plan_id] = Shown(uri, plan)
             await asyncio.wait({self._follow(plan_id)})
-            await self._tell_of_other(plan_id, uri)
+            await self._tell_of_other(plan_id)
 
-    async def _tell_of_other(self, plan_id: PlanId, uri: Uri) -> None:
+    async def _tell_of_other(self, plan_id: PlanId) -> None:
         """Say that another server runs a plan, in a message and on its title, which stays until this one runs it."""
         other = self._app.plans.run_elsewhere(plan_id)
         if other is not None:

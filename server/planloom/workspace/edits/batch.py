@@ -20,9 +20,11 @@ from planloom.workspace.editor import (
     EditorEdit,
     EditorGone,
     EditorSilent,
+    TextOperation,
 )
 from planloom.workspace.edits.effects import editor_edit, is_untouched, perform
 from planloom.workspace.edits.late import GivenUp, results_of, unanswered
+from planloom.workspace.edits.misplaced import is_taken_back
 from planloom.workspace.edits.outcomes import (
     ApplyOutcome,
     ChangesetApplied,
@@ -52,6 +54,8 @@ from planloom.workspace.view import WorkspaceView
 _MOST_ATTEMPTS: Final = 20
 """How often an edit is prepared again because its files changed before it was sent."""
 
+_TELL_SECONDS: Final = 10.0
+"""How long to wait for the typing on account of which an editor has refused an edit."""
 _CHANGED: Final = "The file changed before the edit was sent."
 _UNSTABLE: Final = "The files keep changing while the edit is prepared: try again later."
 _UNANSWERED: Final = "The editor did not answer in time, and may still make the change."
@@ -110,6 +114,7 @@ class _BatchResult:
     made: list[PlannedEffect] = field(default_factory=list)
     open: list[PlannedEffect] = field(default_factory=list)
     reason: str | None = None
+    is_taken_back: bool = False
 
     def record(self, effect: PlannedEffect, finding: FileOutcome) -> None:
         edited = effect.recorded().edited()
@@ -177,6 +182,8 @@ async def apply_batch(edit: Edit, changeset: Changeset, first: ApplyPlan | None 
             continue
         if isinstance(ended, ChangesetApplied | ChangesetPartlyApplied):
             return ended
+        if isinstance(ended, _Rejected) and await _is_told_more(edit, prepared, ended.reason):
+            continue
         if isinstance(ended, _Rejected) and not rejected:
             rejected = True
         elif not isinstance(ended, _FilesChanged):
@@ -185,6 +192,27 @@ async def apply_batch(edit: Edit, changeset: Changeset, first: ApplyPlan | None 
     for place in reversed(made):
         await asyncio.to_thread(delete_folder, place)
     return outcome
+
+
+async def _is_told_more(edit: Edit, prepared: ApplyPlan, reason: str) -> bool:
+    """Whether the editor tells of typing that made it refuse an edit of an older version of a document.
+
+    eglot counts a version for each key and tells of them only after a pause.
+    """
+    if "version" not in reason:
+        return False
+    told = asyncio.Event()
+    stop = edit.view.documents.listen(lambda _: told.set())
+    try:
+        async with asyncio.timeout(_TELL_SECONDS):
+            while prepared.is_current(edit.view):
+                await told.wait()
+                told.clear()
+        return True
+    except TimeoutError:
+        return False
+    finally:
+        stop()
 
 
 async def _attempt(
@@ -218,7 +246,7 @@ async def _attempt(
             answer = await _answer(edit.editor, sent)
             if isinstance(answer, EditorGone):
                 return _Disconnected()
-            await _record_findings(edit, by_editor, answer, result, watcher)
+            await _record_findings(edit, by_editor, sent, answer, result, watcher)
         finally:
             watcher.stop()
     if result.stopped:
@@ -278,6 +306,7 @@ def over_unanswered(
 async def _record_findings(
     edit: Edit,
     effects: Sequence[PlannedEffect],
+    sent: EditorEdit,
     answer: EditAnswer | EditorSilent,
     result: _BatchResult,
     watcher: ResultWatcher,
@@ -293,7 +322,14 @@ async def _record_findings(
         # The editor may have opened a file during the check, and report its change only now.
         await wait_for_buffers(edit.view, effects, edit.patience)
         findings = await verified(edit.view, effects, acknowledged=acknowledged)
+    taken_back: set[Uri] = set()
+    if acknowledged:
+        taken_back = await _take_back_misplaced(edit, sent, watcher)
+        result.is_taken_back = bool(taken_back)
     for effect, finding in zip(effects, findings, strict=True):
+        if effect.change.uri in taken_back:
+            result.record(effect, "not_applied")
+            continue
         made = finding in ("verified", "normalized", "unverified") or (
             not refused and watcher.observed(effect.change.uri)
         )
@@ -309,6 +345,17 @@ async def _record_findings(
         result.reason = "The editor says that it applied the edit, but not every file is as expected."
     else:
         result.reason = f"The editor refused the edit: {given.reason or 'it gave no reason'}."
+
+
+async def _take_back_misplaced(edit: Edit, sent: EditorEdit, watcher: ResultWatcher) -> set[Uri]:
+    """Take back what the editor made in a newer text than it was sent for; the URIs of those documents."""
+    documents, history = edit.view.documents, watcher.history
+    return {
+        operation.uri
+        for operation in sent.operations
+        if isinstance(operation, TextOperation)
+        and await is_taken_back(documents, edit.editor, operation, history, patience=edit.patience)
+    }
 
 
 async def _on_disk(view: WorkspaceView, effects: Sequence[PlannedEffect], result: _BatchResult) -> None:
@@ -352,7 +399,7 @@ async def _settled(
     prepared: ApplyPlan,
     result: _BatchResult,
     answer: EditAnswer | EditorSilent | None,
-) -> ChangesetApplied | ChangesetPartlyApplied | ChangesetRefused | _Rejected:
+) -> ChangesetApplied | ChangesetPartlyApplied | ChangesetRefused | _FilesChanged | _Rejected:
     """Record the outcome of the batch, and return it."""
     done = bool(result.applied or result.unexpected)
     folders = [
@@ -380,6 +427,8 @@ async def _settled(
         return ChangesetApplied(
             files=edit_result.applied, merged=prepared.merged, outcome=result.outcome, edit_ids=(edit_id,)
         )
+    if not done and result.is_taken_back:
+        return _FilesChanged()
     if not done:
         refused = isinstance(answer, EditAnswer) and not answer.applied
         return _Rejected(reason=reason) if refused else ChangesetRefused(reason=reason)

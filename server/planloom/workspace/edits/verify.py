@@ -9,6 +9,7 @@ from typing import Literal, assert_never
 from planloom.domain.changes import EditOutcome
 from planloom.domain.text.positions import with_eol
 from planloom.domain.values import Uri
+from planloom.workspace.edits.misplaced import TextHistory
 from planloom.workspace.edits.outcomes import JournalFile, recorded
 from planloom.workspace.edits.prepare import PlannedEffect
 from planloom.workspace.edits.rebase import three_way
@@ -19,7 +20,10 @@ FileOutcome = EditOutcome | Literal["not_applied", "unexpected"]
 
 
 class ResultWatcher:
-    """Watches open documents during an edit: a result that was observed counts as made, even if the user types on."""
+    """Watches open documents during an edit: a result that was observed counts as made, even if the user types on.
+
+    `history` are the texts that they have had meanwhile.
+    """
 
     def __init__(self, view: WorkspaceView, effects: Sequence[PlannedEffect]) -> None:
         self._wanted = {
@@ -28,6 +32,7 @@ class ResultWatcher:
             if effect.change.kind in ("create", "edit")
         }
         self._documents = view.documents
+        self.history = TextHistory(view.documents, self._wanted)
         self._observed: set[Uri] = set()
         self._unsubscribe = view.documents.listen(self._on_change)
 
@@ -37,6 +42,7 @@ class ResultWatcher:
 
     def stop(self) -> None:
         """Stop watching."""
+        self.history.stop()
         self._unsubscribe()
 
     def _on_change(self, changed: Uri) -> None:

@@ -1,0 +1,125 @@
+"""Finds an edit that the editor made in a newer text than it was sent for, and takes it back.
+
+A client without versions, or one that does not compare them, makes an edit in whatever it holds. What was typed while
+the edit was under way, and told only later, then moves the lines that the positions mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Final
+
+from planloom.domain.text.diff import text_edits
+from planloom.domain.text.live_text import LiveText
+from planloom.domain.text.positions import apply_edits
+from planloom.domain.values import Uri
+from planloom.workspace.documents import DocumentStore
+from planloom.workspace.editor import Editor, EditorEdit, EditorSilent, TextOperation
+from planloom.workspace.edits.rebase import three_way
+from planloom.workspace.paths.uris import normalized
+
+_MOST: Final = 200
+"""How many states of a document are kept; more than that are not typed while one edit is under way."""
+_UNDISTURBED: Final = 2
+"""The states of a document in which nothing was typed while it was edited."""
+_TRIES: Final = 5
+"""How often an edit is taken back, which can be misplaced like the edit itself."""
+
+
+class TextHistory:
+    """The texts that documents have had from now on until `stop`, with those between the changes of one message."""
+
+    def __init__(self, documents: DocumentStore, uris: Iterable[Uri]) -> None:
+        self._documents = documents
+        self._texts: dict[Uri, list[LiveText]] = {}
+        for uri in uris:
+            if (document := documents.get(uri)) is not None:
+                self._texts[document.uri] = [document.content]
+        self.stop = documents.listen(self._on_change)
+
+    def misplaced(self, operation: TextOperation) -> tuple[str, str] | None:
+        """The text in which the editor made these edits and what came of it, if that is not what the merge would be."""
+        texts = [each.text for each in self._texts.get(normalized(operation.uri), ())]
+        if len(texts) <= _UNDISTURBED:
+            return None
+        encoding = self._documents.encoding
+        after = apply_edits(texts[0], operation.edits, encoding)
+        for place, text in enumerate(texts[1:], 1):
+            made = apply_edits(text, operation.edits, encoding)
+            if made == text or made not in texts[place + 1 :]:
+                continue
+            merged = three_way(texts[0], text, after)
+            return (text, made) if merged.kind != "merged" or merged.text != made else None
+        return None
+
+    def _on_change(self, changed: Uri) -> None:
+        document, texts = self._documents.get(changed), self._texts.get(changed)
+        if document is not None and texts is not None and len(texts) < _MOST:
+            texts += [*document.passed, document.content]
+
+
+async def is_taken_back(
+    documents: DocumentStore,
+    editor: Editor,
+    operation: TextOperation,
+    history: TextHistory,
+    *,
+    patience: float,
+    tries: int = _TRIES,
+) -> bool:
+    """Whether these edits were misplaced, and the document is as if they had never been made.
+
+    What was typed before and after them stays. `patience` is how many seconds the editor may take to tell of a change.
+    """
+    found = history.misplaced(operation)
+    if found is None:
+        return False
+    text, made = found
+    while tries := tries - 1:
+        document = documents.get(operation.uri)
+        wanted = None if document is None else three_way(made, document.text, text)
+        if document is None or wanted is None or wanted.kind != "merged":
+            return False
+        back = TextOperation(
+            uri=operation.uri,
+            version=document.version if editor.capabilities.document_changes else None,
+            edits=text_edits(document.text, wanted.text, documents.encoding),
+        )
+        since = TextHistory(documents, (operation.uri,))
+        try:
+            with suppress(EditorSilent):
+                await editor.apply(
+                    EditorEdit(label="Planloom: take back a misplaced edit", operations=(back,))
+                )
+            shows = await _shows(documents, operation.uri, document.text, wanted.text, patience)
+        finally:
+            since.stop()
+        if since.misplaced(back) is None:
+            return shows
+        if not await is_taken_back(documents, editor, back, since, patience=patience, tries=tries):
+            return False
+    return False
+
+
+async def _shows(documents: DocumentStore, uri: Uri, before: str, after: str, patience: float) -> bool:
+    """Whether a document comes to contain the change from `before` to `after`."""
+
+    def contains() -> bool:
+        now = documents.get(uri)
+        merged = None if now is None else three_way(before, now.text, after)
+        return now is not None and merged is not None and merged.kind == "merged" and merged.text == now.text
+
+    changed = asyncio.Event()
+    stop = documents.listen(lambda _: changed.set())
+    try:
+        async with asyncio.timeout(patience):
+            while not contains():
+                await changed.wait()
+                changed.clear()
+        return True
+    except TimeoutError:
+        return False
+    finally:
+        stop()

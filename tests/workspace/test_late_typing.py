@@ -1,0 +1,129 @@
+"""Typing that the editor tells late: it refuses the edit and tells afterwards, or makes the edit in the wrong lines."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from planloom.domain.text.positions import ContentChange, Position, Range, TextEdit
+from planloom.workspace.documents import DocumentStore
+from planloom.workspace.editor import EditorCapabilities, TextOperation
+from planloom.workspace.edits.misplaced import TextHistory
+from tests.support.fake_editor import EVERYTHING, Before, Refuse
+from tests.workspace.room import Room
+
+TEXT = "".join(f"line {n}\n" for n in range(40))
+TEXT_ONLY = EditorCapabilities(apply_edit=True)
+AFTER = TEXT.replace("line 7\n", "LINE 7\nline 7b\n").replace("line 30\n", "")
+
+
+def typing(room: Room, *marks: tuple[int, str]) -> Callable[[], None]:
+    """The user types each text before the line of this number."""
+
+    def types() -> None:
+        for line, mark in marks:
+            place = room.text("a").index(f"line {line}\n")
+            room.editor.type(room.path("a"), place, place, mark)
+
+    return types
+
+
+@pytest.mark.parametrize("line", [0, 6, 7, 20, 39])
+async def test_an_edit_that_was_made_in_the_wrong_lines_is_taken_back_and_made_in_the_right_ones(
+    tmp_path: Path, line: int
+) -> None:
+    room = Room(tmp_path, {"a": TEXT}, capabilities=TEXT_ONLY)
+    room.editor.open(room.path("a"))
+    room.editor.clamps = True
+    room.editor.script.append(Before(typing(room, (line, "mine\n"))))
+    outcome = await room.apply(room.edit("a", TEXT, AFTER))
+    if line == 7:
+        # Typed beside the very line that the edit changes, which is a conflict as ever; the user's text stays.
+        assert room.text("a").count("mine\n") == 1
+        return
+    assert outcome.kind == "applied"
+    assert room.text("a") == AFTER.replace(f"line {line}\n", f"mine\nline {line}\n")
+
+
+async def test_typing_in_the_very_lines_is_a_conflict_and_nothing_of_the_edit_is_left(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a": TEXT}, capabilities=TEXT_ONLY)
+    room.editor.open(room.path("a"))
+    room.editor.clamps = True
+    typed = TEXT.replace("line 7\n", "line seven\n").replace("line 0\n", "above\nline 0\n")
+
+    def types() -> None:
+        room.editor.replace(room.path("a"), "line 7\n", "line seven\n")
+        room.editor.replace(room.path("a"), "line 0\n", "above\nline 0\n")
+
+    room.editor.script.append(Before(types))
+    outcome = await room.apply(room.edit("a", TEXT, AFTER))
+    assert outcome.kind == "conflicted"
+    assert room.text("a") == typed
+
+
+async def test_taking_back_can_be_misplaced_too(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a": TEXT}, capabilities=TEXT_ONLY)
+    room.editor.open(room.path("a"))
+    room.editor.clamps = True
+    for mark in ("one\n", "two\n", "three\n"):
+        room.editor.script.append(Before(typing(room, (0, mark))))
+        room.editor.script.append(None)  # type: ignore[arg-type]
+    outcome = await room.apply(room.edit("a", TEXT, AFTER))
+    assert outcome.kind == "applied"
+    assert room.text("a") == f"one\ntwo\nthree\n{AFTER}"
+
+
+@pytest.mark.parametrize("seed", range(60))
+async def test_whatever_is_typed_while_an_edit_is_under_way_is_kept_once(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    room = Room(tmp_path, {"a": TEXT}, capabilities=TEXT_ONLY)
+    room.editor.open(room.path("a"))
+    room.editor.clamps = True
+    lines = [line for line in range(40) if line not in (7, 8, 30, 31)]
+    marks = [(chance.choice(lines), f"<{seed}.{n}>\n") for n in range(chance.randrange(1, 5))]
+    room.editor.script.append(Before(typing(room, *marks)))
+    outcome = await room.apply(room.edit("a", TEXT, AFTER))
+    assert outcome.kind == "applied"
+    assert [room.text("a").count(mark) for _, mark in marks] == [1] * len(marks)
+    left = room.text("a")
+    for _, mark in marks:
+        left = left.replace(mark, "")
+    assert left == AFTER
+
+
+def test_typing_and_edit_in_one_message_are_told_apart() -> None:
+    documents = DocumentStore()
+    documents.did_open("file:///a", "x", 1, "one\ntwo\n")
+    history = TextHistory(documents, (documents.all()[0].uri,))
+
+    def at(line: int, start: int, end: int) -> Range:
+        return Range(
+            start=Position(line=line, character=start),
+            end=Position(line=line, character=end),
+        )
+
+    edit = TextEdit(range=at(1, 0, 3), new_text="TWO")
+    operation = TextOperation(uri=documents.all()[0].uri, version=None, edits=(edit,))
+    typed = ContentChange(range=at(0, 0, 0), text="zero\n")
+    documents.did_change("file:///a", 3, (typed, ContentChange(range=edit.range, text="TWO")))
+    assert history.misplaced(operation) == ("zero\none\ntwo\n", "zero\nTWO\ntwo\n")
+
+
+async def test_an_editor_that_refuses_an_older_version_is_waited_for(tmp_path: Path) -> None:
+    """eglot counts every key and tells of them only when the user pauses."""
+    older = Refuse("Edits on `a' require version 1, you have 9")
+    room = Room(tmp_path, {"a": TEXT}, capabilities=EVERYTHING, script=[older, older, older])
+    room.editor.open(room.path("a"))
+    room.editor.clamps = True
+    applying = asyncio.create_task(room.apply(room.edit("a", TEXT, AFTER)))
+    for count in range(3):
+        while len(room.editor.received) <= count:
+            await asyncio.sleep(0)
+        typing(room, (0, f"{count}\n"))()
+    outcome = await applying
+    assert outcome.kind == "applied"
+    assert room.text("a") == f"0\n1\n2\n{AFTER}"
