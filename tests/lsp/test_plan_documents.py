@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.lsp.test_fallback import plain
-from tests.support.lsp_client import LspClient, NeverAnswered
+from tests.support.lsp_client import FULL, LspClient, NeverAnswered
 
 EDIT = '1. Replace "old" with "new" in a.txt\n2. Create file b.txt with content "b"\n3. List files'
 
@@ -169,6 +169,33 @@ async def test_an_editor_that_tells_its_changes_late_gets_no_edit_of_an_older_te
         await client.until(lambda: "status: completed" in reader.text)
         assert reader.text.count("- [-] ") == 2 and reader.text.count("- [x] ") == 1
         assert client.editor.misplaced == []
+
+
+async def test_what_is_typed_while_the_document_is_brought_up_to_date_stays_in_its_line(folder: Path) -> None:
+    """The editor tells late and compares no versions, so that edits of the document are made in the wrong lines."""
+    capabilities = {**FULL, "workspace": {"applyEdit": True}}
+    async with plain(folder, capabilities=capabilities, late=0.05) as client:
+        reader = Reader(client, Start="Start", Allow="Deny")
+        typed = 0
+
+        async def edited(params: dict[str, Any]) -> Any:
+            """Type a line above the steps just before an edit arrives."""
+            nonlocal typed
+            if reader.shown and reader.shown[0] in params["edit"].get("changes", {}) and typed < 4:
+                typed += 1
+                start = at(reader.text, "3 steps, nothing")
+                client.type(reader.shown[0], {"start": start, "end": start}, f"note {typed}\n")
+            return client.editor.apply(params)
+
+        client.answer("workspace/applyEdit", edited)
+        await plan(client)
+        await client.wait_shown("1 of 3 steps done")
+        await client.until(lambda: reader.text.count("- [-] ") == 2, timeout=20)
+        await client.until(lambda: reader.text.count("- [x] ") == 1, timeout=20)
+        assert client.editor.misplaced and typed == 4
+        assert [reader.text.count(f"\nnote {number}\n") for number in (1, 2, 3, 4)] == [1] * 4, reader.text
+        signs = [line[:6] for line in reader.text.split("\n") if "^step_" in line]
+        assert signs == ["- [-] ", "- [-] ", "- [x] "] and reader.text.count("## Steps\n") == 1
 
 
 async def test_one_message_is_open_at_a_time_and_is_taken_back_when_it_is_answered_elsewhere(

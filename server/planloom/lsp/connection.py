@@ -262,7 +262,7 @@ class Connection:
                 get_capability(self.client.capabilities, "workspace.code_lens.refresh_support", False)
             ),
         )
-        self.plan_documents = PlanDocuments(self.protocol, app, self.view, self.jobs, abilities)
+        self.plan_documents = PlanDocuments(self.protocol, app, self.view, self.jobs, abilities, self.editor)
         app.feed.subscribe(self.plan_documents.on_event)
         prompts = MessagePrompts(self.protocol, self.client, app, self.view, self.jobs, self.plan_documents)
         if prompts.wanted:

@@ -8,13 +8,16 @@ from typing import Final, NamedTuple
 
 from planloom.domain.document.difference import difference
 from planloom.domain.document.reader import Place, Written, read_document
-from planloom.domain.document.render import MARKS, head_values, is_result, render, result_lines
+from planloom.domain.document.render import MARKS, STEPS, head_values, is_result, render, result_lines
 from planloom.domain.events.folding import updated
 from planloom.domain.plans.graph import shown_statuses
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import RUN_STATE, Plan, Step
+from planloom.domain.text.merge import merge
 from planloom.domain.values import StepId
 
+_TOP: Final = re.compile(rf"\A(?:---\n.*?^---\n)?(.*?)^{STEPS}$", re.DOTALL | re.MULTILINE)
+"""What stands between the values at the top of a document and its steps."""
 _LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
 
 
@@ -34,10 +37,20 @@ def up_to_date(text: str, shown: Plan, plan: Plan) -> Update:
     written = read_document(text)
     found = difference(shown.steps, written)
     if not (found.edits or found.troubles or written.troubles):
-        return Update(render(plan, written.notes), plan)
+        return Update(with_top(render(plan, written.notes), text, shown), plan)
     return Update(
         _patched(text, written, plan), updated(shown, steps=IndexedTuple(_stated(shown.steps, plan)))
     )
+
+
+def with_top(new: str, text: str, shown: Plan) -> str:
+    """The new text of a document, with what the user has changed above the steps in `text`, which shows `shown`."""
+    theirs, mine, base = _TOP.search(new), _TOP.search(text), _TOP.search(render(shown))
+    if theirs is None or mine is None or base is None or mine[1] == base[1]:
+        return new
+    merged = merge(base[1], mine[1], theirs[1])
+    kept = merged.text if merged.kind == "merged" else mine[1]
+    return new[: theirs.start(1)] + kept + new[theirs.end(1) :]
 
 
 def _stated(steps: Sequence[Step], plan: Plan) -> list[Step]:

@@ -17,12 +17,14 @@ from lsprotocol import types
 from planloom.domain.document.difference import Difference, difference, notes_by_id, place_of
 from planloom.domain.document.reader import NEAR, Place, Trouble, Written, read_document
 from planloom.domain.document.render import render
-from planloom.domain.document.update import up_to_date
+from planloom.domain.document.update import up_to_date, with_top
 from planloom.domain.errors import InvalidPlan, PlanloomError
 from planloom.domain.text.diff import text_edits
 from planloom.domain.text.positions import LineIndex, Position, TextEdit
 from planloom.domain.values import PlanId, StepId, Uri
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
+from planloom.workspace.editor import TextOperation
+from planloom.workspace.edits.misplaced import TextHistory, is_shown, is_taken_back
 from planloom.workspace.paths.uris import normalized
 from planloom.workspace.scratch_files import FOLDER, read_scratch_file, write_scratch_file
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from planloom.lsp.transport.codec import PlanloomProtocol
     from planloom.service.application import Application
     from planloom.workspace.documents import Document
+    from planloom.workspace.editor import Editor
     from planloom.workspace.view import WorkspaceView
 
 logger = logging.getLogger(__name__)
@@ -77,12 +80,14 @@ class PlanDocuments:
         view: WorkspaceView,
         jobs: Jobs,
         can: DocumentAbilities,
+        editor: Editor,
     ) -> None:
         self._protocol = protocol
         self._app = app
         self._view = view
         self._jobs = jobs
         self._can = can
+        self._editor = editor
         self._shown: dict[PlanId, Shown] = {}
         self._saved: set[PlanId] = set()
         self._behind: set[PlanId] = set()
@@ -167,7 +172,8 @@ class PlanDocuments:
             return not troubles
         changed = await self._app.plans.edit(plan_id, plan.version, found.edits)
         self._shown[plan_id] = Shown(shown.uri, changed)
-        if not await self._write_over(shown.uri, text, render(changed, notes_by_id(written, found.ids))):
+        new = with_top(render(changed, notes_by_id(written, found.ids)), text, shown.plan)
+        if not await self._write_over(shown.uri, text, new):
             self._follow(plan_id)
         return True
 
@@ -287,8 +293,24 @@ class PlanDocuments:
             )
         if document.text != old:
             return False
-        edits = [_lsp_edit(each) for each in text_edits(old, new, self._view.documents.encoding)]
-        where = {"uri": document.client_uri, "version": document.version}
+        edits = text_edits(old, new, self._view.documents.encoding)
+        version = document.version if self._can.document_changes else None
+        operation = TextOperation(uri=uri, version=version, edits=edits)
+        history = TextHistory(self._view.documents, (uri,))
+        try:
+            # Some editors tell of an edit later than they answer, and take edits of the text before for it.
+            made = await self._is_sent(document, operation) and await is_shown(
+                self._view.documents, operation, history, new, _ANSWER_SECONDS
+            )
+        finally:
+            history.stop()
+        await is_taken_back(self._view.documents, self._editor, operation, history, patience=_ANSWER_SECONDS)
+        return made
+
+    async def _is_sent(self, document: Document, operation: TextOperation) -> bool:
+        """Send edits of a document; False if the editor does not make them."""
+        edits = [_lsp_edit(each) for each in operation.edits]
+        where = {"uri": document.client_uri, "version": operation.version}
         edit: dict[str, Any] = {"documentChanges": [{"textDocument": where, "edits": edits}]}
         if not self._can.document_changes:
             edit = {"changes": {document.client_uri: edits}}
@@ -297,30 +319,9 @@ class PlanDocuments:
         try:
             answer = await self._protocol.request(types.WORKSPACE_APPLY_EDIT, params, timeout=_ANSWER_SECONDS)
         except (ClientGone, ClientRefused, TimeoutError) as error:
-            logger.info("The client did not change %s: %s", uri, error)
+            logger.info("The client did not change %s: %s", document.uri, error)
             return False
-        if not isinstance(answer, dict) or answer.get("applied") is not True:
-            return False
-        return await self._told(document)
-
-    async def _told(self, before: Document) -> bool:
-        """Wait until the editor has told of a change of a document; False if it does not.
-
-        Some editors tell later than they answer, and take edits of the text before for it.
-        """
-        told = asyncio.Event()
-        stop = self._view.documents.listen(lambda _: told.set())
-        try:
-            async with asyncio.timeout(_ANSWER_SECONDS):
-                while (now := self._view.documents.get(before.uri)) and now.version == before.version:
-                    await told.wait()
-                    told.clear()
-        except TimeoutError:
-            logger.info("The client did not tell of the change of %s", before.uri)
-            return False
-        finally:
-            stop()
-        return True
+        return isinstance(answer, dict) and answer.get("applied") is True
 
     def _publish(self, shown: Shown, written: Written, troubles: list[Trouble]) -> None:
         document = self._view.documents.get(shown.uri)

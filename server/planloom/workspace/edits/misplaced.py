@@ -39,6 +39,10 @@ class TextHistory:
                 self._texts[document.uri] = [document.content]
         self.stop = documents.listen(self._on_change)
 
+    def first(self, uri: Uri) -> str:
+        """The text that a document had at first, which must have been open."""
+        return self._texts[normalized(uri)][0].text
+
     def misplaced(self, operation: TextOperation) -> tuple[str, str] | None:
         """The text in which the editor made these edits and what came of it, if that is not what the merge would be."""
         texts = [each.text for each in self._texts.get(normalized(operation.uri), ())]
@@ -93,7 +97,7 @@ async def is_taken_back(
                 await editor.apply(
                     EditorEdit(label="Planloom: take back a misplaced edit", operations=(back,))
                 )
-            shows = await _shows(documents, operation.uri, document.text, wanted.text, patience)
+            shows = await is_shown(documents, back, since, wanted.text, patience)
         finally:
             since.stop()
         if since.misplaced(back) is None:
@@ -103,11 +107,14 @@ async def is_taken_back(
     return False
 
 
-async def _shows(documents: DocumentStore, uri: Uri, before: str, after: str, patience: float) -> bool:
-    """Whether a document comes to contain the change from `before` to `after`."""
+async def is_shown(
+    documents: DocumentStore, operation: TextOperation, history: TextHistory, after: str, patience: float
+) -> bool:
+    """Whether a document comes to contain these edits, which made `after`; False as soon as they are misplaced."""
+    before = history.first(operation.uri)
 
     def contains() -> bool:
-        now = documents.get(uri)
+        now = documents.get(operation.uri)
         merged = None if now is None else three_way(before, now.text, after)
         return now is not None and merged is not None and merged.kind == "merged" and merged.text == now.text
 
@@ -115,7 +122,9 @@ async def _shows(documents: DocumentStore, uri: Uri, before: str, after: str, pa
     stop = documents.listen(lambda _: changed.set())
     try:
         async with asyncio.timeout(patience):
-            while not contains():
+            while (is_misplaced := history.misplaced(operation) is not None) or not contains():
+                if is_misplaced:
+                    return False
                 await changed.wait()
                 changed.clear()
         return True
