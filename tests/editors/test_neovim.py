@@ -203,8 +203,9 @@ def test_a_plan_goes_on_in_a_new_neovim(
     terminal.until(PAUSED, "The server ended while the plan ran")
     terminal.keep("neovim-restarted")
     choose(terminal, PAUSED, "Later")
+    # The document comes up beside what the user looks at.
     terminal.until("status: paused", "## Steps")
-    terminal.keys("Enter")
+    terminal.keys("Enter", "C-w", "w")
     act(terminal, "Resume")
     choose(terminal, REPLACE, "Allow for plan")
     ended(terminal, DONE, "status: completed")

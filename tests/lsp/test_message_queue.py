@@ -14,7 +14,7 @@ from planloom.lsp.transport.outgoing import LATER
 from tests.lsp.test_fallback import NONE, User, plain
 from tests.lsp.test_plan_documents import EDIT, Reader, plan
 from tests.security.test_trust import plain_editor
-from tests.support.lsp_client import EGLOT, Failed, LspClient
+from tests.support.lsp_client import EGLOT, FULL, PLAIN, Failed, LspClient
 
 BUSY = Failed({"code": -32603, "message": "Command attempted to use minibuffer while in minibuffer"})
 UNKNOWN = Failed({"code": -32601, "message": "no such method"})
@@ -184,18 +184,24 @@ async def test_a_question_that_the_editor_refuses_to_show_is_told_with_its_docum
         assert "a.txt" in told["message"] and ".plan.md, by its lenses" in told["message"]
 
 
+@pytest.mark.parametrize("capabilities", [FULL, PLAIN])
 async def test_a_question_of_a_plan_without_a_document_gets_one_when_it_is_left_for_later(
-    tmp_path: Path,
+    tmp_path: Path, capabilities: dict[str, Any]
 ) -> None:
     (tmp_path / "a.txt").write_text("old\n")
-    async with plain(tmp_path) as client:
+    async with plain(tmp_path, capabilities) as client:
         shown: list[str] = []
         client.answer("window/showDocument", lambda asked: shown.append(asked["uri"]) or {"success": True})
         user = User(client, NONE)
         await client.request("planloom/plan/create", {"text": EDIT, "mode": "direct"})
         await client.until(lambda: user.messages)
-        await client.wait_shown("It can be answered in .planloom/")
-        assert shown and shown[0].endswith(".plan.md")
+        if capabilities is PLAIN:
+            # It cannot show the document, so it is told where it is.
+            told = await client.wait_shown("It can be answered in .planloom/")
+            assert shown == []
+            shown.append((tmp_path / told["message"].split(" in ")[1].split(",")[0]).as_uri())
+        await client.until(lambda: shown)
+        assert shown[0].endswith(".plan.md")
         client.open(shown[0])
         asked = {"textDocument": {"uri": shown[0]}}
         lenses = await client.request("textDocument/codeLens", asked)

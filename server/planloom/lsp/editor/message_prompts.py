@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ _LONG_DIFF = 60
 """Characters of a command, and changed lines, that a message can show, or that are seen at a glance."""
 _TITLE = 80
 _ANSWER = 2_000
+_EDIT_SECONDS = 3.0
+"""How long the end of a plan waits to be told until its document shows it."""
 _REVIEW, _PAUSE = "review", "pause"
 _ASKED_OTHERWISE: frozenset[PauseReason | None] = frozenset({"user", "clarification", "recovery", "conflict"})
 """Why a plan is paused where the user has paused it, or is asked what it waits for."""
@@ -160,7 +163,7 @@ class MessagePrompts:
         if after.status in _OVER:
             self._take_back(plan_id, None)
             if not client.events and isinstance(recorded.event, _ENDS):
-                self._tell_end(after)
+                self._jobs.start(f"tell-end:{plan_id}", self._tell_end(after))
 
     def _ask(
         self, plan_id: PlanId, about: str | Collection[str], ask: Callable[[], Coroutine[Any, Any, None]]
@@ -221,8 +224,14 @@ class MessagePrompts:
         elif chosen == CANCEL:
             await self._app.plans.cancel(plan.plan_id)
 
-    def _tell_end(self, plan: Plan) -> None:
-        """Say how a plan has ended, and its answer if it has one."""
+    async def _tell_end(self, plan: Plan) -> None:
+        """Say how a plan has ended, and its answer if it has one.
+
+        Some editors write over a message when they edit a document, so that comes first.
+        """
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_EDIT_SECONDS):
+                await self._jobs.join(f"plan-document:{plan.plan_id}")
         said = plan.answer or plan.execution_summary or plan.status
         if plan.error is not None:
             said = plan.error.message
@@ -249,7 +258,8 @@ class MessagePrompts:
             await self._show_in_document(plan_id)
             self._protocol.show_message(kind, f"{text}\n{self._where(plan_id)}")
             return None
-        if chosen is None and later == LATER and await self._show_in_document(plan_id):
+        is_new = chosen is None and later == LATER and await self._show_in_document(plan_id)
+        if is_new and not self._can_show:
             self._protocol.show_message("info", f"Planloom: {self._where(plan_id)}")
         return chosen
 
