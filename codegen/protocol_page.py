@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Final, Literal, get_args, get_type_hints
 
-from codegen import notation
+from codegen import notation, without_extension
 from planloom.domain import errors
 from planloom.domain.events import catalog as domain_events
 from planloom.lsp import methods
@@ -93,9 +93,9 @@ The server asks the questions that the client has not declared by `window/showMe
 diffs and conflicts by `window/showDocument`, from files in `.planloom/` of the first folder (with a `.gitignore` of
 `*`). One message is open at a time; its first button, “Later”, does nothing. A dismissed message is no answer: the
 question stays pending, in the plan's document, and a command can answer it at any time. A client that refuses to show
-buttons gets the question by `window/showMessage`, and its answer in the document. Edits are
-sent by `workspace/applyEdit`, progress by `$/progress`, and `@` in any document completes references, each only if the
-client supports it.
+buttons gets the question by `window/showMessage`, and its answer in the document. Edits are sent by
+`workspace/applyEdit`, progress by `$/progress`, and `@` in any document completes references, each only if the client
+supports it. The [document](plan-document.md) follows its plan from the review on, or from a question left for later.
 """
 _ERRORS = """\
 ## Errors
@@ -127,7 +127,7 @@ def page() -> str:
         (_STATES, *_states()),
         (_EVENTS, *_events()),
         (_COMMANDS, *_commands()),
-        (_FALLBACK.rstrip("\n"),),
+        (_FALLBACK, *without_extension.rows()),
         (_ERRORS.rstrip("\n"), *_errors()),
         (_TYPES, *_types()),
     )

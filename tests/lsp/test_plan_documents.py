@@ -354,6 +354,27 @@ async def test_a_plan_that_another_server_runs_is_said_to_be_and_taken_over_when
             assert "The server ended while the plan ran." in asked["message"]
 
 
+async def test_a_request_is_written_in_a_new_document_and_planned_by_its_action_or_lens(folder: Path) -> None:
+    """For editors in which no command can be typed."""
+    request = "Read @a.txt and\ncreate b.txt with what it says.\n"
+    uri = (folder / "todo.plan.md").as_uri()
+    async with plain(folder) as client:
+        reader = Reader(client)
+        client.open(uri, request, language_id="markdown")
+        start = {"line": 0, "character": 0}
+        place = {"textDocument": {"uri": uri}, "range": {"start": start, "end": start}}
+        (action,) = await client.request("textDocument/codeAction", {**place, "context": {"diagnostics": []}})
+        (lens,) = await client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+        assert action["command"] == lens["command"]
+        assert action["command"]["arguments"] == [request.strip()]
+        command = {name: action["command"][name] for name in ("command", "arguments")}
+        await client.request("workspace/executeCommand", command)
+        await client.until(lambda: reader.shown)
+        assert reader.shown[0] != uri and "create b.txt" in reader.text
+        client.type(uri, None, " \n")
+        assert await client.request("textDocument/codeLens", {"textDocument": {"uri": uri}}) == []
+
+
 SOURCE = "import os\n\n# TODO: read the name\n#   from the settings.\nNAME = 'x'\n"
 
 

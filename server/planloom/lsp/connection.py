@@ -253,6 +253,7 @@ class Connection:
             self.progress = ProgressReporter(self.protocol, self.jobs, app.plans.cancel, self._congested)
             app.feed.subscribe(self.progress.on_event)
         from planloom.lsp.editor.message_prompts import MessagePrompts
+        from planloom.lsp.editor.side_files import SideFiles
         from planloom.lsp.plan_documents.documents import DocumentAbilities, PlanDocuments
 
         abilities = DocumentAbilities(
@@ -267,6 +268,11 @@ class Connection:
         prompts = MessagePrompts(self.protocol, self.client, app, self.view, self.jobs, self.plan_documents)
         if prompts.wanted:
             app.feed.subscribe(prompts.on_event)
+        if not self.client.declared.events:
+            from planloom.lsp.editor.told_messages import ToldMessages
+
+            told = ToldMessages(self.protocol, self.jobs, SideFiles(self.protocol, self.client, self.view))
+            app.feed.subscribe(told.on_event)
 
     def _congested(self) -> bool:
         return bool(getattr(self.protocol.writer, "congested", False))

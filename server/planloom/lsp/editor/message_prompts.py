@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass
@@ -11,14 +10,12 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 
-from lsprotocol import types
-from pygls.capabilities import get_capability
-
 from planloom.domain.errors import PlanloomError
 from planloom.domain.events import catalog as ev
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.counted import counted
 from planloom.domain.values import Uri
+from planloom.lsp.editor.side_files import SideFiles, cut
 from planloom.lsp.plan_documents.buttons import recovery_choices
 from planloom.lsp.transport.outgoing import LATER, ClientGone, ClientRefused, MessageKind
 from planloom.workspace.paths.uris import display_name, to_path
@@ -44,14 +41,10 @@ _LONG_COMMAND = 600
 _LONG_DIFF = 60
 """Characters of a command, and changed lines, that a message can show, or that are seen at a glance."""
 _TITLE = 80
-_ANSWER = 2_000
-_EDIT_SECONDS = 3.0
-"""How long the end of a plan waits to be told until its document shows it."""
 _REVIEW, _PAUSE = "review", "pause"
 _ASKED_OTHERWISE: frozenset[PauseReason | None] = frozenset({"user", "clarification", "recovery", "conflict"})
 """Why a plan is paused where the user has paused it, or is asked what it waits for."""
 _OVER = frozenset({"completed", "failed", "cancelled", "rejected"})
-_ENDS = (ev.PlanCompleted, ev.PlanFailed, ev.PlanCancelled)
 START, SHOW_PLAN, REJECT, RESUME = "Start", "Show", "Reject", "Resume"
 _MARKER = "<<<<<<< yours"
 ALLOW, ALLOW_PLAN, DENY, CANCEL, SHOW = "Allow", "Allow for plan", "Deny", "Cancel plan", "Show changes"
@@ -103,13 +96,13 @@ class MessagePrompts:
         self._protocol = protocol
         self._declared = client.declared
         self._app = app
-        self._view = view
+        self._side_files = SideFiles(protocol, client, view)
         self._jobs = jobs
         self._listed: list[Approval] = []
         self._documents = documents
         self._waiting: list[_Asked] = []
         self._open: asyncio.Task[None] | None = None
-        self._can_show = bool(get_capability(client.capabilities, "window.show_document.support", False))
+        self._can_show = self._side_files.can_show
 
     @property
     def wanted(self) -> bool:
@@ -162,8 +155,6 @@ class MessagePrompts:
                 pass
         if after.status in _OVER:
             self._take_back(plan_id, None)
-            if not client.events and isinstance(recorded.event, _ENDS):
-                self._jobs.start(f"tell-end:{plan_id}", self._tell_end(after))
 
     def _ask(
         self, plan_id: PlanId, about: str | Collection[str], ask: Callable[[], Coroutine[Any, Any, None]]
@@ -223,20 +214,6 @@ class MessagePrompts:
             await self._app.plans.resume(plan.plan_id)
         elif chosen == CANCEL:
             await self._app.plans.cancel(plan.plan_id)
-
-    async def _tell_end(self, plan: Plan) -> None:
-        """Say how a plan has ended, and its answer if it has one.
-
-        Some editors write over a message when they edit a document, so that comes first.
-        """
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_EDIT_SECONDS):
-                await self._jobs.join(f"plan-document:{plan.plan_id}")
-        said = plan.answer or plan.execution_summary or plan.status
-        if plan.error is not None:
-            said = plan.error.message
-        failed = plan.status == "failed"
-        self._protocol.show_message("error" if failed else "info", f"Planloom: {_cut(said)}")
 
     async def _report_failure(self, asking: Coroutine[Any, Any, None]) -> None:
         try:
@@ -349,10 +326,12 @@ class MessagePrompts:
             parts.append(unified(found.before, found.after, f"a/{name}", f"b/{name}"))
         number = approval.approval_id[:8]
         if approval.files:
-            uri = await self._side_file(approval.files[0].uri, f"changes-{number}.diff", "\n".join(parts))
+            uri = await self._side_files.write(
+                approval.files[0].uri, f"changes-{number}.diff", "\n".join(parts)
+            )
         else:
-            uri = await self._side_file(Uri(""), f"command-{number}.txt", f"{approval.command}\n")
-        return uri is not None and await self._show(uri)
+            uri = await self._side_files.write(Uri(""), f"command-{number}.txt", f"{approval.command}\n")
+        return uri is not None and await self._side_files.show(uri)
 
     async def _recovery(self, plan: Plan, recovery: Recovery) -> None:
         buttons = recovery_choices(recovery)
@@ -394,7 +373,7 @@ class MessagePrompts:
                 return ev.ConflictChoice(uri=uri, choice=_CHOICES[chosen])
             if chosen is None or side_file is None:
                 return None
-            edited = await self._edited_text(side_file)
+            edited = await self._side_files.read(side_file)
             if edited is not None and _MARKER not in edited:
                 return ev.ConflictChoice(uri=uri, choice="text", text=edited)
             text = f"Planloom: the document for {display_name(uri)} still has conflict markers."
@@ -406,34 +385,10 @@ class MessagePrompts:
         if both is None:
             return None
         name = PurePosixPath(to_path(uri) or display_name(uri))
-        side_file = await self._side_file(uri, f"{name.stem}-both-{conflict.edit_id[:8]}{name.suffix}", both)
-        return side_file if side_file is not None and await self._show(side_file) else None
-
-    async def _side_file(self, near: Uri, name: str, text: str) -> Uri | None:
-        from planloom.workspace.scratch_files import write_scratch_file
-
-        folders = self._view.roots.folders
-        root = next((each for each in folders if near.startswith(f"{each.uri}/")), None) or next(
-            iter(folders), None
+        side_file = await self._side_files.write(
+            uri, f"{name.stem}-both-{conflict.edit_id[:8]}{name.suffix}", both
         )
-        return None if root is None else await asyncio.to_thread(write_scratch_file, root, name, text)
-
-    async def _edited_text(self, side_file: Uri) -> str | None:
-        """The text of a document as the user left it: from its buffer, or saved and closed."""
-        from planloom.workspace.scratch_files import read_scratch_file
-
-        document = self._view.documents.get(side_file)
-        return (
-            document.text if document is not None else await asyncio.to_thread(read_scratch_file, side_file)
-        )
-
-    async def _show(self, uri: Uri) -> bool:
-        try:
-            answer = await self._protocol.request(types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": True})
-        except ClientRefused as error:
-            logger.info("The client did not show %s: %s", uri, error)
-            return False
-        return isinstance(answer, dict) and answer.get("success") is True
+        return side_file if side_file is not None and await self._side_files.show(side_file) else None
 
 
 def _approval_text(approval: Approval) -> str:
@@ -494,11 +449,7 @@ def _change_text(change: PlanChange) -> str:
 
 
 def _first_line(text: str) -> str:
-    return _cut(text.strip().partition("\n")[0], _TITLE)
-
-
-def _cut(text: str, most: int = _ANSWER) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return cut(text.strip().partition("\n")[0], _TITLE)
 
 
 def _described(plan: Plan, step_id: str) -> str:

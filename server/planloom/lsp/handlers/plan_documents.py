@@ -34,7 +34,7 @@ def _answering(connection: Connection, name: str) -> Any:
     async def answer(params: Any) -> Any:
         view = await _view(connection, params.text_document.uri)
         if view is None:
-            return _offers(connection, params) if name == "actions" else None
+            return _offers(connection, params, name)
         from planloom.lsp.plan_documents import features
 
         return getattr(features, name)(view, params)
@@ -42,13 +42,19 @@ def _answering(connection: Connection, name: str) -> Any:
     return answer
 
 
-def _offers(connection: Connection, params: types.CodeActionParams) -> list[types.CodeAction]:
-    """What is offered in a document that shows no plan."""
-    from planloom.lsp.plan_documents.offers import offers
+def _offers(connection: Connection, params: Any, name: str) -> Any:
+    """The actions and lenses of a document that shows no plan; None for anything else."""
+    if name not in ("actions", "lenses"):
+        return None
+    from planloom.lsp.plan_documents.offers import offers, request_lens
 
     document = connection.documents.get(params.text_document.uri)
+    if document is None:
+        return []
+    if name == "lenses":
+        return request_lens(document)
     folders = [root.uri for root in connection.view.roots.folders]
-    return [] if document is None else offers(document, params, folders, connection.client.encoding)
+    return offers(document, params, folders, connection.client.encoding)
 
 
 async def completions(

@@ -8,13 +8,16 @@ from typing import Final
 
 from lsprotocol import types
 
+from planloom.domain.document.render import STEPS
 from planloom.domain.text.positions import Encoding, LineIndex, Position
 from planloom.domain.values import Uri
+from planloom.lsp.plan_documents.documents import ENDING
 from planloom.workspace.documents import Document
 from planloom.workspace.paths.uris import name_in
 
 _COMMENT: Final = re.compile(r"\s*(?:#+!?|//+!?|--|;+|%+|/\*+|\*+/?|<!--)\s?(.*?)\s*(?:\*/|-->)?\s*")
 _PROSE: Final = frozenset({"markdown", "plaintext", "text", "rst", "asciidoc", "org", "gitcommit"})
+PLAN_THIS: Final = "Plan this with Planloom"
 _LONGEST: Final = 10_000
 """Characters that are taken as the words of a request."""
 
@@ -37,14 +40,32 @@ def offers(
         for each in params.context.diagnostics
         if each.source != "planloom"
     ]
+    request = written_request(document)
     task = _task(index, params.range, encoding, document.language_id)
-    if task is not None:
+    if request is not None:
+        found.append(_action(PLAN_THIS, request, None, None))
+    elif task is not None:
         text, first, last = task
         lines = f"{first + 1}" if first == last else f"{first + 1}-{last + 1}"
         found.append(
             _action("Plan this task with Planloom", f"{text}\n\n@{name}:{lines}".lstrip(), None, None)
         )
     return found
+
+
+def written_request(document: Document) -> str | None:
+    """The request that is written in a document named `*.plan.md` which shows no plan; None if there is none."""
+    text = document.text.strip()
+    is_request = document.uri.endswith(ENDING) and STEPS not in text.splitlines()
+    return text if is_request and text and len(text) <= _LONGEST else None
+
+
+def request_lens(document: Document) -> list[types.CodeLens]:
+    """The lens on the request that is written in a document, if there is one."""
+    request = written_request(document)
+    start = types.Position(0, 0)
+    command = types.Command(title=PLAN_THIS, command="planloom.plan", arguments=[request])
+    return [] if request is None else [types.CodeLens(types.Range(start, start), command=command)]
 
 
 def _action(

@@ -1,0 +1,59 @@
+"""Files in `.planloom/` that are shown beside a message: what is too long for it, or is edited before an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+
+from planloom.domain.values import Uri
+from planloom.lsp.transport.outgoing import ClientRefused
+from planloom.workspace.scratch_files import read_scratch_file, write_scratch_file
+
+if TYPE_CHECKING:
+    from planloom.lsp.editor.capabilities import Client
+    from planloom.lsp.transport.codec import PlanloomProtocol
+    from planloom.workspace.view import WorkspaceView
+
+logger = logging.getLogger(__name__)
+
+
+def cut(text: str, most: int) -> str:
+    """At most so many characters of a text."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+class SideFiles:
+    """Writes, shows and reads these files. `can_show`: the client shows documents."""
+
+    def __init__(self, protocol: PlanloomProtocol, client: Client, view: WorkspaceView) -> None:
+        self._protocol = protocol
+        self._view = view
+        self.can_show = bool(get_capability(client.capabilities, "window.show_document.support", False))
+
+    async def write(self, near: Uri, name: str, text: str) -> Uri | None:
+        """Write a file in the folder that holds `near`, else in the first; None if that is not possible."""
+        folders = self._view.roots.folders
+        root = next((each for each in folders if near.startswith(f"{each.uri}/")), None) or next(
+            iter(folders), None
+        )
+        return None if root is None else await asyncio.to_thread(write_scratch_file, root, name, text)
+
+    async def show(self, uri: Uri) -> bool:
+        """Show a document; False if the client does not. Raises ClientGone."""
+        if not self.can_show:
+            return False
+        try:
+            answer = await self._protocol.request(types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": True})
+        except ClientRefused as error:
+            logger.info("The client did not show %s: %s", uri, error)
+            return False
+        return isinstance(answer, dict) and answer.get("success") is True
+
+    async def read(self, uri: Uri) -> str | None:
+        """The text of a file as the user left it: from its buffer, or saved and closed."""
+        document = self._view.documents.get(uri)
+        return document.text if document is not None else await asyncio.to_thread(read_scratch_file, uri)
