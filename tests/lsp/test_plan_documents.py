@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +197,19 @@ async def test_what_is_typed_while_the_document_is_brought_up_to_date_stays_in_i
         assert [reader.text.count(f"\nnote {number}\n") for number in (1, 2, 3, 4)] == [1] * 4, reader.text
         signs = [line[:6] for line in reader.text.split("\n") if "^step_" in line]
         assert signs == ["- [-] ", "- [-] ", "- [x] "] and reader.text.count("## Steps\n") == 1
+
+
+@pytest.mark.parametrize("late", [0.0, 0.05])
+async def test_what_the_server_itself_writes_into_a_document_is_no_error(folder: Path, late: float) -> None:
+    async with plain(folder, late=late) as client:
+        # Whatever the server waits for before it looks at a text, it is not enough time.
+        client.server.connection.jobs.sleep = lambda _: asyncio.sleep(0)
+        reader = Reader(client, Start="Start", Allow="Allow")
+        await plan(client)
+        await client.wait_shown("3 of 3 steps done")
+        await client.until(lambda: "status: completed" in reader.text)
+        await asked(client, reader, "codeLens")
+        assert [told for told in client.told("textDocument/publishDiagnostics") if told["diagnostics"]] == []
 
 
 async def test_one_message_is_open_at_a_time_and_is_taken_back_when_it_is_answered_elsewhere(

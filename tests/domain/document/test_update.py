@@ -30,3 +30,16 @@ def test_a_summary_that_the_user_and_the_plan_have_changed_is_the_users() -> Non
     new = up_to_date(text, old, OTHER).text
     assert "My summary." in new and f"version: {OTHER.version}\n" in new
     assert up_to_date(render(old), old, OTHER).text == render(OTHER)
+
+
+def test_a_sign_that_the_user_has_set_stays_until_it_is_taken() -> None:
+    steps = [
+        Step(step_id=StepId(f"step_{number}"), description="Look", instruction="Look") for number in (1, 2)
+    ]
+    shown = plan_of(steps)
+    done = plan_of([steps[0].model_copy(update={"status": "completed"}), steps[1]])
+    text = render(shown)
+    place = text.rindex("- [ ] ")
+    text = f"{text[:place]}- [-] {text[place + 6 :]}"
+    new = up_to_date(text, shown, done).text
+    assert [line[:5] for line in new.splitlines() if "^step_" in line] == ["- [x]", "- [-]"]

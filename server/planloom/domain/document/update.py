@@ -39,7 +39,7 @@ def up_to_date(text: str, shown: Plan, plan: Plan) -> Update:
     if not (found.edits or found.troubles or written.troubles):
         return Update(with_top(render(plan, written.notes), text, shown), plan)
     return Update(
-        _patched(text, written, plan), updated(shown, steps=IndexedTuple(_stated(shown.steps, plan)))
+        _patched(text, written, shown, plan), updated(shown, steps=IndexedTuple(_stated(shown.steps, plan)))
     )
 
 
@@ -63,9 +63,9 @@ def _stated(steps: Sequence[Step], plan: Plan) -> list[Step]:
     return found
 
 
-def _patched(text: str, written: Written, plan: Plan) -> str:
+def _patched(text: str, written: Written, shown: Plan, plan: Plan) -> str:
     lines = _LINES.findall(text)
-    marks = dict(zip((step.step_id for step in plan.steps), shown_statuses(plan), strict=True))
+    before, marks = _marks(shown), _marks(plan)
     for name, value in head_values(plan).items():
         if place := written.head_places.get(name):
             lines[place.line] = _put(lines[place.line], place, value)
@@ -76,9 +76,17 @@ def _patched(text: str, written: Written, plan: Plan) -> str:
         first = each.places[""].line
         body = [line for line in lines[first + 1 : each.last + 1] if not is_result(line)]
         lines[first + 1 : each.last + 1] = [*body, *(f"{line}\n" for line in result_lines(step))]
-        if place := each.places.get("mark"):
-            lines[first] = _put(lines[first], place, MARKS.get(marks[step.step_id], " "))
+        place = each.places.get("mark")
+        # A sign that the user has changed is theirs.
+        if place is not None and each.mark == before.get(step.step_id, " "):
+            lines[first] = _put(lines[first], place, marks[step.step_id])
     return "".join(lines)
+
+
+def _marks(plan: Plan) -> dict[StepId, str]:
+    """The sign in the box of each step."""
+    statuses = zip(plan.steps, shown_statuses(plan), strict=True)
+    return {step.step_id: MARKS.get(status, " ") for step, status in statuses}
 
 
 def _put(line: str, place: Place, text: str) -> str:

@@ -7,6 +7,7 @@ changes it by `workspace/applyEdit`, and what the user has changed and not saved
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import difflib
 import logging
 import re
@@ -159,6 +160,7 @@ class PlanDocuments:
 
     async def _take(self, plan_id: PlanId) -> bool:
         """Like `take`; what cannot be read or done is shown as diagnostics, and then the answer is False."""
+        await self._settled(plan_id)
         shown = self._shown.get(plan_id)
         text = None if shown is None else await self._text(shown.uri)
         plan = self._app.plans.get(plan_id, None)
@@ -231,6 +233,7 @@ class PlanDocuments:
     async def _check(self, plan_id: PlanId) -> None:
         """Show what is wrong in the text as the user types."""
         await self._jobs.sleep(_SECONDS)
+        await self._settled(plan_id)
         shown = self._shown.get(plan_id)
         text = None if shown is None else await self._text(shown.uri)
         if shown is None or text is None:
@@ -240,6 +243,12 @@ class PlanDocuments:
             written = read_document(text)
             troubles = self._troubles(plan, written, difference(shown.plan.steps, written))
             self._publish(shown, written, troubles)
+
+    async def _settled(self, plan_id: PlanId) -> None:
+        """Wait until what the server itself writes into a document is known to be there, and is not the user's."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                await self._jobs.join(f"plan-document:{plan_id}")
 
     def _follow(self, plan_id: PlanId) -> asyncio.Task[None]:
         """Bring a document up to date in its one job, which sees also what happens while it waits for the editor."""
