@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -101,6 +102,8 @@ def test_a_plan_is_started_from_its_message(start: Start, terminal: Terminal, wo
     choose(terminal, REPLACE, "Allow for plan")
     ended(terminal, DONE, "- [x] Replace", "- [x] Write c.txt", "- [x] List files", "status: completed")
     terminal.keep("neovim-done")
+    # No sign of an error stands beside what the server itself has written.
+    assert not re.search(r"^E ", terminal.screen(), re.MULTILINE)
     assert (workspace / "a.py").read_text() == OLD
     saved(terminal, workspace / "a.py", NEW)
     saved(terminal, workspace / "c.txt", "hi")
@@ -171,6 +174,17 @@ def test_a_plan_is_cancelled(start: Start, terminal: Terminal, workspace: Path) 
     act(terminal, "Cancel")
     ended(terminal, "0 of 3 steps done", "status: cancelled")
     assert (workspace / "a.py").read_text() == OLD and not (workspace / "c.txt").exists()
+
+
+def test_a_request_in_a_new_document_is_planned(start: Start, terminal: Terminal, workspace: Path) -> None:
+    start()
+    (workspace / "todo.plan.md").write_text(PLAN)
+    command(terminal, "e todo.plan.md")
+    terminal.until("3. List files")
+    command(terminal, "lua vim.lsp.buf.code_action()")
+    choose(terminal, "Code actions:", "Plan this with Planloom")
+    dismiss(terminal, REVIEW)
+    terminal.until("status: pending approval", "## Steps")
 
 
 def test_an_error_is_a_diagnostic_on_its_word(start: Start, terminal: Terminal) -> None:

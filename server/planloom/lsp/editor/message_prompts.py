@@ -233,7 +233,9 @@ class MessagePrompts:
         except ClientRefused as error:
             logger.info("The client did not show a message with buttons: %s", error)
             await self._show_in_document(plan_id)
-            self._protocol.show_message(kind, f"{text}\n{self._where(plan_id)}")
+            # Some editors show only warnings by themselves, and this wants an answer.
+            told: MessageKind = "warning" if kind == "info" else kind
+            self._protocol.show_message(told, f"{text}\n{self._where(plan_id)}")
             return None
         is_new = chosen is None and later == LATER and await self._show_in_document(plan_id)
         if is_new and not self._can_show:
