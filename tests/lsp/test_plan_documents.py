@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.lsp.test_fallback import plain
-from tests.support.lsp_client import FULL, LspClient, NeverAnswered
+from tests.support.lsp_client import FULL, Failed, LspClient, NeverAnswered
 
 EDIT = '1. Replace "old" with "new" in a.txt\n2. Create file b.txt with content "b"\n3. List files'
 
@@ -212,20 +212,37 @@ async def test_what_the_server_itself_writes_into_a_document_is_no_error(folder:
         assert [told for told in client.told("textDocument/publishDiagnostics") if told["diagnostics"]] == []
 
 
+@pytest.mark.parametrize("heeds", [True, False])
 async def test_one_message_is_open_at_a_time_and_is_taken_back_when_it_is_answered_elsewhere(
-    folder: Path,
+    folder: Path, *, heeds: bool
 ) -> None:
     async with plain(folder) as client:
-        reader = Reader(client)
+        asked: list[dict[str, Any]] = []
+        closes = asyncio.Event()
+
+        async def answer(message: dict[str, Any]) -> None:
+            asked.append(message)
+            if heeds and len(asked) == 1:
+                await client.until(lambda: client.told("$/cancelRequest"))
+                raise Failed({"code": -32800, "message": "cancelled"})
+            await closes.wait()
+
+        client.answer("window/showMessageRequest", answer)
         first = await plan(client)
-        await client.until(lambda: reader.asked)
+        await client.until(lambda: asked)
         await plan(client, "1. List files\n2. Read a.txt")
         await client.until(lambda: client.told("$/progress"))
-        assert len(reader.asked) == 1
-        asked = {"command": "planloom.reject", "arguments": [first["planId"]]}
-        await client.request("workspace/executeCommand", asked)
-        await client.until(lambda: len(reader.asked) == 2)
-        assert client.told("$/cancelRequest")
+        assert len(asked) == 1
+        command = {"command": "planloom.reject", "arguments": [first["planId"]]}
+        await client.request("workspace/executeCommand", command)
+        await client.until(lambda: client.told("$/cancelRequest"))
+        if not heeds:
+            # The client still shows the message, and no second one comes above it until the user closes it.
+            await client.request("planloom/status")
+            assert len(asked) == 1
+            closes.set()
+        await client.until(lambda: len(asked) == 2)
+        closes.set()
 
 
 def at(text: str, words: str, inside: int = 0) -> dict[str, int]:

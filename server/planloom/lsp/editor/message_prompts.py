@@ -166,7 +166,7 @@ class MessagePrompts:
         """Show the questions that wait, one after the other."""
         while self._waiting:
             asked = self._waiting[0]
-            self._open = asyncio.ensure_future(self._report_failure(asked.ask()))
+            self._open = asyncio.ensure_future(self._report_failure(asked.ask))
             try:
                 await asyncio.wait({self._open})
             finally:
@@ -215,9 +215,9 @@ class MessagePrompts:
         elif chosen == CANCEL:
             await self._app.plans.cancel(plan.plan_id)
 
-    async def _report_failure(self, asking: Coroutine[Any, Any, None]) -> None:
+    async def _report_failure(self, ask: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
-            await asking
+            await ask()
         except PlanloomError as error:
             # The question was answered elsewhere, or the plan ended while the message was open.
             self._protocol.show_message("info", f"Planloom: {error.message}")
@@ -278,10 +278,12 @@ class MessagePrompts:
         chosen = await self._choose(listed[0].plan_id, level, "\n".join(lines), buttons)
         if chosen == ONE_BY_ONE:
             for approval in listed:
-                await self._report_failure(self._approval(approval))
+                await self._report_failure(partial(self._approval, approval))
         elif chosen is not None:
             for approval in listed[:1] if chosen == CANCEL else listed:
-                answering = self._app.approvals.respond(approval.approval_id, _DECISIONS[chosen], None, None)
+                answering = partial(
+                    self._app.approvals.respond, approval.approval_id, _DECISIONS[chosen], None, None
+                )
                 # One may have been withdrawn meanwhile, which is no reason not to answer the others.
                 await self._report_failure(answering)
 

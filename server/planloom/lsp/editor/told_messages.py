@@ -66,6 +66,8 @@ class ToldMessages:
         said = plan.answer or plan.execution_summary or plan.status
         if plan.error is not None:
             said = plan.error.message
+        if plan.status == "cancelled":
+            said = f"The plan was cancelled. {said}"
         shown = cut(said, _ANSWER)
         if shown != said:
             uri = await self._side_files.write(Uri(""), f"answer-{plan.plan_id[:8]}.md", said)

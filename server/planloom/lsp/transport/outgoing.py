@@ -44,6 +44,8 @@ class ClientRefused(Exception):
 MessageKind = Literal["error", "warning", "info"]
 MESSAGE_TYPES: dict[MessageKind, int] = {"error": 1, "warning": 2, "info": 3}
 """LSP's numbers for the kinds of message that a client shows."""
+_CLOSE_SECONDS = 10.0
+"""How long a message that was taken back may stay open before the next one is shown all the same."""
 LATER = "Later"
 """The first choice of every message, which does nothing: some editors take the first one when only Enter is pressed."""
 
@@ -128,23 +130,50 @@ class OutgoingProtocol(PyglsProtocol):
         Returns the pressed button; None for `later`, if the message was dismissed, or if the answer is malformed.
         Raises what `request` raises.
         """
-        async with self._message:
-            while self._answering:
-                self._answered.clear()
-                await self._answered.wait()
-            return await self._ask(kind, message, (later, *buttons))
-
-    async def _ask(self, kind: MessageKind, message: str, buttons: Sequence[str]) -> str | None:
-        titles = {_for_people(button): button for button in buttons}
+        titles = {_for_people(button): button for button in (later, *buttons)}
         params = {
             "type": MESSAGE_TYPES[kind],
             "message": _for_people(message),
             "actions": [{"title": title} for title in titles],
         }
-        answer = await self.request(types.WINDOW_SHOW_MESSAGE_REQUEST, params)
+        ident = f"planloom-{next(self._request_numbers)}"
+        shown: asyncio.Future[Any] | None = None
+        await self._message.acquire()
+        try:
+            while self._answering:
+                self._answered.clear()
+                await self._answered.wait()
+            request = self.send_request(types.WINDOW_SHOW_MESSAGE_REQUEST, params, msg_id=ident)
+            shown = asyncio.wrap_future(request)
+            answer = await asyncio.shield(shown)
+        except asyncio.CancelledError:
+            if shown is not None and not shown.done():
+                self.notify(types.CANCEL_REQUEST, {"id": ident})
+            raise
+        finally:
+            self._let_next_message(shown)
         chosen = answer.get("title") if isinstance(answer, dict) else None
         pressed = titles.get(chosen) if isinstance(chosen, str) else None
-        return None if pressed == buttons[0] else pressed
+        return None if pressed == later else pressed
+
+    def _let_next_message(self, shown: asyncio.Future[Any] | None) -> None:
+        """Let the next message be shown once this one is closed.
+
+        A client that ignores `$/cancelRequest` still shows one that was taken back; it may do so for a while.
+        """
+        if shown is None or shown.done():
+            self._message.release()
+            return
+        loop = asyncio.get_running_loop()
+        closed: asyncio.Future[None] = loop.create_future()
+        closed.add_done_callback(lambda _: self._message.release())
+
+        def close(_: Any = None) -> None:
+            if not closed.done():
+                closed.set_result(None)
+
+        shown.add_done_callback(close)
+        loop.call_later(_CLOSE_SECONDS, close)
 
     def send_request(
         self,
