@@ -385,6 +385,37 @@ async def test_a_plan_that_another_server_runs_is_said_to_be_and_taken_over_when
             assert "The server ended while the plan ran." in asked["message"]
 
 
+async def test_a_question_without_options_is_answered_by_what_is_selected(folder: Path) -> None:
+    async with plain(folder) as client:
+        reader = Reader(client)
+        created = await plan(client, "1. List files\n2. Read a.txt")
+        await client.until(lambda: reader.shown)
+        reader.change(
+            "- [ ] Read a.txt",
+            "- [ ] Ask\n  - kind: clarification\n  - question: Which port?\n\n- [ ] Read a.txt",
+        )
+        await client.until(lambda: "version: 2" in reader.text)
+        command = {"command": "planloom.approve", "arguments": [created["planId"], 2]}
+        await client.request("workspace/executeCommand", command)
+        told = await client.wait_shown("Which port?")
+        assert "select it, and choose the code action" in told["message"]
+        await client.until(lambda: "- [?] Ask" in reader.text)
+        reader.change("## Steps\n", "## Steps\n\n8080, please\n", save=False)
+        start, end = at(reader.text, "8080"), at(reader.text, "please", len("please"))
+        span, context = {"start": start, "end": end}, {"diagnostics": []}
+        found = await asked(client, reader, "codeAction", range=span, context=context)
+        (action,) = [each for each in found if each["title"] == "Planloom: Answer with the selection"]
+        assert action["command"]["arguments"][2] == "8080, please"
+        none = await asked(
+            client, reader, "codeAction", range={"start": start, "end": start}, context=context
+        )
+        assert action["title"] not in [each["title"] for each in none]
+        command = {name: action["command"][name] for name in ("command", "arguments")}
+        await client.request("workspace/executeCommand", command)
+        await client.wait_shown("3 of 3 steps done")
+        client.shown()
+
+
 async def test_a_request_is_written_in_a_new_document_and_planned_by_its_action_or_lens(folder: Path) -> None:
     """For editors in which no command can be typed."""
     request = "Read @a.txt and\ncreate b.txt with what it says.\n"

@@ -16,7 +16,7 @@ from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.counted import counted
 from planloom.domain.values import Uri
 from planloom.lsp.editor.side_files import SideFiles, cut
-from planloom.lsp.plan_documents.buttons import recovery_choices
+from planloom.lsp.plan_documents.buttons import ANSWER, recovery_choices
 from planloom.lsp.transport.outgoing import LATER, ClientGone, ClientRefused, MessageKind
 from planloom.workspace.paths.uris import display_name, to_path
 from planloom.workspace.scratch_files import FOLDER
@@ -347,8 +347,12 @@ class MessagePrompts:
     async def _question(self, plan: Plan, question: Question) -> None:
         text = f"Planloom asks: {question.question}"
         if not question.options:
+            await self._show_in_document(plan.plan_id)
+            shown = self._documents.shown(plan.plan_id)
+            place = "" if shown is None else f" in {FOLDER}/{display_name(shown.uri)}"
             command = f'planloom.answer ["{plan.plan_id}", "{question.step_id}", "…"]'
-            self._protocol.show_message("info", f"{text} Answer with the command {command}.")
+            how = f"Write the answer{place}, select it, and choose the code action “{ANSWER}”; or use the command"
+            self._protocol.show_message("warning", f"{text} {how} {command}.")
             return
         chosen = await self._choose(plan.plan_id, "info", text, list(question.options))
         if chosen is not None:

@@ -27,6 +27,9 @@ _PLAN: Final[tuple[tuple[Action, str, str], ...]] = (
     ("undo", "Undo", "planloom.undo"),
 )
 
+ANSWER: Final = "Answer with the selection"
+"""Answers a question without options by the text that is selected in the document."""
+
 
 class Button(NamedTuple):
     """A command with its arguments, and the words on it. `step_id` is None for the whole plan."""

@@ -14,9 +14,9 @@ from planloom.domain.document.fields import FIELDS
 from planloom.domain.document.reader import Place, Written, WrittenStep
 from planloom.domain.plans.graph import shown_statuses
 from planloom.domain.plans.plan import Plan, Priority, Step
-from planloom.domain.text.positions import Encoding, LineIndex
+from planloom.domain.text.positions import Encoding, LineIndex, Position
 from planloom.domain.values import Json, StepId
-from planloom.lsp.plan_documents.buttons import Button, buttons
+from planloom.lsp.plan_documents.buttons import ANSWER, Button, buttons
 from planloom.tools.registry import Registry, schema
 from planloom.workspace.paths.roots import Root
 
@@ -101,11 +101,23 @@ def actions(view: View, params: types.CodeActionParams) -> list[types.CodeAction
                     is_preferred=True,
                 )
             )
+    found += _answers(view, params.range)
     here = _step_at(view, params.range.start.line)
     for button, _ in _placed(view):
         if button.step_id is None or (here is not None and button.step_id == here.step_id):
             found.append(types.CodeAction(f"Planloom: {button.title}", command=_command(button)))
     return found
+
+
+def _answers(view: View, span: types.Range) -> Iterator[types.CodeAction]:
+    """What is selected as the answer to each question that has no options."""
+    start, end = (_at(view, each) for each in (span.start, span.end))
+    answer = view.text[start:end].strip()
+    for question in view.plan.pending.questions if answer else ():
+        if not question.options:
+            arguments: list[Json] = [view.plan.plan_id, question.step_id, answer]
+            command = types.Command(ANSWER, "planloom.answer", arguments=arguments)
+            yield types.CodeAction(f"Planloom: {ANSWER}", command=command)
 
 
 def symbols(view: View, _params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
@@ -270,9 +282,11 @@ def _line_end(index: LineIndex, line: int) -> int:
 
 
 def _offset(line: LineIndex, character: int, encoding: Encoding) -> int:
-    from planloom.domain.text.positions import Position
-
     return line.offset(Position(line=0, character=character), encoding)
+
+
+def _at(view: View, place: types.Position) -> int:
+    return view.index.offset(Position(line=place.line, character=place.character), view.encoding)
 
 
 def _tool_text(tools: Registry, name: str) -> str | None:
