@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import re
 from pathlib import Path
 from typing import Any
@@ -226,3 +227,20 @@ async def test_a_plan_that_pauses_by_itself_asks_whether_to_go_on(tmp_path: Path
         assert ended["status"] == "cancelled"
         assert ["needs a language model" in asked["message"] for asked in user.messages] == [True, True]
         assert "“1. Make it nicer”" in user.messages[0]["message"]
+
+
+async def test_a_connection_that_ends_below_an_open_message_leaves_nothing_behind(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with plain(tmp_path) as client:
+        reader = Reader(client)
+        created = await plan(client, EDIT)
+        await client.until(lambda: reader.asked)
+        command = {"command": "planloom.reject", "arguments": [created["planId"]]}
+        await client.request("workspace/executeCommand", command)
+        await client.until(lambda: client.told("$/cancelRequest"))
+    # The connection's end reaches who waits in the next turns of the loop.
+    for _ in range(3):
+        await asyncio.sleep(0)
+    gc.collect()
+    assert "never retrieved" not in caplog.text

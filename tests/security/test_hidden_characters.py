@@ -95,8 +95,9 @@ def _no_user_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 async def test_a_question_by_message_hides_nothing_and_links_nowhere(tmp_path: Path) -> None:
     name = "n\u202etxt[Open](command:x).sh"
     async with plain_client(tmp_path) as client:
-        user = User(client, "Deny")
+        user = User(client, None)
         await run(client, f'1. Create file "{name}" with content "e"\n2. List files', until="attention")
+        await client.until(lambda: user.messages)
         (asked,) = user.messages
         assert "<U+202E>" in asked["message"] and "\u202e" not in asked["message"]
         assert "](" not in asked["message"]

@@ -168,11 +168,17 @@ class OutgoingProtocol(PyglsProtocol):
         closed: asyncio.Future[None] = loop.create_future()
         closed.add_done_callback(lambda _: self._message.release())
 
-        def close(_: Any = None) -> None:
+        def close() -> None:
             if not closed.done():
                 closed.set_result(None)
 
-        shown.add_done_callback(close)
+        def answered(answer: asyncio.Future[Any]) -> None:
+            # Whatever it is, nobody waits for it any more.
+            if not answer.cancelled():
+                answer.exception()
+            close()
+
+        shown.add_done_callback(answered)
         loop.call_later(_CLOSE_SECONDS, close)
 
     def send_request(
