@@ -115,6 +115,13 @@ export interface Unresolved {
   candidates?: readonly string[];
 }
 
+/** A file of which the user has approved another text than the proposed one. */
+export interface EditedProposal {
+  uri: string;
+  proposedSha256: string;
+  approvedSha256: string;
+}
+
 /** One file that the proposed change affects. */
 export interface ApprovalFile {
   uri: string;
@@ -766,6 +773,16 @@ export interface RecoverParams {
   args?: JsonObject;
 }
 
+/**
+ * The text that a file is to get instead of the proposed one. `before` is the text of the file with which the user
+ * compared it; without it that of `planloom/approval/diff`.
+ */
+export interface ProposalEdit {
+  uri: string;
+  text: string;
+  before?: string;
+}
+
 /** `planloom/approval/respond`. */
 export interface RespondParams {
   approvalId: string;
@@ -773,6 +790,14 @@ export interface RespondParams {
   reason?: string;
   files?: readonly string[];
   confinement?: Confinement;
+  edits?: readonly ProposalEdit[];
+}
+
+/** `planloom/approval/preview`; with `edit` that of the user's text instead of the proposed one. */
+export interface PreviewParams {
+  approvalId: string;
+  uri: string;
+  edit?: ProposalEdit;
 }
 
 /** `planloom/approval/diff`. */
@@ -911,6 +936,17 @@ export interface DiffResult {
   before: string | null;
   after: string | null;
   languageId?: string;
+}
+
+/**
+ * The text of a file now, and as the change would leave it; null if the file does not exist. `overlaps`: the user has
+ * changed the same lines, and `proposed` is null.
+ */
+export interface PreviewResult {
+  uri: string;
+  now: string | null;
+  proposed: string | null;
+  overlaps: boolean;
 }
 
 /** One completion of a reference; `replace` is the start and end of the text that it replaces, in UTF-16 units. */
@@ -1322,6 +1358,7 @@ export interface ApprovalResolved extends OfPlan {
   reason?: string;
   files?: readonly string[];
   confinement?: Confinement;
+  edited?: readonly EditedProposal[];
 }
 
 /** The intent to change files, recorded on disk before the editor is asked to change them. */
@@ -1611,6 +1648,7 @@ export interface Requests {
   "planloom/step/answer": { params: AnswerParams; result: PlanResult };
   "planloom/step/recover": { params: RecoverParams; result: PlanResult };
   "planloom/approval/respond": { params: RespondParams; result: Empty };
+  "planloom/approval/preview": { params: PreviewParams; result: PreviewResult };
   "planloom/approval/diff": { params: DiffParams; result: DiffResult };
   "planloom/reference/complete": { params: CompleteParams; result: CompleteResult };
   "planloom/reference/resolve": { params: ResolveParams; result: ResolveResult };

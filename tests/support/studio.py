@@ -159,7 +159,12 @@ class Studio:
         """Answer the first approval that waits."""
         approval = plan.pending.approvals[0]
         await self.app.approvals.respond(
-            approval.approval_id, decision, more.get("reason"), more.get("files"), more.get("confinement")
+            approval.approval_id,
+            decision,
+            more.get("reason"),
+            more.get("files"),
+            more.get("confinement"),
+            more.get("edits", ()),
         )
         return await self.settled(plan, approval)
 

@@ -77,6 +77,7 @@ CLIENT_REQUESTS: tuple[ClientRequest, ...] = (
     ClientRequest("planloom/step/answer", "AnswerParams", "PlanResult", "decisions.answer"),
     ClientRequest("planloom/step/recover", "RecoverParams", "PlanResult", "decisions.recover"),
     ClientRequest("planloom/approval/respond", "RespondParams", "Empty", "decisions.respond"),
+    ClientRequest("planloom/approval/preview", "PreviewParams", "PreviewResult", "decisions.preview", "read"),
     ClientRequest("planloom/approval/diff", "DiffParams", "DiffResult", "decisions.diff", "read"),
     ClientRequest(
         "planloom/reference/complete", "CompleteParams", "CompleteResult", "references.complete", "read"

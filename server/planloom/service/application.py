@@ -150,7 +150,7 @@ class Application:
         gate.on_cancel(self._cancel_soon)
         self.messages = Messages(plan_store, turns, jobs, self.plans, drafts, models.current)
         self.steps = Steps(plan_store, turns, conductor, rules)
-        self.approvals = Approvals(gate, plan_store, turns)
+        self.approvals = Approvals(gate, plan_store, turns, session.view)
 
         self.upkeep = Upkeep(session, ledger, jobs)
         self._session = session

@@ -67,6 +67,18 @@ class FileDiff(Value):
     language_id: str | None = None
 
 
+class FilePreview(Value):
+    """The text of one file `now`, and as a pending change would leave it; None if there is no file.
+
+    `overlaps`: the user has changed the same lines, so that no text can be given.
+    """
+
+    uri: Uri
+    now: str | None
+    proposed: str | None
+    overlaps: bool = False
+
+
 class StreamDelta(Value):
     """Streamed text of a model or a command. Clients may miss some."""
 

@@ -34,7 +34,7 @@ from planloom.domain.plans.plan import (
     Usage,
 )
 from planloom.domain.plans.report import Report
-from planloom.domain.safety.approvals import Approval, Decision, Effect
+from planloom.domain.safety.approvals import Approval, Decision, EditedProposal, Effect
 from planloom.domain.safety.confinement import Confinement, GivenConfinement
 from planloom.domain.values import (
     ApprovalId,
@@ -333,7 +333,8 @@ class ApprovalRequested(Value):
 class ApprovalResolved(Value):
     """Permission was given or refused. `files` are the files that it covers; None means all.
 
-    `confinement` is that in which an allowed command may run.
+    `confinement` is that in which an allowed command may run. `edited` are the files whose proposed text the user has
+    changed.
     """
 
     type: Literal["approval_resolved"] = "approval_resolved"
@@ -343,6 +344,7 @@ class ApprovalResolved(Value):
     reason: str | None = None
     files: tuple[Uri, ...] | None = None
     confinement: Confinement | None = None
+    edited: tuple[EditedProposal, ...] | None = None
 
 
 class EditStarted(Value):

@@ -32,6 +32,14 @@ class ApprovalFile(Value):
         return (self.uri,) if self.new_uri is None else (self.uri, self.new_uri)
 
 
+class EditedProposal(Value):
+    """A file of which the user has approved another text than the proposed one, with the hashes of both."""
+
+    uri: Uri
+    proposed_sha256: Sha256
+    approved_sha256: Sha256
+
+
 class PlanChange(Value):
     """What happens to one step when the rest of a running plan changes.
 

@@ -16,6 +16,7 @@ from planloom.domain.safety.confinement import Confinement
 from planloom.domain.safety.destructive_intent import destructive_command
 from planloom.domain.values import ApprovalId, PlanId, Sha256, Uri
 from planloom.execution.effects.command_approval import CommandProposal, command_approval
+from planloom.execution.effects.edited_proposals import edited_proposals, told
 from planloom.execution.effects.fetch_approval import FetchProposal, fetch_approval
 from planloom.execution.effects.journal import EditJournal
 from planloom.execution.effects.pending_approvals import (
@@ -57,6 +58,7 @@ class _Permit(NamedTuple):
     changeset: Changeset
     touches: Touches
     denied: tuple[Uri, ...] = ()
+    edited: tuple[str, ...] = ()
 
 
 class _GrantedCommand(NamedTuple):
@@ -75,6 +77,7 @@ _STILL_OUT: Final = (
     " this may be the same change a second time."
 )
 _MOVED_ON: Final = "The files have changed since these changes were last compared with them."
+_EDITED: Final = "As you have changed it, this is more than what you were asked before."
 _K = TypeVar("_K", Effect, _GrantedCommand, str)
 
 
@@ -102,6 +105,7 @@ class Gate:
         """
         self._session.require_trust("nothing in it is changed")
         denied: tuple[Uri, ...] = ()
+        edited: tuple[str, ...] = ()
         permit: _Permit | None = None
         news: tuple[str, ...] = ()
         while True:
@@ -119,6 +123,7 @@ class Gate:
                     return verdict
                 permit = verdict
                 denied = (*denied, *permit.denied)
+                edited = (*edited, *permit.edited)
                 proposal = proposal._replace(changeset=permit.changeset)
                 # What the editor has made while a person was asked is claimed first.
                 await self._session.view.unanswered.look(proposal.changeset.uris())
@@ -135,7 +140,7 @@ class Gate:
             outcome = await apply_changeset(edit, proposal.changeset)
             match outcome:
                 case ChangesetApplied():
-                    return Committed(denied=denied)
+                    return Committed(denied=denied, edited=edited)
                 case ChangesetRefused():
                     return NotMade(reason=outcome.reason, unsaved=outcome.unsaved)
                 case ChangesetPartlyApplied():
@@ -242,7 +247,38 @@ class Gate:
         facts = facts._replace(warnings=(*facts.warnings, *repeats, *news))
         approval = change_approval(proposal, facts, ApprovalId(uuid.uuid4().hex))
         response = await self.approvals.ask(approval, proposal.changeset)
-        return self._permitted(plan, proposal, facts, response)
+        if response.changeset is None:
+            return self._permitted(plan, proposal, facts, response)
+        return await self._permit_edited(proposal, facts, response, response.changeset)
+
+    async def _permit_edited(
+        self, proposal: ChangeProposal, facts: ChangeFacts, response: ApprovalResponse, approved: Changeset
+    ) -> _Permit | Denied:
+        """Judge the changes as the user has edited them; what would be worse than what was shown is asked anew."""
+        if not approved.changes:
+            return Denied(reason=response.reason or "You left out all of the changes.")
+        edited = proposal._replace(
+            changeset=approved,
+            incomplete=proposal.incomplete
+            - {file.uri for file in edited_proposals(proposal.changeset, approved)},
+        )
+        now = await facts_of(self._session.view, edited)
+        is_worse = (now.effect == "destroy" and facts.effect != "destroy") or (
+            now.protected and not facts.protected
+        )
+        notes = told(proposal.changeset, approved)
+        if is_worse or {*now.warnings} - {*facts.warnings}:
+            permit = await self._permit(edited, (_EDITED,))
+        else:
+            plan = self._plan_store.plan(proposal.plan_id)
+            verdict = self._verdict(plan, now)
+            permit = verdict if isinstance(verdict, Denied) else self._permitted(plan, edited, now, response)
+        if isinstance(permit, Denied):
+            return permit
+        gone = tuple(
+            change.uri for change in proposal.changeset.changes if change.uri not in {*approved.uris()}
+        )
+        return permit._replace(denied=(*permit.denied, *gone), edited=(*notes, *permit.edited))
 
     def _decided(self, plan: Plan, proposal: CommandProposal) -> CommandPermitted | Denied | None:
         """What the policy or an earlier "allow for plan" says of a command; None if the user is to be asked."""

@@ -9,9 +9,17 @@ from typing import Final, Literal, NamedTuple
 from planloom.domain.changes import Changeset
 from planloom.domain.errors import InvalidParams, UnknownThing, WrongState
 from planloom.domain.events import catalog as ev
-from planloom.domain.safety.approvals import Approval, Decision, ListPlace, UserDecision, same_question
+from planloom.domain.safety.approvals import (
+    Approval,
+    Decision,
+    EditedProposal,
+    ListPlace,
+    UserDecision,
+    same_question,
+)
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import ApprovalId, PlanId, StepId, Uri
+from planloom.execution.effects.edited_proposals import edited_proposals
 from planloom.execution.plan_store import PlanStore
 
 CHANGED_SINCE: Final = "What this command would run has changed since you were asked for it in a list."
@@ -20,13 +28,15 @@ CHANGED_SINCE: Final = "What this command would run has changed since you were a
 class ApprovalResponse(NamedTuple):
     """The user's answer to an approval. `files` are those allowed, None for all.
 
-    `confinement` is what the user has chosen for a command, None for what was shown.
+    `confinement` is what the user has chosen for a command, None for what was shown. `changeset` are the changes as the
+    user has edited them, None for those proposed.
     """
 
     decision: UserDecision
     reason: str | None = None
     files: tuple[Uri, ...] | None = None
     confinement: Confinement | None = None
+    changeset: Changeset | None = None
 
 
 class _Waiting(NamedTuple):
@@ -169,7 +179,10 @@ class PendingApprovals:
                 "Only a command has a confinement.",
                 details=[{"field": "confinement", "problem": "the approval is not for a command"}],
             )
-        self._record(waiting.approval, response.decision, "user", response)
+        edited = None
+        if response.changeset is not None:
+            edited = edited_proposals(waiting.changeset, response.changeset)
+        self._record(waiting.approval, response.decision, "user", response, edited)
         waiting.answer.set_result(response)
         if response.decision == "cancel" and waiting.is_ahead:
             self._cancel_list(waiting.approval, response)
@@ -198,6 +211,7 @@ class PendingApprovals:
         decision: Decision,
         by: Literal["user", "policy", "server"],
         response: ApprovalResponse | None = None,
+        edited: tuple[EditedProposal, ...] | None = None,
     ) -> None:
         if self._plan_store.plan(approval.plan_id).status in ("executing", "paused"):
             resolved = ev.ApprovalResolved(
@@ -207,6 +221,7 @@ class PendingApprovals:
                 reason=response.reason if response is not None else None,
                 files=response.files if response is not None else None,
                 confinement=chosen_confinement(approval, response) if response is not None else None,
+                edited=edited or None,
             )
             self._plan_store.record(approval.plan_id, resolved)
         self._resolved[approval.approval_id] = _Resolved(decision, by)

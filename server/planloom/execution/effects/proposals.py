@@ -72,10 +72,14 @@ class ChangeFacts(NamedTuple):
 
 
 class Committed(Value):
-    """The changes were made, or staged for the end of the plan; `denied` are files that the user left out."""
+    """The changes were made, or staged for the end of the plan; `denied` are files that the user left out.
+
+    `edited` says of each file whose proposed text the user has changed what was made instead.
+    """
 
     kind: Literal["committed"] = "committed"
     denied: tuple[Uri, ...] = ()
+    edited: tuple[str, ...] = ()
 
 
 class Denied(Value):

@@ -99,7 +99,8 @@ class LiteralCalls:
         verdict = await commit_step(run, self._staging, context)
         match verdict:
             case Committed():
-                return Done(summary=result.summary, value=result.value)
+                changed = " The user changed the proposal before it was made." if verdict.edited else ""
+                return Done(summary=f"{result.summary}{changed}", value=result.value)
             case Denied():
                 if verdict.cancelled:
                     return Rerouted()

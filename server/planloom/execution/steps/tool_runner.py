@@ -174,10 +174,9 @@ class StepToolRunner:
             but = f" But these were: {', '.join(made)}." if made else ""
             self._in_doubt = {uri for uri in changes.uris() if fates.get(uri) == "doubtful"}
             return " ".join([f"The changes were not made: {verdict.reason}{but}", *self._to_read()])
-        if verdict.denied:
-            names = display_names(verdict.denied)
-            return f"The user allowed the other files but not {names}."
-        return None
+        names = display_names(verdict.denied)
+        left_out = (f"The user allowed the other files but not {names}.",) if verdict.denied else ()
+        return "\n".join((*left_out, *verdict.edited)) or None
 
     async def _still_out(self) -> list[str]:
         """The step's changes that the editor may still make, once it was waited for again, a sentence each."""

@@ -31,6 +31,7 @@ async def recover(connection: Connection, params: wire_params.RecoverParams) -> 
 async def respond(connection: Connection, params: wire_params.RespondParams) -> Empty:
     """Answer an approval. `files` limits an allow to these files, `confinement` is chosen for a command.
 
+    With `edits` an allow is for exactly these texts; where they are worse than the proposal, it is asked anew.
     `cancel` cancels the plan.
     """
     files = None if params.files is None else tuple(Uri(uri) for uri in params.files)
@@ -40,8 +41,16 @@ async def respond(connection: Connection, params: wire_params.RespondParams) -> 
         params.reason,
         files,
         from_wire.confinement(params.confinement),
+        [from_wire.proposal_edit(edit) for edit in params.edits or ()],
     )
     return Empty()
+
+
+async def preview(connection: Connection, params: wire_params.PreviewParams) -> wire_results.PreviewResult:
+    """What a pending change of a text, or the user's edit of it, would make of the file as it is now."""
+    edit = None if params.edit is None else from_wire.proposal_edit(params.edit)
+    found = await connection.app.approvals.preview(ApprovalId(params.approval_id), Uri(params.uri), edit)
+    return wire_results.PreviewResult.of(found)
 
 
 async def diff(connection: Connection, params: wire_params.DiffParams) -> wire_results.DiffResult:

@@ -10,7 +10,8 @@ from planloom.domain.events.catalog import ConflictChoice
 from planloom.domain.plans import editing
 from planloom.domain.plans.editing import StepChanges, StepEdit
 from planloom.domain.safety.confinement import Confinement
-from planloom.domain.values import StepId
+from planloom.domain.values import StepId, Uri
+from planloom.execution.effects.edited_proposals import ProposalEdit
 from planloom.intake.reference_sources import Context
 from planloom.lsp.wire import edits as wire_edits
 from planloom.lsp.wire import params as wire_params
@@ -41,6 +42,11 @@ def conflict_choice(choice: wire_params.FileChoice) -> ConflictChoice:
 def confinement(choice: wire_review.Confinement | None) -> Confinement | None:
     """What the user has chosen for a command."""
     return None if choice is None else Confinement(confined=choice.confined, network=choice.network)
+
+
+def proposal_edit(edit: wire_params.ProposalEdit) -> ProposalEdit:
+    """The text that a file is to get instead of the proposed one."""
+    return ProposalEdit(uri=Uri(edit.uri), text=edit.text, before=edit.before)
 
 
 def step_edit(edit: wire_edits.StepEdit) -> StepEdit:

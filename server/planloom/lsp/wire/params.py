@@ -203,6 +203,17 @@ class RecoverParams(Wire):
     args: Maybe[Args] = None
 
 
+class ProposalEdit(Wire):
+    """The text that a file is to get instead of the proposed one.
+
+    `before` is the text of the file with which the user compared it; without it that of `planloom/approval/diff`.
+    """
+
+    uri: str
+    text: str
+    before: Maybe[str] = None
+
+
 class RespondParams(Wire):
     """`planloom/approval/respond`."""
 
@@ -211,6 +222,15 @@ class RespondParams(Wire):
     reason: Maybe[Text] = None
     files: Maybe[tuple[str, ...]] = None
     confinement: Maybe[Confinement] = None
+    edits: Maybe[tuple[ProposalEdit, ...]] = None
+
+
+class PreviewParams(Wire):
+    """`planloom/approval/preview`; with `edit` that of the user's text instead of the proposed one."""
+
+    approval_id: str
+    uri: str
+    edit: Maybe[ProposalEdit] = None
 
 
 class DiffParams(Wire):

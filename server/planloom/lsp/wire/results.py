@@ -106,6 +106,18 @@ class DiffResult(Wire):
     language_id: Maybe[str] = None
 
 
+class PreviewResult(Wire):
+    """The text of a file now, and as the change would leave it; null if the file does not exist.
+
+    `overlaps`: the user has changed the same lines, and `proposed` is null.
+    """
+
+    uri: str
+    now: str | None
+    proposed: str | None
+    overlaps: Bool
+
+
 class ReferenceItem(Wire):
     """One completion of a reference; `replace` is the start and end of the text that it replaces, in UTF-16 units."""
 

@@ -41,6 +41,14 @@ class Unresolved(Wire):
     candidates: MaybeMany[str] = None
 
 
+class EditedProposal(Wire):
+    """A file of which the user has approved another text than the proposed one."""
+
+    uri: str
+    proposed_sha256: str
+    approved_sha256: str
+
+
 class ApprovalFile(Wire):
     """One file that the proposed change affects."""
 

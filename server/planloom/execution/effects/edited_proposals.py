@@ -1,0 +1,96 @@
+"""What is proposed for files as the person who approves has changed it: their text is approved, not the step's."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from planloom.domain.changes import Changeset, CreateFile, EditFile, FileChange, sha256
+from planloom.domain.errors import InvalidParams
+from planloom.domain.safety.approvals import EditedProposal
+from planloom.domain.values import Uri
+from planloom.workspace.paths.uris import display_name
+
+_MOST_LINES: Final = 60
+
+
+class ProposalEdit(NamedTuple):
+    """The text that a file is to get instead of the proposed one.
+
+    `before` is the text of the file that the user compared it with, None for the base of the proposal.
+    """
+
+    uri: Uri
+    text: str
+    before: str | None = None
+
+
+def with_edits(changeset: Changeset, edits: Sequence[ProposalEdit]) -> Changeset:
+    """The changes with the user's texts. A file whose text stays as it is has no change any more.
+
+    Raises InvalidParams for a file of which no text is proposed.
+    """
+    texts = {edit.uri: edit for edit in edits}
+    proposed = {change.uri for change in changeset.changes if isinstance(change, CreateFile | EditFile)}
+    other = next((uri for uri in texts if uri not in proposed), None)
+    if other is not None:
+        raise InvalidParams(
+            "Only a proposed text can be changed.",
+            details=[
+                {"field": "edits", "problem": f"the approval proposes no text of {display_name(other)}"}
+            ],
+        )
+    changes = (_edited(change, texts.get(change.uri)) for change in changeset.changes)
+    return Changeset(changes=tuple(change for change in changes if change is not None))
+
+
+def _edited(change: FileChange, edit: ProposalEdit | None) -> FileChange | None:
+    if edit is None:
+        return change
+    match change:
+        case CreateFile():
+            return change.model_copy(update={"after": edit.text})
+        case EditFile():
+            before = change.before if edit.before is None else edit.before
+            if edit.text == before:
+                return None
+            return change.model_copy(update={"before": before, "after": edit.text, "notes": ()})
+        case _:
+            return change
+
+
+def edited_proposals(proposed: Changeset, approved: Changeset) -> tuple[EditedProposal, ...]:
+    """The files of which another text was approved than the proposed one."""
+    texts = {change.uri: _after(change) for change in proposed.changes}
+    return tuple(
+        EditedProposal(uri=change.uri, proposed_sha256=sha256(text), approved_sha256=sha256(after))
+        for change in approved.changes
+        if (after := _after(change)) is not None
+        and (text := texts.get(change.uri)) is not None
+        and text != after
+    )
+
+
+def told(proposed: Changeset, approved: Changeset) -> tuple[str, ...]:
+    """For the model: what of each file was approved instead of what it had proposed, as a unified diff."""
+    texts = {change.uri: _after(change) for change in proposed.changes}
+    found: list[str] = []
+    for change in approved.changes:
+        before, after = texts.get(change.uri), _after(change)
+        if before is None or after is None or before == after:
+            continue
+        lines = [*difflib.unified_diff(before.splitlines(), after.splitlines(), n=1, lineterm="")][2:]
+        shown = "\n".join(lines[:_MOST_LINES])
+        more = (
+            "" if len(lines) <= _MOST_LINES else f"\n({len(lines) - _MOST_LINES} more lines: read the file.)"
+        )
+        found.append(
+            f"The user changed your proposal for {display_name(change.uri)} before it was made;"
+            f" from yours (-) to what was made (+):\n{shown}{more}"
+        )
+    return tuple(found)
+
+
+def _after(change: FileChange) -> str | None:
+    return change.after if isinstance(change, CreateFile | EditFile) else None
