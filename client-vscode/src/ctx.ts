@@ -28,6 +28,7 @@ import type { PlanView } from "./plan/planView";
 import type { Event, Plan, Requests, Review } from "./protocol";
 import { StatusItem } from "./status";
 import { problemLines } from "./validationProblems";
+import { t } from "./words";
 
 const CURRENT_KEY = "planloom.currentPlan";
 const PAGE = 500;
@@ -43,7 +44,7 @@ export class Ctx implements vscode.Disposable {
   );
   readonly panel: PlanPanel;
   state: PanelState = EMPTY;
-  server: ServerState = { kind: "starting", detail: "Starting the server…" };
+  server: ServerState = { kind: "starting", detail: t("Starting the server…") };
   private readonly status = new StatusItem();
   private readonly contexts = new Map<string, string | boolean>();
   private readonly early = new Map<string, Event[]>();
@@ -71,7 +72,7 @@ export class Ctx implements vscode.Disposable {
   /** Send a request. Throws the server's error, or an error if the server does not run. */
   request<M extends keyof Requests>(method: M, params: Params<M>): Promise<Result<M>> {
     if (this.client === undefined || !this.client.isRunning)
-      return Promise.reject(new Error("The Planloom server is not running. Restart it from the panel."));
+      return Promise.reject(new Error(t("The Planloom server is not running. Restart it from the panel.")));
     return this.client.request(method, params);
   }
 
@@ -138,7 +139,7 @@ export class Ctx implements vscode.Disposable {
 
   private async startNow(): Promise<void> {
     const began = performance.now();
-    this.setServer({ kind: "starting", detail: "Starting the server…" });
+    this.setServer({ kind: "starting", detail: t("Starting the server…") });
     await this.client?.stop().catch(() => undefined);
     this.client = undefined;
     const cwd = join(this.extension.globalStorageUri.fsPath, "server");
@@ -158,7 +159,7 @@ export class Ctx implements vscode.Disposable {
         stopped: () =>
           this.setServer({
             kind: "stopped",
-            detail: "The server has stopped. It restarts by itself, up to a few times.",
+            detail: t("The server has stopped. It restarts by itself, up to a few times."),
           }),
         planRequested: () => void this.panel.reveal(),
         settingsSent: () => this.refreshStatus(),
@@ -166,7 +167,7 @@ export class Ctx implements vscode.Disposable {
       this.log.info(`Server ready after ${Math.round(performance.now() - began)} ms`);
       await this.refresh();
     } catch (error) {
-      this.setServer({ kind: "stopped", detail: `The server could not be started: ${errorData(error).message}` });
+      this.setServer({ kind: "stopped", detail: t("The server could not be started: {0}", errorData(error).message) });
     }
   }
 
@@ -180,7 +181,9 @@ export class Ctx implements vscode.Disposable {
     if (bundle === undefined) {
       this.setServer({
         kind: "stopped",
-        detail: "This package contains no server. Install the one for your platform, or set planloom.server.command.",
+        detail: t(
+          "This package contains no server. Install the one for your platform, or set planloom.server.command.",
+        ),
       });
       return undefined;
     }
@@ -189,14 +192,15 @@ export class Ctx implements vscode.Disposable {
     const found = await findPython(setting, await pythonsOfExtension(), bundle, folders, cwd);
     if (found.kind === "found")
       return startCommand(found.python, bundle, join(this.extension.globalStorageUri.fsPath, "pycache"));
-    const wanted = `Planloom needs Python ${bundle.pythons.join(", ")}.`;
+    const wanted = t("Planloom needs Python {0}.", bundle.pythons.join(", "));
     this.setServer({
       kind: "noPython",
-      detail: `${wanted} ${found.tried.length === 0 ? "None was found." : `Found: ${found.tried.join(", ")}.`}`,
+      detail: `${wanted} ${found.tried.length === 0 ? t("None was found.") : t("Found: {0}.", found.tried.join(", "))}`,
     });
-    void vscode.window.showErrorMessage(wanted, "Choose a Python…", "Look Again").then((choice) => {
-      if (choice === "Choose a Python…") this.perform({ kind: "show", what: "python" });
-      if (choice === "Look Again") void this.start();
+    const [choose, again] = [t("Choose a Python…"), t("Look Again")];
+    void vscode.window.showErrorMessage(wanted, choose, again).then((choice) => {
+      if (choice === choose) this.perform({ kind: "show", what: "python" });
+      if (choice === again) void this.start();
     });
     return undefined;
   }
@@ -228,7 +232,7 @@ export class Ctx implements vscode.Disposable {
   /** Read the server's status and show it in the panel; again whenever a plan has ended or a setting has changed. */
   private async readStatus(): Promise<Result<"planloom/status">> {
     const status = await this.request("planloom/status", {});
-    const model = status.model.provider === "auto" ? "Model chosen when needed" : modelName(status.model);
+    const model = status.model.provider === "auto" ? t("Model chosen when needed") : modelName(status.model);
     this.setServer({
       kind: "running",
       model,

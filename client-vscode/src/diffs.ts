@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { lastChangedLine } from "./plan/lastChange";
 import type { ApprovalFile, DiffResult, Plan, ReportedFile } from "./protocol";
+import { t } from "./words";
 
 const SCHEME = "planloom-diff";
 type Fetch = (id: string, uri: string) => Promise<DiffResult>;
@@ -34,10 +35,10 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     const name = path.split("/").pop() ?? path;
     const title =
       file.change === "create"
-        ? `${name} (new file)`
+        ? t("{0} (new file)", name)
         : file.change === "delete"
-          ? `${name} (deleted)`
-          : `${name} (now ↔ proposed)`;
+          ? t("{0} (deleted)", name)
+          : t("{0} (now ↔ proposed)", name);
     await openDiff(side("before"), side("after"), title);
   }
 
@@ -51,14 +52,18 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     });
     const [only, ...others] = sides;
     if (only !== undefined && others.length === 0)
-      return openDiff(only.before, only.after, `${only.path.split("/").pop() ?? only.path} (before ↔ after the plan)`);
+      return openDiff(
+        only.before,
+        only.after,
+        t("{0} (before ↔ after the plan)", only.path.split("/").pop() ?? only.path),
+      );
     // The workbench marks a file as new or deleted only if the side that does not exist is left out.
     const resources = sides.map(({ uri, change, before, after }) => [
       uri,
       change === "create" ? undefined : before,
       change === "delete" ? undefined : after,
     ]);
-    await vscode.commands.executeCommand("vscode.changes", "Changes of the plan", resources);
+    await vscode.commands.executeCommand("vscode.changes", t("Changes of the plan"), resources);
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
@@ -70,8 +75,8 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
       return (query.get("side") === "before" ? diff.before : diff.after) ?? "";
     } catch {
       return planId === null
-        ? "This change no longer waits for an answer.\n"
-        : "The texts of this change are not available: the change was undone, or the server does not answer.\n";
+        ? `${t("This change no longer waits for an answer.")}\n`
+        : `${t("The texts of this change are not available: the change was undone, or the server does not answer.")}\n`;
     }
   }
 

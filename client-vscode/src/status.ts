@@ -4,8 +4,10 @@ import * as vscode from "vscode";
 
 import type { ServerState } from "./panel/messages";
 import { currentView, others, type PanelState, progressOf } from "./plan/planState";
+import { planStatus } from "./plan/statusWords";
 import { isPartly, waitingFor } from "./plan/waiting";
 import type { PlanStatus } from "./protocol";
+import { plural, t } from "./words";
 
 const ICON: Readonly<Record<PlanStatus, string>> = {
   draft: "loading~spin",
@@ -51,15 +53,15 @@ function describe(server: ServerState, state: PanelState): { text: string; toolt
   const view = currentView(state);
   const waiting = others(state).filter((each) => waitingFor(each) !== undefined);
   const elsewhere =
-    waiting.length === 0
-      ? ""
-      : waiting.length === 1
-        ? "another plan waits for you"
-        : `${waiting.length} other plans wait for you`;
+    waiting.length === 0 ? "" : plural(waiting.length, "another plan waits for you", "{0} other plans wait for you");
   if (view === undefined) {
     if (elsewhere !== "")
       return { text: `$(bell-dot) Planloom: ${elsewhere}`, tooltip: `Planloom: ${elsewhere}`, waiting: true };
-    return { text: "$(checklist) Planloom", tooltip: `Planloom: no plan yet. Model: ${server.model}`, waiting: false };
+    return {
+      text: "$(checklist) Planloom",
+      tooltip: t("Planloom: no plan yet. Model: {0}", server.model),
+      waiting: false,
+    };
   }
   const { plan } = view;
   const { completed, total } = progressOf(plan);
@@ -76,12 +78,12 @@ function describe(server: ServerState, state: PanelState): { text: string; toolt
   if (isPartly(view))
     return {
       text: `$(warning) Planloom${count}`,
-      tooltip: `Planloom: partly done, ${completed} of ${total}`,
+      tooltip: t("Planloom: partly done, {0} of {1}", completed, total),
       waiting: false,
     };
   return {
     text: `$(${ICON[plan.status]}) Planloom${count}`,
-    tooltip: `Planloom: ${plan.status.replace("_", " ")}`,
+    tooltip: `Planloom: ${planStatus(plan.status)}`,
     waiting: false,
   };
 }

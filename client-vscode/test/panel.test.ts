@@ -461,7 +461,7 @@ test("Start execution reviews as the setting says, or as was chosen for this pla
   };
   panel.change("p2", (forms) => (forms.review = "auto"));
   expect([start("p1"), start("p2")]).toEqual([
-    "Asks once, at the end, about changes and deletions; before each command and web page it asks first.",
+    "Asks once, at the end, about changes and deletions; about commands and web pages it asks first.",
     "Asks only about deletions, commands, web pages and protected files.",
   ]);
   expect(sent.map((message) => message.kind === "approve" && [message.planId, message.review])).toEqual([

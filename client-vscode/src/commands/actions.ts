@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import type { FromPanel } from "../panel/messages";
 import type { Context, CreateParams, UndoParams } from "../protocol";
+import { plural, t } from "../words";
 import { chooseModel, choosePlan, choosePython } from "./pickers";
 
 const COMPLETIONS = 30;
@@ -145,14 +146,15 @@ async function create(
   if (text.includes("@")) {
     const found = await ctx.request("planloom/reference/resolve", { text, context }).catch(() => undefined);
     for (const each of found?.unresolved.filter(({ code }) => code === "secret") ?? []) {
+      const [attach, leave] = [t("Attach"), t("Leave Out")];
       const choice = await vscode.window.showWarningMessage(
-        `${each.reference} may hold secrets. Attach it?`,
-        { modal: true, detail: "Its text is sent to the model that writes the plan." },
-        "Attach",
-        "Leave Out",
+        t("{0} may hold secrets. Attach it?", each.reference),
+        { modal: true, detail: t("Its text is sent to the model that writes the plan.") },
+        leave,
+        attach,
       );
       if (choice === undefined) return undefined;
-      if (choice === "Attach") confirmed.push(each.reference);
+      if (choice === attach) confirmed.push(each.reference);
     }
   }
   const result = await ctx.ask("planloom/plan/create", {
@@ -209,10 +211,17 @@ async function undo(ctx: Ctx, { planId, stepId, redo }: UndoParams): Promise<obj
   const result = await ctx.ask("planloom/plan/undo", { planId, stepId, redo });
   if (result === undefined) return undefined;
   const { reverted, conflicts } = result;
-  const files = (count: number): string => (count === 1 ? "1 file" : `${count} files`);
   if (conflicts.length > 0)
-    ctx.notify("warning", `${files(conflicts.length)} could not be undone: you changed the same lines since.`);
-  else if (reverted.length === 0) ctx.notify("info", `There was nothing to ${redo === true ? "redo" : "undo"}.`);
+    ctx.notify(
+      "warning",
+      plural(
+        conflicts.length,
+        "1 file could not be undone: you changed the same lines since.",
+        "{0} files could not be undone: you changed the same lines since.",
+      ),
+    );
+  else if (reverted.length === 0)
+    ctx.notify("info", redo === true ? t("There was nothing to redo.") : t("There was nothing to undo."));
   return result;
 }
 

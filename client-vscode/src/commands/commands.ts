@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import type { Plan } from "../protocol";
+import { t } from "../words";
 import { chooseModel, choosePlan } from "./pickers";
 
 /** A selection longer than this is code rather than a request, so `@selection` attaches it. */
@@ -36,13 +37,13 @@ export function registerCommands(ctx: Ctx): vscode.Disposable[] {
 
 function onPlan(ctx: Ctx, act: (plan: Plan) => unknown): unknown {
   const view = ctx.current();
-  return view === undefined ? ctx.notify("info", "There is no plan yet. Plan a task first.") : act(view.plan);
+  return view === undefined ? ctx.notify("info", t("There is no plan yet. Plan a task first.")) : act(view.plan);
 }
 
 async function reject(ctx: Ctx, { planId }: Plan): Promise<void> {
   const reason = await vscode.window.showInputBox({
-    title: "Reject Plan",
-    prompt: "Why not? The reason helps the next draft (optional).",
+    title: t("Reject Plan"),
+    prompt: t("Why not? The reason helps the next draft (optional)."),
   });
   if (reason !== undefined) ctx.perform({ kind: "reject", planId, reason });
 }

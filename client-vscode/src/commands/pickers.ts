@@ -4,22 +4,24 @@ import * as vscode from "vscode";
 
 import { modelName } from "../connection/client";
 import type { Ctx } from "../ctx";
+import { planStatus } from "../plan/statusWords";
 import type { PlanSummary } from "../protocol";
+import { moment, plural, t } from "../words";
 
 /** Let the user pick a plan of the ledger. */
 export async function choosePlan(ctx: Ctx): Promise<void> {
   const answer = await ctx.ask("planloom/plan/list", { limit: 50 });
   if (answer === undefined) return;
-  if (answer.plans.length === 0) return ctx.notify("info", "There are no plans yet.");
+  if (answer.plans.length === 0) return ctx.notify("info", t("There are no plans yet."));
   const items = answer.plans.map((plan) => ({
     label: plan.request.split("\n")[0]?.slice(0, 120) ?? plan.planId,
     description: describe(plan),
-    detail: new Date(plan.updatedAt).toLocaleString(),
+    detail: moment(plan.updatedAt),
     planId: plan.planId,
   }));
   const choice = await vscode.window.showQuickPick(items, {
-    title: "Show Plan",
-    placeHolder: "Newest first",
+    title: t("Show Plan"),
+    placeHolder: t("Newest first"),
     matchOnDescription: true,
   });
   if (choice === undefined) return;
@@ -29,7 +31,7 @@ export async function choosePlan(ctx: Ctx): Promise<void> {
 
 function describe({ status, progress: { completed, total } }: PlanSummary): string {
   const partly = status === "completed" && completed < total;
-  return `${partly ? "partly done" : status.replace("_", " ")} · ${completed}/${total}`;
+  return `${partly ? t("Partly done") : planStatus(status)} · ${completed}/${total}`;
 }
 
 /** Let the user pick a model; the choice is a user setting, so that a folder cannot make it. */
@@ -38,11 +40,11 @@ export async function chooseModel(ctx: Ctx): Promise<void> {
   if (answer === undefined) return;
   const items = answer.models.map((model) => ({
     label: `${model.reachable ? "$(pass)" : "$(circle-slash)"} ${modelName(model)}`,
-    description: model.contextTokens == null ? "" : `${model.contextTokens} tokens`,
+    description: model.contextTokens == null ? "" : plural(model.contextTokens, "1 token", "{0} tokens"),
     detail: model.reason ?? "",
     model,
   }));
-  const choice = await vscode.window.showQuickPick(items, { title: "Choose Model", matchOnDetail: true });
+  const choice = await vscode.window.showQuickPick(items, { title: t("Choose Model"), matchOnDetail: true });
   if (choice === undefined) return;
   const settings = vscode.workspace.getConfiguration("planloom.model");
   await settings.update("provider", choice.model.provider, vscode.ConfigurationTarget.Global);
@@ -52,8 +54,8 @@ export async function chooseModel(ctx: Ctx): Promise<void> {
 /** Let the user pick the Python that runs the server, and start the server in it. */
 export async function choosePython(ctx: Ctx): Promise<void> {
   const picked = await vscode.window.showOpenDialog({
-    title: "Choose a Python, 3.11 or newer",
-    openLabel: "Use This Python",
+    title: t("Choose a Python, 3.11 or newer"),
+    openLabel: t("Use This Python"),
     canSelectMany: false,
   });
   const [file] = picked ?? [];

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import type { ChatCall, ChatMessage, EditorCompleteParams, EditorCompleteResult, JsonObject } from "../protocol";
+import { t } from "../words";
 
 /** Whether the editor has a model; the editor asks for the user's consent at the first request. */
 export async function hasModels(): Promise<boolean> {
@@ -21,11 +22,12 @@ export async function answerWithModel(
   const wanted = request.model ?? "";
   const model =
     models.find((each) => each.id === wanted || each.name === wanted || each.family === wanted) ?? models[0];
-  if (model === undefined) throw new Error("The editor has no language model. Choose another in the Planloom panel.");
+  if (model === undefined)
+    throw new Error(t("The editor has no language model. Choose another in the Planloom panel."));
   const messages = request.messages.map(toMessage);
   const response = await model.sendRequest(
     messages,
-    { justification: "Planloom plans and carries out your request.", ...toolOptions(request) },
+    { justification: t("Planloom plans and carries out your request."), ...toolOptions(request) },
     token,
   );
   return read(response);

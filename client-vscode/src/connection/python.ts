@@ -4,6 +4,7 @@ import { execFile } from "node:child_process";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join, sep } from "node:path";
 import { promisify } from "node:util";
+import { t } from "../words";
 
 const run = promisify(execFile);
 const NAMES =
@@ -78,7 +79,7 @@ export async function findPython(
     if (!isAbsolute(candidate) || (setting === "" && isInside(candidate, folders))) continue;
     const version = await probe(candidate, cwd);
     if (version !== undefined && bundle.pythons.includes(version)) return { kind: "found", python: candidate, version };
-    tried.push(`${candidate} (${version ?? "does not run"})`);
+    tried.push(`${candidate} (${version ?? t("does not run")})`);
   }
   return { kind: "none", tried };
 }

@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import { attention, type PanelState } from "../plan/planState";
 import { waitingFor } from "../plan/waiting";
 import type { Event, StreamParams } from "../protocol";
+import { plural } from "../words";
 import { type FromPanel, readFromPanel, type ServerState, type ToPanel } from "./messages";
 
 const VIEW_ID = "planloom.plan";
@@ -152,7 +153,10 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
       0,
     );
     if (this.view === undefined || (this.view.badge?.value ?? 0) === waits) return;
-    this.view.badge = waits === 0 ? undefined : { value: waits, tooltip: `${waits} waiting for you` };
+    this.view.badge =
+      waits === 0
+        ? undefined
+        : { value: waits, tooltip: plural(waits, "1 decision waits for you", "{0} decisions wait for you") };
   }
 }
 
@@ -162,8 +166,10 @@ function page(webview: vscode.Webview, resources: vscode.Uri): string {
   const resource = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(resources, name)).toString();
   const own = webview.cspSource;
   const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${own}; font-src ${own}; img-src ${own}`;
+  // A closing tag in a sentence must not end the block that holds them.
+  const words = JSON.stringify(vscode.l10n.bundle ?? {}).replaceAll("<", "\\u003c");
   return `<!DOCTYPE html>
-<html lang="en">
+<html lang="${vscode.env.language}">
   <head>
     <meta charset="utf-8">
     <meta http-equiv="Content-Security-Policy" content="${policy}">
@@ -172,6 +178,6 @@ function page(webview: vscode.Webview, resources: vscode.Uri): string {
     <link rel="stylesheet" href="${resource("style.css")}">
     <title>Planloom</title>
   </head>
-  <body><div id="root"></div><script nonce="${nonce}" src="${resource("main.js")}"></script></body>
+  <body><div id="root"></div><script type="application/json" id="words">${words}</script><script nonce="${nonce}" src="${resource("main.js")}"></script></body>
 </html>`;
 }

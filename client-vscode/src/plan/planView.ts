@@ -22,6 +22,7 @@ import type {
   Unresolved,
   Usage,
 } from "../protocol";
+import { number, t } from "../words";
 import { type Clocks, foldClocks } from "./clocks";
 import { change, foldPlan, NO_PENDING, unchanged } from "./planFold";
 
@@ -228,14 +229,14 @@ function foldAround(view: PlanView, event: Event): PlanView {
     case "answer":
       return { ...view, answer: { text: event.text, confidence: event.confidence } };
     case "plan_imported":
-      return logged(view, "info", "The plan was imported from another machine.", event.at);
+      return logged(view, "info", t("The plan was imported from another machine."), event.at);
     case "log":
       return logged(view, event.level, event.message, event.at);
     case "context_compacted":
       return logged(
         view,
         "info",
-        `Context compacted from ${event.beforeTokens} to ${event.afterTokens} tokens.`,
+        t("Context compacted from {0} to {1} tokens.", number(event.beforeTokens), number(event.afterTokens)),
         event.at,
       );
     case "edit_started":
@@ -360,7 +361,12 @@ function withoutCommand(view: PlanView, { commandId, reason, line, at }: Backgro
   const found = view.background.find((each) => each.commandId === commandId);
   const after = { ...view, background: view.background.filter((each) => each !== found) };
   if (found === undefined || reason === "stopped") return after;
-  return logged(after, reason === "exit" ? "info" : "warning", `${found.command}: ${line === "" ? "ended" : line}`, at);
+  return logged(
+    after,
+    reason === "exit" ? "info" : "warning",
+    `${found.command}: ${line === "" ? t("ended") : line}`,
+    at,
+  );
 }
 
 function logged(view: PlanView, level: Log["level"], message: string, at: string): PlanView {

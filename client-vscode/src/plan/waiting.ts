@@ -1,6 +1,7 @@
 // What in a plan waits for the user, and which steps are lost if the user refuses: pure functions over the plan.
 
 import type { Plan, Step } from "../protocol";
+import { t } from "../words";
 import type { PlanView } from "./planView";
 
 /** What a step, or the plan, waits for. */
@@ -26,21 +27,27 @@ function waits({ pending }: Plan): readonly Wait[] {
   return open.filter(([, each]) => each.length > 0).map(([wait]) => wait);
 }
 
-/** In words, to follow the name of what waits. */
-export const WAIT: Readonly<Record<Wait, string>> = {
-  approval: "waits for your approval",
-  conflict: "waits for your choice",
-  answer: "waits for your answer",
-  recovery: "waits for your decision",
-};
+/** What a step or plan waits for, in words that can follow its name. */
+export function waitWords(wait: Wait): string {
+  switch (wait) {
+    case "approval":
+      return t("waits for your approval");
+    case "conflict":
+      return t("waits for your choice");
+    case "answer":
+      return t("waits for your answer");
+    case "recovery":
+      return t("waits for your decision");
+  }
+}
 
 /** What the plan waits for, in words; undefined if it does not wait for the user. */
 export function waitingFor({ plan, pause }: PlanView): string | undefined {
   const [first, ...others] = waits(plan);
-  if (first !== undefined) return others.length === 0 ? WAIT[first] : "waits for you";
-  if (plan.status === "pending_approval") return "waits for your review";
+  if (first !== undefined) return others.length === 0 ? waitWords(first) : t("waits for you");
+  if (plan.status === "pending_approval") return t("waits for your review");
   if (plan.status !== "paused") return undefined;
-  return (pause?.reason ?? plan.pauseReason) === "user" ? undefined : "is paused and waits for you";
+  return (pause?.reason ?? plan.pauseReason) === "user" ? undefined : t("is paused and waits for you");
 }
 
 /** The steps that have not run and depend on this one, directly or not, in the plan's order. */

@@ -4,38 +4,46 @@ import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
 import type { Approval, ApprovalFile, Confinement, ConfinementOffer, Plan, PlanChange } from "../protocol";
-import { CHANGE_LETTER, counted, pathOf, skippedWith, stepNumber } from "./format";
+import { plural, t } from "../words";
+import { CHANGE_LETTER, changeName, pathOf, skippedWith, stepNumber, stepPlace } from "./format";
 import { plain } from "./hiddenCharacters";
-import { fieldValue, focusSoon, icon, linkButton, type Panel, shown, type View } from "./ui";
+import { fieldValue, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "./ui";
 import { isBusy } from "./uiState";
 import { diffKey, endKey, isLong, unseenOf } from "./unseen";
 
 /** The button that allows an effect, a chip about it, the button that denies it, and what can be allowed ahead. */
-const CHANGE_WORDS = { allow: "Apply", chip: undefined, deny: "Skip these changes" } as const;
-const WORDS = {
-  read: CHANGE_WORDS,
-  write: CHANGE_WORDS,
-  destroy: {
-    allow: "Apply, losing data",
-    chip: ["high", "cannot be rebuilt from the plan"],
-    deny: "Skip these changes",
-  },
-  execute: { allow: "Run", chip: ["medium", "runs a command"], deny: "Do not run it" },
-  fetch: { allow: "Fetch", chip: ["medium", "sends a request to the web"], deny: "Do not fetch it" },
-} as const;
+interface Words {
+  allow: string;
+  chip?: readonly ["medium" | "high", string];
+  deny: string;
+}
 
-const PLAN_WORDS = {
-  allow: "Change the plan",
-  chip: ["medium", "goes beyond what you approved"],
-  deny: "Keep the plan",
-} as const;
+function effectWords(effect: Approval["effect"]): Words {
+  switch (effect) {
+    case "read":
+    case "write":
+      return { allow: t("Apply"), deny: t("Skip these changes") };
+    case "destroy":
+      return { allow: t("Apply"), chip: ["high", t("deletes or replaces files")], deny: t("Skip these changes") };
+    case "execute":
+      return { allow: t("Run"), chip: ["medium", t("runs a command")], deny: t("Do not run it") };
+    case "fetch":
+      return { allow: t("Fetch"), chip: ["medium", t("sends a request to the web")], deny: t("Do not fetch it") };
+  }
+}
 
-const AHEAD = {
-  read: "All changes",
-  write: "All changes",
-  execute: "This command",
-  fetch: "All pages of this host",
-} as const;
+/** What is allowed ahead with the rest of the plan. */
+function aheadWords(effect: "read" | "write" | "execute" | "fetch"): string {
+  switch (effect) {
+    case "read":
+    case "write":
+      return t("All changes, for this version of the plan");
+    case "execute":
+      return t("This command, for this version of the plan");
+    case "fetch":
+      return t("All pages of this host, for this version of the plan");
+  }
+}
 
 const EFFECT_ICON = { read: "edit", write: "edit", destroy: "trash", execute: "terminal", fetch: "globe" } as const;
 
@@ -47,16 +55,16 @@ export function approvalList(panel: Panel, plan: Plan, listed: readonly Approval
   const all = (decision: "allow" | "deny") => () => {
     for (const each of listed) respond(panel, plan, each, decision);
   };
-  return html`<section class="approval-list" data-list=${listId} aria-label="Commands asked together">
+  return html`<section class="approval-list" data-list=${listId} aria-label=${t("Commands asked together")}>
     <div class="actions" data-arm=${`${listId} list`}>
-      <b class="grow">${counted(listed.length, "command")} of ${stepNumber(plan, first?.stepId).toLowerCase()}</b>
+      <b class="grow">${commandsOf(plan, listed.length, first?.stepId)}</b>
       <vscode-button
         class="allow-all"
         ?disabled=${!seenAll || !panel.ui.armed.includes(`${listId} list`)}
-        title=${seenAll ? nothing : "Not all of them were seen to their end yet"}
+        title=${seenAll ? nothing : t("Not all of them were seen to their end yet")}
         @click=${all("allow")}
-      >Run all</vscode-button>
-      <vscode-button class="deny-all" secondary @click=${all("deny")}>Run none</vscode-button>
+      >${t("Run all")}</vscode-button>
+      <vscode-button class="deny-all" secondary @click=${all("deny")}>${t("Run none")}</vscode-button>
     </div>
     ${repeat(
       listed,
@@ -98,7 +106,7 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
     <p class="card-meta">
       <span>${stepNumber(plan, approval.stepId)}</span>
       ${words.chip === undefined ? nothing : html`<span class="chip risk-${words.chip[0]}">${words.chip[1]}</span>`}
-      ${approval.protected ? html`<span class="chip risk-high">${icon("lock")}protected file</span>` : nothing}
+      ${approval.protected ? html`<span class="chip risk-high">${icon("lock")}${t("protected file")}</span>` : nothing}
     </p>
     ${
       approval.warning == null
@@ -108,22 +116,22 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
     ${
       approval.command == null
         ? nothing
-        : html`<pre class="command" tabindex="0" aria-label="Command">${shown(approval.command)}${end(
+        : html`<pre class="command" tabindex="0" aria-label=${t("Command")}>${shown(approval.command)}${end(
             endKey(approvalId, "command"),
           )}</pre>
-          <p class="quiet">in ${shown(folderOf(approval, plan))}</p>`
+          <p class="quiet">${phrase("in {0}", shown(folderOf(approval, plan)))}</p>`
     }
     ${confinementOf(panel, plan, approval)}
     ${
       approval.url == null
         ? nothing
-        : html`<p>from <b class="host">${shown(approval.host ?? "")}</b></p>
-          <pre class="address" aria-label="Address">${shown(approval.url)}</pre>`
+        : html`<p>${phrase("from {0}", html`<b class="host">${shown(approval.host ?? "")}</b>`)}</p>
+          <pre class="address" aria-label=${t("Address")}>${shown(approval.url)}</pre>`
     }
     ${
       planChanges.length === 0
         ? nothing
-        : html`<ul class="plan-changes" aria-label="Changes of the plan">
+        : html`<ul class="plan-changes" aria-label=${t("Changes of the plan")}>
           ${planChanges.map(planChangeRow)}${end(endKey(approvalId, "planChanges"))}
         </ul>`
     }
@@ -140,14 +148,14 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
           <vscode-button
             class="allow"
             ?disabled=${!isPossible || unseen !== undefined}
-            title=${unseen === undefined ? nothing : `Not seen yet: ${unseen}`}
+            title=${unseen === undefined ? nothing : t("Not seen yet: {0}", unseen)}
             @click=${allow("allow")}
           >${offer === undefined ? words.allow : `${words.allow} ${offer.label}`}</vscode-button>
           <vscode-button
             class="skip"
             secondary
             @click=${() => startSkip(panel, plan, approvalId)}
-          >${planChanges.length > 0 ? "Keep the plan…" : "Skip…"}</vscode-button>
+          >${planChanges.length > 0 ? t("Keep the plan…") : t("Skip…")}</vscode-button>
           <span class="grow"></span>
           ${
             effect === "destroy" ||
@@ -158,10 +166,10 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
             offer?.confined === false
               ? nothing
               : linkButton(
-                  effect === "fetch" ? "Allow this host for this plan" : "Allow for this plan",
+                  effect === "fetch" ? t("Allow this host for this plan") : t("Allow for this plan"),
                   allow("allowForPlan"),
                   {
-                    title: `${AHEAD[effect]}, for this version of the plan`,
+                    title: aheadWords(effect),
                     disabled: !armed,
                   },
                 )
@@ -169,7 +177,7 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
           ${
             unseen === undefined
               ? nothing
-              : linkButton(`${words.allow} without having seen ${unseen}`, allow("allow"), {
+              : linkButton(t("{0} without having seen {1}", words.allow, unseen), allow("allow"), {
                   classes: "unseen",
                   disabled: !isPossible,
                 })
@@ -184,7 +192,7 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
 function folderOf({ cwd }: Approval, { workspaceFolders }: Plan): string {
   const [only, ...others] = workspaceFolders;
   if (cwd != null && cwd !== ".") return cwd;
-  return only === undefined || others.length > 0 ? (cwd ?? ".") : `the workspace folder ${pathOf(only, [])}`;
+  return only === undefined || others.length > 0 ? (cwd ?? ".") : t("the workspace folder {0}", pathOf(only, []));
 }
 
 /** Stands at the end of what may be too long for its place: once it has been in view, all was seen. */
@@ -223,9 +231,9 @@ function confinementOf(panel: Panel, plan: Plan, { approvalId, confinement }: Ap
       confinement.offers.length === 0
         ? nothing
         : html`<details ?open=${confinement.asksNetwork || chosen !== undefined}>
-          <summary>Run it with other rights</summary>
-          <div role="radiogroup" aria-label="Rights of the command">
-            ${row(undefined, "As asked", confinement.line)}
+          <summary>${t("Run it with other rights")}</summary>
+          <div role="radiogroup" aria-label=${t("Rights of the command")}>
+            ${row(undefined, t("As asked"), confinement.line)}
             ${confinement.offers.map((offer, place) => row(place, offer.label, offer.line))}
           </div>
         </details>`
@@ -238,15 +246,25 @@ function confinementIcon({ confined, network }: Confinement): string {
   return network === "none" ? "shield" : "globe";
 }
 
-function wordsOf({ effect, planChanges }: Approval): (typeof WORDS)[keyof typeof WORDS] | typeof PLAN_WORDS {
-  return (planChanges ?? []).length > 0 ? PLAN_WORDS : WORDS[effect];
+function wordsOf({ effect, planChanges }: Approval): Words {
+  return (planChanges ?? []).length > 0
+    ? { allow: t("Change the plan"), chip: ["medium", t("goes beyond what you approved")], deny: t("Keep the plan") }
+    : effectWords(effect);
+}
+
+/** How many commands are asked together, and for which step. */
+function commandsOf(plan: Plan, count: number, stepId: string | null | undefined): string {
+  const number = stepPlace(plan, stepId);
+  return number === undefined
+    ? plural(count, "1 command of the plan", "{0} commands of the plan")
+    : plural(count, "1 command of step {1}", "{0} commands of step {1}", number);
 }
 
 /** A step still to come as it is and as it would be, with a word on what happens to it. */
 function planChangeRow({ kind, stepId, before, after }: PlanChange): View {
   const text = (lines: string | undefined, name: string): View =>
     lines === undefined ? nothing : html`<pre class=${name}>${shown(lines)}</pre>`;
-  const words = { added: "new", changed: "changed", dropped: "dropped", moved: "moved" } as const;
+  const words = { added: t("new"), changed: t("changed"), dropped: t("dropped"), moved: t("moved") } as const;
   return html`<li class="plan-change" data-kind=${kind} data-step=${stepId}>
     <span class="chip">${words[kind]}</span>
     <div class="grow">${text(before, "before")}${text(after, "after")}</div>
@@ -276,8 +294,8 @@ function skipForm(panel: Panel, plan: Plan, approval: Approval, text: string): V
       class="skip-reason"
       rows="2"
       resize="vertical"
-      label="Reason for skipping"
-      placeholder="Why? The model reads it (optional)."
+      label=${t("Reason for skipping")}
+      placeholder=${t("Why? The model reads it (optional).")}
       .value=${text}
       @input=${(event: Event) => panel.change(planId, (forms) => (forms.skips[approvalId] = fieldValue(event)))}
       @keydown=${(event: KeyboardEvent) => {
@@ -292,9 +310,9 @@ function skipForm(panel: Panel, plan: Plan, approval: Approval, text: string): V
         ?disabled=${isBusy(panel.ui, planId, form)}
         @click=${deny}
       >${wordsOf(approval).deny}</vscode-button>
-      <vscode-button secondary @click=${back}>Back</vscode-button>
+      <vscode-button secondary @click=${back}>${t("Back")}</vscode-button>
       <span class="grow"></span>
-      ${linkButton("Cancel the plan", cancel, { classes: "bad" })}
+      ${linkButton(t("Cancel the plan"), cancel, { classes: "bad" })}
     </div>
   </div>`;
 }
@@ -318,12 +336,12 @@ function fileRow(panel: Panel, plan: Plan, approval: Approval, file: ApprovalFil
         ? html`<input
           type="checkbox"
           .checked=${!out.includes(file.uri)}
-          aria-label=${plain(`Include ${path}`)}
+          aria-label=${plain(t("Include {0}", path))}
           @change=${include}
         />`
         : nothing
     }
-    <span class="letter change-${file.change}" title=${file.change}>${CHANGE_LETTER[file.change]}</span>
+    <span class="letter change-${file.change}" title=${changeName(file.change)}>${CHANGE_LETTER[file.change]}</span>
     <button
       class="path"
       type="button"
@@ -332,26 +350,26 @@ function fileRow(panel: Panel, plan: Plan, approval: Approval, file: ApprovalFil
     >${shown(path + target)}</button>
     ${
       file.change === "createFolder"
-        ? html`<span class="quiet">folder</span>`
+        ? html`<span class="quiet">${t("folder")}</span>`
         : html`<span class="added">+${file.added}</span><span class="removed">−${file.removed}</span>`
     }
     ${
       file.change === "createFolder" || file.change === "rename"
         ? nothing
-        : linkButton("Diff", () => panel.post({ kind: "diff", approvalId, uri: file.uri }), {
+        : linkButton(t("Diff"), () => panel.post({ kind: "diff", approvalId, uri: file.uri }), {
             icon: "diff",
             classes: "diff",
-            ariaLabel: plain(`Show the changes to ${path}`),
+            ariaLabel: plain(t("Show the changes to {0}", path)),
           })
     }
     ${
       !isLong(file)
         ? nothing
         : panel.ui.seen.includes(diffKey(approvalId, file.uri))
-          ? icon("eye", "seen to its last change", "good")
-          : icon("eye-closed", "long, and not seen to its last change", "quiet")
+          ? icon("eye", t("seen to its last change"), "good")
+          : icon("eye-closed", t("long, and not seen to its last change"), "quiet")
     }
-    ${elsewhere.map((real) => html`<span class="resolved warn">${icon("warning")} really ${shown(real)}</span>`)}
+    ${elsewhere.map((real) => html`<span class="resolved warn">${icon("warning")} ${phrase("really {0}", shown(real))}</span>`)}
   </li>`;
 }
 

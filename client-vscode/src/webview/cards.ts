@@ -6,8 +6,9 @@ import { repeat } from "lit/directives/repeat.js";
 import { attention } from "../plan/planState";
 import type { PlanView } from "../plan/planView";
 import type { Approval, Conflict, FileChoice, Plan, Question, Recovery, Step } from "../protocol";
+import { t } from "../words";
 import { approvalCard, approvalList } from "./approvalCard";
-import { pathOf, skippedWith, stepNumber } from "./format";
+import { pathOf, skippedWith, stepNumber, stepPlace } from "./format";
 import { plain } from "./hiddenCharacters";
 import { readArgs } from "./stepForm";
 import { fieldValue, icon, linkButton, type Panel, shown, type View } from "./ui";
@@ -17,7 +18,7 @@ export function cards(panel: Panel, view: PlanView): View {
   const { plan } = view;
   if (attention(plan) === 0) return nothing;
   const { approvals, questions, recoveries, conflicts } = plan.pending;
-  return html`<section class="cards" aria-label="Waiting for you" aria-live="polite">
+  return html`<section class="cards" aria-label=${t("Waiting for you")}>
     ${repeat(
       conflicts,
       (each) => each.editId,
@@ -63,7 +64,7 @@ function questionCard(panel: Panel, plan: Plan, question: Question): View {
       panel.decide(planId, { kind: "answer", planId, stepId, answer }, { form: "answer", id: stepId });
   };
   return html`<article class="card question" data-step=${stepId}>
-    <h3>${icon("question")}<span class="grow">${stepNumber(plan, stepId)} asks</span></h3>
+    <h3>${icon("question")}<span class="grow">${t("{0} asks", stepNumber(plan, stepId))}</span></h3>
     <p class="asked">${shown(question.question)}</p>
     ${
       question.options == null || question.options.length === 0
@@ -75,13 +76,13 @@ function questionCard(panel: Panel, plan: Plan, question: Question): View {
     <div class="answer-row">
       <vscode-textfield
         class="answer"
-        label="Your answer"
-        placeholder="Your answer"
+        label=${t("Your answer")}
+        placeholder=${t("Your answer")}
         .value=${typed()}
         @input=${(event: Event) => panel.change(planId, (forms) => (forms.answers[stepId] = fieldValue(event)))}
         @keydown=${(event: KeyboardEvent) => event.key === "Enter" && send(typed())}
       ></vscode-textfield>
-      <vscode-button class="send-answer" @click=${() => send(typed())}>Answer</vscode-button>
+      <vscode-button class="send-answer" @click=${() => send(typed())}>${t("Answer")}</vscode-button>
     </div>
   </article>`;
 }
@@ -97,7 +98,7 @@ function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
     panel.change(planId, (forms) => (forms.retryArgs[stepId] = JSON.stringify(args, null, 2)));
   const lost = options.includes("skip") ? skippedWith(plan, stepId) : undefined;
   return html`<article class="card failure" data-step=${stepId}>
-    <h3>${icon("error")}<span class="grow">${stepNumber(plan, stepId)} failed</span></h3>
+    <h3>${icon("error")}<span class="grow">${t("{0} failed", stepNumber(plan, stepId))}</span></h3>
     ${step === undefined ? nothing : html`<p class="quiet">${shown(step.description)}</p>`}
     <p class="error-text">${shown(recovery.error)}</p>
     ${
@@ -105,7 +106,7 @@ function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
         ? nothing
         : html`<div class="proposal">
           <p>
-            <b>The model proposes to ${proposal.action === "insert" ? "insert steps" : proposal.action}.</b>
+            <b>${proposed(proposal.action)}</b>
             ${shown(proposal.why)}
           </p>
           ${proposal.args == null ? nothing : html`<pre>${shown(JSON.stringify(proposal.args, null, 2))}</pre>`}
@@ -116,23 +117,19 @@ function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
           }
           ${
             options.includes("accept")
-              ? html`<vscode-button class="accept" @click=${act("accept")}>Accept</vscode-button>`
+              ? html`<vscode-button class="accept" @click=${act("accept")}>${t("Accept")}</vscode-button>`
               : nothing
           }
         </div>`
     }
     ${changing === undefined ? nothing : retryForm(panel, plan, recovery, changing)}
-    ${
-      lost === undefined
-        ? nothing
-        : html`<p class="quiet lost">If you skip it: ${lost.charAt(0).toLowerCase() + lost.slice(1)}</p>`
-    }
+    ${lost === undefined ? nothing : html`<p class="quiet lost">${t("If you skip it: {0}", lost)}</p>`}
     <div class="actions">
       ${
         options.includes("retry")
           ? html`<vscode-button class="retry" @click=${act("retry")}>${icon("refresh")} ${
               // It is asked again, with the network.
-              recovery.code === "lacked_network" ? "Run again with network" : "Retry"
+              recovery.code === "lacked_network" ? t("Run again with network") : t("Retry")
             }</vscode-button>`
           : nothing
       }
@@ -142,26 +139,26 @@ function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
             class="change"
             secondary
             @click=${() => changeArgs(step)}
-          >Change and retry…</vscode-button>`
+          >${t("Change and retry…")}</vscode-button>`
           : nothing
       }
       ${
         options.includes("skip")
-          ? html`<vscode-button class="skip" secondary @click=${act("skip")}>Skip</vscode-button>`
+          ? html`<vscode-button class="skip" secondary @click=${act("skip")}>${t("Skip")}</vscode-button>`
           : nothing
       }
       ${
         options.includes("go_on")
-          ? html`<vscode-button class="go-on" secondary @click=${act("go_on")}>Skip and go on</vscode-button>`
+          ? html`<vscode-button class="go-on" secondary @click=${act("go_on")}>${t("Skip and go on")}</vscode-button>`
           : nothing
       }
       ${
         options.includes("model")
-          ? html`<vscode-button class="model" secondary @click=${act("model")}>Ask the model</vscode-button>`
+          ? html`<vscode-button class="model" secondary @click=${act("model")}>${t("Ask the model")}</vscode-button>`
           : nothing
       }
       <span class="grow"></span>
-      ${options.includes("abort") ? linkButton("End the plan", act("abort"), { classes: "bad abort" }) : nothing}
+      ${options.includes("abort") ? linkButton(t("End the plan"), act("abort"), { classes: "bad abort" }) : nothing}
     </div>
   </article>`;
 }
@@ -181,7 +178,7 @@ function retryForm(panel: Panel, plan: Plan, recovery: Recovery, text: string): 
   return html`<div class="prompt">
     <vscode-textarea
       class="retry-args"
-      label="Arguments of the retry"
+      label=${t("Arguments of the retry")}
       rows="4"
       monospace
       resize="vertical"
@@ -193,15 +190,29 @@ function retryForm(panel: Panel, plan: Plan, recovery: Recovery, text: string): 
       class="retry-changed"
       ?disabled=${"problem" in args}
       @click=${send}
-    >Retry with these</vscode-button></div>
+    >${t("Retry with these")}</vscode-button></div>
   </div>`;
 }
 
-const CHOICES: readonly (readonly [FileChoice["choice"], string])[] = [
-  ["mine", "Keep mine"],
-  ["theirs", "Take the plan's"],
-  ["both", "Keep both"],
+const choicesOf = (): readonly (readonly [FileChoice["choice"], string])[] => [
+  ["mine", t("Keep mine")],
+  ["theirs", t("Take the plan's")],
+  ["both", t("Keep both")],
 ];
+
+/** What the model proposes to do about a failed step. */
+function proposed(action: NonNullable<Recovery["proposal"]>["action"]): string {
+  switch (action) {
+    case "insert":
+      return t("The model proposes to insert steps.");
+    case "retry":
+      return t("The model proposes to retry.");
+    case "skip":
+      return t("The model proposes to skip the step.");
+    case "abort":
+      return t("The model proposes to end the plan.");
+  }
+}
 
 function conflictCard(panel: Panel, plan: Plan, conflict: Conflict): View {
   const { planId } = plan;
@@ -217,9 +228,9 @@ function conflictCard(panel: Panel, plan: Plan, conflict: Conflict): View {
   const lost = skippedWith(plan, stepId);
   return html`<article class="card conflict" data-edit=${editId}>
     <h3>
-      ${icon("git-merge")}<span class="grow">Your typing and ${stepNumber(plan, stepId).toLowerCase()} overlap</span>
+      ${icon("git-merge")}<span class="grow">${t("Your typing and step {0} overlap", stepPlace(plan, stepId) ?? "")}</span>
     </h3>
-    <p class="quiet">Nothing was written. Choose which text stays.</p>
+    <p class="quiet">${t("Nothing was written. Choose which text stays.")}</p>
     ${conflict.files.map(
       (file) => html`<section class="conflict-file">
         <button
@@ -230,17 +241,17 @@ function conflictCard(panel: Panel, plan: Plan, conflict: Conflict): View {
         ${file.hunks.map(
           (hunk) => html`<div class="hunk">
             <figure class="mine">
-              <figcaption>Yours · line ${hunk.range.start.line + 1}</figcaption><pre>${shown(hunk.mine)}</pre>
+              <figcaption>${t("Yours · line {0}", hunk.range.start.line + 1)}</figcaption><pre>${shown(hunk.mine)}</pre>
             </figure>
-            <figure class="theirs"><figcaption>The plan's</figcaption><pre>${shown(hunk.theirs)}</pre></figure>
+            <figure class="theirs"><figcaption>${t("The plan's")}</figcaption><pre>${shown(hunk.theirs)}</pre></figure>
           </div>`,
         )}
         <div
           class="actions"
           role="radiogroup"
-          aria-label=${plain(`Which text stays in ${pathOf(file.uri, plan.workspaceFolders)}`)}
+          aria-label=${plain(t("Which text stays in {0}", pathOf(file.uri, plan.workspaceFolders)))}
         >
-          ${CHOICES.map(
+          ${choicesOf().map(
             ([choice, label]) => html`<label class="radio"
               ><input
                 type="radio"
@@ -258,8 +269,7 @@ function conflictCard(panel: Panel, plan: Plan, conflict: Conflict): View {
       lost === undefined
         ? nothing
         : html`<p class="warn lost">
-            ${icon("warning")} If you keep only yours, ${stepNumber(plan, stepId).toLowerCase()} loses its change.
-            ${lost}
+            ${icon("warning")} ${t("If you keep only yours, step {0} loses its change.", stepPlace(plan, stepId) ?? "")} ${lost}
           </p>`
     }
     <div class="actions">
@@ -267,7 +277,7 @@ function conflictCard(panel: Panel, plan: Plan, conflict: Conflict): View {
         class="resolve"
         ?disabled=${files.length < conflict.files.length || isBusy(panel.ui, planId, form)}
         @click=${() => panel.decide(planId, { kind: "resolve", planId, editId, files }, form)}
-      >Resolve</vscode-button>
+      >${t("Resolve")}</vscode-button>
     </div>
   </article>`;
 }

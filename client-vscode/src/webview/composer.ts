@@ -6,8 +6,9 @@ import { classMap } from "lit/directives/class-map.js";
 import { live } from "lit/directives/live.js";
 
 import type { CreateParams, Plan, PlanStatus, ReferenceItem } from "../protocol";
+import { t } from "../words";
 import { reasonOf } from "./format";
-import { icon, linkButton, type Panel, shown, type View } from "./ui";
+import { icon, linkButton, type Panel, phrase, shown, type View } from "./ui";
 import { isSending } from "./uiState";
 
 type Mode = NonNullable<CreateParams["mode"]>;
@@ -25,32 +26,37 @@ interface Says {
   button: string;
   hint: string;
 }
-const REVISES: Says = {
-  placeholder: "What should change in this plan?",
-  button: "Revise",
-  hint: "Gives a new version of the plan; steps that you have edited stay, unless you speak of them.",
-};
-const RUNS: Says = {
-  placeholder: "Say something to this plan.",
-  button: "Send",
-  hint: "The running step reads it before its next request to the model.",
-};
-const CONTINUES: Says = {
-  placeholder: "What next?",
-  button: "Continue",
-  hint: "A new plan goes on with the conversation of this one.",
-};
-const SAYS: Readonly<Record<PlanStatus, Says>> = {
-  draft: REVISES,
-  pending_approval: REVISES,
-  rejected: REVISES,
-  approved: RUNS,
-  executing: RUNS,
-  paused: { ...RUNS, hint: "The plan reads it when it is resumed." },
-  completed: CONTINUES,
-  failed: CONTINUES,
-  cancelled: CONTINUES,
-};
+function saysOf(status: PlanStatus): Says {
+  switch (status) {
+    case "draft":
+    case "pending_approval":
+    case "rejected":
+      return {
+        placeholder: t("What should change in this plan?"),
+        button: t("Revise"),
+        hint: t("Gives a new version of the plan; steps that you have edited stay, unless you speak of them."),
+      };
+    case "approved":
+    case "executing":
+    case "paused":
+      return {
+        placeholder: t("Say something to this plan."),
+        button: t("Send"),
+        hint:
+          status === "paused"
+            ? t("The plan reads it when it is resumed.")
+            : t("The running step reads it before its next request to the model."),
+      };
+    case "completed":
+    case "failed":
+    case "cancelled":
+      return {
+        placeholder: t("What next?"),
+        button: t("Continue"),
+        hint: t("A new plan goes on with the conversation of this one."),
+      };
+  }
+}
 
 /** The plan that gets what is written; undefined for a new request. */
 function addressee(panel: Panel, current: Plan | undefined): Plan | undefined {
@@ -80,7 +86,7 @@ export function composer(panel: Panel, current: Plan | undefined, ask: Asks): Vi
   const compact = current !== undefined && ui.draft === "";
   const to = addressee(panel, current);
   return html`
-    <section class="composer ${compact ? "compact" : ""}" aria-label=${to === undefined ? "New request" : "To this plan"}>
+    <section class="composer ${compact ? "compact" : ""}" aria-label=${to === undefined ? t("New request") : t("To this plan")}>
       ${current === undefined ? nothing : recipient(panel, current)}
       <div class="composer-box">
         <textarea
@@ -88,8 +94,8 @@ export function composer(panel: Panel, current: Plan | undefined, ask: Asks): Vi
           rows=${compact ? 1 : 3}
           .value=${live(ui.draft)}
           ?readonly=${isSending(ui)}
-          placeholder=${to === undefined ? "What should be done? Type @ to attach a file." : SAYS[to.status].placeholder}
-          aria-label=${to === undefined ? "Describe a task" : SAYS[to.status].placeholder}
+          placeholder=${to === undefined ? t("What should be done? Type @ to attach a file.") : saysOf(to.status).placeholder}
+          aria-label=${to === undefined ? t("Describe a task") : saysOf(to.status).placeholder}
           role="combobox"
           aria-autocomplete="list"
           aria-expanded=${open}
@@ -112,8 +118,8 @@ function recipient(panel: Panel, current: Plan): View {
   const other = () => panel.update((ui) => ({ ...ui, asNew: !asNew }));
   return html`<div class="recipient" id="recipient" data-to=${asNew ? "new" : "plan"}>
     ${icon(asNew ? "add" : "reply")}
-    <span class="to">${asNew ? html`<b>New request</b>` : html`To <b>${shown(current.request)}</b>`}</span>
-    ${linkButton(asNew ? "To the displayed plan" : "New request instead", other, { id: "recipient-other" })}
+    <span class="to">${asNew ? html`<b>${t("New request")}</b>` : phrase("To {0}", html`<b>${shown(current.request)}</b>`)}</span>
+    ${linkButton(asNew ? t("To the displayed plan") : t("New request instead"), other, { id: "recipient-other" })}
   </div>`;
 }
 
@@ -121,23 +127,23 @@ function recipient(panel: Panel, current: Plan): View {
 function saying(panel: Panel, to: Plan): View {
   const { ui } = panel;
   const ready = ui.draft.trim() !== "" && ui.server.kind === "running" && !isSending(ui);
-  const { button, hint } = SAYS[to.status];
+  const { button, hint } = saysOf(to.status);
   return html`
     <div class="verdict" aria-live="polite">
       <span class="hint" id="verdict">${
-        isSending(ui) ? html`${icon("loading")} Sending…` : html`${icon("comment")} ${hint}`
+        isSending(ui) ? html`${icon("loading")} ${t("Sending…")}` : html`${icon("comment")} ${hint}`
       }</span>
     </div>
     <div class="actions">
-      <vscode-button id="send" ?disabled=${!ready} title="Enter" @click=${() => say(panel, to)}
+      <vscode-button id="send" ?disabled=${!ready} title=${t("Enter")} @click=${() => say(panel, to)}
       >${button} <kbd>⏎</kbd></vscode-button>
       <vscode-button
         id="as-new"
         secondary
         ?disabled=${!ready}
-        title="Alt+Enter: a plan of its own"
+        title=${t("Alt+Enter: a plan of its own")}
         @click=${() => send(panel, "auto")}
-        >As a new request <kbd>Alt ⏎</kbd></vscode-button
+        >${t("As a new request")} <kbd>Alt ⏎</kbd></vscode-button
       >
     </div>
   `;
@@ -157,7 +163,7 @@ function send(panel: Panel, mode: Mode): void {
 
 function suggestions(panel: Panel, ask: Asks): View {
   const { ui } = panel;
-  return html`<ul id="suggestions" role="listbox" aria-label="Files and references">
+  return html`<ul id="suggestions" role="listbox" aria-label=${t("Files and references")}>
     ${ui.suggestions.map(
       (item, index) => html`<li
         id=${`suggestion-${index}`}
@@ -188,13 +194,13 @@ function verdict(panel: Panel): View {
     <div class="verdict" aria-live="polite">
       ${
         sending
-          ? html`<span class="hint">${icon("loading")} Sending…</span>`
+          ? html`<span class="hint">${icon("loading")} ${t("Sending…")}</span>`
           : empty || ui.verdict === undefined
-            ? html`<span class="hint">${icon("lightbulb")} Small requests run directly, larger ones become a plan.</span>`
+            ? html`<span class="hint">${icon("lightbulb")} ${t("Small requests run directly, larger ones become a plan.")}</span>`
             : html`<span class="hint" id="verdict" data-planned=${planned}>
             ${icon(planned ? "checklist" : "zap")}
-            <b>${planned ? "Will be planned" : "Runs directly"}</b> ·
-            ${reasonOf(ui.verdict)}${ui.verdict.ambiguous ? " (not sure)" : ""}
+            <b>${planned ? t("Will be planned") : t("Runs directly")}</b> ·
+            ${reasonOf(ui.verdict)}${ui.verdict.ambiguous ? ` (${t("not sure")})` : ""}
           </span>`
       }
     </div>
@@ -202,24 +208,24 @@ function verdict(panel: Panel): View {
       <vscode-button
         id="send"
         ?disabled=${!ready}
-        title="Enter"
+        title=${t("Enter")}
         @click=${by("auto")}
-      >${planned ? "Plan" : "Run"} <kbd>⏎</kbd></vscode-button>
+      >${planned ? t("Plan") : t("Run")} <kbd>⏎</kbd></vscode-button>
       <vscode-button
         id="override"
         secondary
         ?disabled=${!ready}
-        title="Alt+Enter: the other way"
+        title=${t("Alt+Enter: the other way")}
         @click=${by(override(planned))}
-        >${planned ? "Run directly" : "Plan first"} <kbd>Alt ⏎</kbd></vscode-button
+        >${planned ? t("Run directly") : t("Plan first")} <kbd>Alt ⏎</kbd></vscode-button
       >
       <button
         class="icon-button"
         id="perspectives"
         type="button"
         ?disabled=${!ready}
-        title="Plan with the three perspectives: strategy, code, operations"
-        aria-label="Plan with perspectives"
+        title=${t("Plan with the three perspectives: strategy, code, operations")}
+        aria-label=${t("Plan with perspectives")}
         @click=${by("perspectives")}
       >
         ${icon("organization")}

@@ -3,6 +3,7 @@
 import type { ChangedFile, PlanView } from "../plan/planView";
 import { dependants } from "../plan/waiting";
 import type {
+  Agent,
   ChangeKind,
   Detection,
   DetectionRule,
@@ -10,101 +11,131 @@ import type {
   JsonObject,
   Plan,
   PlanPaused,
-  PlanStatus,
   Review,
   Step,
   StepStatus,
   TaskSkipped,
   Usage,
 } from "../protocol";
+import { list, number, plural, t } from "../words";
 
-export const PLAN_STATUS: Readonly<Record<PlanStatus, string>> = {
-  draft: "Drafting",
-  pending_approval: "Ready for review",
-  approved: "Starting",
-  rejected: "Rejected",
-  executing: "Running",
-  paused: "Paused",
-  completed: "Done",
-  failed: "Failed",
-  cancelled: "Cancelled",
+export const STEP_ICON: Readonly<Record<StepStatus, string>> = {
+  pending: "circle-large-outline",
+  blocked: "circle-large-outline",
+  ready: "circle-large",
+  running: "loading",
+  needs_clarification: "question",
+  completed: "pass-filled",
+  failed: "error",
+  skipped: "debug-step-over",
 };
 
-export const STEP_STATUS: Readonly<Record<StepStatus, { icon: string; label: string }>> = {
-  pending: { icon: "circle-large-outline", label: "not started" },
-  blocked: { icon: "circle-large-outline", label: "waits for other steps" },
-  ready: { icon: "circle-large", label: "ready" },
-  running: { icon: "loading", label: "running" },
-  needs_clarification: { icon: "question", label: "waits for your answer" },
-  completed: { icon: "pass-filled", label: "done" },
-  failed: { icon: "error", label: "failed" },
-  skipped: { icon: "debug-step-over", label: "skipped" },
-};
+/** Why a plan is paused; a newer server may send other reasons. */
+export function pauseReason(reason: string): string {
+  const words: Readonly<Record<string, string>> = {
+    user: t("Paused by you."),
+    clarification: t("A step has a question for you."),
+    recovery: t("A step failed; choose how to continue."),
+    conflict: t("Your typing and an edit overlap; choose which stays."),
+    budget: t("The plan's budget is used up. Resume grants the same amount again."),
+    model_unavailable: t("The model cannot be reached. Resume tries again."),
+    unsaved_files: t("A command needs files on disk that have unsaved changes. Save them, or resume."),
+    restart: t("The server was restarted. Nothing runs until you resume."),
+    error: t("The plan could not continue."),
+    storage: t("The plan ledger could not be written, so the plan was stopped. Nothing runs until you resume."),
+  } satisfies Record<PlanPaused["reason"], string>;
+  return words[reason] ?? t("Paused.");
+}
 
-export const PAUSE_REASON: Readonly<Record<string, string>> = {
-  user: "Paused by you.",
-  clarification: "A step has a question for you.",
-  recovery: "A step failed; choose how to continue.",
-  conflict: "Your typing and an edit overlap; choose which stays.",
-  budget: "The plan's budget is used up. Resume grants the same amount again.",
-  model_unavailable: "The model cannot be reached. Resume tries again.",
-  unsaved_files: "A command needs files on disk that have unsaved changes. Save them, or resume.",
-  restart: "The server was restarted. Nothing runs until you resume.",
-  error: "The plan could not continue.",
-  storage: "The plan ledger could not be written, so the plan was stopped. Nothing runs until you resume.",
-} satisfies Record<PlanPaused["reason"], string>;
+/** Why a step was skipped. */
+export function skipReason(reason: string): string {
+  const words: Readonly<Record<string, string>> = {
+    user: t("skipped by you"),
+    approval_denied: t("its changes were not applied"),
+    dependency_failed: t("a step it depends on did not finish"),
+    condition: t("its condition did not hold"),
+    policy: t("skipped after it failed, as the setting says"),
+  } satisfies Record<TaskSkipped["reason"], string>;
+  return words[reason] ?? t("skipped");
+}
 
-export const SKIP_REASON: Readonly<Record<string, string>> = {
-  user: "skipped by you",
-  approval_denied: "its changes were not applied",
-  dependency_failed: "a step it depends on did not finish",
-  condition: "its condition did not hold",
-  policy: "skipped after it failed, as the setting says",
-} satisfies Record<TaskSkipped["reason"], string>;
+/** The name of an agent; the wire has another. */
+export function agentName(agent: Agent): string {
+  return { chapo: t("Strategy"), koda: t("Code"), devo: t("Operations") }[agent];
+}
 
-const RULES: Readonly<Record<string, string>> = {
-  question: "a question",
-  numbered_list: "a numbered list",
-  verb_and_scope: "something to build or change",
-  multiple_tasks: "several tasks",
-  long_request: "a long request",
-  none: "one small task",
-  disabled: "planning is off",
-  model: "judged by the model",
-  qualification: "judged by risk and complexity",
-} satisfies Record<DetectionRule, string>;
+/** What kind of task a request is, and how large. */
+export function taskWords({ taskType, complexity }: NonNullable<Plan["qualification"]>): string {
+  const type = {
+    question: t("question"),
+    code: t("code"),
+    devops: t("operations"),
+    mixed: t("code and operations"),
+  }[taskType];
+  const size = {
+    trivial: t("very small"),
+    simple: t("small"),
+    moderate: t("medium-sized"),
+    complex: t("large"),
+  }[complexity];
+  return `${type} · ${size}`;
+}
+
+/** The risk of a plan. */
+export function riskName(risk: Plan["overallRisk"]): string {
+  return { low: t("low risk"), medium: t("medium risk"), high: t("high risk") }[risk];
+}
+
+/** What an edit does to its file. */
+export function changeName(change: ChangeKind): string {
+  const words = {
+    create: t("new file"),
+    edit: t("edited"),
+    delete: t("deleted"),
+    rename: t("renamed"),
+    createFolder: t("new folder"),
+  };
+  return words[change];
+}
 
 /** The reason for a detection, in a few words. */
 export function reasonOf(detection: Detection): string {
-  return RULES[detection.rule] ?? detection.rule.replaceAll("_", " ");
+  const words: Readonly<Record<string, string>> = {
+    question: t("a question"),
+    numbered_list: t("a numbered list"),
+    verb_and_scope: t("something to build or change"),
+    multiple_tasks: t("several tasks"),
+    long_request: t("a long request"),
+    none: t("one small task"),
+    disabled: t("planning is off"),
+    model: t("judged by the model"),
+    qualification: t("judged by risk and complexity"),
+  } satisfies Record<DetectionRule, string>;
+  return words[detection.rule] ?? detection.rule.replaceAll("_", " ");
 }
 
 /** `800 ms`, `4.2 s`, `3 min 20 s`. */
 export function duration(milliseconds: number): string {
-  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  if (milliseconds < 1000) return t("{0} ms", Math.round(milliseconds));
   const seconds = milliseconds / 1000;
-  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  const digits = seconds < 10 ? 1 : 0;
+  if (seconds < 60) return t("{0} s", number(seconds, digits, digits));
   const minutes = Math.floor(seconds / 60);
   return minutes < 60
-    ? `${minutes} min ${Math.round(seconds % 60)} s`
-    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
-
-/** `1 step`, `3 steps`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+    ? t("{0} min {1} s", minutes, Math.floor(seconds % 60))
+    : t("{0} h {1} min", Math.floor(minutes / 60), minutes % 60);
 }
 
 /** `940`, `12.4k`, `1.3M`. */
 function amount(count: number): string {
   if (count < 1000) return String(count);
-  return count < 1_000_000 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(1)}M`;
+  return count < 1_000_000 ? t("{0}k", number(count / 1000, 1, 1)) : t("{0}M", number(count / 1_000_000, 1, 1));
 }
 
 /** The tokens and requests of a plan or a step; empty before the first. */
 export function spent({ requests, promptTokens, completionTokens }: Usage): string {
   if (requests === 0 && promptTokens + completionTokens === 0) return "";
-  return `${amount(promptTokens + completionTokens)} tokens · ${counted(requests, "request")}`;
+  return `${t("{0} tokens", amount(promptTokens + completionTokens))} · ${plural(requests, "1 request", "{0} requests")}`;
 }
 
 /** The effects that happen without asking: those that the settings allow, and with `auto` writing too. */
@@ -121,26 +152,35 @@ function isFirst(word: string): boolean {
 export function whatIsAsked(review: Review, allowed: readonly string[]): string {
   const unasked = askedUnasked(review, allowed);
   const effects = [
-    ["writing", "changes"],
-    ["deleting", "deletions"],
-    ["commands", "commands"],
-    ["web pages", "web pages"],
+    ["writing", t("changes")],
+    ["deleting", t("deletions")],
+    ["commands", t("commands")],
+    ["web pages", t("web pages")],
   ] as const;
-  const asked = effects.filter(([effect]) => !unasked.includes(effect)).map(([, word]) => word);
+  const asked = effects.filter(([effect]) => !unasked.includes(effect));
+  const names = (some: typeof asked): readonly string[] => some.map(([, word]) => word);
   if (review === "end") {
-    const [files, others] = [asked.filter((word) => !isFirst(word)), asked.filter(isFirst)];
-    const once = `Asks once, at the end, about ${listed(files.length === 0 ? ["protected files"] : files)}`;
-    const each = others.map((word) => word.replace(/s$/, ""));
-    return each.length > 0 ? `${once}; before each ${listed(each)} it asks first.` : `${once}.`;
+    const files = names(asked.filter(([effect]) => !isFirst(effect)));
+    const others = names(asked.filter(([effect]) => isFirst(effect)));
+    const once = list(files.length === 0 ? [t("protected files")] : files);
+    return others.length > 0
+      ? t("Asks once, at the end, about {0}; about {1} it asks first.", once, list(others))
+      : t("Asks once, at the end, about {0}.", once);
   }
   return review === "each" && asked.length === effects.length
-    ? "Asks in every step, before each change, deletion, command and web page."
-    : `Asks only about ${listed([...asked, "protected files"])}.`;
+    ? t("Asks in every step, before each change, deletion, command and web page.")
+    : t("Asks only about {0}.", list([...names(asked), t("protected files")]));
 }
 
-/** `1, 3 and 4`. */
-function listed(words: readonly (string | number)[]): string {
-  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+/** The name of an effect that happens without asking. */
+export function effectName(effect: string): string {
+  const words: Readonly<Record<string, string>> = {
+    writing: t("writing"),
+    deleting: t("deleting"),
+    commands: t("commands"),
+    "web pages": t("web pages"),
+  };
+  return words[effect] ?? effect;
 }
 
 /** The steps that are skipped too if the user refuses what this one asks for; undefined if there are none. */
@@ -148,26 +188,37 @@ export function skippedWith(plan: Plan, stepId: string): string | undefined {
   const lost = dependants(plan, stepId).map((step) => plan.steps.indexOf(step) + 1);
   if (lost.length === 0) return undefined;
   // A refusal ends a step that is one call. A step of the model goes on: the model may find another way.
-  const unless =
-    plan.steps.find((step) => step.stepId === stepId)?.tool == null ? ", unless the model finds another way" : "";
-  return lost.length === 1
-    ? `Step ${lost[0]} depends on it and is skipped too${unless}.`
-    : `Steps ${listed(lost)} depend on it and are skipped too${unless}.`;
+  const isModels = plan.steps.find((step) => step.stepId === stepId)?.tool == null;
+  const [only, ...others] = lost;
+  const steps = list(lost.map(String));
+  if (only !== undefined && others.length === 0)
+    return isModels
+      ? t("Step {0} depends on it and is skipped too, unless the model finds another way.", steps)
+      : t("Step {0} depends on it and is skipped too.", steps);
+  return isModels
+    ? t("Steps {0} depend on it and are skipped too, unless the model finds another way.", steps)
+    : t("Steps {0} depend on it and are skipped too.", steps);
 }
 
 /** `Step 3`, or `The plan` for what belongs to no step. */
 export function stepNumber(plan: Plan, stepId: string | null | undefined): string {
+  const place = stepPlace(plan, stepId);
+  return place === undefined ? t("The plan") : t("Step {0}", place);
+}
+
+/** The number of a step, from 1. */
+export function stepPlace(plan: Plan, stepId: string | null | undefined): number | undefined {
   const place = plan.steps.findIndex((step) => step.stepId === stepId);
-  return place < 0 ? "The plan" : `Step ${place + 1}`;
+  return place < 0 ? undefined : place + 1;
 }
 
 /** Why a step of an ended plan was not done. */
 export function whyNot(view: PlanView, step: Step): string {
-  if (step.status === "failed") return `failed: ${step.result?.error ?? "the reason is unknown"}`;
+  if (step.status === "failed") return t("failed: {0}", step.result?.error ?? t("the reason is unknown"));
   const left = view.plan.report?.left.find((each) => each.stepId === step.stepId);
   if (left !== undefined && left.reason !== "") return left.reason;
-  if (step.status !== "skipped") return "the plan ended before it ran";
-  return SKIP_REASON[step.skipReason ?? "user"] ?? "skipped";
+  if (step.status !== "skipped") return t("the plan ended before it ran");
+  return skipReason(step.skipReason ?? "user");
 }
 
 /** The path of a file, relative to the workspace folder that holds it. */

@@ -1,5 +1,7 @@
 // Makes characters visible that could hide or reorder what the user is about to approve (Trojan Source).
 
+import { t } from "../words";
+
 type Piece = { kind: "text"; text: string } | { kind: "mark"; label: string; name: string };
 
 /** Control, format and bidirectional characters, lone surrogates, line separators, ignorables and blanks. */
@@ -57,5 +59,5 @@ function isHarmless(text: string, character: string, index: number): boolean {
 function mark(character: string): Piece {
   const code = character.codePointAt(0) ?? 0;
   const label = `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
-  return { kind: "mark", label, name: NAMES[label] ?? "hidden character" };
+  return { kind: "mark", label, name: NAMES[label] ?? t("hidden character") };
 }

@@ -3,7 +3,7 @@
 import { html, nothing } from "lit";
 
 import { type Hunk, hunksOf, linesOf } from "../text/lineDiff";
-import { counted } from "./format";
+import { plural, t } from "../words";
 import { shown, type View } from "./ui";
 
 const CONTEXT = 2;
@@ -45,9 +45,9 @@ export function inlineDiff(before: string | null, after: string | null, options:
         </div>`;
   });
   const more = drawn - limit;
-  return html`<div class="inline-diff" role="group" aria-label="Changed lines" tabindex="0">
-    ${hunks.length === 0 ? html`<p class="quiet">No line is changed.</p>` : groups}
-    ${more > 0 ? html`<p class="quiet more">${counted(more, "more line")}</p>` : nothing}
+  return html`<div class="inline-diff" role="group" aria-label=${t("Changed lines")} tabindex="0">
+    ${hunks.length === 0 ? html`<p class="quiet">${t("No line is changed.")}</p>` : groups}
+    ${more > 0 ? html`<p class="quiet more">${plural(more, "1 more line", "{0} more lines")}</p>` : nothing}
   </div>`;
 }
 
@@ -135,5 +135,5 @@ function withoutEnd(line: string): string {
 }
 
 function endName(line: string): string {
-  return { "": "no line end", "\n": "LF", "\r\n": "CRLF", "\r": "CR" }[endOf(line)] ?? "";
+  return { "": t("no line end"), "\n": "LF", "\r\n": "CRLF", "\r": "CR" }[endOf(line)] ?? "";
 }

@@ -13,9 +13,10 @@ import { keyed } from "lit/directives/keyed.js";
 
 import { type FromPanel, readToPanel, type ToPanel } from "../panel/messages";
 import { currentView, EMPTY, fold, isLive, type PanelState, withStream } from "../plan/planState";
+import { type Bundle, speak, t } from "../words";
 import { cards } from "./cards";
 import { composer, referenceBefore } from "./composer";
-import { askedUnasked } from "./format";
+import { askedUnasked, effectName } from "./format";
 import { otherPlans } from "./otherPlans";
 import { planHeader, reviewOf } from "./planHeader";
 import { steps } from "./steps";
@@ -34,6 +35,7 @@ declare function acquireVsCodeApi(): Host;
 const ARM_MS = 250;
 const DETECT_MS = 120;
 
+speak(document.documentElement.lang, JSON.parse(document.querySelector("#words")?.textContent ?? "{}") as Bundle);
 const host = acquireVsCodeApi();
 const root = document.querySelector<HTMLElement>("#root") ?? document.body;
 let state: PanelState = EMPTY;
@@ -139,9 +141,9 @@ function serverBanner(): View {
     case "starting":
       return html`<div class="banner">${icon("loading")}<span>${shown(server.detail)}</span></div>`;
     case "stopped":
-      return failed(server.detail, html`${show("restart", "Restart")}${show("log", "Show log")}`);
+      return failed(server.detail, html`${show("restart", t("Restart"))}${show("log", t("Show log"))}`);
     case "noPython":
-      return failed(server.detail, html`${show("python", "Choose a Python…")}${show("restart", "Look again")}`);
+      return failed(server.detail, html`${show("python", t("Choose a Python…"))}${show("restart", t("Look Again"))}`);
   }
 }
 
@@ -160,24 +162,24 @@ function notices(): View {
       <span>${shown(notice.message)} ${
         notice.hint === undefined ? nothing : html`<span class="quiet">${shown(notice.hint)}</span>`
       }</span>
-      ${iconButton("close", "Dismiss", () => panel.update(without(notice)))}
+      ${iconButton("close", t("Dismiss"), () => panel.update(without(notice)))}
     </div>`,
   )}`;
 }
 
 function welcome(): View {
   return html`<section class="welcome">
-    <h2>From a request to reviewed edits</h2>
+    <h2>${t("From a request to reviewed edits")}</h2>
     <ol>
-      <li>${icon("comment")}<span><b>Ask.</b> A small request runs at once, a larger one becomes a plan.</span></li>
+      <li>${icon("comment")}<span><b>${t("Ask.")}</b> ${t("A small request runs at once, a larger one becomes a plan.")}</span></li>
       <li>
         ${icon("checklist")}<span
-          ><b>Review.</b> Change, move, skip or add steps. Nothing is written before you approve.</span
+          ><b>${t("Review.")}</b> ${t("Change, move, skip or add steps. Nothing is written before you approve.")}</span
         >
       </li>
       <li>
         ${icon("diff")}<span
-          ><b>Apply.</b> Each change arrives in your open buffers beside what you are typing, and can be undone.</span
+          ><b>${t("Apply.")}</b> ${t("Each change arrives in your open buffers beside what you are typing, and can be undone.")}</span
         >
       </li>
     </ol>
@@ -195,23 +197,23 @@ function footer(): View {
   );
   const open = (what: "models" | "settings") => () => host.postMessage({ kind: "show", what });
   return html`<footer>
-    ${linkButton(shown(model), open("models"), { icon: "hubot", title: "Choose another model" })}
+    ${linkButton(shown(model), open("models"), { icon: "hubot", title: t("Choose another model") })}
     <span class="grow"></span>
     ${
       trusted
         ? nothing
         : html`<span
           class="warn"
-          title="Trust this folder to let plans write"
-        >${icon("lock")} Restricted Mode: read only</span>`
+          title=${t("Trust this folder to let plans write")}
+        >${icon("lock")} ${t("Restricted Mode: read only")}</span>`
     }
     ${
       unasked.length === 0
         ? nothing
-        : linkButton(`Allowed without asking: ${unasked.join(", ")}`, open("settings"), {
+        : linkButton(t("Allowed without asking: {0}", unasked.map(effectName).join(", ")), open("settings"), {
             icon: "warning",
             classes: "warn",
-            title: "Open the settings",
+            title: t("Open the settings"),
           })
     }
   </footer>`;

@@ -4,14 +4,15 @@ import { html, nothing } from "lit";
 
 import { others, type PanelState } from "../plan/planState";
 import type { PlanView } from "../plan/planView";
+import { planStatus } from "../plan/statusWords";
 import { waitingFor } from "../plan/waiting";
-import { PLAN_STATUS } from "./format";
+import { t } from "../words";
 import { icon, type Panel, shown, type View } from "./ui";
 
 export function otherPlans(panel: Panel, state: PanelState): View {
   const views = others(state);
   if (views.length === 0) return nothing;
-  return html`<nav class="others" aria-label="Other plans">${views.map((view) => row(panel, view))}</nav>`;
+  return html`<nav class="others" aria-label=${t("Other plans")}>${views.map((view) => row(panel, view))}</nav>`;
 }
 
 function row(panel: Panel, view: PlanView): View {
@@ -21,10 +22,10 @@ function row(panel: Panel, view: PlanView): View {
   return html`<button
     class="other ${waits === undefined ? "" : "warn"}"
     type="button"
-    title="Show this plan"
+    title=${t("Show this plan")}
     @click=${() => panel.post({ kind: "select", planId })}
   >
     ${icon(waits === undefined ? "checklist" : "bell-dot")}<span class="other-title">${shown(title)}</span
-    ><span class="other-state">${waits ?? PLAN_STATUS[status].toLowerCase()}</span>
+    ><span class="other-state">${waits ?? planStatus(status)}</span>
   </button>`;
 }

@@ -4,10 +4,16 @@ import { html, nothing } from "lit";
 
 import type { PlanView } from "../plan/planView";
 import { AGENTS, type Agent, type ChapoPerspective, type DevoPerspective, type KodaPerspective } from "../protocol";
+import { list, t } from "../words";
+import { agentName } from "./format";
 import { icon, shown, type View } from "./ui";
 
-const ROLE: Readonly<Record<Agent, string>> = { chapo: "Strategy", koda: "Code", devo: "Operations" };
 type State = "thinking" | "failed" | "done" | "to come";
+
+function stateName(state: State): string {
+  return { thinking: t("thinking"), failed: t("no answer"), done: t("done"), "to come": t("to come") }[state];
+}
+
 const LOOK: Readonly<Record<State, string>> = {
   thinking: "loading",
   failed: "warning",
@@ -20,32 +26,35 @@ type Part = Exclude<
   "agent" | "analysis" | "estimatedEffort" | "timestamp"
 >;
 
-/** The titles of the parts of a perspective, in the order in which they are shown. */
-const TITLE: Readonly<Record<Part, string>> = {
-  strategicAnalysis: "Strategy",
-  riskAssessment: "Risks",
-  impactAreas: "Impact",
-  coordinationNeeds: "Coordination",
-  affectedFiles: "Files",
-  codePatterns: "Patterns",
-  potentialBreakingChanges: "Breaking changes",
-  testingRequirements: "Tests",
-  deploymentImpact: "Deployment",
-  rollbackStrategy: "Rollback",
-  servicesAffected: "Services",
-  infrastructureChanges: "Infrastructure",
-  concerns: "Concerns",
-  recommendations: "Recommendations",
-  dependencies: "Dependencies",
-};
+/** The parts of a perspective with their titles, in the order in which they are shown. */
+function titles(): Readonly<Record<Part, string>> {
+  return {
+    strategicAnalysis: t("Strategy"),
+    riskAssessment: t("Risks"),
+    impactAreas: t("Impact"),
+    coordinationNeeds: t("Coordination"),
+    affectedFiles: t("Files"),
+    codePatterns: t("Patterns"),
+    potentialBreakingChanges: t("Breaking changes"),
+    testingRequirements: t("Tests"),
+    deploymentImpact: t("Deployment"),
+    rollbackStrategy: t("Rollback"),
+    servicesAffected: t("Services"),
+    infrastructureChanges: t("Infrastructure"),
+    concerns: t("Concerns"),
+    recommendations: t("Recommendations"),
+    dependencies: t("Dependencies"),
+  };
+}
 
 /** What the model does while there are no steps yet. */
 export function thought(view: PlanView): string {
-  const roles = view.asking.map((agent) => ROLE[agent]).join(" and ");
-  if (roles !== "") return `${roles} ${view.asking.length === 1 ? "is" : "are"} thinking…`;
+  const roles = list(view.asking.map(agentName));
+  if (view.asking.length > 0)
+    return view.asking.length === 1 ? t("{0} is thinking…", roles) : t("{0} are thinking…", roles);
   return AGENTS.every((agent) => ["done", "failed"].includes(stateOf(view, agent)))
-    ? "Merging the perspectives into one plan…"
-    : "Thinking…";
+    ? t("Merging the perspectives into one plan…")
+    : t("Thinking…");
 }
 
 export function perspectives(view: PlanView): View {
@@ -53,10 +62,10 @@ export function perspectives(view: PlanView): View {
   const agents = AGENTS.filter((agent) => waited || stateOf(view, agent) !== "to come");
   if (agents.length === 0) return nothing;
   const heard = agents.filter((agent) => stateOf(view, agent) === "done").length;
-  return html`<section class="perspectives" aria-label="Perspectives">
+  return html`<section class="perspectives" aria-label=${t("Perspectives")}>
     <h3>
-      ${icon("organization")}<span class="grow">Perspectives</span>
-      <span class="quiet">${heard} of ${agents.length}</span>
+      ${icon("organization")}<span class="grow">${t("Perspectives")}</span>
+      <span class="quiet">${t("{0} of {1}", heard, agents.length)}</span>
     </h3>
     ${agents.map((agent) => row(view, agent))}
   </section>`;
@@ -71,15 +80,15 @@ function stateOf(view: PlanView, agent: Agent): State {
 function row(view: PlanView, agent: Agent): View {
   const state = stateOf(view, agent);
   const perspective = view.plan.perspectives[agent];
-  const glyph = icon(LOOK[state], state, "glyph");
-  const head = html`${glyph}<b>${ROLE[agent]}</b><span class="quiet">${agent}</span><span class="grow"></span>
+  const glyph = icon(LOOK[state], stateName(state), "glyph");
+  const head = html`${glyph}<b>${agentName(agent)}</b><span class="grow"></span>
     ${
       state === "done" && perspective != null
         ? html`<span
           class="chip"
-          title="Estimated effort"
+          title=${t("Estimated effort")}
         >${shown(perspective.estimatedEffort)}</span>${icon("chevron-right", undefined, "opens")}`
-        : html`<span class="quiet">${state === "failed" ? "no answer" : state}</span>`
+        : html`<span class="quiet">${stateName(state)}</span>`
     }`;
   if (state === "done" && perspective != null) {
     return html`<details class="perspective" data-agent=${agent} data-state=${state}>
@@ -94,7 +103,7 @@ function row(view: PlanView, agent: Agent): View {
 }
 
 function parts(perspective: Partial<Record<Part, string | readonly string[]>>): View {
-  const written = Object.entries(TITLE).map(([name, title]) => [title, perspective[name as Part] ?? ""] as const);
+  const written = Object.entries(titles()).map(([name, title]) => [title, perspective[name as Part] ?? ""] as const);
   return html`${written
     .filter(([, text]) => text.length > 0)
     .map(

@@ -4,19 +4,19 @@ import { html, nothing } from "lit";
 
 import { attention, progressOf } from "../plan/planState";
 import type { PlanView } from "../plan/planView";
+import { planStatus } from "../plan/statusWords";
 import { isPartly, waitingFor } from "../plan/waiting";
 import { type Attachment, type Plan, type PlanStatus, REVIEWS, type Review, type UserMessage } from "../protocol";
-import { counted, duration, PAUSE_REASON, PLAN_STATUS, reasonOf, spent, whatIsAsked } from "./format";
+import { percent, plural, t } from "../words";
+import { duration, pauseReason, reasonOf, riskName, spent, taskWords, whatIsAsked } from "./format";
 import { plain } from "./hiddenCharacters";
 import { perspectives, thought } from "./perspectives";
 import { fieldValue, focusSoon, icon, linkButton, type Panel, shown, type View } from "./ui";
 import { isBusy, type PlanForms } from "./uiState";
 
-const REVIEW_LABEL: Readonly<Record<Review, string>> = {
-  each: "Review each step",
-  end: "Review all at the end",
-  auto: "Review only risky changes",
-};
+function reviewName(review: Review): string {
+  return { each: t("Review each step"), end: t("Review all at the end"), auto: t("Review only risky changes") }[review];
+}
 
 /** The statuses in which each form can be sent. */
 const PROMPTED: Readonly<Record<"reject" | "regenerate", readonly PlanStatus[]>> = {
@@ -35,8 +35,8 @@ export function planHeader(panel: Panel, view: PlanView): View {
             ? nothing
             : html`<span
               class="chip risk-${plan.overallRisk}"
-              title="Overall risk"
-            >${icon("shield")}${plan.overallRisk} risk</span>`
+              title=${t("Overall risk")}
+            >${icon("shield")}${riskName(plan.overallRisk)}</span>`
         }
         ${
           plan.qualification == null || plan.qualification.taskType === "question"
@@ -44,11 +44,11 @@ export function planHeader(panel: Panel, view: PlanView): View {
             : html`<span
               class="chip"
               title=${plain(plan.qualification.reasons.join("\n"))}
-            >${plan.qualification.complexity} ${plan.qualification.taskType}</span>`
+            >${taskWords(plan.qualification)}</span>`
         }
         ${
           plan.route === "direct"
-            ? html`<span class="chip" title="Runs without a plan of its own">${icon("zap")}direct</span>`
+            ? html`<span class="chip" title=${t("Runs without a plan of its own")}>${icon("zap")}${t("direct")}</span>`
             : nothing
         }
       </div>
@@ -70,8 +70,10 @@ function statusPill(view: PlanView): View {
     waits !== undefined
       ? capitalized(waits)
       : partly
-        ? `${completed === 0 ? "Not done" : "Partly done"}, ${completed} of ${total}`
-        : PLAN_STATUS[plan.status];
+        ? completed === 0
+          ? t("Not done, {0} of {1}", completed, total)
+          : t("Partly done, {0} of {1}", completed, total)
+        : planStatus(plan.status);
   const icons = {
     draft: "loading",
     pending_approval: "checklist",
@@ -101,18 +103,21 @@ function request(panel: Panel, plan: Plan): View {
   return html`<div class="request ${whole || !long ? "" : "clipped"}">${shown(plan.request)}</div>
     ${
       long
-        ? linkButton(whole ? "Show less" : "Show the whole request", () =>
+        ? linkButton(whole ? t("Show less") : t("Show the whole request"), () =>
             panel.change(plan.planId, (forms) => (forms.wholeRequest = !whole)),
           )
         : nothing
     }`;
 }
 
-const MESSAGE_STATE: Readonly<Record<UserMessage["state"], readonly [string, string]>> = {
-  open: ["clock", "not read yet"],
-  read: ["check", "read"],
-  dropped: ["circle-slash", "not followed"],
-};
+function messageState(state: UserMessage["state"]): readonly [string, string] {
+  const words: Readonly<Record<UserMessage["state"], readonly [string, string]>> = {
+    open: ["clock", t("not read yet")],
+    read: ["check", t("read")],
+    dropped: ["circle-slash", t("not followed")],
+  };
+  return words[state];
+}
 
 /** What the user has said to the plan since its request, and whether it was read. */
 function messages(panel: Panel, plan: Plan): View {
@@ -121,16 +126,16 @@ function messages(panel: Panel, plan: Plan): View {
   return html`${
     follows == null
       ? nothing
-      : linkButton("Continues an earlier plan", () => panel.post({ kind: "select", planId: follows }), {
+      : linkButton(t("Continues an earlier plan"), () => panel.post({ kind: "select", planId: follows }), {
           icon: "references",
           id: "follows",
         })
   }${
     said.length === 0
       ? nothing
-      : html`<ul class="messages" aria-label="What you have said">
+      : html`<ul class="messages" aria-label=${t("What you have said")}>
         ${said.map(({ text, state }) => {
-          const [name, words] = MESSAGE_STATE[state];
+          const [name, words] = messageState(state);
           return html`<li data-state=${state}>${icon("comment")}<span>${shown(text)}</span>
             <span class="quiet">${icon(name)} ${words}</span></li>`;
         })}
@@ -141,7 +146,7 @@ function messages(panel: Panel, plan: Plan): View {
 function attached(view: PlanView): View {
   const { attachments } = view.plan;
   if (attachments.length === 0 && view.unresolved.length === 0) return nothing;
-  return html`<ul class="chips" aria-label="Attachments">
+  return html`<ul class="chips" aria-label=${t("Attachments")}>
     ${attachments.map(
       (each) =>
         html`<li
@@ -149,7 +154,7 @@ function attached(view: PlanView): View {
           title=${plain(attachmentTip(each))}
         >${icon(each.kind === "folder" || each.kind === "link" ? each.kind : "file")}${shown(
           each.label ?? each.reference,
-        )}${each.truncated ? html`<i>truncated</i>` : nothing}</li>`,
+        )}${each.truncated ? html`<i>${t("truncated")}</i>` : nothing}</li>`,
     )}
     ${view.unresolved.map(
       (each) =>
@@ -162,7 +167,11 @@ function attached(view: PlanView): View {
 }
 
 function attachmentTip(attachment: Attachment): string {
-  return [attachment.uri ?? attachment.reference, `${attachment.bytes} bytes`, attachment.note ?? ""]
+  return [
+    attachment.uri ?? attachment.reference,
+    plural(attachment.bytes, "1 byte", "{0} bytes"),
+    attachment.note ?? "",
+  ]
     .filter(Boolean)
     .join("\n");
 }
@@ -170,7 +179,7 @@ function attachmentTip(attachment: Attachment): string {
 function verdictLine(view: PlanView): View {
   const { plan, detection } = view;
   if (detection === undefined || plan.status !== "draft") return nothing;
-  return html`<p class="quiet">${detection.planned ? "Planned" : "Direct"}: ${reasonOf(detection)}</p>`;
+  return html`<p class="quiet">${detection.planned ? t("Planned: {0}", reasonOf(detection)) : t("Direct: {0}", reasonOf(detection))}</p>`;
 }
 
 function progress(view: PlanView): View {
@@ -178,9 +187,9 @@ function progress(view: PlanView): View {
   const tokens = spent(plan.usage);
   if (plan.status === "draft") {
     const tail = view.streams[""] ?? "";
-    return html`<vscode-progress-bar indeterminate aria-label="Drafting the plan"></vscode-progress-bar>
+    return html`<vscode-progress-bar indeterminate aria-label=${t("Drafting the plan")}></vscode-progress-bar>
       <div class="figures">
-        <span>${plan.steps.length === 0 ? thought(view) : `${counted(plan.steps.length, "step")} so far`}</span>
+        <span>${plan.steps.length === 0 ? thought(view) : plural(plan.steps.length, "1 step so far", "{0} steps so far")}</span>
         <span class="grow"></span><span>${tokens}</span>
       </div>
       ${tail === "" ? nothing : html`<pre class="stream" aria-hidden="true">${shown(tail.slice(-400))}</pre>`}`;
@@ -194,24 +203,28 @@ function progress(view: PlanView): View {
         class="bar-${isPartly(view) ? "partly" : plan.status}"
         .value=${counts.percentComplete}
         max="100"
-        aria-label="Progress of the plan"
+        aria-label=${t("Progress of the plan")}
       ></vscode-progress-bar>`
       : nothing
   }
     <div class="figures">
-      <span id="progress">${started ? `${counts.completed} of ` : ""}${counted(counts.total, "step")}</span>
-      ${started ? html`<span>${counts.percentComplete} %</span>` : nothing}
-      ${counts.failed > 0 ? html`<span class="bad">${counts.failed} failed</span>` : nothing}
-      ${counts.skipped > 0 ? html`<span>${counts.skipped} skipped</span>` : nothing}
+      <span id="progress">${
+        started
+          ? plural(counts.total, "{1} of 1 step", "{1} of {0} steps", counts.completed)
+          : plural(counts.total, "1 step", "{0} steps")
+      }</span>
+      ${started ? html`<span>${percent(counts.percentComplete)}</span>` : nothing}
+      ${counts.failed > 0 ? html`<span class="bad">${t("{0} failed", counts.failed)}</span>` : nothing}
+      ${counts.skipped > 0 ? html`<span>${t("{0} skipped", counts.skipped)}</span>` : nothing}
       <span class="grow"></span>${
         plan.estimatedDuration == null || started
           ? nothing
-          : html`<span title="Estimated duration">≈ ${duration(plan.estimatedDuration * 1000)}</span>`
+          : html`<span title=${t("Estimated duration")}>≈ ${duration(plan.estimatedDuration * 1000)}</span>`
       }
-      <span title="Tokens and model requests so far">${tokens}</span>
+      <span title=${t("Tokens and model requests so far")}>${tokens}</span>
       ${
         plan.version > 0
-          ? html`<span title="Version of the plan, written by ${plan.author}">v${plan.version}</span>`
+          ? html`<span title=${t("Version {0} of the plan", plan.version)}>v${plan.version}</span>`
           : nothing
       }
     </div>`;
@@ -223,7 +236,7 @@ function pause(view: PlanView): View {
   if (view.plan.status !== "paused" || reason == null || attention(view.plan) > 0) return nothing;
   const detail = view.pause?.detail ?? view.plan.pauseDetail;
   // The server's sentence names the files and what to do.
-  const why = reason === "unsaved_files" && detail != null ? "" : (PAUSE_REASON[reason] ?? "Paused.");
+  const why = reason === "unsaved_files" && detail != null ? "" : pauseReason(reason);
   return html`<p class="banner warning">${icon("debug-pause")}<span>${why} ${shown(detail)}</span></p>`;
 }
 
@@ -245,18 +258,18 @@ function controls(panel: Panel, view: PlanView): View {
           <vscode-button
             id="approve"
             @click=${() => panel.decide(planId, { kind: "approve", planId, version, review: reviewOf(panel, plan) })}
-          >${icon("play")} Start execution</vscode-button>
+          >${icon("play")} ${t("Start execution")}</vscode-button>
           <vscode-button
             id="direct"
             secondary
-            title="Send the request as it is, without this plan"
+            title=${t("Send the request as it is, without this plan")}
             @click=${control("direct")}
-          >Execute directly</vscode-button>
+          >${t("Execute directly")}</vscode-button>
         </div>
         <div class="actions">
           <vscode-single-select
             id="review"
-            aria-label="When changes are reviewed"
+            aria-label=${t("When changes are reviewed")}
             .value=${reviewOf(panel, plan)}
             @change=${(event: Event) => choose(panel, planId, fieldValue(event))}
           >
@@ -265,26 +278,26 @@ function controls(panel: Panel, view: PlanView): View {
                 html`<vscode-option
                   value=${value}
                   ?selected=${reviewOf(panel, plan) === value}
-                >${REVIEW_LABEL[value]}</vscode-option>`,
+                >${reviewName(value)}</vscode-option>`,
             )}
           </vscode-single-select>
         </div>
         ${asks(panel, plan)}
         <div class="actions">
           <span class="grow"></span>
-          ${linkButton("Regenerate…", prompt("regenerate"), { id: "regenerate" })}
-          ${linkButton("Reject…", prompt("reject"), { id: "reject" })}
+          ${linkButton(t("Regenerate…"), prompt("regenerate"), { id: "regenerate" })}
+          ${linkButton(t("Reject…"), prompt("reject"), { id: "reject" })}
         </div>`;
     case "draft":
       return html`<div class="actions">
-        <vscode-button secondary id="cancel" @click=${control("cancel")}>Cancel</vscode-button>
-        ${plan.version === 0 ? linkButton("Execute directly instead", control("direct")) : nothing}
+        <vscode-button secondary id="cancel" @click=${control("cancel")}>${t("Cancel")}</vscode-button>
+        ${plan.version === 0 ? linkButton(t("Execute directly instead"), control("direct")) : nothing}
       </div>`;
     case "approved":
     case "executing":
       return html`<div class="actions">
-        <vscode-button secondary id="pause" @click=${control("pause")}>${icon("debug-pause")} Pause</vscode-button>
-        <vscode-button secondary id="cancel" @click=${control("cancel")}>${icon("debug-stop")} Cancel</vscode-button>
+        <vscode-button secondary id="pause" @click=${control("pause")}>${icon("debug-pause")} ${t("Pause")}</vscode-button>
+        <vscode-button secondary id="cancel" @click=${control("cancel")}>${icon("debug-stop")} ${t("Cancel")}</vscode-button>
       </div>`;
     case "paused":
       return html`<div class="actions">
@@ -294,17 +307,17 @@ function controls(panel: Panel, view: PlanView): View {
             : html`<vscode-button
               id="resume"
               @click=${control("resume")}
-            >${icon("debug-continue")} Resume</vscode-button>`
+            >${icon("debug-continue")} ${t("Resume")}</vscode-button>`
         }
-        <vscode-button secondary id="cancel" @click=${control("cancel")}>${icon("debug-stop")} Cancel</vscode-button>
+        <vscode-button secondary id="cancel" @click=${control("cancel")}>${icon("debug-stop")} ${t("Cancel")}</vscode-button>
         <span class="grow"></span>
-        ${linkButton("Regenerate…", prompt("regenerate"))}
+        ${linkButton(t("Regenerate…"), prompt("regenerate"))}
       </div>`;
     case "rejected":
     case "failed":
     case "cancelled":
       return html`<div class="actions">
-        <vscode-button secondary @click=${prompt("regenerate")}>${icon("refresh")} Regenerate…</vscode-button>
+        <vscode-button secondary @click=${prompt("regenerate")}>${icon("refresh")} ${t("Regenerate…")}</vscode-button>
       </div>`;
     case "completed":
       return nothing;
@@ -334,12 +347,12 @@ function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["pro
     );
   };
   return html`<div class="prompt">
-    <label for="prompt-text">${rejecting ? "Why not? The reason helps the next draft." : "What should change?"}</label>
+    <label for="prompt-text">${rejecting ? t("Why not? The reason helps the next draft.") : t("What should change?")}</label>
     <vscode-textarea
       id="prompt-text"
       rows="3"
       resize="vertical"
-      label=${rejecting ? "Reason for rejecting" : "Feedback for the next draft"}
+      label=${rejecting ? t("Reason for rejecting") : t("Feedback for the next draft")}
       .value=${prompt.text}
       @input=${(event: Event) => write(fieldValue(event))}
       @keydown=${(event: KeyboardEvent) => {
@@ -352,8 +365,8 @@ function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["pro
         id="prompt-send"
         ?disabled=${isBusy(panel.ui, planId, { form: "prompt" })}
         @click=${submit}
-      >${rejecting ? "Reject plan" : "Regenerate"}</vscode-button>
-      <vscode-button secondary @click=${close}>Back</vscode-button>
+      >${rejecting ? t("Reject plan") : t("Regenerate")}</vscode-button>
+      <vscode-button secondary @click=${close}>${t("Back")}</vscode-button>
     </div>
   </div>`;
 }

@@ -4,6 +4,8 @@ import { html, nothing } from "lit";
 
 import type { FromPanel } from "../panel/messages";
 import { AGENTS, type Plan, type Step } from "../protocol";
+import { t } from "../words";
+import { agentName } from "./format";
 import { fieldValue, type Panel, shown, type View } from "./ui";
 import { isBusy, type StepDraft } from "./uiState";
 
@@ -58,7 +60,7 @@ export function editOf(draft: StepDraft, step: Step | undefined): StepEdit | { p
   if ("problem" in args) return args;
   const tool = draft.tool.trim() === "" ? null : draft.tool.trim();
   const agent = AGENTS.find((each) => each === draft.agent) ?? "koda";
-  if (draft.description.trim() === "") return { problem: "A step needs a description." };
+  if (draft.description.trim() === "") return { problem: t("A step needs a description.") };
   if (draft.target.kind === "new" || step === undefined) {
     const kind = tool === null ? "processing" : "tool_call";
     const after = draft.target.kind === "new" ? draft.target.after : null;
@@ -100,10 +102,10 @@ export function readArgs(text: string): { value: NonNullable<ArgsValue> | null }
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== "object" || value === null || Array.isArray(value))
-      return { problem: "Arguments are a JSON object: { … }." };
+      return { problem: t("Arguments are a JSON object: {0}.", "{ … }") };
     return { value: value as NonNullable<ArgsValue> };
   } catch (error) {
-    return { problem: `Arguments are no JSON: ${error instanceof Error ? error.message : String(error)}` };
+    return { problem: t("Arguments are no JSON: {0}", error instanceof Error ? error.message : String(error)) };
   }
 }
 
@@ -130,48 +132,49 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
   return html`<div
     class="step-form"
     role="form"
-    aria-label=${step === undefined ? "New step" : "Edit step"}
+    aria-label=${step === undefined ? t("New step") : t("Edit step")}
     @keydown=${(event: KeyboardEvent) => {
       if (event.key === "Escape") close();
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save();
     }}
   >
-    <label for="step-description">Description</label>
+    <label for="step-description">${t("Description")}</label>
     <vscode-textfield
       id="step-description"
-      label="Description"
+      label=${t("Description")}
       .value=${draft.description}
       @input=${typed("description")}
     ></vscode-textfield>
-    <label for="step-instruction">Instruction</label>
+    <label for="step-instruction">${t("Instruction")}</label>
     <vscode-textarea
       id="step-instruction"
-      label="Instruction"
+      label=${t("Instruction")}
       rows="3"
       resize="vertical"
       .value=${draft.instruction}
       @input=${typed("instruction")}
     ></vscode-textarea>
     <div class="two">
-      <span><label for="step-tool">Tool</label>
+      <span><label for="step-tool">${t("Tool")}</label>
         <vscode-textfield
           id="step-tool"
-          label="Tool"
-          placeholder="none: an instruction for the agent"
+          label=${t("Tool")}
+          placeholder=${t("none: an instruction for the agent")}
           .value=${draft.tool}
           @input=${typed("tool")}
         ></vscode-textfield></span>
-      <span><label for="step-agent">Agent</label>
-        <vscode-single-select id="step-agent" label="Agent" @change=${typed("agent")}>
+      <span><label for="step-agent">${t("Agent")}</label>
+        <vscode-single-select id="step-agent" label=${t("Agent")} @change=${typed("agent")}>
           ${AGENTS.map(
-            (agent) => html`<vscode-option value=${agent} ?selected=${agent === draft.agent}>${agent}</vscode-option>`,
+            (agent) =>
+              html`<vscode-option value=${agent} ?selected=${agent === draft.agent}>${agentName(agent)}</vscode-option>`,
           )}
         </vscode-single-select></span>
     </div>
-    <label for="step-args">Arguments (JSON)</label>
+    <label for="step-args">${t("Arguments (JSON)")}</label>
     <vscode-textarea
       id="step-args"
-      label="Arguments"
+      label=${t("Arguments")}
       rows="4"
       monospace
       resize="vertical"
@@ -182,12 +185,12 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
       others.length === 0
         ? nothing
         : html`<fieldset>
-          <legend>Waits for</legend>
+          <legend>${t("Waits for")}</legend>
           ${others.map((each) => dependency(plan, draft, each, write))}
         </fieldset>`
     }
     <vscode-checkbox
-      label="The plan fails if this step fails"
+      label=${t("The plan fails if this step fails")}
       ?checked=${draft.critical}
       @change=${() => write((now) => (now.critical = !now.critical))}
     ></vscode-checkbox>
@@ -197,9 +200,9 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
         id="step-save"
         ?disabled=${isBusy(panel.ui, planId, { form: "step" })}
         @click=${save}
-      >${step === undefined ? "Add step" : "Save step"}</vscode-button>
-      <vscode-button secondary @click=${close}>Back</vscode-button>
-      <span class="hint grow">Ctrl+⏎ saves</span>
+      >${step === undefined ? t("Add step") : t("Save step")}</vscode-button>
+      <vscode-button secondary @click=${close}>${t("Back")}</vscode-button>
+      <span class="hint grow">${t("Ctrl+⏎ saves")}</span>
     </div>
   </div>`;
 }

@@ -6,12 +6,14 @@ import { repeat } from "lit/directives/repeat.js";
 import { workedMs } from "../plan/clocks";
 import { shownStatus } from "../plan/planState";
 import { type PlanView, UNDOABLE } from "../plan/planView";
-import { WAIT, waitOf } from "../plan/waiting";
+import { stepStatus } from "../plan/statusWords";
+import { waitOf, waitWords } from "../plan/waiting";
 import type { Check, JsonObject, Plan, Step } from "../protocol";
-import { dependencyNumbers, duration, headline, SKIP_REASON, STEP_STATUS, spent, valueText } from "./format";
+import { t } from "../words";
+import { agentName, dependencyNumbers, duration, headline, STEP_ICON, skipReason, spent, valueText } from "./format";
 import { plain } from "./hiddenCharacters";
 import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
-import { focusSoon, icon, iconButton, linkButton, type Panel, shown, type View } from "./ui";
+import { focusSoon, icon, iconButton, linkButton, type Panel, phrase, shown, type View } from "./ui";
 import type { StepDraft } from "./uiState";
 
 /** Whether the plan's status allows its steps to be edited. */
@@ -24,7 +26,7 @@ export function steps(panel: Panel, view: PlanView): View {
   if (plan.steps.length === 0) return nothing;
   const editable = isEditable(plan);
   const target = panel.forms(plan.planId).step?.target;
-  return html`<section class="steps-section" aria-label="Steps">
+  return html`<section class="steps-section" aria-label=${t("Steps")}>
     <ol class="steps" @keydown=${(event: KeyboardEvent) => onKey(panel, plan, event)}>
       ${repeat(
         plan.steps,
@@ -39,7 +41,7 @@ export function steps(panel: Panel, view: PlanView): View {
     </ol>
     ${
       editable && (target === undefined || (target.kind === "existing" && !isStep(plan, target.stepId)))
-        ? linkButton("Add a step", () => start(panel, plan, emptyDraft(plan.steps.at(-1)?.stepId ?? null)), {
+        ? linkButton(t("Add a step"), () => start(panel, plan, emptyDraft(plan.steps.at(-1)?.stepId ?? null)), {
             icon: "add",
             classes: "add",
             id: "add-step",
@@ -73,7 +75,9 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
   const status = shownStatus(plan, step);
   const wait = waitOf(plan, step.stepId);
   const look =
-    wait === undefined ? STEP_STATUS[status] : { icon: wait === "recovery" ? "error" : "bell-dot", label: WAIT[wait] };
+    wait === undefined
+      ? { icon: STEP_ICON[status], label: stepStatus(status) }
+      : { icon: wait === "recovery" ? "error" : "bell-dot", label: waitWords(wait) };
   const open = forms.open.includes(step.stepId);
   const toggle = () =>
     panel.change(
@@ -87,7 +91,7 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
         tabindex="0"
         aria-expanded=${open}
         data-index=${index}
-        aria-label=${plain(`Step ${index + 1}, ${look.label}: ${step.description}`)}
+        aria-label=${plain(rowName(view, step, index, look.label))}
         @click=${toggle}
       >
         ${icon(look.icon, look.label, "glyph")}
@@ -103,7 +107,7 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
           ? html`<vscode-progress-bar
             .value=${step.progress}
             max="100"
-            aria-label="Progress of the step"
+            aria-label=${t("Progress of the step")}
           ></vscode-progress-bar>`
           : nothing
       }
@@ -114,6 +118,16 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
         ? html`<li class="step editing">${addForm(panel, plan)}</li>`
         : nothing
     }`;
+}
+
+/** The name of a row for screen readers, which read nothing else of a button: all that is written in it. */
+function rowName(view: PlanView, step: Step, index: number, state: string): string {
+  const call = step.tool == null ? agentName(step.agent) : `${step.tool} ${headline(step.args)}`.trim();
+  const asks = step.requiresApproval && step.status !== "completed" ? t("asks") : "";
+  const error = step.status === "failed" ? (step.result?.error ?? "") : "";
+  const after = dependencyNumbers(view.plan, step);
+  const rest = [call, after === "" ? "" : t("after {0}", after), asks, error].filter((each) => each !== "").join(", ");
+  return t("Step {0}, {1}: {2} ({3})", index + 1, state, step.description, rest);
 }
 
 /** Whether a step runs and waits for nobody. */
@@ -129,28 +143,28 @@ function meta(view: PlanView, step: Step): View {
   const retry = view.retries[step.stepId];
   const background = view.background.find((each) => each.stepId === step.stepId);
   if (call !== undefined) return html`<span class="tool running">${icon("tools")}${callText(call)}</span>`;
-  if (step.status === "skipped") return html`<span>${SKIP_REASON[step.skipReason ?? ""] ?? "skipped"}</span>`;
+  if (step.status === "skipped") return html`<span>${skipReason(step.skipReason ?? "")}</span>`;
   if (step.status === "failed") return html`<span class="bad">${shown(step.result?.error)}</span>`;
-  if (retry !== undefined) return html`<span class="warn">retrying: ${shown(retry)}</span>`;
-  return html`${wait === undefined ? nothing : html`<span class="warn waits">${WAIT[wait]}</span>`}${
+  if (retry !== undefined) return html`<span class="warn">${phrase("retrying: {0}", shown(retry))}</span>`;
+  return html`${wait === undefined ? nothing : html`<span class="warn waits">${waitWords(wait)}</span>`}${
     step.tool == null
       ? step.kind === "clarification"
-        ? html`<span class="tool">${icon("question")}question</span>`
-        : html`<span class="tool">${icon("hubot")}${step.agent}</span>`
+        ? html`<span class="tool">${icon("question")}${t("question")}</span>`
+        : html`<span class="tool">${icon("hubot")}${agentName(step.agent)}</span>`
       : html`<span class="tool">${icon("tools")}${callText({ tool: step.tool, args: step.args })}</span>`
   }
-    ${after === "" ? nothing : html`<span title="Waits for these steps">after ${shown(after)}</span>`}
-    ${background === undefined ? nothing : html`<span class="tool running" title="Runs in the background">${icon("server-process")}${shown(background.command)}</span>`}
-    ${step.critical ? html`<span class="warn" title="If this step fails, the plan fails">critical</span>` : nothing}
+    ${after === "" ? nothing : html`<span title=${t("Waits for these steps")}>${phrase("after {0}", shown(after))}</span>`}
+    ${background === undefined ? nothing : html`<span class="tool running" title=${t("Runs in the background")}>${icon("server-process")}${shown(background.command)}</span>`}
+    ${step.critical ? html`<span class="warn" title=${t("If this step fails, the plan fails")}>${t("critical")}</span>` : nothing}
     ${
       step.requiresApproval && step.status !== "completed"
-        ? html`<span title="Asks before it changes anything">${icon("shield")}asks</span>`
+        ? html`<span title=${t("Asks before it changes anything")}>${icon("shield")}${t("asks")}</span>`
         : nothing
     }
     ${
       step.reverted == null
         ? nothing
-        : html`<span class="warn">${icon("discard")}${step.reverted === "whole" ? "undone" : "partly undone"}</span>`
+        : html`<span class="warn">${icon("discard")}${step.reverted === "whole" ? t("undone") : t("partly undone")}</span>`
     }`;
 }
 
@@ -162,13 +176,15 @@ function side(panel: Panel, view: PlanView, step: Step): View {
   const worked = workedMs(view.clocks, step, Date.now());
   const written = view.files.filter((file) => file.stepId === step.stepId && file.state === "applied").length;
   return html`${
-    written > 0 ? html`<span class="quiet" title="Files changed">${icon("diff-modified")}${written}</span>` : nothing
+    written > 0
+      ? html`<span class="quiet" title=${t("Files changed")}>${icon("diff-modified")}${written}</span>`
+      : nothing
   }
-    ${runs(view, step) && step.attempts > 1 ? html`<span class="quiet">attempt ${step.attempts}</span>` : nothing}
+    ${runs(view, step) && step.attempts > 1 ? html`<span class="quiet">${t("attempt {0}", step.attempts)}</span>` : nothing}
     ${
       worked === undefined
         ? nothing
-        : html`<span class="quiet time" title="Time worked, without waiting for you">${duration(worked)}</span>`
+        : html`<span class="quiet time" title=${t("Time worked, without waiting for you")}>${duration(worked)}</span>`
     }
     ${icon(panel.forms(view.plan.planId).open.includes(step.stepId) ? "chevron-down" : "chevron-right")}`;
 }
@@ -186,18 +202,18 @@ function details(panel: Panel, view: PlanView, step: Step, index: number): View 
     ${
       step.checks.length === 0
         ? nothing
-        : html`<ul class="checks" aria-label="Checks">${step.checks.map(checkRow)}</ul>`
+        : html`<ul class="checks" aria-label=${t("Checks")}>${step.checks.map(checkRow)}</ul>`
     }
     ${
       step.toolsExecuted.length === 0
         ? nothing
-        : html`<ul class="calls" aria-label="Tool calls">
+        : html`<ul class="calls" aria-label=${t("Tool calls")}>
           ${step.toolsExecuted.map(
             (call) =>
               html`<li>
-                ${call.ok ? icon("check", "succeeded", "good") : icon("close", "failed", "bad")}<b>${shown(call.tool)}</b>
+                ${call.ok ? icon("check", t("succeeded"), "good") : icon("close", t("failed"), "bad")}<b>${shown(call.tool)}</b>
                 <span class="arg">${shown(headline(call.args))}</span>${
-                  call.deduplicated ? html`<i class="quiet">same as before</i>` : nothing
+                  call.deduplicated ? html`<i class="quiet">${t("same as before")}</i>` : nothing
                 }<span class="quiet">${shown(call.summary)}</span></li>`,
           )}
         </ul>`
@@ -221,10 +237,14 @@ function argumentTable(step: Step): View {
 function checkRow(check: Check): View {
   const look = { passed: ["pass", "good"], failed: ["error", "bad"], unknown: ["question", "warn"] } as const;
   const [name, tone] = check.outcome == null ? (["circle-outline", "quiet"] as const) : look[check.outcome];
-  const what = { file_exists: "exists", file_contains: "contains", no_new_errors: "no new errors", command: "runs" }[
-    check.kind
-  ];
-  return html`<li>${icon(name, check.outcome ?? "not checked yet", tone)}<span
+  const what = {
+    file_exists: t("exists"),
+    file_contains: t("contains"),
+    no_new_errors: t("no new errors"),
+    command: t("runs"),
+  }[check.kind];
+  const outcome = { passed: t("passed"), failed: t("failed"), unknown: t("unknown") };
+  return html`<li>${icon(name, check.outcome == null ? t("not checked yet") : outcome[check.outcome], tone)}<span
       >${shown(check.path ?? check.command)} ${what}
       ${check.text == null ? nothing : html`<code>${shown(check.text)}</code>`}</span
     ><span class="quiet">${shown(check.detail)}</span></li>`;
@@ -234,7 +254,7 @@ function undo(panel: Panel, view: PlanView, step: Step): View {
   const { planId } = view.plan;
   const takes = view.files.some((file) => file.stepId === step.stepId && file.state === "applied");
   if (!takes || !UNDOABLE.includes(view.plan.status)) return nothing;
-  return linkButton("Undo this step", () => panel.decide(planId, { kind: "undo", planId, stepId: step.stepId }), {
+  return linkButton(t("Undo this step"), () => panel.decide(planId, { kind: "undo", planId, stepId: step.stepId }), {
     icon: "discard",
   });
 }
@@ -243,18 +263,18 @@ function tools(panel: Panel, plan: Plan, step: Step, index: number): View {
   if (step.status === "completed") return nothing;
   const { stepId } = step;
   const last = index === plan.steps.length - 1;
-  return html`<div class="step-tools" role="toolbar" aria-label="Edit step ${index + 1}">
-    ${iconButton("edit", "Edit (F2)", () => start(panel, plan, draftOf(step)))}
-    ${iconButton("arrow-up", "Move up (Alt+Up)", () => move(panel, plan, index, -1), index === 0)}
-    ${iconButton("arrow-down", "Move down (Alt+Down)", () => move(panel, plan, index, 1), last)}
+  return html`<div class="step-tools" role="toolbar" aria-label=${t("Edit step {0}", index + 1)}>
+    ${iconButton("edit", t("Edit (F2)"), () => start(panel, plan, draftOf(step)))}
+    ${iconButton("arrow-up", t("Move up (Alt+Up)"), () => move(panel, plan, index, -1), index === 0)}
+    ${iconButton("arrow-down", t("Move down (Alt+Down)"), () => move(panel, plan, index, 1), last)}
     ${
       step.status === "skipped"
-        ? iconButton("debug-continue", "Do not skip (S)", () => edit(panel, plan, { op: "unskip", stepId }))
-        : iconButton("debug-step-over", "Skip (S)", () => edit(panel, plan, { op: "skip", stepId }))
+        ? iconButton("debug-continue", t("Do not skip (S)"), () => edit(panel, plan, { op: "unskip", stepId }))
+        : iconButton("debug-step-over", t("Skip (S)"), () => edit(panel, plan, { op: "skip", stepId }))
     }
-    ${iconButton("add", "Add a step after this", () => start(panel, plan, emptyDraft(step.stepId)))}
+    ${iconButton("add", t("Add a step after this"), () => start(panel, plan, emptyDraft(step.stepId)))}
     <span class="grow"></span>
-    ${iconButton("trash", "Remove (Delete)", () => edit(panel, plan, { op: "remove", stepId: step.stepId }))}
+    ${iconButton("trash", t("Remove (Delete)"), () => edit(panel, plan, { op: "remove", stepId: step.stepId }))}
   </div>`;
 }
 

@@ -6,7 +6,8 @@ import { isUndoable } from "../plan/planState";
 import { type ChangedFile, type PlanView, UNDOABLE } from "../plan/planView";
 import { isPartly, notDone, restOf } from "../plan/waiting";
 import type { Report, ReportedCommand } from "../protocol";
-import { CHANGE_LETTER, latest, pathOf, spent, whyNot } from "./format";
+import { plural, t, timeOfDay } from "../words";
+import { CHANGE_LETTER, changeName, latest, pathOf, spent, whyNot } from "./format";
 import { plain } from "./hiddenCharacters";
 import { icon, linkButton, type Panel, shown, type View } from "./ui";
 import { isSending } from "./uiState";
@@ -23,12 +24,12 @@ function answer(view: PlanView): View {
     const text = stepId === undefined ? "" : (view.streams[stepId] ?? "");
     return text === ""
       ? nothing
-      : html`<section class="answer-text streaming" aria-label="Answer">${shown(text)}</section>`;
+      : html`<section class="answer-text streaming" aria-label=${t("Answer")}>${shown(text)}</section>`;
   }
   const { text, confidence } = view.answer;
-  return html`<section class="answer-text" aria-label="Answer">${shown(text)}
+  return html`<section class="answer-text" aria-label=${t("Answer")}>${shown(text)}
     ${
-      confidence === undefined ? nothing : html`<p class="quiet">${icon("verified")} ${confidence} confidence</p>`
+      confidence === undefined ? nothing : html`<p class="quiet">${icon("verified")} ${confidenceName(confidence)}</p>`
     }</section>`;
 }
 
@@ -38,16 +39,16 @@ function error(panel: Panel, view: PlanView): View {
     return html`<p class="banner">${icon("thumbsdown")}<span>${shown(plan.rejectionReason)}</span></p>`;
   if (plan.error == null) return nothing;
   const raw = plan.error.rawText;
-  return html`<section class="card failure" aria-label="Why the plan failed">
+  return html`<section class="card failure" aria-label=${t("Why the plan failed")}>
     <h3>${icon("error")}<span class="grow">${shown(plan.error.message)}</span></h3>
     ${plan.error.hint == null ? nothing : html`<p>${icon("lightbulb")} ${shown(plan.error.hint)}</p>`}
-    ${raw == null ? nothing : html`<details><summary>What the model wrote</summary><pre>${shown(raw)}</pre></details>`}
+    ${raw == null ? nothing : html`<details><summary>${t("What the model wrote")}</summary><pre>${shown(raw)}</pre></details>`}
     ${
       ["model_unavailable", "model_refused"].includes(plan.error.code)
         ? html`<div class="actions"><vscode-button
           secondary
           @click=${() => panel.post({ kind: "show", what: "models" })}
-        >Choose a model</vscode-button></div>`
+        >${t("Choose a model")}</vscode-button></div>`
         : nothing
     }
   </section>`;
@@ -64,8 +65,8 @@ function summary(view: PlanView): View {
   if (plan.report != null && onlyAnswers(plan.report)) return nothing;
   const partly = isPartly(view);
   const glyph = partly ? "warning" : plan.status === "completed" ? "pass-filled" : "info";
-  return html`<section class="card outcome" data-status=${plan.status} data-partly=${partly} aria-label="Summary">
-    <h3>${icon(glyph)}<span class="grow">Summary</span></h3>
+  return html`<section class="card outcome" data-status=${plan.status} data-partly=${partly} aria-label=${t("Summary")}>
+    <h3>${icon(glyph)}<span class="grow">${t("Summary")}</span></h3>
     ${
       plan.report?.closing == null || plan.report.answered
         ? nothing
@@ -86,18 +87,18 @@ function onlyAnswers({ answered, done, files, commands, left, notAllowed }: Repo
 /** The commands of a plan, each with the outcome of its last run. One that did not end by itself need not have failed. */
 function commands(ran: readonly ReportedCommand[]): View {
   if (ran.length === 0) return nothing;
-  return html`<ul class="commands" aria-label="Commands">${ran.map(
+  return html`<ul class="commands" aria-label=${t("Commands")}>${ran.map(
     ({ command, exitCode, outcome, runs, confinement }) => {
       const good = exitCode === 0;
-      const code = good || exitCode === undefined ? [] : [`exit code ${exitCode}`];
-      const times = runs > 1 ? [`run ${runs} times`] : [];
+      const code = good || exitCode === undefined ? [] : [t("exit code {0}", exitCode)];
+      const times = runs > 1 ? [plural(runs, "run once", "run {0} times")] : [];
       const reach = confinement === undefined ? [] : [confinement];
       const words = [...code, ...(outcome === "" ? [] : [outcome]), ...times, ...reach].join(" · ");
       return html`<li data-good=${exitCode === undefined ? nothing : good}>
       ${
         exitCode === undefined
-          ? icon("stop-circle", "did not end by itself", "quiet")
-          : icon(good ? "pass" : "error", good ? "succeeded" : "failed", good ? "good" : "bad")
+          ? icon("stop-circle", t("did not end by itself"), "quiet")
+          : icon(good ? "pass" : "error", good ? t("succeeded") : t("failed"), good ? "good" : "bad")
       }
       <span><code>${shown(command)}</code> <span class="quiet">${shown(words)}</span></span>
     </li>`;
@@ -110,8 +111,8 @@ function left(panel: Panel, view: PlanView): View {
   if (!isPartly(view)) return nothing;
   const { plan } = view;
   const again = () => panel.create({ kind: "create", text: restOf(view), mode: "plan", sessionId: plan.sessionId });
-  return html`<section class="card not-done" aria-label="Not done">
-    <h3>${icon("debug-step-over")}<span class="grow">Not done</span></h3>
+  return html`<section class="card not-done" aria-label=${t("Not done")}>
+    <h3>${icon("debug-step-over")}<span class="grow">${t("Not done")}</span></h3>
     <ul>${notDone(view).map(
       (step) =>
         html`<li>
@@ -123,19 +124,26 @@ function left(panel: Panel, view: PlanView): View {
       secondary
       id="rest"
       ?disabled=${isSending(panel.ui)}
-      title="Drafts a new plan of these steps, which you review"
+      title=${t("Drafts a new plan of these steps, which you review")}
       @click=${again}
-    >${icon("add")} Plan the rest</vscode-button></div>
+    >${icon("add")} ${t("Plan the rest")}</vscode-button></div>
   </section>`;
 }
 
-const FILE_STATE: Readonly<Record<ChangedFile["state"], string>> = {
-  writing: "writing…",
-  applied: "",
-  refused: "not applied",
-  reverted: "undone",
-  conflict: "conflict",
-};
+function fileState(state: ChangedFile["state"]): string {
+  const words = {
+    writing: t("writing…"),
+    applied: "",
+    refused: t("not applied"),
+    reverted: t("undone"),
+    conflict: t("conflict"),
+  };
+  return words[state];
+}
+
+function confidenceName(confidence: NonNullable<NonNullable<PlanView["answer"]>["confidence"]>): string {
+  return { low: t("low confidence"), medium: t("medium confidence"), high: t("high confidence") }[confidence];
+}
 
 function files(panel: Panel, view: PlanView): View {
   const changed = latest(view.files);
@@ -145,12 +153,12 @@ function files(panel: Panel, view: PlanView): View {
   const reverted = view.files.some((file) => file.state === "reverted");
   const now = (file: ChangedFile): string => (file.state === "applied" ? (file.newUri ?? file.uri) : file.uri);
   const name = (uri: string): string => pathOf(uri, workspaceFolders);
-  return html`<section class="changed" aria-label="Changed files">
-    <h3>${icon("files")}<span class="grow">Changed files</span><span class="quiet">${changed.length}</span></h3>
+  return html`<section class="changed" aria-label=${t("Changed files")}>
+    <h3>${icon("files")}<span class="grow">${t("Changed files")}</span><span class="quiet">${changed.length}</span></h3>
     <ul class="files">
       ${changed.map(
         (file) => html`<li class="file" data-state=${file.state}>
-          <span class="letter change-${file.change}" title=${file.change}>${CHANGE_LETTER[file.change] ?? "M"}</span>
+          <span class="letter change-${file.change}" title=${changeName(file.change)}>${CHANGE_LETTER[file.change] ?? "M"}</span>
           <button
             class="path"
             type="button"
@@ -159,17 +167,17 @@ function files(panel: Panel, view: PlanView): View {
           >${shown(file.newUri === undefined ? name(file.uri) : `${name(file.uri)} → ${name(file.newUri)}`)}</button>
           ${
             file.merged
-              ? html`<span class="chip" title="Merged with what you typed meanwhile">${icon("git-merge")}merged</span>`
+              ? html`<span class="chip" title=${t("Merged with what you typed meanwhile")}>${icon("git-merge")}${t("merged")}</span>`
               : nothing
           }
           ${lines(file.state === "applied" ? counted.get(now(file)) : undefined)}
-          <span class="quiet" title=${plain(file.reason ?? "")}>${FILE_STATE[file.state]}</span>
+          <span class="quiet" title=${plain(file.reason ?? "")}>${fileState(file.state)}</span>
           ${
             counted.has(now(file)) && file.state === "applied" && file.change !== "createFolder"
-              ? linkButton("Diff", () => panel.post({ kind: "changes", planId, uri: now(file) }), {
+              ? linkButton(t("Diff"), () => panel.post({ kind: "changes", planId, uri: now(file) }), {
                   icon: "diff",
                   classes: "diff",
-                  ariaLabel: plain(`Show what the plan changed in ${name(now(file))}`),
+                  ariaLabel: plain(t("Show what the plan changed in {0}", name(now(file)))),
                 })
               : nothing
           }
@@ -178,7 +186,7 @@ function files(panel: Panel, view: PlanView): View {
     </ul>
     ${
       report?.files.some((file) => file.change !== "createFolder") && changed.some((file) => file.state === "applied")
-        ? linkButton("Show all changes", () => panel.post({ kind: "changes", planId }), {
+        ? linkButton(t("Show all changes"), () => panel.post({ kind: "changes", planId }), {
             icon: "diff-multiple",
             id: "changes",
           })
@@ -186,13 +194,13 @@ function files(panel: Panel, view: PlanView): View {
     }
     ${
       isUndoable(view)
-        ? linkButton("Undo all edits of this plan", () => panel.decide(planId, { kind: "undo", planId }), {
+        ? linkButton(t("Undo all edits of this plan"), () => panel.decide(planId, { kind: "undo", planId }), {
             icon: "discard",
             id: "undo",
           })
         : reverted && UNDOABLE.includes(view.plan.status)
           ? linkButton(
-              "Redo all edits of this plan",
+              t("Redo all edits of this plan"),
               () => panel.decide(planId, { kind: "undo", planId, redo: true }),
               { icon: "redo", id: "redo" },
             )
@@ -208,10 +216,10 @@ function lines(file: { added?: number; removed?: number } | undefined): View {
 
 function log(view: PlanView): View {
   if (view.log.length === 0) return nothing;
-  return html`<vscode-collapsible heading="Log" class="section">
+  return html`<vscode-collapsible heading=${t("Log")} class="section">
     <span slot="decorations" class="quiet">${view.log.length}</span>
     <ul class="log">${view.log.map(
-      (line) => html`<li data-level=${line.level}><time>${line.at.slice(11, 19)}</time>${shown(line.message)}</li>`,
+      (line) => html`<li data-level=${line.level}><time>${timeOfDay(line.at)}</time>${shown(line.message)}</li>`,
     )}</ul>
   </vscode-collapsible>`;
 }

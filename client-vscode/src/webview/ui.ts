@@ -3,6 +3,7 @@
 import { html, nothing, type TemplateResult } from "lit";
 
 import type { FromPanel } from "../panel/messages";
+import { parts, t } from "../words";
 import { pieces, plain } from "./hiddenCharacters";
 import {
   type Create,
@@ -71,9 +72,14 @@ export function shown(text: string | null | undefined): View {
         class="mark"
         title=${piece.name}
         role="img"
-        aria-label=${`hidden: ${piece.name}`}
+        aria-label=${t("hidden: {0}", piece.name)}
       >${piece.label}</span>`,
   )}`;
+}
+
+/** A translated sentence with views at its places `{0}`, `{1}`… */
+export function phrase(message: string, ...values: readonly View[]): View {
+  return html`${parts(message).map((part) => (typeof part === "string" ? part : (values[part] ?? nothing)))}`;
 }
 
 /** A codicon. Screen readers pass over it unless it has a label. */

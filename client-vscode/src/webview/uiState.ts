@@ -5,6 +5,7 @@ import * as v from "valibot";
 import type { FromPanel, ServerState, ToPanel } from "../panel/messages";
 import type { PanelState } from "../plan/planState";
 import { type Detection, type FileChoice, REVIEWS, type ReferenceItem, type Review } from "../protocol";
+import { t } from "../words";
 import { diffKey } from "./unseen";
 
 /** The content of the form for an existing step, or for a new step after another. */
@@ -128,7 +129,7 @@ export function freshUi(kept: unknown = undefined): Ui {
   const read = v.safeParse(keptUi, kept);
   const { draft, draftAt, plans } = read.success ? read.output : { draft: "", draftAt: 0, plans: {} };
   return {
-    server: { kind: "starting", detail: "Starting the server…" },
+    server: { kind: "starting", detail: t("Starting the server…") },
     draft,
     draftAt,
     restored: draft !== "",

@@ -1,7 +1,7 @@
 // What of an approval the user has not seen: long texts that were not scrolled to their end, and diffs likewise.
 
 import type { Approval, ApprovalFile } from "../protocol";
-import { counted } from "./format";
+import { list, number, plural, t } from "../words";
 
 /** From this size on a command, a list of files or a diff has to be seen to its end. */
 const LONG_COMMAND = 600;
@@ -37,10 +37,14 @@ export function unseenOf(
   );
   const lines = diffs.reduce((sum, file) => sum + file.added + file.removed, 0);
   const parts = [
-    ...(missed("command", (command ?? "").length > LONG_COMMAND) ? ["the end of the command"] : []),
-    ...(missed("files", files.length > LONG_LIST) ? [`all ${counted(files.length, "file")}`] : []),
-    ...(missed("planChanges", planChanges.length > LONG_LIST) ? [`all ${counted(planChanges.length, "change")}`] : []),
-    ...(lines > 0 ? [`${counted(lines, "changed line")} of ${counted(diffs.length, "file")}`] : []),
+    ...(missed("command", (command ?? "").length > LONG_COMMAND) ? [t("the end of the command")] : []),
+    ...(missed("files", files.length > LONG_LIST) ? [plural(files.length, "the file", "all {0} files")] : []),
+    ...(missed("planChanges", planChanges.length > LONG_LIST)
+      ? [plural(planChanges.length, "the change", "all {0} changes")]
+      : []),
+    ...(lines > 0
+      ? [plural(diffs.length, "{1} changed lines of 1 file", "{1} changed lines of {0} files", number(lines))]
+      : []),
   ];
-  return parts.length === 0 ? undefined : parts.join(" and ");
+  return parts.length === 0 ? undefined : list(parts);
 }

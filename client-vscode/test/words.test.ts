@@ -1,0 +1,50 @@
+import { afterEach, expect, test } from "vitest";
+import { list, moment, number, parts, percent, plural, speak, t } from "../src/words";
+import { readModule } from "./sentences";
+
+afterEach(() => speak("en", {}));
+
+test("a sentence without a translation stays English", () => {
+  speak("de", { Skip: "Überspringen" });
+  expect([t("Skip"), t("Step {0}", 3)]).toEqual(["Überspringen", "Step 3"]);
+});
+
+test("values go to the places that the translation names, and are no sentences themselves", () => {
+  speak("de", { "{0} of {1}": "{1}, davon {0}" });
+  expect(t("{0} of {1}", "{1}", 7)).toBe("7, davon {1}");
+  expect(parts("{0} of {1}")).toEqual(["", 1, ", davon ", 0, ""]);
+});
+
+test("a count chooses between two sentences and is written as in the language", () => {
+  expect([0, 1, 2].map((count) => plural(count, "1 step", "{0} steps"))).toEqual(["0 steps", "1 step", "2 steps"]);
+  speak("de", { "{0} steps": "{0} Schritte" });
+  expect(plural(12_345, "1 step", "{0} steps")).toBe("12.345 Schritte");
+});
+
+test("numbers, lists and moments are written as in the language", () => {
+  const written = (): readonly string[] => [number(1234.5, 1), list(["1", "3", "4"]), percent(42)];
+  expect(written()).toEqual(["1,234.5", "1, 3 and 4", "42%"]);
+  speak("de", {});
+  expect(written()).toEqual(["1.234,5", "1, 3 und 4", "42\u00a0%"]);
+  expect(moment("2026-03-09T12:00:00Z")).toMatch(/^09\.03\.2026, /);
+});
+
+test("an editor's tag that Intl does not know is no reason to fail", () => {
+  speak("qps_ploc", {});
+  expect(t("Skip")).toBe("Skip");
+});
+
+test.each([
+  ['const label = t("Skip");', "translated at import"],
+  ["const draw = () => html`<p>Nothing here</p>`;", "not translated"],
+  ['const draw = () => html`<p title="Nothing">${1}</p>`;', "not translated"],
+  ['const draw = (on) => html`<p>${on ? "Nothing here" : ""}</p>`;', "not translated"],
+  ['const ask = () => vscode.window.showErrorMessage("It failed");', "not translated"],
+  ["const ask = (count) => ctx.notify('info', `${count} files`);", "not translated"],
+  ['const pick = () => show({ title: "A plan" });', "not translated"],
+  ["const draw = (text) => t(text);", "written out"],
+])("the reader of the sources finds %s", (source, fault) => {
+  const found = { sentences: new Set<string>(), faults: [] as string[] };
+  readModule("example.ts", source, found);
+  expect(found.faults.join()).toContain(fault);
+});
