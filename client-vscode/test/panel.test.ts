@@ -835,3 +835,66 @@ test("a background command that was stopped has not failed", () => {
   expect(root.querySelector(".commands li .codicon")?.getAttribute("aria-label")).toBe("did not end by itself");
   expect(root.querySelector(".commands .bad")).toBeNull();
 });
+
+test("the rows of the steps are one tab stop, which stays where the focus was", () => {
+  const { panel } = panelOf();
+  const steps60 = Array.from({ length: 60 }, (_, index) => step(`s${index + 1}`));
+  const now = viewOf(plan(steps60));
+  const root = drawn(steps(panel, now));
+  document.body.append(root);
+  const stops = () =>
+    [...root.querySelectorAll('.step-row[tabindex="0"]')].map((each) => each.getAttribute("data-index"));
+  const focused = () => document.activeElement?.getAttribute("data-index");
+  const press = (key: string) => {
+    document.activeElement?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    render(steps(panel, now), root);
+  };
+  expect(stops()).toEqual(["0"]);
+  root.querySelector<HTMLElement>(".step-row")?.focus();
+  press("ArrowDown");
+  press("ArrowDown");
+  expect(focused()).toBe("2");
+  expect(stops()).toEqual(["2"]);
+  press("End");
+  expect(focused()).toBe("59");
+  press("Home");
+  expect(focused()).toBe("0");
+  // A step that is edited has a form instead of a row.
+  panel.change("p1", (forms) => (forms.step = draftOf(steps60[0]!)));
+  render(steps(panel, now), root);
+  expect(stops()).toEqual(["1"]);
+  root.remove();
+});
+
+test("a plan that runs offers the step at work to the tab key", () => {
+  const { panel } = panelOf();
+  const root = drawn(
+    steps(panel, viewOf(plan([step("a"), step("b", { status: "running" })], { status: "executing" }))),
+  );
+  expect([...root.querySelectorAll('.step-row[tabindex="0"]')].map((each) => each.getAttribute("data-index"))).toEqual([
+    "1",
+  ]);
+});
+
+test("a step that was undone by itself is redone by itself, one of an undone plan is not", () => {
+  const files = ["a", "b"].map((stepId) => ({
+    editId: `e-${stepId}`,
+    stepId,
+    uri: `file:///w/${stepId}`,
+    change: "edit" as const,
+    state: "reverted" as const,
+    merged: false,
+  }));
+  const view = (reverted: readonly string[]): PlanView => ({
+    ...viewOf(plan([step("a", { status: "completed" }), step("b", { status: "completed" })], { status: "completed" })),
+    files,
+    undos: [{ editId: "u", reverted }],
+  });
+  const { panel, sent } = panelOf();
+  panel.change("p1", (forms) => (forms.open = ["a", "b"]));
+  expect(drawn(steps(panel, view(["e-a", "e-b"]))).querySelectorAll(".redo-step")).toHaveLength(0);
+  const root = drawn(steps(panel, view(["e-a"])));
+  expect(root.querySelectorAll(".redo-step")).toHaveLength(1);
+  root.querySelector<HTMLElement>(".redo-step")?.click();
+  expect(sent).toEqual([{ kind: "undo", requestId: 1, planId: "p1", stepId: "a", redo: true }]);
+});

@@ -110,6 +110,33 @@ async def test_a_file_that_comes_back_is_on_disk_with_its_text(
         assert at.path("new.txt").read_text() == "made" and not at.path("a.txt").exists()
 
 
+@every_client
+async def test_a_step_is_redone_beside_others_that_were_undone_since(
+    tmp_path: Path, capabilities: EditorCapabilities
+) -> None:
+    text = '1. Replace "two" with "TWO" in a.txt\n2. Delete b.txt\n3. Create file c.txt with content "c"'
+    async with studio(tmp_path, FILES, capabilities=capabilities) as at:
+        before = seen(at)
+        plan = await done(at, text)
+        after = seen(at)
+        first, second, third = (step.step_id for step in plan.steps)
+        for step in (first, second):
+            assert await undo(at, plan, step=step) == ()
+        assert seen(at) == {**after, **FILES}
+        with pytest.raises(WrongState):
+            await undo(at, plan, redo=True, step=third)
+        assert await undo(at, plan, redo=True, step=first) == ()
+        assert seen(at) == {**after, "b.txt": FILES["b.txt"]}
+        assert [step.reverted for step in at.now(plan).steps] == [None, "whole", None]
+        assert await undo(at, plan, redo=True, step=second) == ()
+        assert seen(at) == after
+        # The undo of the whole plan is one: no step of it is redone alone.
+        assert await undo(at, plan) == () and seen(at) == before
+        with pytest.raises(WrongState):
+            await undo(at, plan, redo=True, step=first)
+        assert await undo(at, plan, redo=True) == () and seen(at) == after
+
+
 TEXT = "one é\r\ntwo\r\n"
 BYTES = {
     "plain.txt": TEXT.encode(),

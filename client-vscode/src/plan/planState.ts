@@ -121,3 +121,9 @@ export function isLive(plan: Plan): boolean {
 export function isUndoable(view: PlanView): boolean {
   return UNDOABLE.includes(view.plan.status) && view.files.some((file) => file.state === "applied");
 }
+
+/** Whether a step was undone by itself, so that it can be redone by itself: an undo of the whole plan is taken back as one. */
+export function isRedoable({ files, undos }: PlanView, stepId: string): boolean {
+  const stepOf = new Map(files.map((file) => [file.editId, file.stepId]));
+  return undos.some(({ reverted }) => reverted.length > 0 && reverted.every((editId) => stepOf.get(editId) === stepId));
+}

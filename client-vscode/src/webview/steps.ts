@@ -4,7 +4,7 @@ import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
 import { workedMs } from "../plan/clocks";
-import { shownStatus } from "../plan/planState";
+import { isRedoable, shownStatus } from "../plan/planState";
 import { type PlanView, UNDOABLE } from "../plan/planView";
 import { stepStatus } from "../plan/statusWords";
 import { waitOf, waitWords } from "../plan/waiting";
@@ -27,7 +27,12 @@ export function steps(panel: Panel, view: PlanView): View {
   const editable = isEditable(plan);
   const target = panel.forms(plan.planId).step?.target;
   return html`<section class="steps-section" aria-label=${t("Steps")}>
-    <ol class="steps" @keydown=${(event: KeyboardEvent) => onKey(panel, plan, event)}>
+    <ol
+      class="steps"
+      data-digits=${String(plan.steps.length).length}
+      @focusin=${(event: FocusEvent) => keepRow(panel, plan, event)}
+      @keydown=${(event: KeyboardEvent) => onKey(panel, plan, event)}
+    >
       ${repeat(
         plan.steps,
         (step) => step.stepId,
@@ -88,7 +93,7 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
       <div
         class="step-row"
         role="button"
-        tabindex="0"
+        tabindex=${step.stepId === tabStop(panel, plan) ? 0 : -1}
         aria-expanded=${open}
         data-index=${index}
         aria-label=${plain(rowName(view, step, index, look.label))}
@@ -128,6 +133,22 @@ function rowName(view: PlanView, step: Step, index: number, state: string): stri
   const after = dependencyNumbers(view.plan, step);
   const rest = [call, after === "" ? "" : t("after {0}", after), asks, error].filter((each) => each !== "").join(", ");
   return t("Step {0}, {1}: {2} ({3})", index + 1, state, step.description, rest);
+}
+
+/** The step whose row Tab reaches: the one that had the focus last, else one at work, else the first with a row. */
+function tabStop(panel: Panel, plan: Plan): string | undefined {
+  const { row, step } = panel.forms(plan.planId);
+  const target = step?.target;
+  const inForm = isEditable(plan) && target?.kind === "existing" ? target.stepId : undefined;
+  const rows = plan.steps.filter((each) => each.stepId !== inForm);
+  const at = (is: (each: Step) => boolean): string | undefined => rows.find(is)?.stepId;
+  return at((each) => each.stepId === row) ?? at((each) => each.status === "running") ?? rows[0]?.stepId;
+}
+
+function keepRow(panel: Panel, plan: Plan, { target }: FocusEvent): void {
+  const stepId = target instanceof Element ? target.closest<HTMLElement>(".step")?.dataset.step : undefined;
+  if (stepId !== undefined && panel.forms(plan.planId).row !== stepId)
+    panel.change(plan.planId, (forms) => (forms.row = stepId));
 }
 
 /** Whether a step runs and waits for nobody. */
@@ -252,11 +273,29 @@ function checkRow(check: Check): View {
 
 function undo(panel: Panel, view: PlanView, step: Step): View {
   const { planId } = view.plan;
-  const takes = view.files.some((file) => file.stepId === step.stepId && file.state === "applied");
-  if (!takes || !UNDOABLE.includes(view.plan.status)) return nothing;
-  return linkButton(t("Undo this step"), () => panel.decide(planId, { kind: "undo", planId, stepId: step.stepId }), {
-    icon: "discard",
-  });
+  const { stepId } = step;
+  if (!UNDOABLE.includes(view.plan.status)) return nothing;
+  const takes = view.files.some((file) => file.stepId === stepId && file.state === "applied");
+  const back = isRedoable(view, stepId);
+  if (!takes && !back) return nothing;
+  return html`<div class="actions">
+    ${
+      takes
+        ? linkButton(t("Undo this step"), () => panel.decide(planId, { kind: "undo", planId, stepId }), {
+            icon: "discard",
+            classes: "undo-step",
+          })
+        : nothing
+    }
+    ${
+      back
+        ? linkButton(t("Redo this step"), () => panel.decide(planId, { kind: "undo", planId, stepId, redo: true }), {
+            icon: "redo",
+            classes: "redo-step",
+          })
+        : nothing
+    }
+  </div>`;
 }
 
 function tools(panel: Panel, plan: Plan, step: Step, index: number): View {
@@ -305,6 +344,9 @@ function onKey(panel: Panel, plan: Plan, event: KeyboardEvent): void {
   if ((event.key === "ArrowDown" || event.key === "ArrowUp") && !event.altKey) {
     const next = index + (event.key === "ArrowDown" ? 1 : -1);
     target.closest("ol")?.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus();
+  } else if (event.key === "Home" || event.key === "End") {
+    const rows = target.closest("ol")?.querySelectorAll<HTMLElement>(".step-row") ?? [];
+    rows[event.key === "Home" ? 0 : rows.length - 1]?.focus();
   } else if (event.key === "Enter" || event.key === " ") target.click();
   else if (!editable) return;
   else if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown"))

@@ -24,6 +24,8 @@ export interface StepDraft {
 /** What belongs to one plan. It is plain JSON, so that the editor can keep it while the page is closed. */
 export interface PlanForms {
   open: string[];
+  /** The step whose row had the focus last: the rows are one tab stop. */
+  row?: string | undefined;
   wholeRequest: boolean;
   step?: StepDraft | undefined;
   prompt?: { kind: "reject" | "regenerate"; text: string } | undefined;
@@ -91,6 +93,7 @@ const text = v.string();
 const texts = v.record(text, text);
 const forms = v.object({
   open: v.array(text),
+  row: v.optional(text),
   wholeRequest: v.boolean(),
   step: v.optional(
     v.object({

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from planloom.domain.changes import EditRecord
-from planloom.domain.values import EditId
+from planloom.domain.values import EditId, StepId
 
 State = Literal["applied", "reverted"]
 
@@ -24,10 +24,19 @@ def standing(edits: Iterable[EditRecord]) -> tuple[EditRecord, ...]:
     )
 
 
-def undone(edits: Iterable[EditRecord]) -> tuple[EditRecord, ...]:
-    """The undos that a redo reverts, oldest first: the last one in force, and interrupted ones of the same edits."""
+def undone(edits: Iterable[EditRecord], step_id: StepId | None = None) -> tuple[EditRecord, ...]:
+    """The undos that a redo reverts, oldest first: the last one in force, and interrupted ones of the same edits.
+
+    With `step_id` only undos of that step alone: an undo of the whole plan is reverted as a whole.
+    """
     chains = _Chains(edits)
-    undos = [edit for edit in chains.edits.values() if edit.state == "applied" and chains.is_undo(edit)]
+    undos = [
+        edit
+        for edit in chains.edits.values()
+        if edit.state == "applied"
+        and chains.is_undo(edit)
+        and (step_id is None or chains.steps(edit) == {step_id})
+    ]
     last = chains.origins(undos[-1]) if undos else frozenset()
     return tuple(edit for edit in undos if last & chains.origins(edit))
 
@@ -74,3 +83,7 @@ class _Chains:
     def origins(self, edit: EditRecord) -> frozenset[EditId]:
         """The edits that are neither undo nor redo from which an edit derives."""
         return self._origins[edit.edit_id]
+
+    def steps(self, edit: EditRecord) -> frozenset[StepId | None]:
+        """The steps whose edits these are; None for those of no step."""
+        return frozenset(self.edits[each].step_id for each in self.origins(edit))

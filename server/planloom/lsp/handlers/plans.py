@@ -117,7 +117,7 @@ async def wait(connection: Connection, params: wire_params.WaitParams) -> wire_r
 
 
 async def undo(connection: Connection, params: wire_params.UndoParams) -> wire_results.UndoResult:
-    """Revert the edits of a step or a plan and keep what the user typed since; `redo` reverts the last undo."""
+    """Revert the edits of a step or a plan and keep what the user typed since; `redo` reverts its last undo."""
     step_id = None if params.step_id is None else StepId(params.step_id)
     undone = await connection.app.plans.undo(PlanId(params.plan_id), step_id, params.redo)
     return wire_results.UndoResult.of(undone, plan=to_wire.plan(undone.plan))

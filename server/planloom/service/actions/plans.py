@@ -144,7 +144,7 @@ class Plans(PlanReader):
             self._plan_store.record(plan.plan_id, ending)
 
     async def undo(self, plan_id: PlanId, step_id: StepId | None, redo: bool) -> UndoResult:
-        """Revert the applied edits of a step or of the whole plan; `redo` reverts the last undo."""
+        """Revert the applied edits of a step or of the whole plan; `redo` reverts the last undo (of it)."""
         return await self._undo.undo(plan_id, step_id, redo)
 
     async def import_plan(self, text: str) -> Plan:

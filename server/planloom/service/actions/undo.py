@@ -55,6 +55,8 @@ class UndoService:
     async def undo(self, plan_id: PlanId, step_id: StepId | None, redo: bool) -> UndoResult:
         """Revert the edits of a step or of the whole plan; `redo` reverts the last undo.
 
+        The redo of a step reverts the last undo of that step alone.
+
         The user's request is the approval. Raises UnknownThing, UntrustedWorkspace, and WrongState if there is
         nothing to revert or the revert could not be made.
         """
@@ -66,7 +68,7 @@ class UndoService:
             plan = self._plan_store.plan(plan_id)
             if step_id is not None and plan.step(step_id) is None:
                 raise UnknownThing("step", step_id)
-            chosen = undone(plan.edits) if redo else _standing(plan, step_id)
+            chosen = undone(plan.edits, step_id) if redo else _standing(plan, step_id)
             if not chosen and step_id is not None and any(step_id in edit.settles for edit in plan.edits):
                 raise _refused(plan, "The plan was made as one edit: undo the whole plan.")
             if not chosen:
