@@ -9,14 +9,14 @@ from typing import Any, Final
 
 from planloom.settings import LOWERED, USER_ONLY, Settings
 
-_MANIFEST: Final = Path(__file__).parents[1] / "client-vscode/package.json"
+_CLIENT: Final = Path(__file__).parents[1] / "client-vscode"
 _CONSTRAINTS: Final = ("minimum", "maximum", "exclusiveMinimum", "enum", "items")
-_EDITOR_ONLY: Final = ("order", "enumDescriptions", "editPresentation")
+_EDITOR_ONLY: Final = ("order", "editPresentation")
 
 
 def manifest() -> str:
     """The extension's package.json with every setting of the server in it; its own settings stay at the end."""
-    written: dict[str, Any] = json.loads(_MANIFEST.read_text(encoding="utf-8"))
+    written: dict[str, Any] = json.loads((_CLIENT / "package.json").read_text(encoding="utf-8"))
     configuration = written["contributes"]["configuration"]
     declared = {f"planloom.{name}": _declaration(name, schema) for name, schema in _settings()}
     own = {
@@ -26,6 +26,22 @@ def manifest() -> str:
     }
     configuration["properties"] = {**declared, **own}
     return json.dumps(written, indent=2, ensure_ascii=False) + "\n"
+
+
+def english() -> str:
+    """The English texts of the manifest: those of the server's settings, and the others as they are."""
+    written: dict[str, str] = json.loads((_CLIENT / "package.nls.json").read_text(encoding="utf-8"))
+    names = {f"planloom.{name}" for name, _ in _settings()}
+    texts = {key: text for name, schema in _settings() for key, text in _texts(name, schema)}
+    own = {key: text for key, text in written.items() if key.partition("=")[0] not in names}
+    return json.dumps({**texts, **own}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _texts(name: str, schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The texts of a setting, by the keys under which its declaration names them."""
+    yield f"planloom.{name}", schema["description"] + _scope(name)[1]
+    for value, text in zip(schema.get("enum", ()), schema.get("enumDescriptions", ()), strict=False):
+        yield f"planloom.{name}={value}", text
 
 
 def _settings() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -43,14 +59,16 @@ def _declaration(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     kinds = schema.get("anyOf", [schema])
     types = [kind["type"] for kind in kinds]
     found = {key: kind[key] for kind in kinds for key in _CONSTRAINTS if key in kind}
-    scope, note = _scope(name)
+    scope, _ = _scope(name)
+    description, *values = (f"%{key}%" for key, _ in _texts(name, schema))
     return {
         "type": types[0] if len(types) == 1 else types,
         **({"scope": scope} if scope else {}),
         "default": schema["default"],
         **found,
         **{key: schema[key] for key in _EDITOR_ONLY if key in schema},
-        "description": schema["description"] + note,
+        **({"enumDescriptions": values} if values else {}),
+        "description": description,
     }
 
 

@@ -19,6 +19,7 @@ from codegen import (
 ROOT: Final = Path(__file__).parents[1]
 TARGETS: Final[Mapping[str, Callable[[], str]]] = {
     "client-vscode/package.json": extension_settings.manifest,
+    "client-vscode/package.nls.json": extension_settings.english,
     "client-vscode/src/protocol.ts": typescript.module,
     "docs/protocol.md": protocol_page.page,
     "docs/settings.md": settings_page.page,

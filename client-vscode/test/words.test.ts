@@ -1,6 +1,12 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { list, moment, number, parts, percent, plural, speak, t } from "../src/words";
-import { readModule } from "./sentences";
+import { read, readModule } from "./sentences";
+
+const CLIENT = join(import.meta.dirname, "..");
+const json = (...path: string[]): Record<string, string> => JSON.parse(readFileSync(join(CLIENT, ...path), "utf8"));
+const places = (text: string): readonly string[] => [...text.matchAll(/\{\d\}/g)].map(([place]) => place).sort();
 
 afterEach(() => speak("en", {}));
 
@@ -47,4 +53,24 @@ test.each([
   const found = { sentences: new Set<string>(), faults: [] as string[] };
   readModule("example.ts", source, found);
   expect(found.faults.join()).toContain(fault);
+});
+
+const BUNDLES = readdirSync(join(CLIENT, "l10n")).filter((name) => name.startsWith("bundle.l10n."));
+
+test.each(BUNDLES)("%s has only sentences of the sources, with their places", (name) => {
+  const bundle = json("l10n", name);
+  const { sentences } = read();
+  expect(Object.keys(bundle).filter((each) => !sentences.has(each))).toEqual([]);
+  const differing = Object.entries(bundle).filter(
+    ([sentence, translation]) => translation === "" || places(sentence).join() !== places(translation).join(),
+  );
+  expect(differing).toEqual([]);
+});
+
+test("the manifest names its texts, and each language has all of them", () => {
+  const manifest = readFileSync(join(CLIENT, "package.json"), "utf8");
+  const named = [...new Set([...manifest.matchAll(/"%([\w.=-]+)%"/g)].map(([, key]) => key ?? ""))].sort();
+  const languages = readdirSync(CLIENT).filter((name) => /^package\.nls(\.\w+)?\.json$/.test(name));
+  expect(languages).toContain("package.nls.json");
+  for (const name of languages) expect(Object.keys(json(name)).sort()).toEqual(named);
 });
