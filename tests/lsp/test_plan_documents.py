@@ -480,3 +480,117 @@ async def test_a_diagnostic_can_be_mended(folder: Path) -> None:
         got = (await client.request("planloom/plan/get", {"planId": created["planId"]}))["plan"]
         assert got["request"] == "Fix this problem in @a.txt:1: `old` is not defined"
         assert [each["uri"] for each in got["attachments"]] == [uri]
+
+
+KEPT = """---
+plan: 0000
+version: 7
+status: completed
+---
+
+# Write both
+
+> Write both
+> of them.
+
+What was agreed.
+
+## Steps
+
+Ask Ada first.
+
+- [x] Write a ^step_1
+  - tool: write_file
+    - path: a.md
+    - content: A
+  → Wrote a.md
+- [-] Write b ^step_2
+  - tool: write_file
+    - path: b.md
+    - content: B
+  - after: step_1
+"""
+
+
+async def adopted(client: LspClient, uri: str) -> dict[str, Any]:
+    """Choose the lens on a document, and return the plan that it makes."""
+    (lens,) = await client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    assert lens["command"]["title"] == "Adopt as a new plan"
+    asked = {"command": lens["command"]["command"], "arguments": lens["command"]["arguments"]}
+    created = await client.request("workspace/executeCommand", asked)
+    got = await client.request("planloom/plan/get", {"planId": created["planId"]})
+    plan: dict[str, Any] = got["plan"]
+    return plan
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+async def test_a_kept_document_becomes_a_new_plan_and_shows_it(folder: Path, ending: str) -> None:
+    (folder / "docs").mkdir()
+    uri = (folder / "docs" / "both.plan.md").as_uri()
+    async with plain(folder) as client:
+        reader = Reader(client, Start="Start", Allow="Allow")
+        client.open(uri, KEPT.replace("\n", ending), language_id="markdown")
+        found = await diagnosed(client, "It is a plan of no ledger here")
+        assert found["severity"] == 3
+        action = {"range": found["range"], "context": {"diagnostics": []}, "textDocument": {"uri": uri}}
+        offered = await client.request("textDocument/codeAction", action)
+        assert [each["title"] for each in offered] == ["Adopt as a new plan"]
+        plan = await adopted(client, uri)
+        assert plan["request"] == "Write both\nof them." and plan["summary"] == "What was agreed."
+        assert [each["status"] for each in plan["steps"]] == ["pending", "skipped"]
+        await client.wait_shown("1 of 2 steps done")
+        assert (folder / "a.md").read_text() == "A" and not (folder / "b.md").exists()
+        text = await client.until(
+            lambda: found if "status: completed" in (found := client.buffers[uri].text) else None
+        )
+        assert f"plan: {plan['planId']}" in text and "version: 1" in text and "Ask Ada first." in text
+        assert text.count("What was agreed.") == 1 and "- [x] Write a" in text
+        assert reader.shown == [uri]
+        assert not (folder / ".planloom").exists()
+        again = {"command": "planloom.adopt", "arguments": [uri]}
+        with pytest.raises(Failed, match="it shows the plan"):
+            await client.request("workspace/executeCommand", again)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message", "wrong"),
+    [
+        ("# Write both", "Write both", "What the plan is for is missing", "## Steps"),
+        ("after: step_1", "after: step_9", "There is no step", "step_9"),
+        ("tool: write_file", "tool: wrte_file", "There is no tool", "wrte_file"),
+    ],
+)
+async def test_a_document_with_errors_is_adopted_once_they_are_mended(
+    folder: Path, old: str, new: str, message: str, wrong: str
+) -> None:
+    uri = (folder / "both.plan.md").as_uri()
+    async with plain(folder) as client:
+        client.open(uri, KEPT.replace(old, new, 1), language_id="markdown")
+        found = await diagnosed(client, message)
+        start, end = found["range"]["start"], found["range"]["end"]
+        line = client.buffers[uri].text.split("\n")[start["line"]]
+        assert line[start["character"] : end["character"]] == wrong
+        with pytest.raises(Failed, match="errors, which are marked"):
+            await adopted(client, uri)
+        client.type(uri, None, KEPT)
+        await client.until(lambda: [each["severity"] for each in diagnostics(client)] == [3])
+        assert (await adopted(client, uri))["status"] == "pending_approval"
+
+
+async def test_a_copy_is_offered_as_new_and_a_renamed_document_is_still_its_plans(folder: Path) -> None:
+    async with plain(folder) as client:
+        reader = Reader(client)
+        created = await plan(client)
+        await client.until(lambda: reader.shown)
+        copy = (folder / "copy.plan.md").as_uri()
+        client.open(copy, reader.text, language_id="markdown")
+        other = await adopted(client, copy)
+        assert other["planId"] != created["planId"]
+        text = reader.text
+        client.close(reader.shown[0])
+        (written,) = (folder / ".planloom").glob("*.plan.md")
+        written.unlink()
+        moved = (folder / "moved.plan.md").as_uri()
+        client.open(moved, text, language_id="markdown")
+        lenses = await client.request("textDocument/codeLens", {"textDocument": {"uri": moved}})
+        assert [created["planId"], 1] in [each["command"]["arguments"] for each in lenses]

@@ -28,6 +28,10 @@ class StepRules:
         """Only the problems that prevent approval."""
         return errors(self.problems(plan, steps))
 
+    def errors_of_new(self, steps: Sequence[Step]) -> tuple[Problem, ...]:
+        """The problems that prevent approval of steps which are to become a new plan."""
+        return errors(problems(steps, self._tools.rules()))
+
     def with_approvals(self, steps: Sequence[Step]) -> tuple[Step, ...]:
         """The steps, each with whether the policy asks before its tool's effect."""
         policy = self._session.settings.approvals.policy()

@@ -70,6 +70,7 @@ COMMAND_NAMES = (
     "planloom.message",
     "planloom.regenerate",
     "planloom.showPlan",
+    "planloom.adopt",
     "planloom.trust",
     "planloom.status",
 )

@@ -113,6 +113,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("planloom.message", "planId, text", _message),
     Command("planloom.regenerate", "planId?, feedback?", _regenerate, "regenerate"),
     Command("planloom.showPlan", "planId?", _show_plan),
+    Command("planloom.adopt", "uri", lambda c, a: c.plan_documents.adopt(a["uri"])),
     Command("planloom.trust", "", lambda c, _: c.trust_folders()),
     Command("planloom.status", "", lambda c, _: status(c, StatusParams())),
 )

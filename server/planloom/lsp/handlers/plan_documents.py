@@ -46,13 +46,13 @@ def _offers(connection: Connection, params: Any, name: str) -> Any:
     """The actions and lenses of a document that shows no plan; None for anything else."""
     if name not in ("actions", "lenses"):
         return None
-    from planloom.lsp.plan_documents.offers import offers, request_lens
+    from planloom.lsp.plan_documents.offers import lenses, offers
 
     document = connection.documents.get(params.text_document.uri)
     if document is None:
         return []
     if name == "lenses":
-        return request_lens(document)
+        return lenses(document)
     folders = [root.uri for root in connection.view.roots.folders]
     return offers(document, params, folders, connection.client.encoding)
 

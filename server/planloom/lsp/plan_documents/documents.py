@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lsprotocol import types
 
+from planloom.domain.document.adoption import Adoption, adoption
 from planloom.domain.document.difference import Difference, difference, notes_by_id, place_of
 from planloom.domain.document.reader import NEAR, Place, Trouble, Written, read_document
 from planloom.domain.document.render import render
 from planloom.domain.document.update import up_to_date, with_top
-from planloom.domain.errors import InvalidPlan, PlanloomError
+from planloom.domain.errors import InvalidParams, InvalidPlan, PlanloomError, UnknownThing
 from planloom.domain.text.diff import text_edits
 from planloom.domain.text.positions import LineIndex, Position, TextEdit
 from planloom.domain.values import PlanId, StepId, Uri
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ENDING: Final = ".plan.md"
+ADOPTABLE: Final = "It is a plan of no ledger here. “Adopt as a new plan” puts it to review."
 _SECONDS: Final = 0.1
 """The least time between two updates of a document, and between a keystroke and the diagnostics that follow it."""
 _ANSWER_SECONDS: Final = 10.0
@@ -93,6 +95,7 @@ class PlanDocuments:
         self._saved: set[PlanId] = set()
         self._behind: set[PlanId] = set()
         self._elsewhere: set[PlanId] = set()
+        self._offered: set[Uri] = set()
         view.documents.listen(self._on_text)
         # Some editors open a document before the application is ready.
         for document in view.documents.all():
@@ -109,7 +112,8 @@ class PlanDocuments:
     async def find(self, uri: str) -> Shown | None:
         """Like `of`, after a document that has just been opened was looked at."""
         await self._jobs.join(f"plan-document-opened:{normalized(uri)}")
-        return self.of(uri)
+        shown = self.of(uri)
+        return None if shown is None or self._plan(shown.plan.plan_id) is None else shown
 
     async def show(self, plan: Plan, *, focus: bool = True) -> Uri | None:
         """Write the document of a plan if there is none, and show it. Returns its URI, None if it cannot be written."""
@@ -163,13 +167,13 @@ class PlanDocuments:
         await self._settled(plan_id)
         shown = self._shown.get(plan_id)
         text = None if shown is None else await self._text(shown.uri)
-        plan = self._app.plans.get(plan_id, None)
+        plan = self._plan(plan_id)
         if shown is None or text is None or plan is None:
             return True
         written = read_document(text)
         found = difference(shown.plan.steps, written)
         troubles = self._troubles(plan, written, found)
-        self._publish(shown, written, troubles)
+        self._publish(shown.uri, written, troubles, self._other(plan_id))
         if troubles or not found.edits:
             return not troubles
         changed = await self._app.plans.edit(plan_id, plan.version, found.edits)
@@ -184,8 +188,7 @@ class PlanDocuments:
         troubles = [*written.troubles, *found.troubles]
         if found.edits and not troubles:
             for each in self._app.plans.problems_of(plan, found.edits):
-                near = _near_tool(each, written, found.ids)
-                troubles.append(Trouble(place_of(each, written, found.ids), each.problem, near))
+                troubles.append(_trouble(each, written, found.ids))
         return troubles
 
     def _on_text(self, uri: Uri) -> None:
@@ -204,16 +207,95 @@ class PlanDocuments:
             self._jobs.start(f"plan-document-check:{uri}", self._check(shown.plan.plan_id))
 
     async def _recognize(self, uri: Uri) -> None:
-        """A document that an earlier server wrote shows its plan again."""
+        """Show the plan of a document that an earlier server wrote; offer any other as a new plan."""
         text = await self._text(uri)
-        if text is None or f"/{FOLDER}/" not in uri:
+        if text is None:
+            self._withdraw(uri)
             return
         plan_id = PlanId(read_document(text).head.get("plan", ""))
-        plan = self._app.plans.get(plan_id, None) if plan_id else None
-        if plan is not None:
-            self._shown[plan_id] = Shown(uri, plan)
-            await asyncio.wait({self._follow(plan_id)})
-            await self._tell_of_other(plan_id)
+        plan = self._plan(plan_id)
+        if plan is None or not await self._is_of(plan, uri):
+            self._offer(uri, text)
+            return
+        self._shown[plan_id] = Shown(uri, plan)
+        await asyncio.wait({self._follow(plan_id)})
+        await self._tell_of_other(plan_id)
+
+    def _plan(self, plan_id: PlanId) -> Plan | None:
+        """A plan; None if the ledger has none of this id, or it was deleted, so that its document shows none."""
+        try:
+            return self._app.plans.get(plan_id, None)
+        except UnknownThing:
+            self._shown.pop(plan_id, None)
+            return None
+
+    async def _is_of(self, plan: Plan, uri: Uri) -> bool:
+        """Whether a document that names a plan is the plan's own: no copy beside the one that the server keeps."""
+        known = self._shown.get(plan.plan_id)
+        if known is not None:
+            return normalized(known.uri) == uri or await self._text(known.uri) is None
+        if f"/{FOLDER}/" in uri:
+            return True
+        roots = self._view.roots.folders
+        kept = [f"{root.uri}/{FOLDER}/{_name(plan)}" for root in roots[:1]]
+        texts = [await asyncio.to_thread(read_scratch_file, Uri(each)) for each in kept]
+        return all(each is None for each in texts)
+
+    def _offer(self, uri: Uri, text: str) -> None:
+        """Say that a document can be adopted as a new plan, and what keeps it from being one."""
+        found = adoption(text)
+        if found is None:
+            self._withdraw(uri)
+            return
+        self._publish(uri, found.written, self._troubles_of_new(found), ADOPTABLE)
+        if uri not in self._offered:
+            self._offered.add(uri)
+            name = uri.rpartition("/")[2]
+            self._protocol.show_message("info", f"Planloom: {name}: {ADOPTABLE}")
+
+    def _withdraw(self, uri: Uri) -> None:
+        """Take back what was said of a document that was closed, or is none of a plan any more."""
+        if uri in self._offered:
+            self._offered.discard(uri)
+            self._protocol.notify(
+                types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS,
+                {"uri": self._view.documents.spelling(uri), "diagnostics": []},
+            )
+
+    async def adopt(self, uri: str) -> Plan:
+        """Make a new plan under review of a document that shows none; the document becomes that plan's.
+
+        Raises InvalidParams for a document that is not open, is no plan's or shows one, InvalidPlan if it has errors,
+        and what `plans.adopt` raises.
+        """
+        document = self._view.documents.get(uri)
+        shown = await self.find(uri)
+        found = None if document is None or shown is not None else adoption(document.text)
+        if document is None or found is None:
+            problem = "it is not open"
+            if document is not None:
+                problem = "it has no steps" if shown is None else f"it shows the plan {shown.plan.plan_id}"
+            raise InvalidParams(
+                f"The document cannot be adopted: {problem}.", details=[{"field": "uri", "problem": problem}]
+            )
+        if self._troubles_of_new(found):
+            raise InvalidPlan("The document has errors, which are marked in it.", ())
+        plan = await self._app.plans.adopt(found.request, found.summary, found.found.edits)
+        # Nothing is awaited before the document is the plan's, so that no other is written for it.
+        self._shown[plan.plan_id] = Shown(document.uri, plan)
+        self._offered.discard(document.uri)
+        self._publish(document.uri, found.written, [])
+        rendered = render(plan, notes_by_id(found.written, found.found.ids))
+        if not await self._write_over(document.uri, document.text, with_top(rendered, document.text, plan)):
+            self._follow(plan.plan_id)
+        return plan
+
+    def _troubles_of_new(self, found: Adoption) -> list[Trouble]:
+        """What keeps a document from being a new plan."""
+        if found.troubles:
+            return [*found.troubles]
+        problems = self._app.plans.problems_of_new(found.found.edits)
+        return [_trouble(each, found.written, found.found.ids) for each in problems]
 
     async def _tell_of_other(self, plan_id: PlanId) -> None:
         """Say that another server runs a plan, in a message and on its title, which stays until this one runs it."""
@@ -238,11 +320,11 @@ class PlanDocuments:
         text = None if shown is None else await self._text(shown.uri)
         if shown is None or text is None:
             return
-        plan = self._app.plans.get(plan_id, None)
+        plan = self._plan(plan_id)
         if plan is not None:
             written = read_document(text)
             troubles = self._troubles(plan, written, difference(shown.plan.steps, written))
-            self._publish(shown, written, troubles)
+            self._publish(shown.uri, written, troubles, self._other(plan_id))
 
     async def _settled(self, plan_id: PlanId) -> None:
         """Wait until what the server itself writes into a document is known to be there, and is not the user's."""
@@ -264,10 +346,10 @@ class PlanDocuments:
         """Write into the document what has become of its plan, until nothing is new or the editor takes no edit."""
         for _ in range(_TRIES):
             await self._jobs.sleep(_SECONDS)
-            shown = self._shown[plan_id]
-            plan = self._app.plans.get(plan_id, None)
-            text = await self._text(shown.uri)
-            if plan is None or text is None:
+            plan = self._plan(plan_id)
+            shown = self._shown.get(plan_id)
+            text = None if shown is None else await self._text(shown.uri)
+            if shown is None or plan is None or text is None:
                 return
             new = up_to_date(text, shown.plan, plan)
             if new.text == text:
@@ -332,13 +414,15 @@ class PlanDocuments:
             return False
         return isinstance(answer, dict) and answer.get("applied") is True
 
-    def _publish(self, shown: Shown, written: Written, troubles: list[Trouble]) -> None:
-        document = self._view.documents.get(shown.uri)
+    def _other(self, plan_id: PlanId) -> str | None:
+        return self._app.plans.run_elsewhere(plan_id) if plan_id in self._elsewhere else None
+
+    def _publish(self, uri: Uri, written: Written, troubles: list[Trouble], said: str | None = None) -> None:
+        """Show troubles at their places, and on the title what is `said` of the whole document."""
+        document = self._view.documents.get(uri)
         if document is None:
             return
         index = LineIndex(document.text)
-        plan_id = shown.plan.plan_id
-        other = self._app.plans.run_elsewhere(plan_id) if plan_id in self._elsewhere else None
         found = [
             {
                 "range": self._range(index, each.place),
@@ -349,10 +433,10 @@ class PlanDocuments:
             }
             for each in troubles
         ]
-        if other is not None:
+        if said is not None:
             title = Place(written.title_line, 0, len(index.line_text(written.title_line)))
             where = self._range(index, title)
-            found.append({"range": where, "severity": _INFORMATION, "source": "planloom", "message": other})
+            found.append({"range": where, "severity": _INFORMATION, "source": "planloom", "message": said})
         params = {"uri": document.client_uri, "version": document.version, "diagnostics": found}
         self._protocol.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
 
@@ -362,6 +446,10 @@ class PlanDocuments:
             end: _json(index.position(start + offset, self._view.documents.encoding))
             for end, offset in (("start", place.start), ("end", place.end))
         }
+
+
+def _trouble(problem: Problem, written: Written, ids: Sequence[StepId]) -> Trouble:
+    return Trouble(place_of(problem, written, ids), problem.problem, _near_tool(problem, written, ids))
 
 
 def _near_tool(problem: Problem, written: Written, ids: Sequence[StepId]) -> str | None:

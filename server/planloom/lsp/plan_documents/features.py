@@ -17,6 +17,7 @@ from planloom.domain.plans.plan import Plan, Priority, Step
 from planloom.domain.text.positions import Encoding, LineIndex, Position
 from planloom.domain.values import Json, StepId
 from planloom.lsp.plan_documents.buttons import ANSWER, Button, buttons
+from planloom.lsp.plan_documents.offers import mends
 from planloom.tools.registry import Registry, schema
 from planloom.workspace.paths.roots import Root
 
@@ -87,20 +88,7 @@ def lenses(view: View, _params: types.CodeLensParams) -> list[types.CodeLens]:
 
 def actions(view: View, params: types.CodeActionParams) -> list[types.CodeAction]:
     """The lenses of the lines that are asked for as actions, and the mends of the diagnostics there."""
-    found = []
-    for each in params.context.diagnostics:
-        instead = each.data.get("instead") if isinstance(each.data, dict) else None
-        if isinstance(instead, str):
-            edit = types.WorkspaceEdit(changes={view.uri: [types.TextEdit(each.range, instead)]})
-            found.append(
-                types.CodeAction(
-                    f"Write “{instead}”",
-                    kind=types.CodeActionKind.QuickFix,
-                    diagnostics=[each],
-                    edit=edit,
-                    is_preferred=True,
-                )
-            )
+    found = mends(view.uri, params.context.diagnostics)
     found += _answers(view, params.range)
     here = _step_at(view, params.range.start.line)
     for button, _ in _placed(view):

@@ -8,6 +8,7 @@ from typing import Final
 
 from lsprotocol import types
 
+from planloom.domain.document.adoption import adoption
 from planloom.domain.document.render import STEPS
 from planloom.domain.text.positions import Encoding, LineIndex, Position
 from planloom.domain.values import Uri
@@ -18,6 +19,7 @@ from planloom.workspace.paths.uris import name_in
 _COMMENT: Final = re.compile(r"\s*(?:#+!?|//+!?|--|;+|%+|/\*+|\*+/?|<!--)\s?(.*?)\s*(?:\*/|-->)?\s*")
 _PROSE: Final = frozenset({"markdown", "plaintext", "text", "rst", "asciidoc", "org", "gitcommit"})
 PLAN_THIS: Final = "Plan this with Planloom"
+ADOPT: Final = "Adopt as a new plan"
 _LONGEST: Final = 10_000
 """Characters that are taken as the words of a request."""
 
@@ -40,16 +42,36 @@ def offers(
         for each in params.context.diagnostics
         if each.source != "planloom"
     ]
-    request = written_request(document)
+    found += mends(document.client_uri, params.context.diagnostics)
+    whole = _of_whole(document)
     task = _task(index, params.range, encoding, document.language_id)
-    if request is not None:
-        found.append(_action(PLAN_THIS, request, None, None))
+    if whole is not None:
+        found.append(types.CodeAction(whole.title, command=whole))
     elif task is not None:
         text, first, last = task
         lines = f"{first + 1}" if first == last else f"{first + 1}-{last + 1}"
         found.append(
             _action("Plan this task with Planloom", f"{text}\n\n@{name}:{lines}".lstrip(), None, None)
         )
+    return found
+
+
+def mends(uri: str, diagnostics: Sequence[types.Diagnostic]) -> list[types.CodeAction]:
+    """The quick fixes of diagnostics that say what could stand in their place."""
+    found = []
+    for each in diagnostics:
+        instead = each.data.get("instead") if isinstance(each.data, dict) else None
+        if isinstance(instead, str):
+            edit = types.WorkspaceEdit(changes={uri: [types.TextEdit(each.range, instead)]})
+            found.append(
+                types.CodeAction(
+                    f"Write “{instead}”",
+                    kind=types.CodeActionKind.QuickFix,
+                    diagnostics=[each],
+                    edit=edit,
+                    is_preferred=True,
+                )
+            )
     return found
 
 
@@ -60,12 +82,21 @@ def written_request(document: Document) -> str | None:
     return text if is_request and text and len(text) <= _LONGEST else None
 
 
-def request_lens(document: Document) -> list[types.CodeLens]:
-    """The lens on the request that is written in a document, if there is one."""
-    request = written_request(document)
+def lenses(document: Document) -> list[types.CodeLens]:
+    """The lens on a document that shows no plan, but could: a request, or a plan of elsewhere."""
+    command = _of_whole(document)
     start = types.Position(0, 0)
-    command = types.Command(title=PLAN_THIS, command="planloom.plan", arguments=[request])
-    return [] if request is None else [types.CodeLens(types.Range(start, start), command=command)]
+    return [] if command is None else [types.CodeLens(types.Range(start, start), command=command)]
+
+
+def _of_whole(document: Document) -> types.Command | None:
+    """What can be done with the whole document."""
+    request = written_request(document)
+    if request is not None:
+        return types.Command(PLAN_THIS, "planloom.plan", arguments=[request])
+    if document.uri.endswith(ENDING) and adoption(document.text) is not None:
+        return types.Command(ADOPT, "planloom.adopt", arguments=[document.client_uri])
+    return None
 
 
 def _action(

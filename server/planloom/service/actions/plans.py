@@ -62,6 +62,26 @@ class Plans(PlanReader):
         plan = self._drafts.begin(plan)
         return CreateResult(plan=plan, detection=new.start.detection, unresolved=new.start.unresolved)
 
+    async def adopt(self, request: str, summary: str, edits: Sequence[StepEdit]) -> Plan:
+        """A new plan under review, whose steps are made by these edits out of none. Nothing of it runs.
+
+        Raises InvalidPlan, and what `create` raises.
+        """
+        steps = edit_plan((), edits)
+        if isinstance(steps, EditRefused):
+            raise invalid(steps.problems)
+        if problems := self._rules.errors_of_new(steps):
+            raise invalid(problems)
+        new = await self._drafts.prepare(CreateRequest(text=request, mode="plan"))
+        await self._plan_store.ready()
+        plan_id = PlanId(uuid.uuid4().hex)
+        self._ledger.keep(plan_id, new.texts)
+        self._plan_store.open(plan_id, self._session.session_id, new.start)
+        self._turns.ownership.add(plan_id)
+        marked = self._rules.with_approvals(steps)
+        ready = ev.PlanReady(version=1, steps=marked, summary=summary, sequential=False, author="user")
+        return self._plan_store.record(plan_id, ev.PlanDrafting(version=0), ready, ev.PlanApprovalRequest())
+
     async def edit(self, plan_id: PlanId, version: int, edits: Sequence[StepEdit]) -> Plan:
         """Apply all of the edits or none; revokes the approval. Raises InvalidPlan, StaleVersion."""
         async with self._turns.turn(plan_id, "edit", version=version, halted=True) as plan:
@@ -72,6 +92,11 @@ class Plans(PlanReader):
             self._refuse_errors(plan, steps)
             changed = ev.PlanEdited(version=plan.version + 1, edits=tuple(edits), steps=steps)
             return self._plan_store.record(plan_id, changed)
+
+    def problems_of_new(self, edits: Sequence[StepEdit]) -> tuple[Problem, ...]:
+        """Why these edits make no plan out of none; nothing is changed."""
+        steps = edit_plan((), edits)
+        return steps.problems if isinstance(steps, EditRefused) else self._rules.errors_of_new(steps)
 
     def problems_of(self, plan: Plan, edits: Sequence[StepEdit]) -> tuple[Problem, ...]:
         """Why these edits cannot be made of a plan; nothing is changed."""
