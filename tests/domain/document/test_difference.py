@@ -114,6 +114,25 @@ def test_what_cannot_be_read_is_said_at_its_place(line: str, said: str, place: s
     assert text.split("\n")[at.line][at.start : at.end] == place
 
 
+def test_a_document_without_its_heading_of_steps_removes_none_of_them() -> None:
+    text = render(plan_of(PLAN, request="Do it")).replace("## Steps\n", "")
+    (trouble,) = read_document(text).troubles
+    assert "“## Steps” is missing" in trouble.text
+    at = trouble.place
+    assert text.split("\n")[at.line][at.start : at.end] == "# Do it"
+
+
+@pytest.mark.parametrize("line", ["# Do it\n", "- [ ] Run ^step_3\n", "  - after: step_1\n"])
+def test_what_a_merge_has_left_is_named_line_by_line(line: str) -> None:
+    text = render(plan_of(PLAN, request="Do it"))
+    both = f"<<<<<<< HEAD\n{line}=======\n{line}>>>>>>> other\n"
+    merged = text.replace(line, both, 1)
+    marked = [each for each in read_document(merged).troubles if "A merge" in each.text]
+    lines = [merged.split("\n")[each.place.line] for each in marked]
+    assert lines == ["<<<<<<< HEAD", "=======", ">>>>>>> other"]
+    assert not [each for each in read_document(text).troubles if "A merge" in each.text]
+
+
 def test_a_sign_that_only_the_server_sets_is_named() -> None:
     text = render(plan_of(PLAN)).replace("[ ] Run", "[x] Run")
     (trouble,) = difference(PLAN, read_document(text)).troubles

@@ -21,6 +21,7 @@ _ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(.)\][ \t]+)?(.*?)(?
 _FIELD: Final = re.compile(r"[-*+][ \t]+([A-Za-z][A-Za-z ]*?)[ \t]*:[ \t]*(.*)")
 _ARGUMENT: Final = re.compile(rf"[-*+][ \t]+({NAME.pattern})[ \t]*:[ \t]*(.*)")
 _HEAD: Final = re.compile(r"([a-z]+): *(.*)")
+_CONFLICT: Final = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: .*)?")
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 NEAR: Final = 0.75
 """How alike a word must be to one that could stand there, by difflib's ratio, to be taken for it."""
@@ -88,6 +89,10 @@ class _Reader:
             if self.lines[self.at].startswith("# ") and not self.found.title_line:
                 self.found.title_line = self.at
             self.at += 1
+        if self.at >= len(self.lines):
+            title = Place(self.found.title_line, 0, len(self.lines[self.found.title_line]))
+            self._trouble(title, f"The line “{STEPS}” is missing, below which the steps stand.")
+        self._conflicts()
         self.at += 1
         note: list[str] = []
         above = ""
@@ -105,6 +110,14 @@ class _Reader:
             above = key_of(step)
         self._keep_note(above, note)
         return self.found
+
+    def _conflicts(self) -> None:
+        """Mark what a merge has left: both sides would be read as steps."""
+        if not any(line.startswith("<<<<<<<") for line in self.lines):
+            return
+        for number, line in enumerate(self.lines):
+            if _CONFLICT.fullmatch(line):
+                self._trouble(Place(number, 0, len(line)), "A merge has left this: choose one of the sides.")
 
     def _head(self) -> None:
         if not self.lines or self.lines[0].rstrip() != "---":
