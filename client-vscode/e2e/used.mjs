@@ -235,6 +235,22 @@ export const USED = [
         () => !existsSync(join(folder, "note.txt")) && existsSync(join(folder, "sub/new.txt")),
       );
       await made();
+      // One step by itself; the rows are one tab stop.
+      assert.equal(await panel.locator('.step-row[tabindex="0"]').count(), 1);
+      const first = panel.locator(".step").first();
+      await first.locator(".step-row").click();
+      await first.locator(".undo-step").click();
+      await until(
+        "the deleted file, by the undo of its step",
+        () => existsSync(join(folder, "note.txt")) && onDisk(folder, "note.txt") === DELETED,
+      );
+      assert.equal(onDisk(folder, "sub/new.txt").trim(), "new text");
+      await first.locator(".redo-step").waitFor();
+      await window.shot(join(shots, "redo-step-dark.png"));
+      await first.locator(".redo-step").click();
+      await until("the step redone", () => !existsSync(join(folder, "note.txt")));
+      await first.locator(".undo-step").waitFor();
+      await made();
     },
   },
   {
