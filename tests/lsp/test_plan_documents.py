@@ -594,3 +594,34 @@ async def test_a_copy_is_offered_as_new_and_a_renamed_document_is_still_its_plan
         client.open(moved, text, language_id="markdown")
         lenses = await client.request("textDocument/codeLens", {"textDocument": {"uri": moved}})
         assert [created["planId"], 1] in [each["command"]["arguments"] for each in lenses]
+
+
+async def test_a_document_is_adopted_in_a_folder_that_is_not_trusted_and_nothing_of_it_is_done(
+    folder: Path,
+) -> None:
+    uri = (folder / "both.plan.md").as_uri()
+    async with plain(folder) as client:
+        client.notify("planloom/workspace/trust", {"trusted": False})
+        client.open(uri, KEPT, language_id="markdown")
+        plan = await adopted(client, uri)
+        asked = {"command": "planloom.approve", "arguments": [plan["planId"], 1]}
+        await client.request("workspace/executeCommand", asked)
+        await client.request("planloom/plan/wait", {"planId": plan["planId"], "until": "attention"})
+        assert not (folder / "a.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("> 2. Read a.txt", "> 2. Read it"), ("## Steps", "A word of mine.\n\n## Steps")]
+)
+async def test_a_changed_request_or_summary_is_said_to_stay_in_the_text(
+    folder: Path, old: str, new: str
+) -> None:
+    async with plain(folder) as client:
+        reader = Reader(client)
+        await plan(client, "1. List files\n2. Read a.txt")
+        await client.until(lambda: reader.shown)
+        reader.change(old, new)
+        found = await diagnosed(client, "The plan keeps its request and summary")
+        assert found["severity"] == 3 and new in reader.text
+        reader.change(new, old)
+        await client.until(lambda: not diagnostics(client))

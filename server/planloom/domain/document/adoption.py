@@ -44,6 +44,17 @@ def adoption(text: str) -> Adoption | None:
     return Adoption(request, summary, written, found._replace(edits=edits), tuple(troubles))
 
 
+def says_other(text: str, shown: str) -> bool:
+    """Whether a document names another request or summary than the text of the server for the same plan."""
+    return _top_of(text) != _top_of(shown)
+
+
+def _top_of(text: str) -> tuple[str, str] | None:
+    lines = text.splitlines()
+    ends = [number for number, line in enumerate(lines) if line.rstrip() == STEPS]
+    return _top(lines[read_document(text).title_line : ends[0]]) if ends else None
+
+
 def _top(lines: list[str]) -> tuple[str, str]:
     """The request and the summary between the title, which is the first line, and the steps.
 

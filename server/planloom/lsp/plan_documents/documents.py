@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lsprotocol import types
 
-from planloom.domain.document.adoption import Adoption, adoption
+from planloom.domain.document.adoption import Adoption, adoption, says_other
 from planloom.domain.document.difference import Difference, difference, notes_by_id, place_of
 from planloom.domain.document.reader import NEAR, Place, Trouble, Written, read_document
 from planloom.domain.document.render import render
@@ -47,6 +47,9 @@ logger = logging.getLogger(__name__)
 
 ENDING: Final = ".plan.md"
 ADOPTABLE: Final = "It is a plan of no ledger here. “Adopt as a new plan” puts it to review."
+NOT_TAKEN: Final = (
+    "The plan keeps its request and summary: what is changed of them here stays in the text alone."
+)
 _SECONDS: Final = 0.1
 """The least time between two updates of a document, and between a keystroke and the diagnostics that follow it."""
 _ANSWER_SECONDS: Final = 10.0
@@ -173,7 +176,7 @@ class PlanDocuments:
         written = read_document(text)
         found = difference(shown.plan.steps, written)
         troubles = self._troubles(plan, written, found)
-        self._publish(shown.uri, written, troubles, self._other(plan_id))
+        self._publish(shown.uri, written, troubles, self._said(shown, text))
         if troubles or not found.edits:
             return not troubles
         changed = await self._app.plans.edit(plan_id, plan.version, found.edits)
@@ -324,7 +327,7 @@ class PlanDocuments:
         if plan is not None:
             written = read_document(text)
             troubles = self._troubles(plan, written, difference(shown.plan.steps, written))
-            self._publish(shown.uri, written, troubles, self._other(plan_id))
+            self._publish(shown.uri, written, troubles, self._said(shown, text))
 
     async def _settled(self, plan_id: PlanId) -> None:
         """Wait until what the server itself writes into a document is known to be there, and is not the user's."""
@@ -414,8 +417,11 @@ class PlanDocuments:
             return False
         return isinstance(answer, dict) and answer.get("applied") is True
 
-    def _other(self, plan_id: PlanId) -> str | None:
-        return self._app.plans.run_elsewhere(plan_id) if plan_id in self._elsewhere else None
+    def _said(self, shown: Shown, text: str) -> str | None:
+        """What is to be known of a document as a whole."""
+        plan_id = shown.plan.plan_id
+        other = self._app.plans.run_elsewhere(plan_id) if plan_id in self._elsewhere else None
+        return other or (NOT_TAKEN if says_other(text, render(shown.plan)) else None)
 
     def _publish(self, uri: Uri, written: Written, troubles: list[Trouble], said: str | None = None) -> None:
         """Show troubles at their places, and on the title what is `said` of the whole document."""
