@@ -19,6 +19,7 @@ import { steps } from "../src/webview/steps";
 import { outcome } from "../src/webview/summary";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, taken, type Ui, withSeen } from "../src/webview/uiState";
+import { speak } from "../src/words";
 import { chapo, ended, koda, plan, Stream, step } from "./events";
 
 const PAYLOADS = [
@@ -897,4 +898,43 @@ test("a step that was undone by itself is redone by itself, one of an undone pla
   expect(root.querySelectorAll(".redo-step")).toHaveLength(1);
   root.querySelector<HTMLElement>(".redo-step")?.click();
   expect(sent).toEqual([{ kind: "undo", requestId: 1, planId: "p1", stepId: "a", redo: true }]);
+});
+
+test("every field of the forms has a name", () => {
+  const { panel } = panelOf();
+  const asked = plan([step("a")]);
+  panel.change("p1", (forms) => (forms.step = draftOf(asked.steps[0]!)));
+  const form = drawn(steps(panel, viewOf(asked)));
+  panel.change("p1", (forms) => (forms.prompt = { kind: "reject", text: "" }));
+  const prompt = drawn(planHeader(panel, viewOf(asked)));
+  panel.change("p1", (forms) => delete forms.prompt);
+  const head = drawn(planHeader(panel, viewOf(asked)));
+  const names = [form, prompt, head].flatMap((root) =>
+    [...root.querySelectorAll("vscode-textfield, vscode-textarea, vscode-single-select")].map((field) =>
+      // The elements give their inner field this property as its name; they read no attribute for it.
+      "label" in field ? field.label : undefined,
+    ),
+  );
+  expect(names).toEqual([
+    "Description",
+    "Instruction",
+    "Tool",
+    "Agent",
+    "Arguments",
+    "Reason for rejecting",
+    "When changes are reviewed",
+  ]);
+});
+
+test("the panel speaks the editor's language", () => {
+  speak("de", JSON.parse(readFileSync("l10n/bundle.l10n.de.json", "utf8")));
+  try {
+    const { panel } = panelOf();
+    const root = drawn(planHeader(panel, viewOf(plan([step("a"), step("b")]))));
+    expect(root.querySelector(".pill")?.textContent).toBe("Bereit zur Prüfung");
+    expect(root.querySelector("#progress")?.textContent?.trim()).toBe("2 Schritte");
+    expect(root.querySelector("#approve")?.textContent).toContain("Ausführung starten");
+  } finally {
+    speak("en", {});
+  }
 });

@@ -294,7 +294,7 @@ function skipForm(panel: Panel, plan: Plan, approval: Approval, text: string): V
       class="skip-reason"
       rows="2"
       resize="vertical"
-      label=${t("Reason for skipping")}
+      .label=${t("Reason for skipping")}
       placeholder=${t("Why? The model reads it (optional).")}
       .value=${text}
       @input=${(event: Event) => panel.change(planId, (forms) => (forms.skips[approvalId] = fieldValue(event)))}

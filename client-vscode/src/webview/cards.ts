@@ -76,7 +76,7 @@ function questionCard(panel: Panel, plan: Plan, question: Question): View {
     <div class="answer-row">
       <vscode-textfield
         class="answer"
-        label=${t("Your answer")}
+        .label=${t("Your answer")}
         placeholder=${t("Your answer")}
         .value=${typed()}
         @input=${(event: Event) => panel.change(planId, (forms) => (forms.answers[stepId] = fieldValue(event)))}
@@ -178,7 +178,7 @@ function retryForm(panel: Panel, plan: Plan, recovery: Recovery, text: string): 
   return html`<div class="prompt">
     <vscode-textarea
       class="retry-args"
-      label=${t("Arguments of the retry")}
+      .label=${t("Arguments of the retry")}
       rows="4"
       monospace
       resize="vertical"

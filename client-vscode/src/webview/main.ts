@@ -16,6 +16,7 @@ import { currentView, EMPTY, fold, isLive, type PanelState, withStream } from ".
 import { type Bundle, speak, t } from "../words";
 import { cards } from "./cards";
 import { composer, referenceBefore } from "./composer";
+import { focusedCard, keepFocus } from "./focus";
 import { askedUnasked, effectName } from "./format";
 import { otherPlans } from "./otherPlans";
 import { planHeader, reviewOf } from "./planHeader";
@@ -94,6 +95,7 @@ function draw(): void {
   drawing = false;
   const view = currentView(state);
   const { caret } = panel.ui;
+  const card = focusedCard(root);
   render(
     html`
       ${serverBanner()} ${composer(panel, view?.plan, { write, complete })} ${notices()}
@@ -114,6 +116,7 @@ function draw(): void {
     `,
     root,
   );
+  keepFocus(root, card);
   if (caret !== undefined) {
     placeCaret(caret);
     panel.update((ui) => ({ ...ui, caret: undefined }));

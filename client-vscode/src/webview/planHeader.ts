@@ -100,7 +100,7 @@ function capitalized(words: string): string {
 function request(panel: Panel, plan: Plan): View {
   const whole = panel.forms(plan.planId).wholeRequest;
   const long = plan.request.length > 160 || plan.request.split("\n").length > 3;
-  return html`<div class="request ${whole || !long ? "" : "clipped"}">${shown(plan.request)}</div>
+  return html`<h1 class="request ${whole || !long ? "" : "clipped"}">${shown(plan.request)}</h1>
     ${
       long
         ? linkButton(whole ? t("Show less") : t("Show the whole request"), () =>
@@ -269,7 +269,7 @@ function controls(panel: Panel, view: PlanView): View {
         <div class="actions">
           <vscode-single-select
             id="review"
-            aria-label=${t("When changes are reviewed")}
+            .label=${t("When changes are reviewed")}
             .value=${reviewOf(panel, plan)}
             @change=${(event: Event) => choose(panel, planId, fieldValue(event))}
           >
@@ -352,7 +352,7 @@ function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["pro
       id="prompt-text"
       rows="3"
       resize="vertical"
-      label=${rejecting ? t("Reason for rejecting") : t("Feedback for the next draft")}
+      .label=${rejecting ? t("Reason for rejecting") : t("Feedback for the next draft")}
       .value=${prompt.text}
       @input=${(event: Event) => write(fieldValue(event))}
       @keydown=${(event: KeyboardEvent) => {

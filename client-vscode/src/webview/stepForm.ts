@@ -141,14 +141,14 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
     <label for="step-description">${t("Description")}</label>
     <vscode-textfield
       id="step-description"
-      label=${t("Description")}
+      .label=${t("Description")}
       .value=${draft.description}
       @input=${typed("description")}
     ></vscode-textfield>
     <label for="step-instruction">${t("Instruction")}</label>
     <vscode-textarea
       id="step-instruction"
-      label=${t("Instruction")}
+      .label=${t("Instruction")}
       rows="3"
       resize="vertical"
       .value=${draft.instruction}
@@ -158,13 +158,13 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
       <span><label for="step-tool">${t("Tool")}</label>
         <vscode-textfield
           id="step-tool"
-          label=${t("Tool")}
+          .label=${t("Tool")}
           placeholder=${t("none: an instruction for the agent")}
           .value=${draft.tool}
           @input=${typed("tool")}
         ></vscode-textfield></span>
       <span><label for="step-agent">${t("Agent")}</label>
-        <vscode-single-select id="step-agent" label=${t("Agent")} @change=${typed("agent")}>
+        <vscode-single-select id="step-agent" .label=${t("Agent")} @change=${typed("agent")}>
           ${AGENTS.map(
             (agent) =>
               html`<vscode-option value=${agent} ?selected=${agent === draft.agent}>${agentName(agent)}</vscode-option>`,
@@ -174,7 +174,7 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
     <label for="step-args">${t("Arguments (JSON)")}</label>
     <vscode-textarea
       id="step-args"
-      label=${t("Arguments")}
+      .label=${t("Arguments")}
       rows="4"
       monospace
       resize="vertical"
@@ -190,7 +190,7 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
         </fieldset>`
     }
     <vscode-checkbox
-      label=${t("The plan fails if this step fails")}
+      .label=${t("The plan fails if this step fails")}
       ?checked=${draft.critical}
       @change=${() => write((now) => (now.critical = !now.critical))}
     ></vscode-checkbox>
