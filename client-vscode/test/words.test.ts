@@ -55,6 +55,10 @@ test.each([
   expect(found.faults.join()).toContain(fault);
 });
 
+test("everything that a person reads is translated", () => {
+  expect(read().faults).toEqual([]);
+});
+
 const BUNDLES = readdirSync(join(CLIENT, "l10n")).filter((name) => name.startsWith("bundle.l10n."));
 
 test.each(BUNDLES)("%s has only sentences of the sources, with their places", (name) => {
