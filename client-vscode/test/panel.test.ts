@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import type { FromPanel, ServerState } from "../src/panel/messages";
 import { lastChangedLine } from "../src/plan/lastChange";
-import { EMPTY, type PanelState, replay } from "../src/plan/planState";
+import { EMPTY, fold, type PanelState, replay, withStream } from "../src/plan/planState";
 import type { PlanView } from "../src/plan/planView";
 import type { Approval, EditedFile, Plan, Report } from "../src/protocol";
 import { sameFile } from "../src/webview/approvalCard";
@@ -937,4 +937,35 @@ test("the panel speaks the editor's language", () => {
   } finally {
     speak("en", {});
   }
+});
+
+test("what a command prints stands in its step, not in the answer, and stays when the step has ended", () => {
+  const ready = plan([step("a")], { status: "executing", route: "direct" });
+  const begin = new Stream().start().add("plan_direct", { plan: ready });
+  const said = { planId: "p1", stepId: "a" };
+  let state: PanelState = { plans: { p1: replay(begin.events)! }, current: "p1" };
+  state = withStream(state, { ...said, kind: "stdout", delta: "1 passed\n" });
+  state = withStream(state, { ...said, kind: "stderr", delta: "a warning\n" });
+  state = withStream(state, { ...said, kind: "text", delta: "All is well." });
+  const { panel } = panelOf();
+  panel.change("p1", (forms) => (forms.open = ["a"]));
+  expect(drawn(outcome(panel, state.plans.p1!)).querySelector(".answer-text")?.textContent).toBe("All is well.");
+  begin.add("task_completed", { taskId: "a", result: { ok: true, durationMs: 1, timestamp: "" } });
+  state = fold(state, begin.events.at(-1)!).state;
+  const rows = () => drawn(steps(panel, state.plans.p1!));
+  expect(rows().querySelector(".printed")?.textContent).toBe("1 passed\na warning\n");
+  begin.add("task_started", { taskId: "a", agent: "koda" });
+  state = fold(state, begin.events.at(-1)!).state;
+  expect(rows().querySelector(".printed")).toBeNull();
+});
+
+test("a step that edits a file shows the difference of its texts", () => {
+  const args = { path: "a.py", old_text: "one\ntwo\n", new_text: "one\nthree\n" };
+  const { panel } = panelOf();
+  panel.change("p1", (forms) => (forms.open = ["a"]));
+  const root = drawn(steps(panel, viewOf(plan([step("a", { tool: "edit_file", args })]))));
+  expect(root.querySelector(".removed-line")?.textContent).toContain("two");
+  expect(root.querySelector(".added-line")?.textContent).toContain("three");
+  expect(root.querySelector(".args")?.textContent).toContain("a.py");
+  expect(root.querySelector(".args")?.textContent).not.toContain("old_text");
 });

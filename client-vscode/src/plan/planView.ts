@@ -80,6 +80,8 @@ export interface PlanView {
   files: readonly ChangedFile[];
   undos: readonly Undo[];
   streams: Readonly<Record<string, string>>;
+  /** The end of what the commands of each step's last run have printed. */
+  printed: Readonly<Record<string, string>>;
   asking: readonly Agent[];
   perspectiveErrors: Readonly<Partial<Record<Agent, string>>>;
   retries: Readonly<Record<string, string>>;
@@ -129,6 +131,7 @@ export function begun(event: PlanStart): PlanView {
     files: [],
     undos: [],
     streams: {},
+    printed: {},
     asking: [],
     perspectiveErrors: {},
     retries: {},
@@ -210,6 +213,8 @@ function foldAround(view: PlanView, event: Event): PlanView {
     }
     case "background_ended":
       return withoutCommand(view, event);
+    case "task_started":
+      return { ...view, printed: omit(view.printed, event.taskId) };
     case "task_update":
       return event.status === "pending" ? withoutCalls(view, event.taskId) : view;
     case "task_completed":
@@ -254,7 +259,6 @@ function foldAround(view: PlanView, event: Event): PlanView {
     case "plan_rejected":
     case "task_created":
     case "tasks_list":
-    case "task_started":
     case "approval_request":
     case "approval_resolved":
     case "conflict_resolved":
@@ -379,8 +383,13 @@ function omit<V>(record: Readonly<Record<string, V>>, key: string): Readonly<Rec
   return rest;
 }
 
-/** Append text of a running answer, of which the end is kept. */
-export function withText(view: PlanView, { stepId = "", delta }: StreamParams): PlanView {
-  const text = ((view.streams[stepId] ?? "") + delta).slice(-STREAM_KEPT);
-  return { ...view, streams: { ...view.streams, [stepId]: text } };
+/** Append text of a running answer, or what a command prints; the end of each is kept. */
+export function withText(view: PlanView, { stepId = "", kind, delta }: StreamParams): PlanView {
+  const added = (texts: Readonly<Record<string, string>>) => ({
+    ...texts,
+    [stepId]: ((texts[stepId] ?? "") + delta).slice(-STREAM_KEPT),
+  });
+  return kind === "stdout" || kind === "stderr"
+    ? { ...view, printed: added(view.printed) }
+    : { ...view, streams: added(view.streams) };
 }

@@ -12,6 +12,7 @@ import type { Check, JsonObject, Plan, Step } from "../protocol";
 import { t } from "../words";
 import { agentName, dependencyNumbers, duration, headline, STEP_ICON, skipReason, spent, valueText } from "./format";
 import { plain } from "./hiddenCharacters";
+import { inlineDiff } from "./inlineDiff";
 import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
 import { focusSoon, icon, iconButton, linkButton, type Panel, phrase, shown, type View } from "./ui";
 import type { StepDraft } from "./uiState";
@@ -213,6 +214,7 @@ function side(panel: Panel, view: PlanView, step: Step): View {
 function details(panel: Panel, view: PlanView, step: Step, index: number): View {
   const { plan } = view;
   const stream = view.streams[step.stepId] ?? "";
+  const printed = view.printed[step.stepId] ?? "";
   return html`<div class="details">
     ${
       step.instruction === "" || step.instruction === step.description
@@ -239,6 +241,13 @@ function details(panel: Panel, view: PlanView, step: Step, index: number): View 
           )}
         </ul>`
     }
+    ${
+      printed === ""
+        ? nothing
+        : html`<pre class="printed" tabindex="0" aria-label=${t("Output of the commands")}><span>${shown(
+            printed,
+          )}</span></pre>`
+    }
     ${stream === "" ? nothing : html`<pre class="stream">${shown(stream.slice(-1500))}</pre>`}
     ${step.result?.summary == null ? nothing : html`<p class="result">${shown(step.result.summary)}</p>`}
     ${step.usage == null ? nothing : html`<p class="quiet">${spent(step.usage)}</p>`}
@@ -247,12 +256,17 @@ function details(panel: Panel, view: PlanView, step: Step, index: number): View 
   </div>`;
 }
 
+/** The arguments of a step's call; the texts of an edit are drawn as their difference. */
 function argumentTable(step: Step): View {
-  const names = Object.entries(step.args ?? {});
-  if (names.length === 0) return nothing;
+  const { old_text: before, new_text: after } = step.args ?? {};
+  const isEdit = step.tool === "edit_file" && typeof before === "string" && typeof after === "string";
+  const names = Object.entries(step.args ?? {}).filter(
+    ([name]) => !isEdit || (name !== "old_text" && name !== "new_text"),
+  );
+  if (names.length === 0 && !isEdit) return nothing;
   return html`<dl class="args">
     ${names.map(([name, value]) => html`<dt>${shown(name)}</dt><dd><pre>${shown(valueText(value))}</pre></dd>`)}
-  </dl>`;
+  </dl>${isEdit ? inlineDiff(before, after, { numbers: false }) : nothing}`;
 }
 
 function checkRow(check: Check): View {
