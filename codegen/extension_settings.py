@@ -22,7 +22,7 @@ def manifest() -> str:
     own = {
         name: value
         for name, value in configuration["properties"].items()
-        if name.startswith(("planloom.server.", "planloom.trace."))
+        if name.startswith(("planloom.composer.", "planloom.server.", "planloom.trace."))
     }
     configuration["properties"] = {**declared, **own}
     return json.dumps(written, indent=2, ensure_ascii=False) + "\n"

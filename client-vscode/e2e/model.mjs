@@ -459,7 +459,8 @@ export const WITH_MODEL = [
       await window.showPanel();
       await panel.locator("#request").fill("Refactor the greeting and deploy it");
       await panel.locator("#verdict").waitFor();
-      await panel.locator("#perspectives").click();
+      await window.mode("Perspectives");
+      await panel.locator("#send").click();
       await window.waitForStatus("pending_approval");
       assert.deepEqual(await titles(window), ["Refactor the greeting", "Deploy it"]);
       const states = await panel

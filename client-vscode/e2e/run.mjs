@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { COMPOSING } from "./composing.mjs";
 import { DECISIONS } from "./decisions.mjs";
 import { JOURNEYS } from "./journeys.mjs";
 import { startModel, WITH_MODEL } from "./model.mjs";
@@ -109,7 +110,7 @@ const workbench = await startWorkbench({ tools, vsix }).catch((error) => giveUp(
 stops.add(workbench.stop);
 lap("the workbench is up");
 const fake = join(import.meta.dirname, "fake-server.mjs");
-await series(workbench, {}, [...JOURNEYS, ...DECISIONS, ...USED]);
+await series(workbench, {}, [...JOURNEYS, ...DECISIONS, ...USED, ...COMPOSING]);
 const log = workbench.log();
 await series(workbench, model.machine, WITH_MODEL, { model });
 const scripted = await series(workbench, { "planloom.server.command": [process.execPath, fake] }, [
@@ -123,7 +124,7 @@ await Promise.allSettled([...stops].map((stop) => stop()));
 const numbers = (log, pattern) => [...log.matchAll(pattern)].map(([, value]) => Number(value)).sort((a, b) => a - b);
 const spread = (values) => ({ least: values[0], median: values[Math.floor(values.length / 2)], most: values.at(-1) });
 const figures = {
-  journeys: JOURNEYS.length + DECISIONS.length + USED.length + WITH_MODEL.length,
+  journeys: JOURNEYS.length + DECISIONS.length + USED.length + COMPOSING.length + WITH_MODEL.length,
   failures: failures.length,
   flaky: flaky.length,
   seconds: Math.round((Date.now() - began) / 1000),

@@ -20,7 +20,8 @@ export const thinking = {
     await window.widen();
     await panel.locator("#request").fill("Add a farewell function and deploy it");
     await panel.locator("#verdict").waitFor();
-    await panel.locator("#perspectives").click();
+    await window.mode("Perspectives");
+    await panel.locator("#send").click();
     await until("strategy thinking", async () => (await state("chapo")) === "thinking");
     assert.equal(await state("koda"), "to come");
     assert.match(await panel.locator(".plan-header .figures").textContent(), /Strategy is thinking/);

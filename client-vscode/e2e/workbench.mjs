@@ -253,6 +253,12 @@ export class Window {
     await this.write(text, key);
   }
 
+  /** Choose by its label what becomes of new requests. */
+  async mode(label) {
+    await this.panel.locator("#mode").click();
+    await this.panel.locator("#mode li, #mode .option").filter({ hasText: label }).first().click();
+  }
+
   /** Let the composer write a new request, or to the displayed plan. */
   async addressee(to) {
     const recipient = this.panel.locator("#recipient");

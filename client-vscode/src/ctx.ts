@@ -8,7 +8,7 @@ import { Client, errorData, modelName, type Params, type Result } from "./connec
 import { type Command, findPython, readBundle, startCommand } from "./connection/python";
 import { reviewSetting, unasked } from "./connection/settings";
 import { Diffs } from "./diffs";
-import type { FromPanel, ServerState } from "./panel/messages";
+import type { FromPanel, Mode, ServerState } from "./panel/messages";
 import { PlanPanel } from "./panel/planPanel";
 import {
   currentView,
@@ -26,6 +26,7 @@ import {
 } from "./plan/planState";
 import type { PlanView } from "./plan/planView";
 import type { Event, Plan, Requests, Review } from "./protocol";
+import { requestMode } from "./requestMode";
 import { StatusItem } from "./status";
 import { problemLines } from "./validationProblems";
 import { t } from "./words";
@@ -45,6 +46,8 @@ export class Ctx implements vscode.Disposable {
   readonly panel: PlanPanel;
   state: PanelState = EMPTY;
   server: ServerState = { kind: "starting", detail: t("Starting the server…") };
+  /** What the user has last added of a terminal, to which `@terminal` refers. */
+  terminalText: string | undefined;
   private readonly status = new StatusItem();
   private readonly contexts = new Map<string, string | boolean>();
   private readonly early = new Map<string, Event[]>();
@@ -63,6 +66,11 @@ export class Ctx implements vscode.Disposable {
   start(): Promise<void> {
     this.starting ??= this.startNow().finally(() => (this.starting = undefined));
     return this.starting;
+  }
+
+  /** How new requests are sent. */
+  get mode(): Mode {
+    return requestMode(this.extension);
   }
 
   get isRunning(): boolean {
@@ -161,7 +169,10 @@ export class Ctx implements vscode.Disposable {
             kind: "stopped",
             detail: t("The server has stopped. It restarts by itself, up to a few times."),
           }),
-        planRequested: () => void this.panel.reveal(),
+        planRequested: (text) => {
+          void this.panel.reveal();
+          this.perform({ kind: "create", text, mode: "plan" });
+        },
         settingsSent: () => this.refreshStatus(),
       });
       this.log.info(`Server ready after ${Math.round(performance.now() - began)} ms`);

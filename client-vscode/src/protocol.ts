@@ -93,7 +93,7 @@ export interface Range {
 /** A resolved reference of a request, as it was when the request was resolved. */
 export interface Attachment {
   id: string;
-  kind: "file" | "folder" | "link" | "image" | "selection" | "diagnostics";
+  kind: "file" | "folder" | "link" | "image" | "selection" | "diagnostics" | "terminal" | "changes";
   reference: string;
   uri?: string;
   label?: string;
@@ -625,10 +625,14 @@ export interface ListModelsParams {
   select?: boolean;
 }
 
-/** Where the user is: the active document and what is selected in it. */
+/**
+ * Where the user is: the active document and what is selected in it. `terminal` is the text of a terminal that the user
+ * has chosen, to which `@terminal` refers.
+ */
 export interface Context {
   uri?: string;
   selections?: readonly Range[];
+  terminal?: string;
 }
 
 /** An attachment added in the editor, not by a reference in the text. */
@@ -1055,7 +1059,7 @@ export interface HealthParams {
   problems: readonly string[];
 }
 
-/** `planloom/editor/diagnostics`. */
+/** `planloom/editor/diagnostics`. No `uris` ask for every file that has diagnostics. */
 export interface EditorDiagnosticsParams {
   uris: readonly string[];
 }

@@ -10,7 +10,7 @@ import type { PlanView } from "../src/plan/planView";
 import type { Approval, EditedFile, Plan, Report } from "../src/protocol";
 import { sameFile } from "../src/webview/approvalCard";
 import { cards } from "../src/webview/cards";
-import { composer, referenceBefore } from "../src/webview/composer";
+import { composer, referenceBefore } from "../src/webview/composer/composer";
 import { pathOf } from "../src/webview/format";
 import { otherPlans } from "../src/webview/otherPlans";
 import { planHeader } from "../src/webview/planHeader";
@@ -271,7 +271,11 @@ test("a rename shows where both of its ends really lie", () => {
 test("the composer shows the verdict and what its keys do", () => {
   const { panel, sent } = panelOf({
     draft: "Build a page",
-    verdict: { planned: false, rule: "none", score: 1, ambiguous: false },
+    verdict: {
+      typing: 0,
+      detection: { planned: false, rule: "none", score: 1, ambiguous: false },
+      planned: false,
+    },
   });
   const asks = { write: () => undefined, complete: () => undefined };
   const root = drawn(composer(panel, undefined, asks));

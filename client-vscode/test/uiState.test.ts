@@ -46,8 +46,10 @@ test("a selection takes the place of an empty draft, comes after another one, an
 test("an answer about an older text is ignored", () => {
   const ui = written(written(running(), "a", NOW), "ab", NOW);
   const detection = { planned: true, rule: "none" as const, score: 1, ambiguous: false };
-  expect(taken(ui, { kind: "detection", requestId: 1, detection }, EMPTY).verdict).toBeUndefined();
-  expect(taken(ui, { kind: "detection", requestId: 2, detection }, EMPTY).verdict).toEqual(detection);
+  const answer = (requestId: number) =>
+    taken(ui, { kind: "detection", requestId, detection, planned: true }, EMPTY).verdict;
+  expect(answer(1)).toBeUndefined();
+  expect(answer(2)).toEqual({ typing: 2, detection, planned: true });
 });
 
 test("a request is sent once, and its text goes when it was taken", () => {

@@ -27,11 +27,18 @@ class TellingEditor:
     """An editor that tells diagnostics and does nothing else."""
 
     def __init__(
-        self, items: tuple[Diagnostic, ...] = (), *, able: bool = True, silent: bool = False
+        self,
+        items: tuple[Diagnostic, ...] = (),
+        *,
+        able: bool = True,
+        silent: bool = False,
+        everywhere: tuple[FileDiagnostics, ...] = (),
     ) -> None:
+        """`everywhere` is what it tells if it is asked about no file."""
         self.capabilities = EditorCapabilities(diagnostics=able)
         self._items = items
         self._silent = silent
+        self._everywhere = everywhere
 
     async def apply(self, edit: EditorEdit) -> EditAnswer:
         raise EditorSilent
@@ -42,6 +49,8 @@ class TellingEditor:
     async def diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...]:
         if self._silent:
             raise EditorSilent
+        if not uris:
+            return self._everywhere
         return tuple(FileDiagnostics(uri=uri, items=self._items, version=3) for uri in uris)
 
 

@@ -95,7 +95,8 @@ async def test_recent_open_and_near_files_come_before_others(index: FileIndex) -
 
 async def test_an_empty_query_offers_what_is_at_hand(index: FileIndex) -> None:
     found = await offered(index, "@$0", OpenDocument("src/menu.ts", 3, active=True), recents=("lib/page.ts",))
-    assert found[:4] == ["@selection", "@diagnostics", "lib/page.ts", "src/menu.ts"]
+    told = ["@selection", "@diagnostics", "@problems", "@git", "@url"]
+    assert found[:7] == [*told, "lib/page.ts", "src/menu.ts"]
     assert {"README.md", "src/", "lib/"} <= set(found)
 
 
@@ -160,3 +161,8 @@ async def test_an_unfinished_index_says_so(tmp_path: Path) -> None:
 def test_any_place_in_any_text(text: str, at: int) -> None:
     found = typed_reference(text, max(0, min(at, len(text))))
     assert found is None or 0 <= found.start < found.end <= len(text)
+
+
+async def test_a_link_is_begun_and_what_git_tells_is_completed(index: FileIndex) -> None:
+    assert await accepted(index, "read @ur$0") == "read @https://"
+    assert await accepted(index, "review @gi$0") == "review @git"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import unicodedata
 from pathlib import Path
 
@@ -14,8 +15,11 @@ from planloom.domain.values import Uri
 from planloom.intake.contents import cut
 from planloom.intake.reference_sources import Context, Limits, Requested, Resolution
 from planloom.intake.resolve import look_again, resolve_references
-from planloom.workspace.editor import Diagnostic
+from planloom.intake.workspace_sources import WorkspaceSources
+from planloom.workspace.editor import Diagnostic, FileDiagnostics
 from planloom.workspace.index.file_index import FileIndex
+from planloom.workspace.index.programs import Programs
+from planloom.workspace.paths.uris import from_path
 from tests.intake.support import TellingEditor, World, span
 
 FILES: dict[str, str | bytes] = {
@@ -61,6 +65,10 @@ async def none(world: World, text: str, context: Context | None = None) -> Unres
     found = await resolved(world, text, context)
     assert not found.attachments and len(found.unresolved) == 1, found
     return found.unresolved[0]
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=folder, check=True)
 
 
 @pytest.mark.parametrize(
@@ -342,3 +350,68 @@ def test_text_is_cut_at_whole_lines_and_characters(text: str, most: int, kept: s
     found = cut(text, most)
     assert (found.text, found.truncated) == (kept, kept != text)
     assert found.bytes == len(text.encode())
+
+
+async def test_all_problems_but_those_of_secrets_and_of_other_folders(tmp_path: Path) -> None:
+    found = tuple(
+        FileDiagnostics(
+            uri=from_path(tmp_path / name),
+            items=(Diagnostic(range=span(1, 0, 1, 1), severity="error", message=f"bad {name}"),),
+        )
+        for name in ("w/src/menu.ts", "w/a.ts", "w/.env", "outside.ts")
+    )
+    world = World(tmp_path, "w", editor=TellingEditor(everywhere=found))
+    world.write(FILES)
+    world.open("w/lib/page.ts", "x")
+    told = await one(world, "Fix @problems")
+    assert told.text == "a.ts:2:1 error: bad w/a.ts\nsrc/menu.ts:2:1 error: bad w/src/menu.ts\n"
+    assert (told.attachment.kind, told.attachment.label) == ("diagnostics", "@problems")
+    quiet = World(tmp_path, "w", editor=TellingEditor())
+    assert "no errors or warnings" in ((await one(quiet, "@problems")).text or "")
+
+
+@pytest.mark.parametrize("editor", [None, TellingEditor(able=False), TellingEditor(silent=True)])
+async def test_an_editor_that_tells_no_problems(tmp_path: Path, editor: TellingEditor | None) -> None:
+    world = World(tmp_path, "w", editor=editor)
+    world.open("w/a.ts", "x")
+    assert (await none(world, "@problems")).code == "no_context"
+
+
+async def test_the_chosen_text_of_a_terminal_is_attached_without_its_colours(world: World) -> None:
+    told = await one(world, "Mend @terminal", Context(terminal="\x1b[31m1 failed\x1b[0m\n"))
+    assert (told.text, told.attachment.kind) == ("1 failed\n", "terminal")
+    assert (await none(world, "Mend @terminal")).code == "no_context"
+    assert (await none(world, "Mend @terminal", Context(terminal=" \n"))).code == "no_context"
+    cut_short = await resolve_references(
+        "@terminal", world.sources, Context(terminal="line\n" * 9), limits=Limits(reference_bytes=12)
+    )
+    assert cut_short.attachments[0].text == "line\nline\n" and cut_short.attachments[0].attachment.truncated
+
+
+async def test_git_tells_what_has_changed_unsaved_text_included_and_no_secrets(tmp_path: Path) -> None:
+    world = World(tmp_path, "w", editor=TellingEditor())
+    world.write({"w/a.ts": "one\n", "w/src/b.ts": "two\n", "w/.env": "KEY=1\n"})
+    for command in ("init -q", "add -A -f", "-c user.name=u -c user.email=u@x commit -q -m first"):
+        git(tmp_path / "w", *command.split())
+    world.write({"w/a.ts": "ONE\n", "w/.env": "KEY=2\n"})
+    world.documents.did_open(world.uri("w/src/b.ts"), "typescript", 1, "TWO\n", on_disk="two\n")
+    told = await one(world, "Review @git")
+    assert told.attachment.kind == "changes" and told.attachment.language_id == "diff"
+    text = told.text or ""
+    assert "-one\n+ONE" in text and "-two\n+TWO" in text
+    assert "KEY" not in text and "may hold secrets: 1 file" in text
+    part = await one(world, "Review @git:src, please")
+    assert "ONE" not in (part.text or "") and "+TWO" in (part.text or "")
+    assert part.attachment.reference == "@git:src"
+    both = await resolved(world, "Review @git:a.ts and @git:src")
+    assert [each.attachment.reference for each in both.attachments] == ["@git:a.ts", "@git:src"]
+
+
+async def test_git_tells_nothing_of_a_folder_that_is_not_trusted_or_in_no_repository(tmp_path: Path) -> None:
+    world = World(tmp_path, "w")
+    world.write({"w/a.ts": "one\n"})
+    assert "not in a git repository" in (await none(world, "@git")).message
+    git(tmp_path / "w", "init", "-q")
+    untrusted = WorkspaceSources(world.view, lambda: None, lambda: None, Programs(lambda: False))
+    found = await resolve_references("@git", untrusted)
+    assert [each.code for each in found.unresolved] == ["no_context"]

@@ -5,10 +5,13 @@ import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import type { FromPanel } from "../panel/messages";
 import type { Context, CreateParams, UndoParams } from "../protocol";
+import { keepRequestMode } from "../requestMode";
 import { plural, t } from "../words";
+import { detect, symbolsAt } from "./composing";
 import { chooseModel, choosePlan, choosePython } from "./pickers";
 
 const COMPLETIONS = 30;
+const SYMBOLS = 10;
 
 export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
   switch (message.kind) {
@@ -20,11 +23,10 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
       return settle(ctx, message, say(ctx, message));
     case "complete":
       return complete(ctx, message);
-    case "detect": {
-      const detection = await ctx.request("planloom/detect", { text: message.text }).catch(() => undefined);
-      if (detection !== undefined) ctx.panel.post({ kind: "detection", requestId: message.requestId, detection });
-      return;
-    }
+    case "detect":
+      return detect(ctx, message);
+    case "mode":
+      return keepRequestMode(ctx.extension, message.mode);
     case "diff":
       return diff(ctx, message);
     case "changes":
@@ -51,6 +53,7 @@ type Decision = Exclude<
       | "message"
       | "complete"
       | "detect"
+      | "mode"
       | "diff"
       | "changes"
       | "open"
@@ -141,7 +144,7 @@ async function create(
   ctx: Ctx,
   { text, mode, sessionId }: Pick<CreateParams, "text" | "mode" | "sessionId">,
 ): Promise<object | undefined> {
-  const context = editorContext();
+  const context = { ...editorContext(), terminal: text.includes("@terminal") ? ctx.terminalText : undefined };
   const confirmed: string[] = [];
   if (text.includes("@")) {
     const found = await ctx.request("planloom/reference/resolve", { text, context }).catch(() => undefined);
@@ -189,7 +192,11 @@ async function complete(
       context: { uri },
     })
     .catch(() => undefined);
-  ctx.panel.post({ kind: "completions", requestId, items: [...(found?.items ?? [])] });
+  const items = found?.items ?? [];
+  ctx.panel.post({ kind: "completions", requestId, items: [...items] });
+  // The editor's language servers may take their time.
+  const symbols = await symbolsAt(text, offset, SYMBOLS);
+  if (symbols.length > 0) ctx.panel.post({ kind: "completions", requestId, items: [...items, ...symbols] });
 }
 
 async function diff(ctx: Ctx, { approvalId, uri }: { approvalId: string; uri: string }): Promise<void> {

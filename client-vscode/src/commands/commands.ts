@@ -4,15 +4,20 @@ import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import type { Plan } from "../protocol";
 import { t } from "../words";
+import { addChanges, addFiles, addSelection, addTerminal } from "./adding";
 import { chooseModel, choosePlan } from "./pickers";
 
 /** A selection longer than this is code rather than a request, so `@selection` attaches it. */
 const LONGEST_REQUEST = 4000;
 
-type Run = (ctx: Ctx) => unknown;
+type Run = (ctx: Ctx, ...args: readonly unknown[]) => unknown;
 
 const COMMANDS: Readonly<Record<string, Run>> = {
   "planloom.ui.plan": (ctx) => ctx.panel.compose(selectedText()),
+  "planloom.ui.addSelection": addSelection,
+  "planloom.ui.addFiles": (ctx, clicked, selected) => addFiles(ctx, clicked, selected),
+  "planloom.ui.addChanges": addChanges,
+  "planloom.ui.addTerminal": addTerminal,
   "planloom.ui.approve": (ctx) =>
     onPlan(ctx, ({ planId, version }) => ctx.perform({ kind: "approve", planId, version })),
   "planloom.ui.reject": (ctx) => onPlan(ctx, (plan) => reject(ctx, plan)),
@@ -32,7 +37,9 @@ const COMMANDS: Readonly<Record<string, Run>> = {
 };
 
 export function registerCommands(ctx: Ctx): vscode.Disposable[] {
-  return Object.entries(COMMANDS).map(([id, run]) => vscode.commands.registerCommand(id, () => run(ctx)));
+  return Object.entries(COMMANDS).map(([id, run]) =>
+    vscode.commands.registerCommand(id, (...args: unknown[]) => run(ctx, ...args)),
+  );
 }
 
 function onPlan(ctx: Ctx, act: (plan: Plan) => unknown): unknown {

@@ -41,7 +41,7 @@ interface Listeners {
   health(): void;
   running(): void;
   stopped(): void;
-  planRequested(): void;
+  planRequested(text: string): void;
   settingsSent(): void;
 }
 
@@ -206,8 +206,12 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
           ),
       },
       executeCommand: (command, args, next) => {
-        if (command === "planloom.plan") listeners.planRequested();
-        return next(command, args) as vscode.ProviderResult<unknown>;
+        // What a code action plans is shown in the panel, and asks there about files that may hold secrets.
+        const [text] = args;
+        if (command !== "planloom.plan" || typeof text !== "string")
+          return next(command, args) as vscode.ProviderResult<unknown>;
+        listeners.planRequested(text);
+        return undefined;
       },
     },
   };

@@ -24,8 +24,9 @@ export class OtherTools implements vscode.Disposable {
   ];
 
   async answer(client: LanguageClient, uris: readonly string[]): Promise<EditorDiagnosticsResult> {
+    const asked = uris.length > 0 ? uris : filesWithFindings().map((uri) => client.code2ProtocolConverter.asUri(uri));
     const diagnostics = await Promise.all(
-      uris.map(async (given) => {
+      asked.map(async (given) => {
         const uri = client.protocol2CodeConverter.asUri(given);
         const document = openDocument(uri);
         const version = document === undefined ? undefined : this.findings.version(uri.toString(), now(document));
@@ -48,6 +49,14 @@ export class OtherTools implements vscode.Disposable {
 function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
   const wanted = uri.toString();
   return vscode.workspace.textDocuments.find((each) => each.uri.toString() === wanted);
+}
+
+/** The files on disk of which other tools tell something. */
+function filesWithFindings(): readonly vscode.Uri[] {
+  return vscode.languages
+    .getDiagnostics()
+    .filter(([uri]) => uri.scheme === "file" && ofOthers(uri).length > 0)
+    .map(([uri]) => uri);
 }
 
 function ofOthers(uri: vscode.Uri): readonly vscode.Diagnostic[] {

@@ -6,7 +6,7 @@ import { contributes } from "../../package.json";
 import { REVIEWS, type Review } from "../protocol";
 
 /** The settings of the extension itself, which the server does not have. */
-const OWN = /^planloom\.(server|trace)\./;
+const OWN = /^planloom\.(composer|server|trace)\./;
 const SERVERS = Object.entries(contributes.configuration.properties).filter(([name]) => !OWN.test(name));
 
 type Scope = "machine" | "machine-overridable" | undefined;

@@ -27,6 +27,8 @@ const json: v.GenericSchema<Json> = v.lazy(() =>
 const NETWORKS = ["none", "loopback", "all"] as const;
 const args = v.record(v.string(), json);
 const review = v.picklist(REVIEWS);
+const mode = v.picklist(["auto", "plan", "direct", "perspectives"]);
+export type Mode = v.InferOutput<typeof mode>;
 /** Set if the panel waits for the outcome, which the extension sends as `settled` with the same number. */
 const numbered = { requestId: v.optional(v.number()) };
 
@@ -64,12 +66,13 @@ const fromPanel = v.variant("kind", [
     ...kind("create"),
     ...numbered,
     text,
-    mode: v.picklist(["auto", "plan", "direct", "perspectives"]),
+    mode,
     sessionId: v.optional(id),
   }),
   v.strictObject({ ...kind("message"), ...numbered, planId: id, text }),
   v.strictObject({ ...kind("complete"), requestId: v.number(), text, offset }),
   v.strictObject({ ...kind("detect"), requestId: v.number(), text }),
+  v.strictObject({ ...kind("mode"), mode }),
   v.strictObject({ ...kind("approve"), ...numbered, planId: id, version, review: v.optional(review) }),
   v.strictObject({ ...kind("reject"), ...numbered, planId: id, reason: text }),
   v.strictObject({ ...kind("regenerate"), ...numbered, planId: id, version, feedback: text }),
@@ -152,8 +155,9 @@ const toPanel = v.variant("kind", [
   v.strictObject({ ...kind("streams"), deltas: v.array(delta) }),
   v.strictObject({ ...kind("server"), server: serverState }),
   v.strictObject({ ...kind("completions"), requestId: v.number(), items: v.array(completion) }),
-  v.strictObject({ ...kind("detection"), requestId: v.number(), detection }),
-  v.strictObject({ ...kind("compose"), text: v.optional(v.string()) }),
+  v.strictObject({ ...kind("detection"), requestId: v.number(), detection, planned: v.boolean() }),
+  v.strictObject({ ...kind("mode"), mode }),
+  v.strictObject({ ...kind("compose"), text: v.optional(v.string()), references: v.optional(v.array(v.string())) }),
   v.strictObject({
     ...kind("notice"),
     level: v.picklist(["info", "warning", "error"]),

@@ -6,20 +6,21 @@ import { attention, type PanelState } from "../plan/planState";
 import { waitingFor } from "../plan/waiting";
 import type { Event, StreamParams } from "../protocol";
 import { plural } from "../words";
-import { type FromPanel, readFromPanel, type ServerState, type ToPanel } from "./messages";
+import { type FromPanel, type Mode, readFromPanel, type ServerState, type ToPanel } from "./messages";
 
 const VIEW_ID = "planloom.plan";
 interface Source {
   readonly state: PanelState;
   readonly server: ServerState;
+  readonly mode: Mode;
   perform(message: FromPanel): void;
 }
 
 export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable {
   private view: vscode.WebviewView | undefined;
   private ready = false;
-  /** The text that goes into the composer once the page is ready; undefined if the composer need not open. */
-  private composing: { text?: string } | undefined;
+  /** What goes into the composer once the page is ready; undefined if the composer need not open. */
+  private composing: { text?: string; references?: string[] } | undefined;
   private events: Event[] = [];
   private deltas: StreamParams[] = [];
   private sending = false;
@@ -93,7 +94,16 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
 
   /** Reveal the panel with the caret in its composer; `text` is added to what is written there. */
   async compose(text: string | undefined): Promise<void> {
-    this.composing = { ...this.composing, ...(text === undefined ? {} : { text }) };
+    await this.openComposer(text === undefined ? {} : { text });
+  }
+
+  /** Reveal the panel with references after what is written in its composer. */
+  async add(references: readonly string[]): Promise<void> {
+    await this.openComposer({ references: [...(this.composing?.references ?? []), ...references] });
+  }
+
+  private async openComposer(composing: { text?: string; references?: string[] }): Promise<void> {
+    this.composing = { ...this.composing, ...composing };
     await this.reveal();
     if (this.ready) this.sendComposing();
   }
@@ -107,6 +117,7 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     // A page that closed may have left a message unanswered.
     this.sending = false;
     this.server();
+    this.post({ kind: "mode", mode: this.source.mode });
     this.reset();
     this.sendComposing();
   }

@@ -15,7 +15,7 @@ import { type FromPanel, readToPanel, type ToPanel } from "../panel/messages";
 import { currentView, EMPTY, fold, isLive, type PanelState, withStream } from "../plan/planState";
 import { type Bundle, speak, t } from "../words";
 import { cards } from "./cards";
-import { composer, referenceBefore } from "./composer";
+import { composer, referenceBefore, sendWhatWaited } from "./composer/composer";
 import { focusedCard, keepFocus } from "./focus";
 import { askedUnasked, effectName } from "./format";
 import { otherPlans } from "./otherPlans";
@@ -46,7 +46,8 @@ let detecting: ReturnType<typeof setTimeout> | undefined;
 const panel = createPanel(freshUi(host.getState()), { post: (message) => host.postMessage(message), changed });
 
 function changed(before: Ui, now: Ui): void {
-  if (before.draft !== now.draft || before.plans !== now.plans) host.setState(kept(now));
+  if (before.draft !== now.draft || before.plans !== now.plans || before.history !== now.history)
+    host.setState(kept(now));
   if (before.typing !== now.typing) detectSoon();
   drawSoon();
 }
@@ -70,6 +71,7 @@ function receive(message: ToPanel): void {
   // The cards of another plan come into view only now.
   if (state.current !== current) panel.update((ui) => ({ ...ui, armed: [] }));
   panel.update((ui) => taken(ui, message, state));
+  sendWhatWaited(panel);
   drawSoon();
 }
 

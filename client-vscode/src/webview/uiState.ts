@@ -2,10 +2,13 @@
 
 import * as v from "valibot";
 
-import type { FromPanel, ServerState, ToPanel } from "../panel/messages";
+import type { FromPanel, Mode, ServerState, ToPanel } from "../panel/messages";
 import type { PanelState } from "../plan/planState";
-import { type Detection, type FileChoice, REVIEWS, type ReferenceItem, type Review } from "../protocol";
+import { type FileChoice, REVIEWS, type ReferenceItem, type Review } from "../protocol";
+import { withReferences } from "../references";
 import { t } from "../words";
+import { type History, NOTHING_SENT, recalled, remembered } from "./composer/history";
+import type { Verdict } from "./composer/mode";
 import { diffKey } from "./unseen";
 
 /** The content of the form for an existing step, or for a new step after another. */
@@ -72,7 +75,13 @@ export interface Ui {
   readonly caret?: number | undefined;
   /** Counts changes of the draft: answers about an older draft are ignored. */
   readonly typing: number;
-  readonly verdict?: Detection | undefined;
+  /** What the rules say of a draft; of this one if it has the same `typing`. */
+  readonly verdict?: Verdict | undefined;
+  /** How a new request is sent; the extension keeps it for the workspace. */
+  readonly mode: Mode;
+  /** Whether the draft is sent the other way once the verdict on it is known. */
+  readonly sendsOtherWay: boolean;
+  readonly history: History;
   readonly suggestions: readonly ReferenceItem[];
   readonly suggestion: number;
   readonly plans: Readonly<Record<string, PlanForms>>;
@@ -123,14 +132,17 @@ const forms = v.object({
 const keptUi = v.object({
   draft: v.fallback(text, ""),
   draftAt: v.fallback(v.number(), 0),
+  sent: v.fallback(v.array(text), []),
   plans: v.fallback(v.record(text, forms), {}),
 });
-export type Kept = Pick<Ui, "draft" | "draftAt" | "plans">;
+export type Kept = Pick<Ui, "draft" | "draftAt" | "plans"> & { sent: readonly string[] };
 
 /** The state of a new page; `kept` is what the page before it saved, which is checked. */
 export function freshUi(kept: unknown = undefined): Ui {
   const read = v.safeParse(keptUi, kept);
-  const { draft, draftAt, plans } = read.success ? read.output : { draft: "", draftAt: 0, plans: {} };
+  const { draft, draftAt, sent, plans } = read.success
+    ? read.output
+    : { draft: "", draftAt: 0, sent: NOTHING_SENT.sent, plans: {} };
   return {
     server: { kind: "starting", detail: t("Starting the server…") },
     draft,
@@ -138,6 +150,9 @@ export function freshUi(kept: unknown = undefined): Ui {
     restored: draft !== "",
     asNew: false,
     typing: 0,
+    mode: "auto",
+    sendsOtherWay: false,
+    history: { sent },
     suggestions: [],
     suggestion: 0,
     plans,
@@ -150,8 +165,8 @@ export function freshUi(kept: unknown = undefined): Ui {
 }
 
 /** What the next page needs. */
-export function kept({ draft, draftAt, plans }: Ui): Kept {
-  return { draft, draftAt, plans: Object.fromEntries(Object.entries(plans).slice(-PLANS_KEPT)) };
+export function kept({ draft, draftAt, history, plans }: Ui): Kept {
+  return { draft, draftAt, sent: history.sent, plans: Object.fromEntries(Object.entries(plans).slice(-PLANS_KEPT)) };
 }
 
 const NO_FORMS: PlanForms = {
@@ -186,8 +201,20 @@ export function written(ui: Ui, draft: string, now: number): Ui {
     restored: false,
     typing: ui.typing + 1,
     suggestions: [],
-    verdict: draft.trim() === "" ? undefined : ui.verdict,
+    sendsOtherWay: false,
   };
+}
+
+/** The state with another mode; what waited for a verdict is not sent by it. */
+export function withMode(ui: Ui, mode: Mode): Ui {
+  return { ...ui, mode, sendsOtherWay: false };
+}
+
+/** The state with the text that was sent before or after the one that is shown; undefined if an arrow only moves. */
+export function withRecalled(ui: Ui, by: -1 | 1, now: number): Ui | undefined {
+  const found = recalled(ui.history, ui.draft, by);
+  if (found === undefined) return undefined;
+  return { ...written(ui, found.draft, now), history: found.history, caret: found.draft.length };
 }
 
 /** Add a text to the draft, unless the draft ends with it already, and put the caret at its end. */
@@ -196,6 +223,12 @@ export function composed(ui: Ui, added: string | undefined, now: number): Ui {
   const isThere = added === undefined || `\n${before}`.endsWith(`\n${added.trim()}`);
   const draft = isThere ? ui.draft : before === "" ? added : `${before}\n${added}`;
   return { ...(draft === ui.draft ? ui : written(ui, draft, now)), caret: draft.length };
+}
+
+/** Add references after the draft, and put the caret behind them. */
+function withAdded(ui: Ui, references: readonly string[], now: number): Ui {
+  const draft = withReferences(ui.draft, references);
+  return draft === ui.draft ? ui : { ...written(ui, draft, now), caret: draft.length };
 }
 
 /** Whether what the composer has sent has no outcome yet: a second request would make a second plan. */
@@ -214,7 +247,7 @@ export function isBusy(ui: Ui, planId: string, form: Form): boolean {
 export type Create = Without<Extract<FromPanel, { kind: "create" | "message" }>>;
 type Without<M> = M extends { requestId?: number | undefined } ? Omit<M, "requestId"> : never;
 /** A decision about a plan, without the number of its request. */
-export type Decision = Without<Exclude<FromPanel, { kind: "create" | "message" | "complete" | "detect" }>>;
+export type Decision = Without<Exclude<FromPanel, { kind: "create" | "message" | "complete" | "detect" | "mode" }>>;
 
 /** The message with what is written in the composer, or none while another one has no outcome. */
 export function created(ui: Ui, message: Create): { ui: Ui; message?: FromPanel } {
@@ -245,11 +278,20 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
     case "server":
       return { ...ui, server: message.server };
     case "completions":
-      return message.requestId === ui.typing ? { ...ui, suggestions: message.items, suggestion: 0 } : ui;
+      return message.requestId === ui.typing
+        ? { ...ui, suggestions: message.items, suggestion: ui.suggestions.length > 0 ? ui.suggestion : 0 }
+        : ui;
     case "detection":
-      return message.requestId === ui.typing ? { ...ui, verdict: message.detection } : ui;
+      return message.requestId === ui.typing
+        ? { ...ui, verdict: { typing: ui.typing, detection: message.detection, planned: message.planned } }
+        : ui;
+    case "mode":
+      return withMode(ui, message.mode);
     case "compose":
-      return { ...composed(ui, message.text, Date.now()), asNew: true };
+      return {
+        ...withAdded(composed(ui, message.text, Date.now()), message.references ?? [], Date.now()),
+        asNew: true,
+      };
     case "notice":
       return { ...ui, notices: [...ui.notices, message].slice(-NOTICES_SHOWN) };
     case "seen":
@@ -272,7 +314,7 @@ function withoutSentDraft(ui: Ui, state: PanelState): Ui {
   const sent = Object.values(state.plans).some(
     ({ plan }) => plan.request.trim() === ui.draft.trim() && Date.parse(plan.createdAt) >= ui.draftAt,
   );
-  return sent ? { ...ui, draft: "", restored: false, verdict: undefined, typing: ui.typing + 1 } : ui;
+  return sent ? { ...ui, draft: "", restored: false, typing: ui.typing + 1 } : ui;
 }
 
 /** A request was accepted or refused. Refused text stays, so that the user can correct it. */
@@ -286,10 +328,12 @@ function settled(ui: Ui, requestId: number, ok: boolean): Ui {
     asNew: sent.kind === "create" ? false : ui.asNew,
     notices: ui.notices.filter((notice) => !sent.notices.includes(notice)),
   };
-  if (sent.kind === "create")
+  if (sent.kind === "create") {
+    const after = { ...accepted, history: remembered(ui.history, sent.text) };
     return ui.draft.startsWith(sent.text)
-      ? { ...written(accepted, ui.draft.slice(sent.text.length).trimStart(), ui.draftAt), caret: ui.caret }
-      : accepted;
+      ? { ...written(after, ui.draft.slice(sent.text.length).trimStart(), ui.draftAt), caret: ui.caret }
+      : after;
+  }
   const { form } = sent;
   return form === undefined ? accepted : withForms(accepted, sent.planId, (forms) => close(forms, form));
 }

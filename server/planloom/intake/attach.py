@@ -39,7 +39,7 @@ class Attachments:
         self._left = limits.total_bytes
         self._attached: list[ResolvedAttachment] = []
         self._unresolved: list[Unresolved] = []
-        self._keys: set[tuple[str, Uri | None, Range | None]] = set()
+        self._keys: set[tuple[str, str, Range | None]] = set()
 
     def resolution(self) -> Resolution:
         """Everything so far, in order."""
@@ -180,7 +180,8 @@ class Attachments:
             if found not in self._unresolved:
                 self._unresolved.append(found)
             return
-        key = (found.attachment.kind, found.attachment.uri, found.attachment.range)
+        told = found.attachment.reference if found.attachment.uri is None else found.attachment.uri
+        key = (found.attachment.kind, told, found.attachment.range)
         if key in self._keys:
             return
         self._keys.add(key)

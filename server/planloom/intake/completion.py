@@ -136,16 +136,23 @@ def _may_precede(character: str) -> bool:
 def _specials(
     typed: Typed, documents: dict[str, OpenDocument], replace: tuple[int, int]
 ) -> list[ReferenceItem]:
-    """`@selection` and `@diagnostics`, if they begin with the text typed so far."""
+    """What an editor or git tells, and links, if they begin with the text typed so far."""
     chosen = [document for document in documents.values() if document.active]
     lines = sum(last - first + 1 for document in chosen for first, last in document.selected)
     described = (
         ("selection", f"{lines} selected lines" if lines else "the text selected in the editor"),
         ("diagnostics", "errors and warnings of the active file"),
+        ("problems", "all errors and warnings that the editor shows"),
+        ("git", "changes since the last commit"),
+        ("url", "the address of a page; a step that fetches it asks you"),
     )
     return [
         ReferenceItem(
-            label=f"@{name}", insert_text=f"@{name}", detail=detail, kind="special", replace=replace
+            label=f"@{name}",
+            insert_text="@https://" if name == "url" else f"@{name}",
+            detail=detail,
+            kind="special",
+            replace=replace,
         )
         for name, detail in described
         if not typed.quoted and name.startswith(typed.query.lower())

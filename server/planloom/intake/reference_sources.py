@@ -13,10 +13,11 @@ from planloom.workspace.snapshots import Snapshot
 
 
 class Context(Value):
-    """The active document and its selections at the time of the request."""
+    """The active document, its selections, and the chosen text of a terminal at the time of the request."""
 
     uri: Uri | None = None
     selections: tuple[Range, ...] = ()
+    terminal: str | None = None
 
 
 class Requested(Value):
@@ -34,6 +35,13 @@ class Limits(NamedTuple):
     total_bytes: int = 8_000_000
     references: int = 100
     image_bytes: int = 5_000_000
+
+
+class Changes(NamedTuple):
+    """A diff for people and models, without files that may hold secrets; or why there is none."""
+
+    diff: str | None
+    problem: str = ""
 
 
 class Resolution(Value):
@@ -73,4 +81,12 @@ class ReferenceSources(Protocol):
 
     async def diagnostics(self, uri: Uri) -> FileDiagnostics | None:
         """The diagnostics of a file; None if the editor does not provide any."""
+        ...
+
+    async def problems(self) -> tuple[FileDiagnostics, ...] | None:
+        """The diagnostics of every file that the editor tells of; None if it does not provide any."""
+        ...
+
+    async def changes(self, path: str) -> Changes:
+        """What git says has changed since the last commit at or below a path; "" for the whole workspace."""
         ...

@@ -1,4 +1,4 @@
-"""Finds the references in a message: to files, folders, links, the selection and diagnostics."""
+"""Finds the references in a message: to files, folders, links, and what an editor or git tells."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
-ReferenceKind = Literal["path", "selection", "diagnostics", "link"]
+SpecialKind = Literal["selection", "diagnostics", "problems", "terminal", "git"]
+ReferenceKind = Literal["path", "link"] | SpecialKind
 
 
 class LineSpan(NamedTuple):
@@ -32,8 +33,7 @@ class Reading(NamedTuple):
 class Reference(NamedTuple):
     """One reference in a message, from `start` to `end` in code points.
 
-    `text` is the text between both in the most likely reading. `readings` is empty for selections, links and
-    diagnostics of the active file.
+    `text` is the text between both in the most likely reading. `readings` is empty where no path is named.
     """
 
     kind: ReferenceKind
@@ -58,7 +58,10 @@ _LINES = re.compile(r":([0-9]{1,9})(?:-([0-9]{1,9})|:[0-9]{1,9})?$")
 _LINES_AFTER = re.compile(r":([0-9]{1,9})(?:-([0-9]{1,9}))?(?![\w-])")
 _FENCE = re.compile(r"(`{3,}|~{3,})([^\n]*)")
 _TICKS = re.compile(r"`+")
-_SPECIAL = re.compile(r"(selection|diagnostics)(?![\w/\\-]|\.\w)", re.IGNORECASE)
+_SPECIALS: dict[str, SpecialKind] = {kind: kind for kind in get_args(SpecialKind)}
+_OF_A_PATH: frozenset[str] = frozenset({"diagnostics", "git"})
+"""Those that a path may follow: `@git:src/a.py`."""
+_SPECIAL = re.compile(rf"({'|'.join(_SPECIALS)})(?![\w/\\-]|\.\w)", re.IGNORECASE)
 _NEXT_REFERENCE = re.compile(r"[,;)\]}]+@")
 _CALL = re.compile(r"[\w.]+\((?:[^)]*|.*\))$")
 _DECORATOR = re.compile(r"[ \t]*@[\w.]+(?:\([^\n]*)?[ \t\r]*\n")
@@ -158,14 +161,12 @@ def _after_at(text: str, at: int) -> Reference | None:
 
 
 def _special(text: str, at: int, special: re.Match[str]) -> Reference | None:
-    kind: Literal["selection", "diagnostics"] = (
-        "selection" if special[1].lower() == "selection" else "diagnostics"
-    )
+    kind = _SPECIALS[special[1].lower()]
     end = special.end()
-    if kind == "diagnostics" and text.startswith(":", end):
+    if kind in _OF_A_PATH and text.startswith(":", end):
         path = _quoted(text, at, end + 1) or _plain(text, at, end + 1)
         if path is not None and path.readings:
-            return path._replace(kind="diagnostics")
+            return path._replace(kind=kind)
     return Reference(kind=kind, start=at, end=end, text=text[at:end])
 
 

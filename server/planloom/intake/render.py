@@ -17,7 +17,13 @@ PREAMBLE = (
     " whatever it says."
 )
 
-_KINDS = {"selection": "selection", "diagnostics": "errors and warnings", "folder": "folder tree"}
+_KINDS = {
+    "selection": "selection",
+    "diagnostics": "errors and warnings",
+    "folder": "folder tree",
+    "terminal": "output of a terminal",
+    "changes": "changes since the last commit",
+}
 _LONGEST_NAME = 1000
 _SMALLEST = 200
 """The fewest characters for which a part of a text is worth showing."""

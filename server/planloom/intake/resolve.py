@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved
+from planloom.domain.plans.attachments import Attachment, AttachmentKind, ResolvedAttachment, Unresolved
 from planloom.domain.values import AttachmentId, Uri
 from planloom.intake.attach import Attachments, Found, inside, refused, text_of
 from planloom.intake.contents import findings_of
 from planloom.intake.languages import language_of
 from planloom.intake.reference_sources import Context, Limits, ReferenceSources, Requested, Resolution
 from planloom.intake.references import Reading, Reference, find_references
+from planloom.tools.terminal_text import plain
 from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.snapshots import Snapshot
@@ -90,6 +91,12 @@ class _Resolver:
                     self._attached.add(found)
             case "diagnostics":
                 self._attached.add(await self._diagnostics(reference))
+            case "problems":
+                self._attached.add(await self._problems(reference))
+            case "terminal":
+                self._attached.add(self._terminal(reference))
+            case "git":
+                self._attached.add(await self._changes(reference))
             case "path":
                 self._attached.add(await self._path(reference))
 
@@ -217,6 +224,52 @@ class _Resolver:
             self._attached.cut(findings_of(label, reported.items)),
             {"version": reported.version},
         )
+
+    async def _problems(self, reference: Reference) -> Found:
+        """Every error and warning that the editor tells, but for files that may hold secrets or lie elsewhere."""
+        reported = await self._sources.problems()
+        if reported is None:
+            sentence = "This editor does not report errors and warnings. Paste those that you mean."
+            return Unresolved(reference=reference.text, code="no_context", message=sentence)
+        texts: list[str] = []
+        for each in reported:
+            place = await self._sources.locate_uri(each.uri)
+            if isinstance(place, ResolvedPath) and not place.secret and each.items:
+                texts.append(findings_of(place.relative, each.items))
+        text = "".join(sorted(texts)) or "The editor reports no errors or warnings.\n"
+        return self._told(reference, "diagnostics", text)
+
+    def _terminal(self, reference: Reference) -> Found:
+        text = self._context.terminal
+        if not text or not text.strip():
+            sentence = "No text of a terminal is chosen. Select it there and add it, or paste it."
+            return Unresolved(reference=reference.text, code="no_context", message=sentence)
+        return self._told(reference, "terminal", plain(text))
+
+    async def _changes(self, reference: Reference) -> Found:
+        text, path = reference.text, ""
+        if reference.readings:
+            found = await self._exact(reference) or await self._elsewhere(reference)
+            if isinstance(found, Unresolved):
+                return found
+            text, path = _as_read(reference, found[0]), found[0].path
+        changes = await self._sources.changes(path)
+        if changes.diff is None:
+            return Unresolved(reference=text, code="no_context", message=changes.problem)
+        return self._told(reference._replace(text=text), "changes", changes.diff, language="diff")
+
+    def _told(
+        self, reference: Reference, kind: AttachmentKind, text: str, language: str | None = None
+    ) -> ResolvedAttachment:
+        """An attachment that is no file."""
+        told = Attachment(
+            attachment_id=AttachmentId(""),
+            kind=kind,
+            reference=reference.text,
+            label=reference.text,
+            language_id=language,
+        )
+        return self._attached.resolved(told, self._attached.cut(text), {})
 
     async def _active(self, reference: str) -> ResolvedPath | Snapshot | Unresolved:
         """The active document: a file of the workspace, or one that exists only in the editor."""

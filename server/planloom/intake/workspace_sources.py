@@ -7,10 +7,16 @@ from collections.abc import Callable
 
 from planloom.domain.text.positions import Encoding
 from planloom.domain.values import Uri
+from planloom.intake.reference_sources import Changes
+from planloom.tools.context import ToolContext
+from planloom.tools.git.git_tools import GitDiff, git_diff
 from planloom.workspace.disk import read_bytes
 from planloom.workspace.editor import Editor, EditorSilent, FileDiagnostics
+from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.index.file_index import FileIndex
+from planloom.workspace.index.programs import TRUSTED, Programs
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath, resolve, resolve_uri
+from planloom.workspace.paths.uris import normalized
 from planloom.workspace.snapshots import Snapshot
 from planloom.workspace.view import WorkspaceView, confined_path
 
@@ -30,10 +36,12 @@ class WorkspaceSources:
         view: WorkspaceView,
         index: Callable[[], FileIndex | None],
         editor: Callable[[], Editor | None],
+        programs: Programs = TRUSTED,
     ) -> None:
         self._view = view
         self._index = index
         self._editor = editor
+        self._programs = programs
         self._waited_for: FileIndex | None = None
 
     @property
@@ -94,3 +102,24 @@ class WorkspaceSources:
         except EditorSilent:
             return None
         return next(iter(reported), FileDiagnostics(uri=uri, items=()))
+
+    async def problems(self) -> tuple[FileDiagnostics, ...] | None:
+        editor = self._editor()
+        if editor is None or not editor.capabilities.diagnostics:
+            return None
+        opened = tuple(document.uri for document in self._view.documents.all())
+        try:
+            # Without a file the editor tells all that it knows; one that does not is asked about those that are open.
+            told = [*await editor.diagnostics(()), *(await editor.diagnostics(opened) if opened else ())]
+        except EditorSilent:
+            return None
+        return tuple({normalized(each.uri): each for each in told}.values())
+
+    async def changes(self, path: str) -> Changes:
+        context = ToolContext(
+            files=Overlay(self._view), roots=self._view.roots, index=self._index, programs=self._programs
+        )
+        compared = await git_diff(GitDiff(path=path), context)
+        if not compared.ok:
+            return Changes(None, compared.text)
+        return Changes(f"{compared.text}\n")

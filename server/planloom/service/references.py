@@ -31,7 +31,9 @@ class WorkspaceReferences:
         self._index = index
         self._text_of = text_of
         self._recent: deque[Uri] = deque(maxlen=RECENT)
-        self._sources = WorkspaceSources(session.view, index.current, lambda: session.editor)
+        self._sources = WorkspaceSources(
+            session.view, index.current, lambda: session.editor, session.programs
+        )
         session.view.documents.listen(self._note_recent)
 
     async def resolve(

@@ -12,7 +12,7 @@ class Attachment(TypedDict, total=False):
     """A resolved reference of a request, as it was when the request was resolved."""
 
     id: str
-    kind: Literal["file", "folder", "link", "image", "selection", "diagnostics"]
+    kind: Literal["file", "folder", "link", "image", "selection", "diagnostics", "terminal", "changes"]
     reference: str
     uri: str
     label: str

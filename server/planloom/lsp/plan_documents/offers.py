@@ -12,6 +12,7 @@ from planloom.domain.document.adoption import adoption
 from planloom.domain.document.render import STEPS
 from planloom.domain.text.positions import Encoding, LineIndex, Position
 from planloom.domain.values import Uri
+from planloom.intake.completion import written
 from planloom.lsp.plan_documents.documents import ENDING
 from planloom.workspace.documents import Document
 from planloom.workspace.paths.uris import name_in
@@ -35,7 +36,7 @@ def offers(
     found = [
         _action(
             "Fix with Planloom",
-            f"Fix this problem in @{name}:{each.range.start.line + 1}: {each.message}",
+            f"Fix this problem in {written(name)}:{each.range.start.line + 1}: {each.message}",
             types.CodeActionKind.QuickFix,
             [each],
         )
@@ -51,7 +52,7 @@ def offers(
         text, first, last = task
         lines = f"{first + 1}" if first == last else f"{first + 1}-{last + 1}"
         found.append(
-            _action("Plan this task with Planloom", f"{text}\n\n@{name}:{lines}".lstrip(), None, None)
+            _action("Plan this task with Planloom", f"{text}\n\n{written(name)}:{lines}".lstrip(), None, None)
         )
     return found
 

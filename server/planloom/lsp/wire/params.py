@@ -35,10 +35,14 @@ class ListModelsParams(Wire):
 
 
 class Context(Wire):
-    """Where the user is: the active document and what is selected in it."""
+    """Where the user is: the active document and what is selected in it.
+
+    `terminal` is the text of a terminal that the user has chosen, to which `@terminal` refers.
+    """
 
     uri: Maybe[str] = None
     selections: Maybe[tuple[Range, ...]] = None
+    terminal: Maybe[Text] = None
 
 
 class ExplicitAttachment(Wire):

@@ -237,7 +237,7 @@ class HealthParams(Wire):
 
 
 class EditorDiagnosticsParams(Wire):
-    """`planloom/editor/diagnostics`."""
+    """`planloom/editor/diagnostics`. No `uris` ask for every file that has diagnostics."""
 
     uris: tuple[str, ...]
 

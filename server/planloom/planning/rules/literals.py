@@ -227,6 +227,8 @@ def _quote(scan: _Scan, start: int, sign: str) -> _Extracted | None:
 LINES = re.compile(r"(?P<path>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?")
 """A reference with line numbers: `src/a.py:10-20`."""
 
+_TOLD = frozenset({"selection", "diagnostics", "problems", "terminal", "git"})
+"""References to what the editor or git tells."""
 _FILES = re.compile(r"(?:make|docker|proc|gem|rake|jenkins|vagrant|just|brew|pip|caddy)file")
 _PRODUCTS = """
     node.js next.js vue.js nuxt.js react.js express.js three.js d3.js asp.net socket.io ember.js nest.js chart.js
@@ -250,7 +252,7 @@ def written_path(token: Masked, references: Mapping[str, str], *, certain: bool 
         if found is not None:
             return found
         certain, word = True, word[1:]
-        if word == "selection" or word.startswith("diagnostics") or LINES.fullmatch(word):
+        if word in _TOLD or word.startswith(("diagnostics:", "git:")) or LINES.fullmatch(word):
             return None
     if token.literals:
         text = token.literals[0].text.strip()

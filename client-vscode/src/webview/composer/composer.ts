@@ -5,13 +5,13 @@ import { html, nothing } from "lit";
 import { classMap } from "lit/directives/class-map.js";
 import { live } from "lit/directives/live.js";
 
-import type { CreateParams, Plan, PlanStatus, ReferenceItem } from "../protocol";
-import { t } from "../words";
-import { reasonOf } from "./format";
-import { icon, linkButton, type Panel, phrase, shown, type View } from "./ui";
-import { isSending } from "./uiState";
-
-type Mode = NonNullable<CreateParams["mode"]>;
+import type { Mode } from "../../panel/messages";
+import type { Plan, PlanStatus, ReferenceItem } from "../../protocol";
+import { t } from "../../words";
+import { reasonOf } from "../format";
+import { fieldValue, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
+import { isSending, withMode, withRecalled } from "../uiState";
+import { CHOICES, choiceOf, nextMode, otherWay } from "./mode";
 
 const KIND_ICON: Readonly<Record<ReferenceItem["kind"], string>> = {
   file: "file",
@@ -67,11 +67,6 @@ function addressee(panel: Panel, current: Plan | undefined): Plan | undefined {
 export function referenceBefore(text: string, caret: number): string | undefined {
   const before = text.slice(Math.max(0, caret - 300), caret);
   return /(?:^|[\s([{"'`])(@(?:"[^"\n]*|[^\s"@]*))$/.exec(before)?.[1];
-}
-
-/** The mode that Alt+Enter sends: the opposite of the detected one. */
-function override(planned: boolean): Mode {
-  return planned ? "direct" : "plan";
 }
 
 /** What the page does for the composer: keep a changed text, and look for completions at the caret. */
@@ -142,7 +137,7 @@ function saying(panel: Panel, to: Plan): View {
         secondary
         ?disabled=${!ready}
         title=${t("Alt+Enter: a plan of its own")}
-        @click=${() => send(panel, "auto")}
+        @click=${() => send(panel, ui.mode)}
         >${t("As a new request")} <kbd>Alt ⏎</kbd></vscode-button
       >
     </div>
@@ -182,56 +177,84 @@ function suggestions(panel: Panel, ask: Asks): View {
   </ul>`;
 }
 
+/** What becomes of a new request, its buttons, and the mode. */
 function verdict(panel: Panel): View {
   const { ui } = panel;
-  const empty = ui.draft.trim() === "";
-  const planned = ui.verdict?.planned ?? true;
-  const running = ui.server.kind === "running";
-  const sending = isSending(ui);
-  const ready = !empty && running && !sending;
-  const by = (mode: Mode) => () => send(panel, mode);
+  const choice = choiceOf(ui.mode);
+  const ready = ui.draft.trim() !== "" && ui.server.kind === "running" && !isSending(ui);
+  const known = ui.verdict?.typing === ui.typing ? ui.verdict : undefined;
+  const planned = ui.mode === "auto" ? known?.planned : ui.mode !== "direct";
+  const other = otherWay(ui.mode, ui.verdict, ui.typing);
   return html`
-    <div class="verdict" aria-live="polite">
-      ${
-        sending
-          ? html`<span class="hint">${icon("loading")} ${t("Sending…")}</span>`
-          : empty || ui.verdict === undefined
-            ? html`<span class="hint">${icon("lightbulb")} ${t("Small requests run directly, larger ones become a plan.")}</span>`
-            : html`<span class="hint" id="verdict" data-planned=${planned}>
-            ${icon(planned ? "checklist" : "zap")}
-            <b>${planned ? t("Will be planned") : t("Runs directly")}</b> ·
-            ${reasonOf(ui.verdict)}${ui.verdict.ambiguous ? ` (${t("not sure")})` : ""}
-          </span>`
-      }
-    </div>
+    <div class="verdict" aria-live="polite">${whatHappens(panel)}</div>
     <div class="actions">
-      <vscode-button
-        id="send"
-        ?disabled=${!ready}
-        title=${t("Enter")}
-        @click=${by("auto")}
-      >${planned ? t("Plan") : t("Run")} <kbd>⏎</kbd></vscode-button>
+      <vscode-button id="send" ?disabled=${!ready} title=${t("Enter")} @click=${() => send(panel, ui.mode)}
+      >${planned === undefined ? t("Send") : planned ? t("Plan") : t("Run")} <kbd>⏎</kbd></vscode-button>
       <vscode-button
         id="override"
         secondary
         ?disabled=${!ready}
         title=${t("Alt+Enter: the other way")}
-        @click=${by(override(planned))}
-        >${planned ? t("Run directly") : t("Plan first")} <kbd>Alt ⏎</kbd></vscode-button
+        @click=${() => sendOtherWay(panel)}
+        >${other === undefined ? t("The other way") : other === "direct" ? t("Run directly") : t("Plan first")}
+        <kbd>Alt ⏎</kbd></vscode-button
       >
-      <button
-        class="icon-button"
-        id="perspectives"
-        type="button"
-        ?disabled=${!ready}
-        title=${t("Plan with the three perspectives: strategy, code, operations")}
-        aria-label=${t("Plan with perspectives")}
-        @click=${by("perspectives")}
+      <vscode-single-select
+        id="mode"
+        title=${`${choice.hint()} ${t("Shift+Tab in the text chooses the next mode.")}`}
+        aria-label=${t("Mode")}
+        .value=${ui.mode}
+        @change=${(event: Event) => chooseMode(panel, choiceOf(fieldValue(event) as Mode).mode)}
       >
-        ${icon("organization")}
-      </button>
+        ${CHOICES.map(
+          ({ mode, label }) =>
+            html`<vscode-option value=${mode} ?selected=${mode === ui.mode}>${label()}</vscode-option>`,
+        )}
+      </vscode-single-select>
     </div>
   `;
+}
+
+function whatHappens(panel: Panel): View {
+  const { ui } = panel;
+  const choice = choiceOf(ui.mode);
+  if (isSending(ui)) return html`<span class="hint">${icon("loading")} ${t("Sending…")}</span>`;
+  if (ui.draft.trim() === "") return html`<span class="hint">${icon("lightbulb")} ${choice.hint()}</span>`;
+  if (ui.mode !== "auto")
+    return html`<span class="hint" id="verdict" data-planned=${ui.mode !== "direct"}
+      >${icon(choice.icon)} ${choice.hint()}</span
+    >`;
+  if (ui.verdict?.typing !== ui.typing)
+    return html`<span class="hint">${icon("ellipsis")} ${ui.sendsOtherWay ? t("Sending once it is known what would happen…") : ""}</span>`;
+  const { planned, detection } = ui.verdict;
+  return html`<span class="hint" id="verdict" data-planned=${planned}>
+    ${icon(planned ? "checklist" : "zap")}
+    <b>${planned ? t("Will be planned") : t("Runs directly")}</b>${detection.ambiguous ? ` (${t("not sure")})` : ""} ·
+    ${reasonOf(detection)}
+  </span>`;
+}
+
+function chooseMode(panel: Panel, mode: Mode): void {
+  panel.update((ui) => withMode(ui, mode));
+  panel.post({ kind: "mode", mode });
+}
+
+/** Send the request the other way; if the verdict on this very text is not known yet, once it is. */
+function sendOtherWay(panel: Panel): void {
+  const { ui } = panel;
+  const mode = otherWay(ui.mode, ui.verdict, ui.typing);
+  if (mode !== undefined) send(panel, mode);
+  else if (ui.draft.trim() !== "" && !isSending(ui)) panel.update((view) => ({ ...view, sendsOtherWay: true }));
+}
+
+/** Send what was waiting for its verdict. The page calls it after each message of the extension. */
+export function sendWhatWaited(panel: Panel): void {
+  const { ui } = panel;
+  if (!ui.sendsOtherWay) return;
+  const mode = otherWay(ui.mode, ui.verdict, ui.typing);
+  if (mode === undefined) return;
+  panel.update((view) => ({ ...view, sendsOtherWay: false }));
+  send(panel, mode);
 }
 
 function onKey(panel: Panel, to: Plan | undefined, event: KeyboardEvent, ask: Asks): void {
@@ -256,14 +279,35 @@ function onKey(panel: Panel, to: Plan | undefined, event: KeyboardEvent, ask: As
       return;
     }
   }
+  if (event.key === "Tab" && event.shiftKey && to === undefined) {
+    event.preventDefault();
+    chooseMode(panel, nextMode(ui.mode));
+    return;
+  }
+  if ((event.key === "ArrowUp" || event.key === "ArrowDown") && !event.altKey && !event.shiftKey) {
+    if (!atEdge(event)) return;
+    const next = withRecalled(ui, event.key === "ArrowUp" ? -1 : 1, Date.now());
+    if (next === undefined) return;
+    event.preventDefault();
+    panel.update(() => next);
+    return;
+  }
   if (event.key !== "Enter" || event.shiftKey) return;
   event.preventDefault();
   if (to !== undefined) {
-    if (event.altKey) send(panel, "auto");
+    if (event.altKey) send(panel, ui.mode);
     else say(panel, to);
     return;
   }
-  send(panel, event.altKey ? override(ui.verdict?.planned ?? true) : "auto");
+  if (event.altKey) sendOtherWay(panel);
+  else send(panel, ui.mode);
+}
+
+/** Whether an arrow key would leave the text: the caret is in its first line, or its last one. */
+function atEdge({ key, target }: KeyboardEvent): boolean {
+  if (!(target instanceof HTMLTextAreaElement)) return false;
+  const { value, selectionStart, selectionEnd } = target;
+  return !(key === "ArrowUp" ? value.slice(0, selectionStart) : value.slice(selectionEnd)).includes("\n");
 }
 
 function accept(panel: Panel, item: ReferenceItem, ask: Asks): void {

@@ -1,0 +1,81 @@
+// The commands that add references to the composer: of the editor, the explorer, source control and the terminal.
+
+import * as vscode from "vscode";
+
+import type { Ctx } from "../ctx";
+import { linesOf, referenceTo } from "../references";
+
+/** Add the selected lines of the active editor, or its file if nothing is selected. */
+export function addSelection(ctx: Ctx): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined) return tell(ctx, "No file is open.");
+  const chosen = editor.selections.filter((each) => !each.isEmpty);
+  const path = pathOf(editor.document.uri);
+  if (path === undefined) return tell(ctx, OUTSIDE);
+  const references = chosen.map(({ start, end }) => referenceTo(path, linesOf(start, end)));
+  return ctx.panel.add(references.length === 0 ? [referenceTo(path)] : references);
+}
+
+/** Add files and folders: those that are selected in the explorer, else the one that the menu was opened on. */
+export function addFiles(ctx: Ctx, clicked: unknown, selected: unknown): Promise<void> {
+  const uris = urisIn(selected, clicked);
+  const active = vscode.window.activeTextEditor?.document.uri;
+  return addPaths(ctx, uris.length === 0 && active !== undefined ? [active] : uris);
+}
+
+/** Add the changes since the last commit: of the chosen files, or all. */
+export function addChanges(ctx: Ctx, ...chosen: readonly unknown[]): Promise<void> {
+  const uris = chosen.flatMap((each) => resourcesIn(each));
+  return uris.length === 0 ? ctx.panel.add(["@git"]) : addPaths(ctx, uris, "git");
+}
+
+/** Add the text that is selected in the terminal. It is sent with the request that has `@terminal`. */
+export async function addTerminal(ctx: Ctx): Promise<void> {
+  const { clipboard } = vscode.env;
+  const before = await clipboard.readText();
+  // The editor tells extensions what is selected in a terminal by the clipboard alone.
+  await clipboard.writeText("");
+  await vscode.commands.executeCommand("workbench.action.terminal.copySelection");
+  const text = await clipboard.readText();
+  await clipboard.writeText(before);
+  if (text.trim() === "") return tell(ctx, "Nothing is selected in the terminal.");
+  ctx.terminalText = text;
+  return ctx.panel.add(["@terminal"]);
+}
+
+const OUTSIDE = "Only files of the opened folders can be attached.";
+
+/** Add references to files and folders of the workspace. */
+export async function addPaths(ctx: Ctx, uris: readonly vscode.Uri[], kind?: "git"): Promise<void> {
+  const paths = uris.map(pathOf);
+  const known = paths.filter((path) => path !== undefined);
+  if (known.length < paths.length) await tell(ctx, OUTSIDE);
+  if (known.length > 0) await ctx.panel.add([...new Set(known.map((path) => referenceTo(path, undefined, kind)))]);
+}
+
+/** The path by which requests name a file of the workspace; undefined for any other. */
+function pathOf(uri: vscode.Uri): string | undefined {
+  if (vscode.workspace.getWorkspaceFolder(uri) === undefined) return undefined;
+  const path = vscode.workspace.asRelativePath(uri);
+  return path === uri.fsPath ? undefined : path.replaceAll("\\", "/");
+}
+
+async function tell(ctx: Ctx, message: string): Promise<void> {
+  ctx.notify("info", message);
+}
+
+function urisIn(...values: readonly unknown[]): readonly vscode.Uri[] {
+  for (const value of values) {
+    const found = (Array.isArray(value) ? value : [value]).filter((each) => each instanceof vscode.Uri);
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+/** The files of what source control passes to a command: a resource, a group of them, a list of either. */
+function resourcesIn(value: unknown): readonly vscode.Uri[] {
+  if (Array.isArray(value)) return value.flatMap((each) => resourcesIn(each));
+  if (typeof value !== "object" || value === null) return [];
+  if ("resourceUri" in value) return urisIn(value.resourceUri);
+  return "resourceStates" in value ? resourcesIn(value.resourceStates) : [];
+}

@@ -1,0 +1,63 @@
+// What becomes of a new request: the mode that the user has chosen, the server's verdict on the very text, and its keys.
+
+import type { Mode } from "../../panel/messages";
+import type { Detection } from "../../protocol";
+import { t } from "../../words";
+
+/** What the rules say of one text. `typing` numbers the text; `planned` also follows the setting for unsure cases. */
+export interface Verdict {
+  readonly typing: number;
+  readonly detection: Detection;
+  readonly planned: boolean;
+}
+
+interface Choice {
+  readonly mode: Mode;
+  readonly label: () => string;
+  readonly icon: string;
+  readonly hint: () => string;
+}
+
+/** The modes in the order in which the key goes through them. */
+export const CHOICES: readonly [Choice, ...Choice[]] = [
+  {
+    mode: "auto",
+    label: () => t("Automatic"),
+    icon: "sparkle",
+    hint: () => t("Small requests run directly, larger ones become a plan."),
+  },
+  {
+    mode: "plan",
+    label: () => t("Plan"),
+    icon: "checklist",
+    hint: () => t("Every request becomes a plan that you review."),
+  },
+  {
+    mode: "direct",
+    label: () => t("Direct"),
+    icon: "zap",
+    hint: () => t("Every request runs at once; changes are still asked."),
+  },
+  {
+    mode: "perspectives",
+    label: () => t("Perspectives"),
+    icon: "organization",
+    hint: () => t("Strategy, code and operations look at every request before it is planned."),
+  },
+];
+
+export function choiceOf(mode: Mode): Choice {
+  return CHOICES.find((each) => each.mode === mode) ?? CHOICES[0];
+}
+
+/** The mode after this one, which the key chooses. */
+export function nextMode(mode: Mode): Mode {
+  return (CHOICES[CHOICES.indexOf(choiceOf(mode)) + 1] ?? CHOICES[0]).mode;
+}
+
+/** What a request is sent with that goes the other way: undefined while the verdict on this text is not known. */
+export function otherWay(mode: Mode, verdict: Verdict | undefined, typing: number): Mode | undefined {
+  if (mode !== "auto") return mode === "direct" ? "plan" : "direct";
+  if (verdict?.typing !== typing) return undefined;
+  return verdict.planned ? "direct" : "plan";
+}
