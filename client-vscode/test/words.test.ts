@@ -61,9 +61,10 @@ test("everything that a person reads is translated", () => {
 
 const BUNDLES = readdirSync(join(CLIENT, "l10n")).filter((name) => name.startsWith("bundle.l10n."));
 
-test.each(BUNDLES)("%s has only sentences of the sources, with their places", (name) => {
+test.each(BUNDLES)("%s has the sentences of the sources, no others, with their places", (name) => {
   const bundle = json("l10n", name);
   const { sentences } = read();
+  expect([...sentences].filter((each) => !(each in bundle))).toEqual([]);
   expect(Object.keys(bundle).filter((each) => !sentences.has(each))).toEqual([]);
   const differing = Object.entries(bundle).filter(
     ([sentence, translation]) => translation === "" || places(sentence).join() !== places(translation).join(),
