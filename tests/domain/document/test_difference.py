@@ -114,6 +114,17 @@ def test_what_cannot_be_read_is_said_at_its_place(line: str, said: str, place: s
     assert text.split("\n")[at.line][at.start : at.end] == place
 
 
+@pytest.mark.parametrize("name", ["Run ^step_3", "Then this"])
+def test_a_typed_line_of_a_result_is_named_with_the_sign_that_makes_it_text(name: str) -> None:
+    text = render(plan_of(PLAN)).replace("- [ ] Run ^step_3\n", f"- [ ] {name}\n  → Mine.\n")
+    (trouble,) = difference(PLAN, read_document(text)).troubles
+    at = trouble.place
+    assert trouble.text.startswith("Planloom writes this line")
+    assert text.split("\n")[at.line][at.start : at.end] == "→" and trouble.instead == "\\→"
+    mended = difference(PLAN, read_document(text.replace("→", "\\→")))
+    assert not mended.troubles and "'→ Mine.'" in repr(mended.edits)
+
+
 def test_a_document_without_its_heading_of_steps_removes_none_of_them() -> None:
     text = render(plan_of(PLAN, request="Do it")).replace("## Steps\n", "")
     (trouble,) = read_document(text).troubles

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
-from planloom.domain.document.render import render
-from planloom.domain.document.update import up_to_date
-from planloom.domain.plans.plan import Step
+from planloom.domain.document.reader import read_document
+from planloom.domain.document.render import render, result_lines
+from planloom.domain.document.update import as_found, up_to_date
+from planloom.domain.plans.plan import Step, StepResult
 from planloom.domain.values import StepId
 from tests.domain.document.test_round_trip import plan_of
 
@@ -43,3 +46,36 @@ def test_a_sign_that_the_user_has_set_stays_until_it_is_taken() -> None:
     text = f"{text[:place]}- [-] {text[place + 6 :]}"
     new = up_to_date(text, shown, done).text
     assert [line[:5] for line in new.splitlines() if "^step_" in line] == ["- [x]", "- [-]"]
+
+
+def with_result(step: Step, summary: str) -> Step:
+    result = StepResult(ok=True, summary=summary, duration_ms=1, timestamp=datetime(2026, 1, 1, tzinfo=UTC))
+    return step.model_copy(update={"status": "completed", "result": result})
+
+
+LOOK = PLAN.steps[0]
+SAID = with_result(LOOK, "All is well.")
+
+
+@pytest.mark.parametrize("after", [LOOK, SAID, with_result(LOOK, "It is not.")])
+@pytest.mark.parametrize("before", [LOOK, SAID])
+@pytest.mark.parametrize("typed", ["  → Mine.\n", "  - question:\n  ```\n  → Mine.\n  ```\n"])
+def test_a_typed_line_of_a_result_stays(before: Step, after: Step, typed: str) -> None:
+    shown, plan = plan_of([before]), plan_of([after])
+    text = render(shown).rstrip("\n") + "\n" + typed
+    new = up_to_date(text, shown, plan).text
+    assert typed in new
+    others = [line for line in new.splitlines() if line.startswith("  → ") and line != "  → Mine."]
+    assert others == [*result_lines(after)]
+
+
+def test_a_result_is_written_on_a_line_of_its_own_below_a_last_line_without_end() -> None:
+    text = render(PLAN) + "  - question: Which"
+    new = up_to_date(text, PLAN, plan_of([SAID])).text
+    assert new.endswith("  - question: Which\n  → All is well.\n")
+
+
+def test_a_result_of_an_earlier_run_in_a_document_found_is_the_servers() -> None:
+    plan = plan_of([with_result(LOOK, "It is not.")])
+    text = render(plan_of([SAID]))
+    assert up_to_date(text, as_found(plan, read_document(text)), plan).text == render(plan)

@@ -36,12 +36,13 @@ def adoption(text: str) -> Adoption | None:
         if step.mark == MARKS["skipped"]
     )
     request, summary = _top(lines[written.title_line : steps_line])
-    troubles = [*written.troubles, *found.troubles]
+    # Results of an earlier run are dropped, so that those of `found` are no troubles.
+    troubles = [*written.troubles]
     if not request:
         place = Place(steps_line, 0, len(STEPS))
         troubles.append(Trouble(place, "What the plan is for is missing: a line “# …” above the steps."))
     edits = (*found.edits, *skips)
-    return Adoption(request, summary, written, found._replace(edits=edits), tuple(troubles))
+    return Adoption(request, summary, written, found._replace(edits=edits, troubles=()), tuple(troubles))
 
 
 def says_other(text: str, shown: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, get_args
 
 from planloom.domain.document.fields import FIELDS
 from planloom.domain.document.reader import Place, Trouble, Written, WrittenStep, key_of, values_of
-from planloom.domain.document.render import MARKS
+from planloom.domain.document.render import MARKS, RESULT, result_text
 from planloom.domain.plans.editing import (
     AddStep,
     Clearable,
@@ -43,7 +43,7 @@ _NAMES: Final[Mapping[str, str]] = {
 
 class Difference(NamedTuple):
     """The edits that make the plan into what the document says. `ids` are those of the written steps, in their order;
-    a new step gets one here. `troubles` are signs that only the server may set.
+    a new step gets one here. `troubles` are signs and results that only the server may write.
     """
 
     edits: tuple[StepEdit, ...]
@@ -63,6 +63,7 @@ def difference(steps: Sequence[Step], written: Written) -> Difference:
     above: StepId | None = None
     for step_id, each in zip(ids, written.steps, strict=True):
         step = known.get(step_id)
+        troubles += _typed_results(step, each)
         if step is None:
             edits.append(_added(step_id, above, each))
             if depends_on := each.values.get("depends_on"):
@@ -147,6 +148,14 @@ def _marked(step: Step, written: WrittenStep, troubles: list[Trouble]) -> list[S
         place = written.places.get("mark", written.places[""])
         troubles.append(Trouble(place, "Planloom sets this sign, as the step runs. “-” skips the step.", " "))
     return []
+
+
+def _typed_results(step: Step | None, written: WrittenStep) -> list[Trouble]:
+    """The results that are none of the step's: they would be lost when the step is written anew."""
+    own = None if step is None else result_text(step)
+    said = "Planloom writes this line, when the step has ended. “\\→” makes it text."
+    sign = RESULT.rstrip()
+    return [Trouble(each.place, said, "\\" + sign) for each in written.results if each.text != own]
 
 
 def _longest_in_order(old: Sequence[StepId], new: Sequence[StepId]) -> set[StepId]:

@@ -43,12 +43,20 @@ class Trouble(NamedTuple):
     instead: str | None = None
 
 
+class WrittenResult(NamedTuple):
+    """A line that says what came of a step; `place` is that of its first sign."""
+
+    place: Place
+    text: str
+
+
 @dataclass
 class WrittenStep:
     """One step as it is written. `values` are attributes of a `Step`; those that are not written are left out.
 
     `places` has the place of each by the field's name, of arguments as `args.NAME`; "" is the place of the first line,
-    "mark" that of the sign in the box, "id" that of the id. `last` is the number of the step's last line.
+    "mark" that of the sign in the box, "id" that of the id. `last` is the number of the step's last line. `results` are
+    the lines that say what came of it, without their indentation.
     """
 
     step_id: str | None
@@ -56,6 +64,7 @@ class WrittenStep:
     values: dict[str, Any]
     places: dict[str, Place]
     last: int
+    results: list[WrittenResult] = field(default_factory=list)
 
 
 @dataclass
@@ -178,7 +187,12 @@ class _Reader:
                 break
             step.last = self.at
             text = line[2:]
-            if self._field(step, text) or text.startswith(RESULT):
+            is_result = text.startswith(RESULT)
+            if is_result:
+                start = self.lines[self.at].index(RESULT)
+                place = Place(self.at, start, start + len(RESULT.rstrip()))
+                step.results.append(WrittenResult(place, text.rstrip()))
+            if is_result or self._field(step, text):
                 blank = 0
                 step.last = max(step.last, self.at)
                 self.at += 1

@@ -96,13 +96,14 @@ def step_lines(step: Step, mark: str) -> Iterator[str]:
 
 def result_lines(step: Step) -> Iterator[str]:
     """What came of a step, as one line; nothing before it has ended."""
-    if step.result and (said := step.result.summary or step.result.error):
-        yield " " * _BODY + RESULT + " ".join(said.split())
+    if said := result_text(step):
+        yield " " * _BODY + said
 
 
-def is_result(line: str) -> bool:
-    """Whether a line of a step says what came of it."""
-    return line.startswith(" " * _BODY + RESULT)
+def result_text(step: Step) -> str | None:
+    """What came of a step, without indentation; None before it has ended."""
+    said = " ".join(((step.result.summary or step.result.error or "") if step.result else "").split())
+    return RESULT + said if said else None
 
 
 def _head(plan: Plan) -> Iterator[str]:

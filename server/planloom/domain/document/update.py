@@ -8,7 +8,15 @@ from typing import Final, NamedTuple
 
 from planloom.domain.document.difference import difference
 from planloom.domain.document.reader import Place, Written, read_document
-from planloom.domain.document.render import MARKS, STEPS, head_values, is_result, render, result_lines
+from planloom.domain.document.render import (
+    MARKS,
+    RESULT,
+    STEPS,
+    head_values,
+    render,
+    result_lines,
+    result_text,
+)
 from planloom.domain.events.folding import updated
 from planloom.domain.plans.graph import shown_statuses
 from planloom.domain.plans.indexed_tuple import IndexedTuple
@@ -43,6 +51,21 @@ def up_to_date(text: str, shown: Plan, plan: Plan) -> Update:
     )
 
 
+def as_found(plan: Plan, written: Written) -> Plan:
+    """A plan with the results that a document found by the server says of it, which may be those of an earlier run."""
+    said = {each.step_id: each.results for each in written.steps if each.results}
+    steps = []
+    for step in plan.steps:
+        results = [each.text for each in said.get(step.step_id, ())]
+        own = result_text(step)
+        if step.result is not None and own is not None and results and own not in results:
+            earlier = step.result.model_copy(update={"summary": results[0].removeprefix(RESULT)})
+            steps.append(step.model_copy(update={"result": earlier}))
+        else:
+            steps.append(step)
+    return updated(plan, steps=IndexedTuple(steps))
+
+
 def with_top(new: str, text: str, shown: Plan) -> str:
     """The new text of a document, with what the user has changed above the steps in `text`, which shows `shown`."""
     theirs, mine, base = _TOP.search(new), _TOP.search(text), _TOP.search(render(shown))
@@ -74,8 +97,15 @@ def _patched(text: str, written: Written, shown: Plan, plan: Plan) -> str:
         if step is None:
             continue
         first = each.places[""].line
-        body = [line for line in lines[first + 1 : each.last + 1] if not is_result(line)]
-        lines[first + 1 : each.last + 1] = [*body, *(f"{line}\n" for line in result_lines(step))]
+        known = shown.step(step.step_id)
+        # An editor may tell late of an edit, so that the text has the newer result already.
+        own = (result_text(step), None if known is None else result_text(known))
+        servers = {found.place.line for found in each.results if found.text in own}
+        body = [lines[number] for number in range(first, each.last + 1) if number not in servers]
+        results = [f"{line}\n" for line in result_lines(step)]
+        if results and not body[-1].endswith("\n"):
+            body[-1] += "\n"
+        lines[first : each.last + 1] = [*body, *results]
         place = each.places.get("mark")
         # A sign that the user has changed is theirs.
         if place is not None and each.mark == before.get(step.step_id, " "):

@@ -19,7 +19,7 @@ from planloom.domain.document.adoption import Adoption, adoption, says_other
 from planloom.domain.document.difference import Difference, difference, notes_by_id, place_of
 from planloom.domain.document.reader import NEAR, Place, Trouble, Written, read_document
 from planloom.domain.document.render import render
-from planloom.domain.document.update import up_to_date, with_top
+from planloom.domain.document.update import as_found, up_to_date, with_top
 from planloom.domain.errors import InvalidParams, InvalidPlan, PlanloomError, UnknownThing
 from planloom.domain.text.diff import text_edits
 from planloom.domain.text.positions import LineIndex, Position, TextEdit
@@ -215,12 +215,13 @@ class PlanDocuments:
         if text is None:
             self._withdraw(uri)
             return
-        plan_id = PlanId(read_document(text).head.get("plan", ""))
+        written = read_document(text)
+        plan_id = PlanId(written.head.get("plan", ""))
         plan = self._plan(plan_id)
         if plan is None or not await self._is_of(plan, uri):
             self._offer(uri, text)
             return
-        self._shown[plan_id] = Shown(uri, plan)
+        self._shown[plan_id] = Shown(uri, as_found(plan, written))
         await asyncio.wait({self._follow(plan_id)})
         await self._tell_of_other(plan_id)
 
