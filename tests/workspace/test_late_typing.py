@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from planloom.domain.text.diff import text_edits
 from planloom.domain.text.positions import ContentChange, Position, Range, TextEdit
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import EditorCapabilities, TextOperation
@@ -111,6 +112,50 @@ def test_typing_and_edit_in_one_message_are_told_apart() -> None:
     typed = ContentChange(range=at(0, 0, 0), text="zero\n")
     documents.did_change("file:///a", 3, (typed, ContentChange(range=edit.range, text="TWO")))
     assert history.misplaced(operation) == ("zero\none\ntwo\n", "zero\nTWO\ntwo\n")
+
+
+@pytest.mark.parametrize("in_one_message", [True, False])
+@pytest.mark.parametrize("seed", range(60))
+def test_an_edit_that_is_told_change_by_change_is_not_misplaced(seed: int, in_one_message: bool) -> None:
+    """VS Code makes only what differs of an edit, and tells of the last change first, so that other positions hold."""
+    chance = random.Random(seed)
+    before = "".join(chance.choice(("gamma\n", "the end\n", "a\n", "\n", "BETA BETA\n")) for _ in range(6))
+    after = "".join(
+        chance.choice((line, line, "gamma\n", "the end of it\n", ""))
+        for line in before.splitlines(keepends=True)
+    )
+    documents = DocumentStore()
+    documents.did_open("file:///a", "x", 1, before)
+    uri = documents.all()[0].uri
+    history = TextHistory(documents, (uri,))
+    edits = text_edits(before, after, documents.encoding)
+    changes = [ContentChange(range=edit.range, text=edit.new_text) for edit in reversed(edits)]
+    if in_one_message and changes:
+        documents.did_change("file:///a", 2, changes)
+    else:
+        for version, change in enumerate(changes, 2):
+            documents.did_change("file:///a", version, [change])
+    assert documents.all()[0].text == after
+    assert history.misplaced(TextOperation(uri=uri, version=1, edits=edits)) is None
+    whole = Range(start=Position(line=0, character=0), end=Position(line=before.count("\n"), character=0))
+    coarse = TextEdit(range=whole, new_text=after)
+    assert history.misplaced(TextOperation(uri=uri, version=1, edits=(coarse,))) is None
+
+
+def test_an_edit_of_two_lines_that_the_editor_makes_word_by_word_is_not_misplaced() -> None:
+    documents = DocumentStore()
+    documents.did_open("file:///a", "x", 1, "alpha\nBETA\nthe end\nmine")
+    uri = documents.all()[0].uri
+    history = TextHistory(documents, (uri,))
+
+    def at(line: int, end: int) -> Range:
+        return Range(start=Position(line=line, character=0), end=Position(line=line, character=end))
+
+    changes = ContentChange(range=at(2, 7), text="gamma"), ContentChange(range=at(1, 4), text="beta")
+    documents.did_change("file:///a", 2, changes)
+    both = Range(start=Position(line=1, character=0), end=Position(line=2, character=7))
+    edit = TextEdit(range=both, new_text="beta\ngamma")
+    assert history.misplaced(TextOperation(uri=uri, version=1, edits=(edit,))) is None
 
 
 async def test_an_editor_that_refuses_an_older_version_is_waited_for(tmp_path: Path) -> None:

@@ -54,6 +54,8 @@ class TextHistory:
             made = apply_edits(text, operation.edits, encoding)
             if made == text or made not in texts[place + 1 :]:
                 continue
+            if made == after and _is_half_made(texts[0], text, after):
+                continue
             merged = three_way(texts[0], text, after)
             return (text, made) if merged.kind != "merged" or merged.text != made else None
         return None
@@ -62,6 +64,23 @@ class TextHistory:
         document, texts = self._documents.get(changed), self._texts.get(changed)
         if document is not None and texts is not None and len(texts) < _MOST:
             texts += [*document.passed, document.content]
+
+
+def _is_half_made(before: str, text: str, after: str) -> bool:
+    """Whether a text is as `before` up to a place and as `after` behind it, or the other way round.
+
+    An editor that makes only what differs of an edit, change by change, passes through such texts.
+    """
+    return any(
+        _alike(text, start) + _alike(text[::-1], end[::-1]) >= len(text)
+        for start, end in ((before, after), (after, before))
+    )
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two texts have in common at their start."""
+    shorter = min(len(one), len(other))
+    return next((place for place in range(shorter) if one[place] != other[place]), shorter)
 
 
 async def is_taken_back(
