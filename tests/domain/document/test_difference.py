@@ -103,6 +103,18 @@ def test_a_problem_is_found_at_its_place() -> None:
         ("  - arguments: [1", "Arguments are a JSON object", "[1"),
         ("  - check: all is well", "A check is", "all is well"),
         ("  - question:\n    ```\n    x", "The block does not end", ""),
+        ("  - after: step_1\n  - After: step_2", "“after” stands in this step already", "After"),
+        ("  - tool: a\n    - x: 1\n    - x: 2", "“x” stands in this step already", "x"),
+        ("  - tool: a\n    - x: 1\n  - tool: b\n    - y: 1", "“tool” stands in this step already", "tool"),
+        (
+            '  - arguments: {"x": 1}\n  - tool: a\n    - y: 1',
+            "The arguments stand in this step already",
+            "tool",
+        ),
+        ('  - tool: a\n    - y: 1\n  - arguments: {"x": 1}', "The arguments stand in this", "arguments"),
+        ('  - arguments: {"x": 1, "x": 2}', "Arguments are a JSON object", '{"x": 1, "x": 2}'),
+        ("  - instruction: One.\n  Two.", "The instruction stands in this step already", "Two."),
+        ("  Two.\n  - instruction: One.", "The instruction stands in this step already", "Two."),
         ("- [ ] Again ^step_1", "There is a step ^step_1 already.", "step_1"),
     ],
 )
@@ -123,6 +135,12 @@ def test_a_typed_line_of_a_result_is_named_with_the_sign_that_makes_it_text(name
     assert text.split("\n")[at.line][at.start : at.end] == "→" and trouble.instead == "\\→"
     mended = difference(PLAN, read_document(text.replace("→", "\\→")))
     assert not mended.troubles and "'→ Mine.'" in repr(mended.edits)
+
+
+def test_arguments_may_stand_above_their_tool() -> None:
+    text = '## Steps\n\n- Look\n  - arguments: {"x": 1}\n  - tool: a\n'
+    written = read_document(text)
+    assert not written.troubles and written.steps[0].values["args"] == {"x": 1}
 
 
 def test_a_document_without_its_heading_of_steps_removes_none_of_them() -> None:

@@ -102,7 +102,7 @@ def _arguments(value: Json, _raw: str) -> Args | None:
         return None
     if isinstance(value, dict):
         return value
-    raise Unreadable("Arguments are a JSON object, or lines below the tool.")
+    raise Unreadable("Arguments are a JSON object with each name once, or lines below the tool.")
 
 
 def _written_arguments(step: Step) -> Json:

@@ -22,6 +22,7 @@ _FIELD: Final = re.compile(r"[-*+][ \t]+([A-Za-z][A-Za-z ]*?)[ \t]*:[ \t]*(.*)")
 _ARGUMENT: Final = re.compile(rf"[-*+][ \t]+({NAME.pattern})[ \t]*:[ \t]*(.*)")
 _HEAD: Final = re.compile(r"([a-z]+): *(.*)")
 _CONFLICT: Final = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: .*)?")
+_TWICE: Final = "in this step already: one of the two would be lost."
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 NEAR: Final = 0.75
 """How alike a word must be to one that could stand there, by difflib's ratio, to be taken for it."""
@@ -172,6 +173,7 @@ class _Reader:
     def _body(self, step: WrittenStep) -> None:
         """Read the lines of a step, which are indented, and the blank lines between them."""
         instruction: list[str] = []
+        words: Place | None = None
         blank = 0
         while self.at < len(self.lines):
             line = (
@@ -200,13 +202,18 @@ class _Reader:
             instruction += [""] * (blank if instruction else 0)
             blank = 0
             instruction.append(unescaped(text))
-            step.places.setdefault("instruction", Place(self.at, 2, len(line)))
+            words = words or Place(self.at, 2, len(line))
             self.at += 1
         # Blank lines after a step are no part of it.
         self.at -= blank if self.at == len(self.lines) or blank else 0
-        if instruction and "instruction" not in step.values:
-            step.values["instruction"] = "\n".join(instruction)
+        if words is not None:
+            if "instruction" in step.values:
+                self._trouble(words, f"The instruction stands {_TWICE}")
+            step.places.setdefault("instruction", words)
+            step.values.setdefault("instruction", "\n".join(instruction))
         step.values.setdefault("instruction", step.values["description"])
+        if "tool" in step.values:
+            step.values.setdefault("args", {})
         step.values.setdefault("kind", implied_kind(step.values.get("tool")))
 
     def _field(self, step: WrittenStep, text: str) -> bool:
@@ -219,9 +226,15 @@ class _Reader:
                 self._trouble(place, f"Did you mean “{near[0]}”? This line is read as text.", near[0])
             return False
         place = Place(self.at, 2 + match.start(2), 2 + match.end(2))
+        own = Place(self.at, 2 + match.start(1), 2 + match.end(1))
         value = self._value(match[2], place)
         described = FIELDS[name]
+        is_second = name in step.places and not described.repeats
         step.places.setdefault(name, place)
+        below = self._arguments(step) if name == "tool" else {}
+        if is_second:
+            self._trouble(own, f"“{name}” stands {_TWICE}")
+            return True
         try:
             held = described.read(value, match[2])
         except Unreadable as error:
@@ -229,9 +242,12 @@ class _Reader:
             return True
         if described.repeats:
             held = (*step.values.get(described.attribute, ()), held)
+        if (below or name == "arguments") and "args" in step.values:
+            self._trouble(own, f"The arguments stand {_TWICE}")
+            return True
         step.values[described.attribute] = held
-        if name == "tool":
-            step.values["args"] = self._arguments(step)
+        if below:
+            step.values["args"] = below
         return True
 
     def _arguments(self, step: WrittenStep) -> Args:
@@ -244,7 +260,10 @@ class _Reader:
                 break
             self.at += 1
             place = Place(self.at, 4 + match.start(2), 4 + match.end(2))
-            step.places[f"args.{match[1]}"] = place
+            if match[1] in args:
+                own = Place(self.at, 4 + match.start(1), 4 + match.end(1))
+                self._trouble(own, f"“{match[1]}” stands {_TWICE}")
+            step.places.setdefault(f"args.{match[1]}", place)
             args[match[1]] = self._value(match[2], place)
         return args
 

@@ -64,10 +64,16 @@ def is_written_plainly(text: str) -> bool:
 def _scalar(rest: str) -> Json:
     """The value of a line: JSON, or else the text as it stands."""
     try:
-        value: Json = json.loads(rest, parse_constant=_refuse)
+        value: Json = json.loads(rest, parse_constant=_refuse, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         return rest
     return value
+
+
+def _once(pairs: Sequence[tuple[str, Json]]) -> Json:
+    """An object; refuses names that stand twice, of which JSON's reader keeps the last alone."""
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else _refuse("a name stands twice")
 
 
 def _refuse(name: str) -> NoReturn:
