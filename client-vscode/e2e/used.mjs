@@ -254,6 +254,42 @@ export const USED = [
     },
   },
   {
+    name: "a long plan keeps its state and its button in view",
+    files: {},
+    async run({ window, folder, shots }) {
+      const { panel } = window;
+      const steps = Array.from(
+        { length: 30 },
+        (_, index) => `${index + 1}. Create file f${index + 1}.txt with content "x"`,
+      );
+      await plan(window, steps.join("\n"));
+      assert.equal(await panel.locator(".plan-bar").count(), 0);
+      await panel.locator(".step-row").last().scrollIntoViewIfNeeded();
+      await panel.locator(".plan-bar #bar-main").waitFor();
+      assert.match(await panel.locator(".plan-bar").textContent(), /Ready for review\s*0\/30/);
+      const whole = () =>
+        panel.locator(".plan-bar").evaluate((bar) => {
+          const { right } = bar.getBoundingClientRect();
+          const parts = [bar, ...bar.querySelectorAll("span, strong, button, vscode-button")];
+          return parts.every(
+            (part) =>
+              part.getBoundingClientRect().right <= right &&
+              part.scrollWidth <= Math.max(part.clientWidth, part.offsetWidth),
+          );
+        });
+      assert.ok(await whole(), "nothing in the bar is cut");
+      await window.shot(join(shots, "bar-review-dark.png"));
+      await panel.locator("#bar-main").click();
+      await panel.locator("#bar-waits").waitFor();
+      assert.ok(await whole(), "nothing in the bar is cut");
+      await window.shot(join(shots, "bar-waits-dark.png"));
+      await panel.locator("#bar-waits").click();
+      await (await nextApproval(window)).getByText("Allow for this plan").click();
+      await applyAll(window, "completed", 90);
+      assert.ok(existsSync(join(folder, "f30.txt")));
+    },
+  },
+  {
     name: "a rename names both its ends, and where a link leads",
     files: { "old.txt": NOTE, "real/kept.txt": "kept\n" },
     async run({ window, folder, shots }) {

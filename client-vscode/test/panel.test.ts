@@ -1,18 +1,19 @@
 // @vitest-environment happy-dom
 import { readFileSync } from "node:fs";
-import { html, render } from "lit";
+import { html, nothing, render } from "lit";
 import { expect, test } from "vitest";
 
 import type { FromPanel, ServerState } from "../src/panel/messages";
 import { lastChangedLine } from "../src/plan/lastChange";
 import { EMPTY, fold, type PanelState, replay, withStream } from "../src/plan/planState";
 import type { PlanView } from "../src/plan/planView";
-import type { Approval, EditedFile, Plan, Report } from "../src/protocol";
+import type { Approval, EditedFile, Plan, Report, StepStatus } from "../src/protocol";
 import { sameFile } from "../src/webview/approvalCard";
 import { cards } from "../src/webview/cards";
 import { composer, referenceBefore } from "../src/webview/composer/composer";
 import { pathOf } from "../src/webview/format";
 import { otherPlans } from "../src/webview/otherPlans";
+import { follower, planBar } from "../src/webview/planBar";
 import { planHeader } from "../src/webview/planHeader";
 import { draftOf, editOf, emptyDraft } from "../src/webview/stepForm";
 import { steps } from "../src/webview/steps";
@@ -972,4 +973,47 @@ test("a step that edits a file shows the difference of its texts", () => {
   expect(root.querySelector(".added-line")?.textContent).toContain("three");
   expect(root.querySelector(".args")?.textContent).toContain("a.py");
   expect(root.querySelector(".args")?.textContent).not.toContain("old_text");
+});
+
+test("a bar stands for the head of a plan that is out of view", () => {
+  const ids = ["a", "b"];
+  const now = viewOf(
+    plan(
+      ids.map((id) => step(id, { status: id === "b" ? "running" : "completed" })),
+      { status: "executing" },
+    ),
+  );
+  expect(drawn(planBar(panelOf().panel, now)).textContent.trim()).toBe("");
+  const { panel, sent } = panelOf({ away: ["head"] });
+  const bar = drawn(planBar(panel, now));
+  expect(bar.textContent).toMatch(/Running\s*1\/2/);
+  expect(bar.querySelector("#follow")).toBeNull();
+  bar.querySelector<HTMLElement>("#bar-main")?.click();
+  expect(sent).toMatchObject([{ kind: "control", action: "pause", planId: "p1" }]);
+  expect(drawn(planBar(panelOf({ away: ["head", "b"] }).panel, now)).querySelector("#follow")).not.toBeNull();
+});
+
+test.each([
+  ["who looks at the running step goes on to the next one", 100, "p1", ["b"]],
+  ["who looks elsewhere stays there", -100, "p1", []],
+  ["who looks at another plan stays there", 100, "p2", []],
+])("%s", (_, top, nextPlan, expected) => {
+  const root = drawn(nothing);
+  const scrolled: string[] = [];
+  const follow = follower(root);
+  const display = (planId: string, a: StepStatus, b: StepStatus) => {
+    const now = plan([step("a", { status: a }), step("b", { status: b })], { planId, status: "executing" });
+    follow(now, () => {
+      render(steps(panelOf().panel, viewOf(now)), root);
+      for (const row of root.querySelectorAll<HTMLElement>(".step-row")) {
+        row.getBoundingClientRect = () => new DOMRect(0, top, 100, 40);
+        row.scrollIntoView = () => scrolled.push(row.parentElement?.dataset.step ?? "");
+      }
+    });
+  };
+  display("p1", "running", "ready");
+  // Between two steps none runs.
+  display("p1", "completed", "ready");
+  display(nextPlan, "completed", "running");
+  expect(scrolled).toEqual(expected);
 });

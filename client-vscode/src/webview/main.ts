@@ -19,11 +19,12 @@ import { composer, referenceBefore, sendWhatWaited } from "./composer/composer";
 import { focusedCard, keepFocus } from "./focus";
 import { askedUnasked, effectName } from "./format";
 import { otherPlans } from "./otherPlans";
+import { follower, planBar } from "./planBar";
 import { planHeader, reviewOf } from "./planHeader";
 import { steps } from "./steps";
 import { outcome } from "./summary";
 import { createPanel, icon, iconButton, linkButton, shown, type View } from "./ui";
-import { freshUi, type Kept, kept, type Notice, taken, type Ui, withSeen, written } from "./uiState";
+import { freshUi, type Kept, kept, type Notice, taken, type Ui, withAway, withSeen, written } from "./uiState";
 
 interface Host {
   postMessage(message: FromPanel): void;
@@ -39,6 +40,7 @@ const DETECT_MS = 120;
 speak(document.documentElement.lang, JSON.parse(document.querySelector("#words")?.textContent ?? "{}") as Bundle);
 const host = acquireVsCodeApi();
 const root = document.querySelector<HTMLElement>("#root") ?? document.body;
+const follow = follower(root);
 let state: PanelState = EMPTY;
 let drawing = false;
 let detecting: ReturnType<typeof setTimeout> | undefined;
@@ -69,7 +71,7 @@ function receive(message: ToPanel): void {
   if (message.kind === "events") for (const event of message.events) state = fold(state, event).state;
   if (message.kind === "streams") for (const delta of message.deltas) state = withStream(state, delta);
   // The cards of another plan come into view only now.
-  if (state.current !== current) panel.update((ui) => ({ ...ui, armed: [] }));
+  if (state.current !== current) panel.update((ui) => ({ ...ui, armed: [], away: [] }));
   panel.update((ui) => taken(ui, message, state));
   sendWhatWaited(panel);
   drawSoon();
@@ -98,8 +100,9 @@ function draw(): void {
   const view = currentView(state);
   const { caret } = panel.ui;
   const card = focusedCard(root);
-  render(
-    html`
+  follow(view?.plan, () => {
+    render(
+      html`
       ${serverBanner()} ${composer(panel, view?.plan, { write, complete })} ${notices()}
       ${otherPlans(panel, state)}
       ${
@@ -111,14 +114,15 @@ function draw(): void {
                 class="plan"
                 data-plan=${view.plan.planId}
                 data-seq=${view.plan.seq}
-              >${planHeader(panel, view)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}</main>`,
+              >${planBar(panel, view)} ${planHeader(panel, view)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}</main>`,
             )
       }
       ${footer()}
     `,
-    root,
-  );
-  keepFocus(root, card);
+      root,
+    );
+    keepFocus(root, card);
+  });
   if (caret !== undefined) {
     placeCaret(caret);
     panel.update((ui) => ({ ...ui, caret: undefined }));
@@ -244,9 +248,29 @@ const ending = new IntersectionObserver((entries) => {
     if (key !== undefined && entry.isIntersecting) panel.update((ui) => withSeen(ui, key));
   }
 });
+/** Notes whether the head of the plan and its running step are in view. */
+const watching = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    const key = target instanceof HTMLElement ? target.dataset.away : undefined;
+    if (key !== undefined) panel.update((ui) => withAway(ui, key, !isIntersecting));
+  }
+});
+const watched = new Map<Element, string>();
 const observed = new WeakSet<Element>();
 
 function observeCards(): void {
+  for (const element of root.querySelectorAll<HTMLElement>("[data-away]")) {
+    const key = element.dataset.away ?? "";
+    if (watched.get(element) === key) continue;
+    watched.set(element, key);
+    watching.unobserve(element);
+    watching.observe(element);
+  }
+  for (const element of watched.keys()) {
+    if (element.isConnected && element.matches("[data-away]")) continue;
+    watching.unobserve(element);
+    watched.delete(element);
+  }
   for (const element of root.querySelectorAll("[data-end]")) {
     if (observed.has(element)) continue;
     observed.add(element);

@@ -27,7 +27,7 @@ const PROMPTED: Readonly<Record<"reject" | "regenerate", readonly PlanStatus[]>>
 export function planHeader(panel: Panel, view: PlanView): View {
   const { plan } = view;
   return html`
-    <header class="plan-header" data-status=${plan.status}>
+    <header class="plan-header" data-away="head" data-status=${plan.status}>
       <div class="title-row">
         ${statusPill(view)}
         ${
@@ -61,19 +61,25 @@ export function planHeader(panel: Panel, view: PlanView): View {
   `;
 }
 
+/** What the plan waits for in its cards, in words. */
+function waitsInCards(view: PlanView): string | undefined {
+  return attention(view.plan) > 0 && view.plan.status !== "pending_approval" ? waitingFor(view) : undefined;
+}
+
+/** The state of the plan, in a few words. */
+export function stateWords(view: PlanView): string {
+  const { plan } = view;
+  const waits = waitsInCards(view);
+  if (waits !== undefined) return capitalized(waits);
+  if (!isPartly(view)) return planStatus(plan.status);
+  const { completed, total } = progressOf(plan);
+  return completed === 0 ? t("Not done, {0} of {1}", completed, total) : t("Partly done, {0} of {1}", completed, total);
+}
+
 function statusPill(view: PlanView): View {
   const { plan } = view;
-  const waits = attention(plan) > 0 && plan.status !== "pending_approval" ? waitingFor(view) : undefined;
+  const waits = waitsInCards(view);
   const partly = isPartly(view);
-  const { completed, total } = progressOf(plan);
-  const label =
-    waits !== undefined
-      ? capitalized(waits)
-      : partly
-        ? completed === 0
-          ? t("Not done, {0} of {1}", completed, total)
-          : t("Partly done, {0} of {1}", completed, total)
-        : planStatus(plan.status);
   const icons = {
     draft: "loading",
     pending_approval: "checklist",
@@ -90,7 +96,7 @@ function statusPill(view: PlanView): View {
     role="status"
     data-status=${waits !== undefined ? "waiting" : plan.status}
     data-partly=${partly}
-  >${icon(waits !== undefined ? "bell-dot" : partly ? "warning" : icons[plan.status])}${label}</span>`;
+  >${icon(waits !== undefined ? "bell-dot" : partly ? "warning" : icons[plan.status])}${stateWords(view)}</span>`;
 }
 
 function capitalized(words: string): string {

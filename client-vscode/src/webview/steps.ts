@@ -13,6 +13,7 @@ import { t } from "../words";
 import { agentName, dependencyNumbers, duration, headline, STEP_ICON, skipReason, spent, valueText } from "./format";
 import { plain } from "./hiddenCharacters";
 import { inlineDiff } from "./inlineDiff";
+import { runningStep } from "./planBar";
 import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
 import { focusSoon, icon, iconButton, linkButton, type Panel, phrase, shown, type View } from "./ui";
 import type { StepDraft } from "./uiState";
@@ -97,6 +98,7 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
         tabindex=${step.stepId === tabStop(panel, plan) ? 0 : -1}
         aria-expanded=${open}
         data-index=${index}
+        data-away=${step.stepId === runningStep(plan) ? step.stepId : nothing}
         aria-label=${plain(rowName(view, step, index, look.label))}
         @click=${toggle}
       >

@@ -91,6 +91,8 @@ export interface Ui {
   readonly armed: readonly string[];
   /** What was seen to its end, by the keys of unseen.ts. */
   readonly seen: readonly string[];
+  /** What of the displayed plan is out of view: `head`, and the id of the running step. */
+  readonly away: readonly string[];
   readonly notices: readonly Notice[];
 }
 
@@ -160,6 +162,7 @@ export function freshUi(kept: unknown = undefined): Ui {
     lastRequest: 0,
     armed: [],
     seen: [],
+    away: [],
     notices: [],
   };
 }
@@ -306,6 +309,12 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
 /** Note that something was seen to its end. */
 export function withSeen(ui: Ui, key: string): Ui {
   return ui.seen.includes(key) ? ui : { ...ui, seen: [...ui.seen, key] };
+}
+
+/** Note whether something of the displayed plan is in view. */
+export function withAway(ui: Ui, key: string, isAway: boolean): Ui {
+  if (ui.away.includes(key) === isAway) return ui;
+  return { ...ui, away: isAway ? [...ui.away, key] : ui.away.filter((each) => each !== key) };
 }
 
 /** A page may close before it hears that its request was accepted; then the plan itself shows that it was. */

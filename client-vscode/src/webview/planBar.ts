@@ -1,0 +1,77 @@
+// The bar at the top of a long plan: its state, its main button and the way to what happens, while the head is out of view.
+
+import { html, nothing } from "lit";
+
+import { attention, progressOf } from "../plan/planState";
+import type { PlanView } from "../plan/planView";
+import type { Plan } from "../protocol";
+import { t } from "../words";
+import { reviewOf, stateWords } from "./planHeader";
+import { icon, linkButton, type Panel, shown, type View } from "./ui";
+
+/** The step at work, of several the first. */
+export function runningStep(plan: Plan): string | undefined {
+  return plan.steps.find((step) => step.status === "running")?.stepId;
+}
+
+/** `away` names what is out of view: `head`, and the id of the running step. */
+export function planBar(panel: Panel, view: PlanView): View {
+  const { plan } = view;
+  const { away } = panel.ui;
+  if (!away.includes("head")) return nothing;
+  const { completed, total } = progressOf(plan);
+  const running = runningStep(plan);
+  return html`<div class="plan-bar" role="toolbar" aria-label=${t("The plan")}>
+    <span class="plan-bar-state"><strong>${shown(stateWords(view))}</strong>
+      <span class="quiet">${completed}/${total}</span></span>
+    <span class="plan-bar-actions">${
+      attention(plan) > 0
+        ? linkButton(t("Show"), () => show(".cards"), { icon: "bell-dot", id: "bar-waits" })
+        : running !== undefined && away.includes(running)
+          ? linkButton(t("Follow"), () => show('.step[data-status="running"]'), {
+              id: "follow",
+              title: t("Show the running step, and stay with what runs"),
+            })
+          : nothing
+    } ${mainButton(panel, plan)}</span>
+  </div>`;
+}
+
+function mainButton(panel: Panel, plan: Plan): View {
+  const { planId, version } = plan;
+  const button = (name: string, label: string, click: () => void) =>
+    html`<vscode-button id="bar-main" @click=${click}>${icon(name)} ${label}</vscode-button>`;
+  const control = (action: "pause" | "resume") => () => panel.decide(planId, { kind: "control", action, planId });
+  if (plan.status === "pending_approval")
+    return button("play", t("Start"), () =>
+      panel.decide(planId, { kind: "approve", planId, version, review: reviewOf(panel, plan) }),
+    );
+  if (plan.status === "executing") return button("debug-pause", t("Pause"), control("pause"));
+  if (plan.status === "paused" && attention(plan) === 0)
+    return button("debug-continue", t("Resume"), control("resume"));
+  return nothing;
+}
+
+function show(selector: string): void {
+  document.querySelector(selector)?.scrollIntoView({ block: "center" });
+}
+
+/**
+ * Keeps the view with what runs, around each drawing. A user who looks at the running step, or at the one that ran last,
+ * goes on to the next one; one who looks elsewhere, or has changed to another plan, stays there.
+ */
+export function follower(root: HTMLElement): (plan: Plan | undefined, draw: () => void) => void {
+  let last: { readonly planId: string; readonly stepId: string } | undefined;
+  const row = (stepId: string): Element | null =>
+    root.querySelector(`.step[data-step="${CSS.escape(stepId)}"] > .step-row`);
+  return (plan, draw) => {
+    const before = last === undefined ? undefined : row(last.stepId)?.getBoundingClientRect();
+    const looked = before !== undefined && before.top >= 0 && before.bottom <= window.innerHeight;
+    draw();
+    const stepId = plan === undefined ? undefined : runningStep(plan);
+    if (plan === undefined || stepId === undefined) return;
+    if (looked && last?.planId === plan.planId && last.stepId !== stepId)
+      row(stepId)?.scrollIntoView({ block: "nearest" });
+    last = { planId: plan.planId, stepId };
+  };
+}
