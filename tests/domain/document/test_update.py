@@ -79,3 +79,13 @@ def test_a_result_of_an_earlier_run_in_a_document_found_is_the_servers() -> None
     plan = plan_of([with_result(LOOK, "It is not.")])
     text = render(plan_of([SAID]))
     assert up_to_date(text, as_found(plan, read_document(text)), plan).text == render(plan)
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("typed", ["", "- [ ] Not taken yet\n"])
+def test_a_document_keeps_its_line_ends(eol: str, typed: str) -> None:
+    """Also what is written above the steps stays, and results get the line ends of the others."""
+    text = render(PLAN).replace("## Steps\n", "Mine.\n\n## Steps\n") + typed
+    new = up_to_date(text.replace("\n", eol), PLAN, plan_of([SAID])).text
+    assert new == up_to_date(text, PLAN, plan_of([SAID])).text.replace("\n", eol)
+    assert "Mine." in new and "→ All is well." in new

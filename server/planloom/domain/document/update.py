@@ -21,12 +21,14 @@ from planloom.domain.events.folding import updated
 from planloom.domain.plans.graph import shown_statuses
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import RUN_STATE, Plan, Step
+from planloom.domain.text.lines import split_lines
 from planloom.domain.text.merge import merge
+from planloom.domain.text.positions import dominant_eol
 from planloom.domain.values import StepId
 
 _TOP: Final = re.compile(rf"\A(?:---\n.*?^---\n)?(.*?)^{STEPS}$", re.DOTALL | re.MULTILINE)
 """What stands between the values at the top of a document and its steps."""
-_LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
+_LINE_END: Final = re.compile(r"\r\n|\r")
 
 
 class Update(NamedTuple):
@@ -67,7 +69,14 @@ def as_found(plan: Plan, written: Written) -> Plan:
 
 
 def with_top(new: str, text: str, shown: Plan) -> str:
-    """The new text of a document, with what the user has changed above the steps in `text`, which shows `shown`."""
+    """The new text of a document, with what the user has changed above the steps in `text`, which shows `shown`, and
+    with the line ends of `text`.
+    """
+    eol = dominant_eol(text) or "\n"
+    return _with_top(new, _LINE_END.sub("\n", text), shown).replace("\n", eol)
+
+
+def _with_top(new: str, text: str, shown: Plan) -> str:
     theirs, mine, base = _TOP.search(new), _TOP.search(text), _TOP.search(render(shown))
     if theirs is None or mine is None or base is None or mine[1] == base[1]:
         return new
@@ -87,7 +96,8 @@ def _stated(steps: Sequence[Step], plan: Plan) -> list[Step]:
 
 
 def _patched(text: str, written: Written, shown: Plan, plan: Plan) -> str:
-    lines = _LINES.findall(text)
+    eol = dominant_eol(text) or "\n"
+    lines = split_lines(text)
     before, marks = _marks(shown), _marks(plan)
     for name, value in head_values(plan).items():
         if place := written.head_places.get(name):
@@ -102,9 +112,9 @@ def _patched(text: str, written: Written, shown: Plan, plan: Plan) -> str:
         own = (result_text(step), None if known is None else result_text(known))
         servers = {found.place.line for found in each.results if found.text in own}
         body = [lines[number] for number in range(first, each.last + 1) if number not in servers]
-        results = [f"{line}\n" for line in result_lines(step)]
-        if results and not body[-1].endswith("\n"):
-            body[-1] += "\n"
+        results = [f"{line}{eol}" for line in result_lines(step)]
+        if results and not body[-1].endswith(("\n", "\r")):
+            body[-1] += eol
         lines[first : each.last + 1] = [*body, *results]
         place = each.places.get("mark")
         # A sign that the user has changed is theirs.
