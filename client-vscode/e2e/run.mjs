@@ -4,6 +4,7 @@ import { loadavg, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { COMPOSING } from "./composing.mjs";
 import { DECISIONS } from "./decisions.mjs";
+import { FIRST_RUN } from "./firstRun.mjs";
 import { JOURNEYS } from "./journeys.mjs";
 import { startModel, WITH_MODEL } from "./model.mjs";
 import { looks, storm, thinking } from "./scripted.mjs";
@@ -112,6 +113,7 @@ lap("the workbench is up");
 const fake = join(import.meta.dirname, "fake-server.mjs");
 await series(workbench, {}, [...JOURNEYS, ...DECISIONS, ...USED, ...COMPOSING]);
 const log = workbench.log();
+await series(workbench, {}, FIRST_RUN, { model });
 await series(workbench, model.machine, WITH_MODEL, { model });
 const scripted = await series(workbench, { "planloom.server.command": [process.execPath, fake] }, [
   thinking,
@@ -124,7 +126,7 @@ await Promise.allSettled([...stops].map((stop) => stop()));
 const numbers = (log, pattern) => [...log.matchAll(pattern)].map(([, value]) => Number(value)).sort((a, b) => a - b);
 const spread = (values) => ({ least: values[0], median: values[Math.floor(values.length / 2)], most: values.at(-1) });
 const figures = {
-  journeys: JOURNEYS.length + DECISIONS.length + USED.length + COMPOSING.length + WITH_MODEL.length,
+  journeys: FIRST_RUN.length + JOURNEYS.length + DECISIONS.length + USED.length + COMPOSING.length + WITH_MODEL.length,
   failures: failures.length,
   flaky: flaky.length,
   seconds: Math.round((Date.now() - began) / 1000),

@@ -5,9 +5,12 @@ import { join } from "node:path";
 import * as vscode from "vscode";
 
 import { Client, errorData, modelName, type Params, type Result } from "./connection/client";
+import { hasModels } from "./connection/languageModel";
 import { type Command, findPython, readBundle, startCommand } from "./connection/python";
-import { reviewSetting, unasked } from "./connection/settings";
+import { reviewSetting, unasked, userValues } from "./connection/settings";
 import { Diffs } from "./diffs";
+import { Keys } from "./models/keys";
+import { type KeptKey, keysToSend } from "./models/modelChoice";
 import type { FromPanel, Mode, ServerState } from "./panel/messages";
 import { PlanPanel } from "./panel/planPanel";
 import {
@@ -44,6 +47,7 @@ export class Ctx implements vscode.Disposable {
     (approvalId, uri) => this.panel.post({ kind: "seen", approvalId, uri }),
   );
   readonly panel: PlanPanel;
+  readonly keys: Keys;
   state: PanelState = EMPTY;
   server: ServerState = { kind: "starting", detail: t("Starting the server…") };
   /** What the user has last added of a terminal, to which `@terminal` refers. */
@@ -59,6 +63,7 @@ export class Ctx implements vscode.Disposable {
     readonly extension: vscode.ExtensionContext,
     private readonly act: (ctx: Ctx, message: FromPanel) => Promise<void>,
   ) {
+    this.keys = new Keys(extension.secrets);
     this.panel = new PlanPanel(extension.extensionUri, this, this.log);
   }
 
@@ -136,6 +141,21 @@ export class Ctx implements vscode.Disposable {
     void this.act(this, message).catch((error: unknown) => this.refused(message.kind, error));
   }
 
+  /** Send the settings of the model, then the keys that belong to them. */
+  async sendModelSettings(): Promise<void> {
+    await this.client?.sendSettings();
+    await this.sendKeys();
+    this.refreshStatus();
+  }
+
+  /** Remove a key from the storage and, if it is in use, from the server. */
+  async forgetKey(key: KeptKey): Promise<void> {
+    const [inUse] = keysToSend([key], modelAddress());
+    await this.keys.remove(key);
+    if (inUse !== undefined) await this.ask("planloom/secret/set", { provider: key.provider, value: null });
+    this.refreshStatus();
+  }
+
   async stop(): Promise<void> {
     await this.client?.stop();
   }
@@ -156,7 +176,7 @@ export class Ctx implements vscode.Disposable {
     if (command === undefined) return;
     this.log.info(`Server: ${command.command} ${command.args.join(" ")}`);
     try {
-      this.client = await Client.start(command, cwd, this.log, {
+      this.client = await Client.start(command, cwd, this.log, this.keys.masking(this.log), {
         event: (event) => this.receive(event),
         health: () => this.refreshStatus(),
         stream: (delta) => {
@@ -173,7 +193,7 @@ export class Ctx implements vscode.Disposable {
           void this.panel.reveal();
           this.perform({ kind: "create", text, mode: "plan" });
         },
-        settingsSent: () => this.refreshStatus(),
+        settingsSent: () => this.sendKeysSoon(),
       });
       this.log.info(`Server ready after ${Math.round(performance.now() - began)} ms`);
       await this.refresh();
@@ -219,6 +239,7 @@ export class Ctx implements vscode.Disposable {
   /** After a start or a restart: read the server's status and the events that were missed. */
   private async refresh(): Promise<void> {
     if (!this.isRunning) return;
+    await this.sendKeys();
     await this.readStatus();
     const kept = this.extension.workspaceState.get<string>(CURRENT_KEY);
     const { plans } = await this.request("planloom/plan/list", { status: LIVE, limit: RESTORED });
@@ -240,10 +261,36 @@ export class Ctx implements vscode.Disposable {
     this.changed();
   }
 
+  private sendKeysSoon(): void {
+    void this.sendKeys()
+      .catch((error: unknown) => this.log.warn(`A key was not sent: ${errorData(error).code}`))
+      .finally(() => this.refreshStatus());
+  }
+
+  /**
+   * Send the keys that belong to the settings that the server has. If those change meanwhile, it stops: they are sent
+   * anew with the new settings.
+   */
+  private async sendKeys(): Promise<void> {
+    const keys = await this.keys.all();
+    const before = modelAddress();
+    for (const { provider, value } of keysToSend(keys, before)) {
+      const now = modelAddress();
+      if (now.provider !== before.provider || now.baseUrl !== before.baseUrl) return;
+      await this.request("planloom/secret/set", { provider, value });
+    }
+  }
+
   /** Read the server's status and show it in the panel; again whenever a plan has ended or a setting has changed. */
   private async readStatus(): Promise<Result<"planloom/status">> {
     const status = await this.request("planloom/status", {});
-    const model = status.model.provider === "auto" ? t("Model chosen when needed") : modelName(status.model);
+    const needsModel = await this.needsModel(status.model.provider);
+    const model =
+      status.model.provider === "embedded" || needsModel !== undefined
+        ? t("No model")
+        : status.model.provider === "auto"
+          ? t("Model chosen when needed")
+          : modelName(status.model);
     this.setServer({
       kind: "running",
       model,
@@ -251,8 +298,19 @@ export class Ctx implements vscode.Disposable {
       trusted: status.trusted,
       unasked: [...unasked()],
       review: reviewSetting(),
+      ...(needsModel === undefined ? {} : { needsModel }),
     });
     return status;
+  }
+
+  /** What the panel can offer if no model is set up; undefined if one is, or the user goes on without. Asks no server. */
+  private async needsModel(active: string): Promise<{ editor: boolean } | undefined> {
+    if ((active !== "auto" && active !== "embedded") || modelAddress().provider === "embedded") return undefined;
+    if (active === "auto") {
+      const { models } = await this.request("planloom/model/list", {});
+      if (models.some((model) => model.provider !== "embedded")) return undefined;
+    }
+    return { editor: await hasModels() };
   }
 
   private receive(event: Event): void {
@@ -355,6 +413,16 @@ export class Ctx implements vscode.Disposable {
     if (this.state.current !== undefined && this.extension.workspaceState.get(CURRENT_KEY) !== this.state.current)
       void this.extension.workspaceState.update(CURRENT_KEY, this.state.current);
   }
+}
+
+/** The user's provider and address; `baseUrl` is undefined where it is not set in the editor. */
+function modelAddress(): { provider: string; baseUrl: string | undefined } {
+  const values = userValues();
+  const [provider, baseUrl] = [values["model.provider"], values["model.baseUrl"]];
+  return {
+    provider: typeof provider === "string" ? provider : "auto",
+    baseUrl: typeof baseUrl === "string" ? baseUrl : undefined,
+  };
 }
 
 /** The interpreters that the Python extension knows. The search leaves out those inside an opened folder. */

@@ -27,6 +27,7 @@ const TAKEN: readonly object[] = [
   { kind: "changes", planId: "p" },
   { kind: "changes", planId: "p", uri: "file:///w/a" },
   { kind: "select", planId: "p" },
+  { kind: "setUp", way: "key" },
 ];
 const REFUSED: readonly unknown[] = [
   null,

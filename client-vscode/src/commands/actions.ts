@@ -3,12 +3,13 @@
 import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx";
+import { chooseModel, setUp } from "../models/setUp";
 import type { FromPanel } from "../panel/messages";
 import type { Context, CreateParams, UndoParams } from "../protocol";
 import { keepRequestMode } from "../requestMode";
 import { plural, t } from "../words";
 import { detect, symbolsAt } from "./composing";
-import { chooseModel, choosePlan, choosePython } from "./pickers";
+import { choosePlan, choosePython } from "./pickers";
 
 const COMPLETIONS = 30;
 const SYMBOLS = 10;
@@ -35,6 +36,8 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
       return open(message);
     case "show":
       return show(ctx, message.what);
+    case "setUp":
+      return setUp(ctx, message.way);
     case "review":
       return ctx.chooseReview(message.planId, message.review);
     case "select":
@@ -57,6 +60,7 @@ type Decision = Exclude<
       | "diff"
       | "changes"
       | "open"
+      | "setUp"
       | "show"
       | "review"
       | "select";

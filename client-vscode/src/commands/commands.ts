@@ -2,10 +2,11 @@
 
 import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
+import { chooseModel } from "../models/setUp";
 import type { Plan } from "../protocol";
 import { t } from "../words";
 import { addChanges, addFiles, addSelection, addTerminal } from "./adding";
-import { chooseModel, choosePlan } from "./pickers";
+import { choosePlan } from "./pickers";
 
 /** A selection longer than this is code rather than a request, so `@selection` attaches it. */
 const LONGEST_REQUEST = 4000;

@@ -1,12 +1,11 @@
-// Lets the user pick a plan, a model, or the Python of the server.
+// Lets the user pick a plan, or the Python of the server.
 
 import * as vscode from "vscode";
 
-import { modelName } from "../connection/client";
 import type { Ctx } from "../ctx";
 import { planStatus } from "../plan/statusWords";
 import type { PlanSummary } from "../protocol";
-import { moment, plural, t } from "../words";
+import { moment, t } from "../words";
 
 /** Let the user pick a plan of the ledger. */
 export async function choosePlan(ctx: Ctx): Promise<void> {
@@ -32,23 +31,6 @@ export async function choosePlan(ctx: Ctx): Promise<void> {
 function describe({ status, progress: { completed, total } }: PlanSummary): string {
   const partly = status === "completed" && completed < total;
   return `${partly ? t("Partly done") : planStatus(status)} · ${completed}/${total}`;
-}
-
-/** Let the user pick a model; the choice is a user setting, so that a folder cannot make it. */
-export async function chooseModel(ctx: Ctx): Promise<void> {
-  const answer = await ctx.ask("planloom/model/list", { select: true });
-  if (answer === undefined) return;
-  const items = answer.models.map((model) => ({
-    label: `${model.reachable ? "$(pass)" : "$(circle-slash)"} ${modelName(model)}`,
-    description: model.contextTokens == null ? "" : plural(model.contextTokens, "1 token", "{0} tokens"),
-    detail: model.reason ?? "",
-    model,
-  }));
-  const choice = await vscode.window.showQuickPick(items, { title: t("Choose Model"), matchOnDetail: true });
-  if (choice === undefined) return;
-  const settings = vscode.workspace.getConfiguration("planloom.model");
-  await settings.update("provider", choice.model.provider, vscode.ConfigurationTarget.Global);
-  await settings.update("name", choice.model.name, vscode.ConfigurationTarget.Global);
 }
 
 /** Let the user pick the Python that runs the server, and start the server in it. */

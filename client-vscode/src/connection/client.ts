@@ -56,6 +56,7 @@ export class Client implements vscode.Disposable {
     command: Command,
     cwd: string,
     log: vscode.LogOutputChannel,
+    trace: vscode.LogOutputChannel,
     listeners: Listeners,
   ): Promise<Client> {
     const server: ServerOptions = {
@@ -64,7 +65,10 @@ export class Client implements vscode.Disposable {
       // The options of `initialize` are the user's: `userValues` leaves out what a folder sets.
       options: { cwd, env: { ...environment(process.env), PLANLOOM_OPTIONS: "user" } },
     };
-    const language = new LanguageClient("planloom", "Planloom", server, await options(log, listeners));
+    const language = new LanguageClient("planloom", "Planloom", server, {
+      ...(await options(log, listeners)),
+      traceOutputChannel: trace,
+    });
     language.registerFeature(OWN_CONFIRMATION);
     const others = new OtherTools();
     const on = <M extends keyof ServerNotifications>(
@@ -114,6 +118,11 @@ export class Client implements vscode.Disposable {
 
   request<M extends keyof Requests>(method: M, params: Params<M>): Promise<Result<M>> {
     return this.language.sendRequest<Result<M>>(method, params);
+  }
+
+  /** Send the settings as they are in this moment. */
+  sendSettings(): Promise<void> {
+    return sendSettings(this.language);
   }
 
   get isRunning(): boolean {

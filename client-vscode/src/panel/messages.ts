@@ -2,6 +2,7 @@
 
 import * as v from "valibot";
 
+import { WAYS } from "../models/ways";
 import type { PanelState } from "../plan/planState";
 import {
   AGENTS,
@@ -121,6 +122,7 @@ const fromPanel = v.variant("kind", [
   v.strictObject({ ...kind("review"), planId: id, review }),
   v.strictObject({ ...kind("select"), planId: id }),
   v.strictObject({ ...kind("open"), uri: text, line: v.optional(offset) }),
+  v.strictObject({ ...kind("setUp"), way: v.picklist(WAYS) }),
   v.strictObject({ ...kind("show"), what: v.picklist(["log", "plans", "models", "settings", "python", "restart"]) }),
 ]);
 
@@ -142,6 +144,8 @@ export const serverState = v.variant("kind", [
     trusted: v.boolean(),
     unasked: v.array(v.string()),
     review,
+    /** Set if no model is set up: whether the editor has one of its own. */
+    needsModel: v.optional(v.strictObject({ editor: v.boolean() })),
   }),
   v.strictObject({ ...kind("stopped"), detail: v.string() }),
   v.strictObject({ ...kind("noPython"), detail: v.string() }),

@@ -18,6 +18,7 @@ import { cards } from "./cards";
 import { composer, referenceBefore, sendWhatWaited } from "./composer/composer";
 import { focusedCard, keepFocus } from "./focus";
 import { askedUnasked, effectName } from "./format";
+import { modelSetUp } from "./modelSetUp";
 import { otherPlans } from "./otherPlans";
 import { follower, planBar } from "./planBar";
 import { planHeader, reviewOf } from "./planHeader";
@@ -104,7 +105,7 @@ function draw(): void {
     render(
       html`
       ${serverBanner()} ${composer(panel, view?.plan, { write, complete })} ${notices()}
-      ${otherPlans(panel, state)}
+      ${modelSetUp(panel, (way) => host.postMessage({ kind: "setUp", way }))} ${otherPlans(panel, state)}
       ${
         view === undefined
           ? welcome()

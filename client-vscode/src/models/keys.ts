@@ -1,0 +1,56 @@
+// Keeps the keys of model servers in the editor's secret storage, and sends those to the server that belong to it now.
+
+import type * as vscode from "vscode";
+
+import { type KeptKey, masked, withKept, without } from "./modelChoice";
+
+const STORED = "planloom.keys";
+
+export class Keys {
+  /** Every key that this window has known, also one that was removed: none may appear in the trace. */
+  private readonly known = new Set<string>();
+
+  constructor(private readonly storage: vscode.SecretStorage) {}
+
+  /** The keys that are kept; none if the storage cannot be read or holds something else. */
+  async all(): Promise<readonly KeptKey[]> {
+    const stored = await this.storage.get(STORED);
+    if (stored === undefined) return [];
+    let read: unknown;
+    try {
+      read = JSON.parse(stored);
+    } catch {
+      return [];
+    }
+    const keys = Array.isArray(read) ? read.filter(isKey) : [];
+    for (const { value } of keys) this.known.add(value);
+    return keys;
+  }
+
+  async add(key: KeptKey): Promise<void> {
+    this.known.add(key.value);
+    await this.storage.store(STORED, JSON.stringify(withKept(await this.all(), key)));
+  }
+
+  async remove(key: KeptKey): Promise<void> {
+    await this.storage.store(STORED, JSON.stringify(without(await this.all(), key)));
+  }
+
+  /** The channel, with every known key masked in what is written to it. */
+  masking(channel: vscode.LogOutputChannel): vscode.LogOutputChannel {
+    const mask = (value: unknown): unknown => (typeof value === "string" ? masked(value, [...this.known]) : value);
+    // The target is empty, since the editor's channels are frozen and a proxy may not alter what is frozen.
+    return new Proxy({} as vscode.LogOutputChannel, {
+      get(_, name) {
+        const value: unknown = Reflect.get(channel, name);
+        if (typeof value !== "function") return value;
+        return (...given: unknown[]): unknown => Reflect.apply(value, channel, given.map(mask));
+      },
+    });
+  }
+}
+
+function isKey(value: unknown): value is KeptKey {
+  if (typeof value !== "object" || value === null) return false;
+  return ["provider", "baseUrl", "value"].every((name) => typeof (value as Record<string, unknown>)[name] === "string");
+}

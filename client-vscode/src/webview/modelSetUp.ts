@@ -1,0 +1,26 @@
+// The card of the empty panel that offers ways to a model, where none is set up.
+
+import { html, nothing } from "lit";
+
+import type { Way } from "../models/ways";
+import { t } from "../words";
+import { icon, type Panel, type View } from "./ui";
+
+export function modelSetUp({ ui }: Panel, choose: (way: Way) => void): View {
+  const { server } = ui;
+  if (server.kind !== "running" || server.needsModel === undefined) return nothing;
+  const button = (way: Way, label: string): View =>
+    html`<vscode-button secondary data-way=${way} @click=${() => choose(way)}>${label}</vscode-button>`;
+  return html`<section class="banner set-up" id="model-set-up" aria-label=${t("Choose a model")}>
+    ${icon("hubot")}
+    <span
+      ><b>${t("Choose a model")}</b>
+      <div>${t("No model is set up. Without one, only requests that say exactly what to write or run can be carried out.")}</div></span
+    >
+    <div class="actions">
+      ${button("ollama", "Ollama")} ${button("key", t("API key…"))} ${button("address", t("Server address…"))}
+      ${server.needsModel.editor ? button("editor", t("The editor's own model")) : nothing}
+      ${button("without", t("Go on without"))}
+    </div>
+  </section>`;
+}
