@@ -105,7 +105,7 @@ function draw(): void {
     render(
       html`
       ${serverBanner()} ${composer(panel, view?.plan, { write, complete })} ${notices()}
-      ${modelSetUp(panel, (way) => host.postMessage({ kind: "setUp", way }))} ${otherPlans(panel, state)}
+      ${view === undefined ? modelSetUp(panel, (way) => host.postMessage({ kind: "setUp", way })) : nothing} ${otherPlans(panel, state)}
       ${
         view === undefined
           ? welcome()
