@@ -8,6 +8,7 @@ from itertools import islice
 
 from planloom.domain.plans.plan import Detection, DetectionRule
 from planloom.intake import words
+from planloom.intake.small_actions import needs_no_plan
 
 LONG_REQUEST = 250
 """Code points, after trimming, above which a request is planned for its length alone."""
@@ -53,7 +54,7 @@ def detect(text: str, *, enabled: bool = True) -> Detection:
     """Decide whether a request needs a plan by the first rule that applies; pure, in time linear in the text.
 
     `score` estimates the complexity from 0 to 100, independently of the rules. `ambiguous` is true if the score is
-    near the threshold, if rules disagree, or if the text does not seem to be English.
+    near the threshold, if rules disagree, or if it is neither a question nor one small, single action.
     """
     features = _read(text)
     score = _score(features)
@@ -235,18 +236,9 @@ def _ambiguous(features: _Features, rule: DetectionRule, score: int) -> bool:
     if rule == "question":
         # "How do I …" is clearly a question. "Can you add …?", "When it starts, add …", "Show me … and add …" are not.
         return features.requests_work or (not features.is_question and score >= BAND.start)
-    if rule in ("numbered_list", "verb_and_scope", "multiple_tasks"):
-        return False
-    return score in BAND or _in_another_language(features.words)
-
-
-def _in_another_language(text: str) -> bool:
-    """Whether the text has at least two words, or another script, and no known English word."""
-    used = words.WORD.findall(text[:_SCORED].lower())
-    foreign = sum(word[0] > "\u024f" for word in used)
-    if foreign * 3 > len(used):
-        return words.VERB_SET.isdisjoint(used) and words.SCOPE_SET.isdisjoint(used)
-    return len(used) > 1 and words.ENGLISH.isdisjoint(used)
+    if rule == "none":
+        return not needs_no_plan(features.words)
+    return rule == "long_request" and score in BAND
 
 
 def _is_path(token: str) -> bool:
