@@ -66,6 +66,7 @@ export const DETECTION_RULES = [
   "disabled",
   "model",
   "qualification",
+  "unsure",
 ] as const;
 export type DetectionRule = (typeof DETECTION_RULES)[number];
 

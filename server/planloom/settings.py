@@ -149,6 +149,11 @@ class PlanningSettings(_Group):
     classify_with_model: Literal["ambiguous", "never"] = Field(
         "ambiguous", description="Whether a model decides on requests that are ambiguous to the rules."
     )
+    when_unsure: Literal["plan", "direct"] = Field(
+        "plan",
+        description="What becomes of a request that is ambiguous to the rules where no model decides: it is planned, "
+        "or runs directly.",
+    )
     system_prompt: str = Field(
         "",
         max_length=20_000,

@@ -82,6 +82,9 @@ VERB_AND_SCOPE = [
     "Create a login/signup page",
     "Design a form",
     "create/update the page",
+    "Create an API-key rotation job",
+    "Update create-react-app",
+    "refactor @src/MandoCode/Services/AIService.cs to use the strategy pattern",
 ]
 MULTIPLE = [
     "Write the menu and update the prices",
@@ -109,9 +112,7 @@ NONE = [
     "Create the platform toolbar",
     "Add functionality",
     "Create a sandbox and created things",
-    "Create page-turner",
     "Update my_app",
-    "Update create-react-app",
     "Fix src/app/menu.ts",
     r"Fix src\app\menu",
     "Fix app.py and form.py",
@@ -280,6 +281,17 @@ def test_items_are_counted() -> None:
     assert count_items("1. a\n2. b\n3. c") == 3
     assert count_items("x 1) a 2) b 3) c 4) d") == 4
     assert count_items("1. a") == 0
+
+
+NATURAL = [
+    json.loads(line) for line in (EXAMPLES.parent / "natural_requests.jsonl").read_text("utf-8").splitlines()
+]
+
+
+@pytest.mark.parametrize("case", NATURAL, ids=lambda case: case["text"][:40])
+def test_what_is_neither_a_question_nor_one_small_action_is_planned_or_unsure(case: dict[str, str]) -> None:
+    found = detect(case["text"])
+    assert (found.planned or found.ambiguous) == (case["kind"] == "change")
 
 
 @given(st.text())

@@ -114,9 +114,17 @@ def test_disabled_planning_plans_nothing_by_itself() -> None:
 def test_only_an_ambiguous_request_waits_for_a_model() -> None:
     never = PlanningSettings(classify_with_model="never")
     assert routed("Erstelle eine Webseite", model=True) == "undecided none"
-    assert routed("Erstelle eine Webseite", model=True, settings=never) == "direct none"
-    assert routed("Erstelle eine Webseite") == "direct none"
+    assert routed("Erstelle eine Webseite", model=True, settings=never) == "plan unsure"
+    assert routed("Erstelle eine Webseite") == "plan unsure"
     assert routed("Create a recipe app", model=True) == "plan verb_and_scope"
+
+
+def test_the_setting_decides_where_nobody_else_is_sure() -> None:
+    direct = PlanningSettings(when_unsure="direct")
+    for text in ("Port the frontend to Vue 3", "Make the tests pass", "Can you add tests?"):
+        assert (routed(text), routed(text, settings=direct).split()[0]) == ("plan unsure", "direct")
+    assert routed("Summarize the notes. Change nothing.") == "direct none"
+    assert routed("Run the tests") == "direct none"
 
 
 def refined(answer: Classification | None) -> Routing:
@@ -138,7 +146,7 @@ def test_a_model_refines_both_verdicts() -> None:
 
 def test_without_an_answer_the_rules_hold() -> None:
     found = refined(None)
-    assert (found.route, found.detection.rule, found.qualification.by) == ("direct", "none", "rules")
+    assert (found.route, found.detection.rule, found.qualification.by) == ("plan", "unsure", "rules")
 
 
 @given(st.text(max_size=300))

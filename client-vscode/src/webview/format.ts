@@ -110,6 +110,7 @@ export function reasonOf(detection: Detection): string {
     disabled: t("planning is off"),
     model: t("judged by the model"),
     qualification: t("judged by risk and complexity"),
+    unsure: t("maybe more than one small task"),
   } satisfies Record<DetectionRule, string>;
   return words[detection.rule] ?? detection.rule.replaceAll("_", " ");
 }

@@ -175,7 +175,8 @@ def _read(text: str) -> _Features:
         ends_with_question_mark=trimmed.endswith(("?", "？")),
         items=count_items(body),
         leading_verb=verb is not None,
-        leading_verb_and_scope=verb is not None and words.ANY_SCOPE.search(plain, verb.end()) is not None,
+        leading_verb_and_scope=verb is not None
+        and (words.ANY_SCOPE.search(plain, verb.end()) or words.REFACTORING.match(plain)) is not None,
         joined_task=words.JOINED_TASK.search(plain) is not None,
         paths=paths,
     )

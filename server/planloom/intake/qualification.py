@@ -194,6 +194,10 @@ def _decided(detection: Detection, qualification: Qualification, settings: Plann
         detection = detection.model_copy(
             update={"planned": True, "rule": "qualification", "ambiguous": False}
         )
+    only_looks = detection.rule == "none" and is_question
+    if detection.ambiguous and not planned and not only_looks and settings.when_unsure == "plan":
+        planned = True
+        detection = detection.model_copy(update={"planned": True, "rule": "unsure"})
     chosen: Route = "direct"
     if planned:
         with_perspectives = settings.perspectives == "always" or (

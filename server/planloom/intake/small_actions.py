@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from planloom.intake.words import WORD_END, any_of, listed
 
@@ -26,7 +27,9 @@ _LOOKING = frozenset(
 )
 """Verbs that change nothing themselves, whatever they are about."""
 _COMMANDS = frozenset(
-    listed("git, npm, npx, pnpm, yarn, pip, pytest, cargo, ls, cat, cd, tox, ruff, mypy, eslint, python, python3, uv")
+    listed(
+        "git, npm, npx, pnpm, yarn, pip, pytest, cargo, ls, cat, cd, tox, ruff, mypy, eslint, python, python3, uv"
+    )
 )
 _REVERTING = frozenset(listed("undo, redo, revert, commit, push, pull, stash, save"))
 _STARTING = frozenset(listed("start, stop, restart, launch, kill, open, close"))
@@ -53,22 +56,23 @@ _NARROW = frozenset(
         """
         file, files, folder, directory, line, lines, comment, comments, typo, typos, import, imports, variable,
         constant, word, spelling, semicolon, comma, whitespace, newline, docstring, todo, version, port, title, label,
-        colour, color, text, name, timeout, number, spacing, indentation, heading, link, url, readme, changelog, license,
-        makefile, dockerfile, character, paragraph, sentence, string, value, parameter, argument, key, keys, hint,
-        statement, border, margin, padding, font, icon
+        colour, color, text, name, timeout, number, spacing, indentation, heading, link, url, readme, changelog,
+        license, makefile, dockerfile, character, paragraph, sentence, string, value, parameter, argument, key, keys,
+        hint, statement, border, margin, padding, font, icon
         """
     )
 )
 """Things that are small wherever they are."""
 _NAMED = frozenset(listed("file, folder, directory"))
 """What may be followed by a name of any form."""
+_NARROW_FOR: Final = {"format": frozenset({"code"}), **dict.fromkeys(_STARTING, _STARTED)}
 _AROUND = frozenset(
     listed(
         """
         a, an, the, this, that, these, it, its, my, our, your, one, two, last, first, previous, next, new, old, empty,
-        blank, unused, trailing, missing, wrong, extra, same, single, type, in, to, from, of, at, on, with, by, as, into,
-        for, above, below, under, over, out, up, after, before, end, top, bottom, beginning, start, here, there, true,
-        false, called, named
+        blank, unused, trailing, missing, wrong, extra, same, single, type, in, to, from, of, at, on, with, by, as,
+        into, for, above, below, under, over, out, up, after, before, end, top, bottom, beginning, start, here, there,
+        true, false, called, named
         """
     )
 )
@@ -146,12 +150,10 @@ def _is_small_action(text: str) -> bool:
 def _touches_little(verb: str, tokens: list[str]) -> bool:
     """Whether an action on these words is about a file, a place or a thing that is small."""
     anchors = unknown = 0
-    narrow = _NARROW | _STARTED if verb in _STARTING else _NARROW
+    narrow = _NARROW | _NARROW_FOR.get(verb, frozenset())
     words = [token.lower() for token in tokens]
     for index, (token, word) in enumerate(zip(tokens, words, strict=True)):
         if word == "\0" or word in narrow or _IDENTIFIER.match(token):
-            anchors += 1
-        elif word == "code" and verb in ("format", "indent"):
             anchors += 1
         elif word not in _AROUND:
             before, after = words[index - 1 : index] if index else [], words[index + 1 : index + 2]

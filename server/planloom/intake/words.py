@@ -52,13 +52,15 @@ WORD_END = rf"(?![{LETTER}]|-[{LETTER}])"
 """`create-react-app` does not contain the word create, `create - an app` does."""
 
 VERB = rf"(?:{any_of(VERBS)}){WORD_END}(?!['’][{LETTER}])"
-SCOPE = rf"(?:[{LETTER}]+-)?(?:{any_of(SCOPES + tuple(map(plural, SCOPES)))}){WORD_END}"
-"""A scope word may end a compound of two words (`web-app`), but not be part of a longer name."""
+SCOPE = rf"(?:{any_of(SCOPES + tuple(map(plural, SCOPES)))})(?![{LETTER}])"
+"""A scope word may be part of a compound: `web-app`, `API-key`."""
 
 LEADING_GREETING = re.compile(rf"(?:{any_of(GREETINGS)}){WORD_END}(?:\s*[,!.:;…–—]+|\s+-+(?=\s))?\s*", re.I)
 LEADING_QUESTION = re.compile(rf"(?:{any_of(QUESTIONS)}){WORD_END}", re.I)
 LEADING_VERB = re.compile(VERB, re.I)
-ANY_SCOPE = re.compile(WORD_START + SCOPE, re.I)
+ANY_SCOPE = re.compile(rf"(?<![{LETTER}]){SCOPE}", re.I)
+REFACTORING = re.compile(r"refactor\s+\0\s+(?:to|so\s+that|into|using)\s", re.I)
+"""A refactoring of a named file with its aim: work on a part of a program, whatever the file is called."""
 JOINED_TASK = re.compile(rf"{WORD_START}(?:and|also),?\s+{VERB}", re.I)
 VERB_AFTER_CONDITION = re.compile(rf"when\s[^,\n]*,\s*{VERB}", re.I)
 POLITE_REQUEST = re.compile(
@@ -77,16 +79,3 @@ REAL_QUESTION = re.compile(
 WORD = re.compile(r"[^\W\d_]+")
 VERB_SET = frozenset(VERBS)
 SCOPE_SET = frozenset(SCOPES + tuple(map(plural, SCOPES)))
-_COMMON = """
-    the and of with this that these those from into my our your their it its is are was be been has have do
-    does not but or if then than so as at by for in on to up out all any some each every there here after
-    before between more less only also now just very good new old first last next same other
-    please thanks thank hi hello hey yes no ok okay sure done great cool nice go continue stop again wait
-    run read open list delete remove move rename copy replace append insert install test check find search
-    look see show explain review clean sort format print use try give get set put start save load log help
-    convert need want should would could can will must let think tell know say work works working
-    file files folder code line lines text test tests name names error errors bug readme word words
-    """
-ENGLISH = VERB_SET | SCOPE_SET | frozenset(_COMMON.split())
-"""Words that mark a text as English. Some also exist in other languages, but a wrong guess costs at most one question
-to a model."""

@@ -144,6 +144,7 @@ class Detection(TypedDict, total=False):
         "disabled",
         "model",
         "qualification",
+        "unsure",
     ]
     score: int
     ambiguous: bool

@@ -28,6 +28,7 @@ _RULES = {
     "disabled": "planning is switched off",
     "model": "the model says so",
     "qualification": "it is complex or risky",
+    "unsure": "it may be more than one small action",
 }
 _MARKS = {
     "completed": Text("✔", "bold green"),

@@ -89,6 +89,7 @@ DetectionRule = Literal[
     "disabled",
     "model",
     "qualification",
+    "unsure",
 ]
 
 

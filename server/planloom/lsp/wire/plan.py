@@ -48,6 +48,7 @@ DetectionRule = Literal[
     "disabled",
     "model",
     "qualification",
+    "unsure",
 ]
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from planloom.domain.errors import ReferenceUnresolved, WorkspaceRequired
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.attachments import Unresolved
+from planloom.domain.plans.attachments import Attachment, Unresolved
 from planloom.domain.plans.plan import Detection, Plan
 from planloom.domain.values import Sha256
 from planloom.execution.session import Session
 from planloom.intake.classifier import classify
 from planloom.intake.detection import detect
-from planloom.intake.qualification import Routing, qualify, refine, route
+from planloom.intake.qualification import Mode, Routing, qualify, refine, route
 from planloom.service.models import Models
 from planloom.service.references import WorkspaceReferences
 from planloom.service.requests import CreateRequest
@@ -34,8 +35,8 @@ class Intake:
         self._models = models
 
     def detect(self, text: str) -> Detection:
-        """Whether the rules consider that the text needs a plan."""
-        return detect(text, enabled=self._session.settings.enable_task_planning)
+        """Whether the text, without what is attached to it, will be planned; ambiguous if the model will decide."""
+        return self._routed(text, (), "auto").detection
 
     async def prepare(self, request: CreateRequest) -> NewRequest:
         """Resolve, detect, route. Raises WorkspaceRequired, and ReferenceUnresolved if every reference failed."""
@@ -49,14 +50,7 @@ class Intake:
         if resolution.unresolved and not resolution.attachments:
             raise _none_resolved(resolution.unresolved)
         attachments = tuple(each.attachment for each in resolution.attachments)
-        detection = self.detect(request.text)
-        routing = route(
-            request.mode,
-            detection,
-            qualify(request.text, attachments, detection),
-            self._session.settings.planning,
-            model_at_hand=self._models.at_hand,
-        )
+        routing = self._routed(request.text, attachments, request.mode)
         start = ev.PlanStart(
             request=request.text,
             # A request for a template is a request for its plan.
@@ -76,6 +70,17 @@ class Intake:
             if each.attachment.sha256 is not None and each.text is not None
         )
         return NewRequest(start, texts)
+
+    def _routed(self, text: str, attachments: Sequence[Attachment], mode: Mode) -> Routing:
+        settings = self._session.settings
+        detection = detect(text, enabled=settings.enable_task_planning)
+        return route(
+            mode,
+            detection,
+            qualify(text, attachments, detection),
+            settings.planning,
+            model_at_hand=self._models.at_hand,
+        )
 
     async def choose_route(self, plan: Plan) -> ev.PlanRouted:
         """The route that the model chooses for an undecided request, or that of the rules if it chooses none."""
