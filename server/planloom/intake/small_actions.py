@@ -85,8 +85,8 @@ _BROAD = frozenset(
     )
 )
 _TALK = re.compile(
-    r"(?:thanks|thank\s+you|thx|ok|okay|yes|yep|no|nope|sure|great|cool|nice|perfect|good|continue|go\s+on|stop|wait|sorry"
-    rf"|never\s+mind|hello|danke|merci|gracias){WORD_END}",
+    r"(?:thanks|thank\s+you|thx|ok|okay|yes|yep|no|nope|sure|great|cool|nice|perfect|sorry|never\s+mind|danke|merci"
+    rf"|gracias){WORD_END}|(?:good|continue|go(?:\s+on)?|stop|wait)(?:\s+(?:it|now|here))?\W*\Z|\W*\Z",
     re.I,
 )
 _ASKING = re.compile(
