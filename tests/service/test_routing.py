@@ -45,7 +45,7 @@ async def test_a_model_is_asked_about_an_ambiguous_request(tmp_path: Path, plann
 @pytest.mark.parametrize(
     ("settings", "model"),
     [
-        ({"planning.classifyWithModel": "never"}, ScriptedModel([says("It is tidy.", repeat=True)])),
+        ({"planning.classifyWithModel": "never"}, ScriptedModel([says(PLAN, repeat=True)])),
         ({}, None),
     ],
     ids=["not wanted", "no model"],
@@ -53,11 +53,18 @@ async def test_a_model_is_asked_about_an_ambiguous_request(tmp_path: Path, plann
 async def test_the_rules_decide_alone(tmp_path: Path, settings: Any, model: Any) -> None:
     async with studio(tmp_path, model=model, settings=settings) as at:
         plan = await at.ask(AMBIGUOUS)
-        assert plan.route == "direct" and "plan_routed" not in at.types()
+        assert plan.route == "plan" and "plan_routed" not in at.types()
+
+
+async def test_what_the_rules_are_unsure_of_runs_directly_by_setting(tmp_path: Path) -> None:
+    model = ScriptedModel([says("It is tidy.", repeat=True)])
+    settings = {"planning.classifyWithModel": "never", "planning.whenUnsure": "direct"}
+    async with studio(tmp_path, model=model, settings=settings) as at:
+        assert (await at.ask(AMBIGUOUS)).route == "direct"
 
 
 async def test_a_model_that_gives_no_verdict_leaves_it_to_the_rules(tmp_path: Path) -> None:
-    model = ScriptedModel([fails("unavailable"), says("It is tidy.", repeat=True)])
+    model = ScriptedModel([fails("unavailable"), says(PLAN, repeat=True)])
     async with studio(tmp_path, model=model) as at:
         plan = await at.ask(AMBIGUOUS)
-        assert plan.route == "direct" and plan.detection is not None and plan.detection.rule == "none"
+        assert plan.route == "plan" and plan.detection is not None and plan.detection.rule == "unsure"

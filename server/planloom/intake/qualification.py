@@ -159,7 +159,7 @@ def route(
     """
     if mode != "auto":
         return Routing(route=mode, detection=detection, qualification=qualification)
-    if detection.ambiguous and settings.classify_with_model == "ambiguous" and model_at_hand:
+    if _is_unsure(detection, qualification) and settings.classify_with_model == "ambiguous" and model_at_hand:
         return Routing(route="undecided", detection=detection, qualification=qualification)
     return _decided(detection, qualification, settings)
 
@@ -181,6 +181,11 @@ def refine(undecided: Routing, settings: PlanningSettings, answer: Classificatio
     return _decided(detection, qualification, settings)
 
 
+def _is_unsure(detection: Detection, qualification: Qualification) -> bool:
+    """Whether the rules leave it open; they do not where a request surely only looks, whatever its words are."""
+    return detection.ambiguous and (detection.rule == "question" or qualification.task_type != "question")
+
+
 def _decided(detection: Detection, qualification: Qualification, settings: PlanningSettings) -> Routing:
     is_weighty = (
         qualification.task_type == "mixed"
@@ -194,8 +199,7 @@ def _decided(detection: Detection, qualification: Qualification, settings: Plann
         detection = detection.model_copy(
             update={"planned": True, "rule": "qualification", "ambiguous": False}
         )
-    only_looks = detection.rule == "none" and is_question
-    if detection.ambiguous and not planned and not only_looks and settings.when_unsure == "plan":
+    if _is_unsure(detection, qualification) and not planned and settings.when_unsure == "plan":
         planned = True
         detection = detection.model_copy(update={"planned": True, "rule": "unsure"})
     chosen: Route = "direct"
