@@ -29,7 +29,7 @@ async def test_the_bug_is_mended_and_every_turn_is_thought_of(tmp_path: Path) ->
     ):
         with python_on_path(tmp_path):
             async with studio(tmp_path, model=model, settings={"edits.save": "always"}, patience=60) as at:
-                plan = await at.run(journey.request)
+                plan = await at.run(journey.request, mode=journey.mode)
     assert plan.status == "completed", plan.error
     assert server.refusals == []
     assert len(server.accepted) == len(journey.turns)
