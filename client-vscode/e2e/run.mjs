@@ -69,6 +69,7 @@ async function keep(workbench, name, number, error) {
 async function journey(workbench, each, more) {
   for (let number = 1; number <= ATTEMPTS; number++) {
     try {
+      if (number > 1) await more.model?.again();
       const result = await within(JOURNEY_SECONDS, each.name, attempt(workbench, each, more));
       if (number > 1) flaky.push(each.name);
       lap(`${number > 1 ? "FLAKY" : "ok   "} ${each.name}`);

@@ -31,6 +31,7 @@ class ScriptedServer:
     def __init__(
         self, turns: Sequence[Turn], *, name: str = "scripted", context_tokens: int = 32_768
     ) -> None:
+        self._script = tuple(turns)
         self._turns = list(turns)
         self._name = name
         self._context_tokens = context_tokens
@@ -44,6 +45,9 @@ class ScriptedServer:
             await wire.json(200, {"object": "list", "data": [entry]})
         elif asked.method == "GET" and path == "/requests":
             await wire.json(200, self.requests)
+        elif asked.method == "POST" and path == "/again":
+            self._turns = list(self._script)
+            await wire.json(200, {})
         elif asked.method == "POST" and path == "/v1/chat/completions":
             self.requests.append(asked.json())
             await self._answer(asked.json(), wire)
