@@ -60,14 +60,32 @@ export const JOURNEYS = [
       await page.locator(".tabs-container .tab.active").filter({ hasText: "now ↔ proposed" }).waitFor();
       await page.locator(".monaco-diff-editor .view-line").filter({ hasText: "BETA" }).first().waitFor();
       await window.shot(join(shots, "diff-dark.png"));
-      await card.locator(".allow").click();
+      // What is proposed can be changed before it is applied, beside the text of this moment; the diff closes then.
+      const diff = page.locator(".monaco-diff-editor");
+      await diff
+        .locator(".original-in-monaco-diff-editor .view-line")
+        .filter({ hasText: "typed and not saved" })
+        .waitFor();
+      await diff
+        .locator(".modified-in-monaco-diff-editor .view-line")
+        .filter({ hasText: /^BETA$/ })
+        .click();
+      await page.keyboard.press("End");
+      await page.keyboard.type("!");
+      await diff.locator(".modified-in-monaco-diff-editor .view-line").filter({ hasText: "BETA!" }).waitFor();
+      await window.shot(join(shots, "diff-edited-dark.png"));
+      await window.command("Planloom: Apply This Change");
+      await until(
+        "the diff to close",
+        async () => (await page.locator(".tabs-container .tab").filter({ hasText: "now ↔ proposed" }).count()) === 0,
+      );
       await applyAll(window);
       await page.locator('.tabs-container .tab[aria-label="note.txt"]').click();
       const text = await until("the edits in the buffer", async () => {
         const now = await window.editorText();
         return now.includes("the end") ? now : false;
       });
-      assert.match(text, /^alpha\nBETA\nthe end\n/);
+      assert.match(text, /^alpha\nBETA!\nthe end\n/);
       assert.match(text, /typed and not saved/);
       assert.equal(onDisk(folder, "note.txt"), NOTE, "a file with unsaved typing is not saved by anyone but its owner");
       assert.match(await panel.locator(".summary-text").textContent(), /3 of 3/);

@@ -30,6 +30,7 @@ import {
 import type { PlanView } from "./plan/planView";
 import type { Event, Plan, Requests, Review } from "./protocol";
 import { requestMode } from "./requestMode";
+import { Proposals } from "./review/proposals";
 import { StatusItem } from "./status";
 import { problemLines } from "./validationProblems";
 import { t } from "./words";
@@ -41,10 +42,14 @@ const RESTORED = 20;
 
 export class Ctx implements vscode.Disposable {
   readonly log = vscode.window.createOutputChannel("Planloom", { log: true });
+  readonly proposals = new Proposals((approvalId, uri, edit) =>
+    this.request("planloom/approval/preview", { approvalId, uri, edit }),
+  );
   readonly diffs = new Diffs(
     (approvalId, uri) => this.request("planloom/approval/diff", { approvalId, uri }),
     (planId, uri) => this.request("planloom/plan/diff", { planId, uri }),
     (approvalId, uri) => this.panel.post({ kind: "seen", approvalId, uri }),
+    this.proposals,
   );
   readonly panel: PlanPanel;
   readonly keys: Keys;
@@ -162,7 +167,7 @@ export class Ctx implements vscode.Disposable {
 
   dispose(): void {
     this.client?.dispose();
-    for (const each of [this.panel, this.diffs, this.status, this.log]) each.dispose();
+    for (const each of [this.panel, this.diffs, this.proposals, this.status, this.log]) each.dispose();
   }
 
   private async startNow(): Promise<void> {
@@ -318,7 +323,7 @@ export class Ctx implements vscode.Disposable {
     if (gap !== undefined) this.fetchMissed(gap, event);
     if (state === this.state) return;
     this.state = state;
-    if (event.type === "approval_resolved") this.diffs.forget(event.approvalId);
+    if (event.type === "approval_resolved") void this.diffs.forget(event.approvalId);
     if (event.type === "plan_ready" || event.type === "plan_completed" || event.type === "plan_failed")
       this.refreshStatus();
     this.panel.forward(event);

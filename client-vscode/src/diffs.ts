@@ -1,9 +1,11 @@
-// Shows a proposed change, or what a plan has changed, in the editor's diff view, on two read-only documents.
+// Shows a proposed change beside the live text, or what a plan has changed on two read-only documents.
 
 import * as vscode from "vscode";
 
 import { lastChangedLine } from "./plan/lastChange";
 import type { ApprovalFile, DiffResult, Plan, ReportedFile } from "./protocol";
+import { PROPOSAL, type Proposals } from "./review/proposals";
+import { diffKey } from "./webview/unseen";
 import { t } from "./words";
 
 const SCHEME = "planloom-diff";
@@ -11,6 +13,10 @@ type Fetch = (id: string, uri: string) => Promise<DiffResult>;
 type Side = "before" | "after";
 
 export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  /** What was seen to its last change, by the keys of unseen.ts. */
+  readonly seen: string[] = [];
+  /** When a diff was last shown, in milliseconds since 1970. */
+  shownAt = 0;
   private readonly fetched = new Map<string, Promise<DiffResult>>();
   private readonly registrations = [
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
@@ -25,10 +31,19 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     private readonly ofApproval: Fetch,
     private readonly ofPlan: Fetch,
     private readonly onSeen: (approvalId: string, uri: string) => void,
+    private readonly proposals: Proposals,
   ) {}
 
-  /** Show one file of an approval while that waits for an answer. */
-  async show(approvalId: string, file: ApprovalFile): Promise<void> {
+  /** The file of an approval whose diff is in front. */
+  inFront(): { approvalId: string; uri: string } | undefined {
+    const shown = proposedOf(vscode.window.tabGroups.activeTabGroup.activeTab);
+    const query = new URLSearchParams(shown?.query);
+    const [approvalId, uri] = [query.get("approvalId"), query.get("uri")];
+    return approvalId === null || uri === null ? undefined : { approvalId, uri };
+  }
+
+  /** Show one file of an approval while that waits for an answer; what is proposed as a text can be changed there. */
+  async show(approvalId: string, file: ApprovalFile, preserveFocus = true): Promise<void> {
     const path = vscode.Uri.parse(file.newUri ?? file.uri).path;
     const side = (which: Side): vscode.Uri => address(path, { approvalId, uri: file.uri, side: which });
     await this.texts(approvalId, file.uri);
@@ -39,7 +54,11 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
         : file.change === "delete"
           ? t("{0} (deleted)", name)
           : t("{0} (now ↔ proposed)", name);
-    await openDiff(side("before"), side("after"), title);
+    const isText = file.change === "create" || file.change === "edit";
+    const proposal = isText ? await this.proposals.show(approvalId, file.uri) : undefined;
+    const live = proposal !== undefined && file.change === "edit" ? vscode.Uri.parse(file.uri) : side("before");
+    await openDiff(live, proposal ?? side("after"), title, preserveFocus);
+    this.shownAt = Date.now();
   }
 
   /** Show files before and after a plan. The number of its last event makes the texts new after an undo. */
@@ -80,8 +99,17 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     }
   }
 
-  /** Forget the texts of an approval that has been answered. */
-  forget(approvalId: string): void {
+  /** Close the diffs of an approval that has been answered, and forget its texts. */
+  async forget(approvalId: string): Promise<void> {
+    const tabs = vscode.window.tabGroups.all
+      .flatMap((group) => group.tabs)
+      .filter((tab) => new URLSearchParams(proposedOf(tab)?.query).get("approvalId") === approvalId);
+    for (const tab of tabs.filter((each) => each.isDirty)) {
+      const address = proposedOf(tab)?.toString();
+      await vscode.workspace.textDocuments.find((each) => each.uri.toString() === address)?.save();
+    }
+    await vscode.window.tabGroups.close(tabs, true);
+    this.proposals.forget(approvalId);
     for (const key of [...this.fetched.keys()]) if (key.startsWith(`${approvalId} `)) this.fetched.delete(key);
   }
 
@@ -92,13 +120,20 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
 
   /** A deleted file is seen on the side before, any other on the side after. */
   private async watch({ document, visibleRanges }: vscode.TextEditor): Promise<void> {
-    const query = new URLSearchParams(document.uri.scheme === SCHEME ? document.uri.query : "");
-    const [approvalId, uri, side] = [query.get("approvalId"), query.get("uri"), query.get("side")];
+    const { scheme } = document.uri;
+    const query = new URLSearchParams(scheme === SCHEME || scheme === PROPOSAL ? document.uri.query : "");
+    const [approvalId, uri, own] = [query.get("approvalId"), query.get("uri"), query.get("side")];
+    const side = scheme === PROPOSAL ? "after" : own;
     if (approvalId === null || uri === null || !this.fetched.has(`${approvalId} ${uri}`)) return;
     const { before, after } = await this.texts(approvalId, uri);
     if (side !== (after === null ? "before" : "after")) return;
-    const last = after === null ? document.lineCount - 1 : lastChangedLine(before ?? "", after);
-    if (last === undefined || visibleRanges.some((range) => range.end.line >= last)) this.onSeen(approvalId, uri);
+    const last =
+      after === null
+        ? document.lineCount - 1
+        : lastChangedLine(before ?? "", scheme === PROPOSAL ? document.getText() : after);
+    if (last !== undefined && !visibleRanges.some((range) => range.end.line >= last)) return;
+    this.seen.push(diffKey(approvalId, uri));
+    this.onSeen(approvalId, uri);
   }
 
   private texts(approvalId: string, uri: string): Promise<DiffResult> {
@@ -116,6 +151,12 @@ function address(path: string, query: Record<string, string>): vscode.Uri {
   return vscode.Uri.from({ scheme: SCHEME, path, query: new URLSearchParams(query).toString() });
 }
 
-async function openDiff(before: vscode.Uri, after: vscode.Uri, title: string): Promise<void> {
-  await vscode.commands.executeCommand("vscode.diff", before, after, title, { preview: true, preserveFocus: true });
+/** The document of a proposed change that a tab shows. */
+function proposedOf(tab: vscode.Tab | undefined): vscode.Uri | undefined {
+  const shown = tab?.input instanceof vscode.TabInputTextDiff ? tab.input.modified : undefined;
+  return shown?.scheme === PROPOSAL || shown?.scheme === SCHEME ? shown : undefined;
+}
+
+async function openDiff(before: vscode.Uri, after: vscode.Uri, title: string, preserveFocus = true): Promise<void> {
+  await vscode.commands.executeCommand("vscode.diff", before, after, title, { preview: true, preserveFocus });
 }

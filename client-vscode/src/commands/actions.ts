@@ -104,12 +104,14 @@ async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> 
       return undo(ctx, message);
     case "respond": {
       const { approvalId, decision, reason, files, confinement } = message;
+      const edits = decision === "allow" ? ctx.proposals.edits(approvalId, files) : [];
       return ctx.ask("planloom/approval/respond", {
         approvalId,
         decision,
         reason: filled(reason),
         files,
         confinement,
+        edits: edits.length === 0 ? undefined : edits,
       });
     }
     case "answer": {

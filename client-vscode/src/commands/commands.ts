@@ -7,6 +7,7 @@ import type { Plan } from "../protocol";
 import { t } from "../words";
 import { addChanges, addFiles, addSelection, addTerminal } from "./adding";
 import { choosePlan } from "./pickers";
+import { REVIEW_COMMANDS } from "./reviewCommands";
 
 /** A selection longer than this is code rather than a request, so `@selection` attaches it. */
 const LONGEST_REQUEST = 4000;
@@ -35,6 +36,7 @@ const COMMANDS: Readonly<Record<string, Run>> = {
   "planloom.ui.chooseModel": chooseModel,
   "planloom.ui.restart": (ctx) => ctx.start(),
   "planloom.ui.focus": (ctx) => ctx.panel.reveal(),
+  ...REVIEW_COMMANDS,
 };
 
 export function registerCommands(ctx: Ctx): vscode.Disposable[] {

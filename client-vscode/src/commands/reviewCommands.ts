@@ -1,0 +1,83 @@
+// The commands on proposed changes: show, apply and skip them, in the title of their diff, by keys and in the palette.
+
+import * as vscode from "vscode";
+
+import type { Ctx } from "../ctx";
+import type { Approval, ApprovalFile } from "../protocol";
+import { unseenOf } from "../webview/unseen";
+import { t } from "../words";
+
+/** How long a diff must be shown before it can be applied: it may come up below a click. */
+const ARM_MS = 250;
+
+interface Waiting {
+  approval: Approval;
+  file: ApprovalFile;
+}
+
+export const REVIEW_COMMANDS: Readonly<Record<string, (ctx: Ctx) => unknown>> = {
+  "planloom.ui.applyChange": (ctx) => onShown(ctx, ({ approval }) => apply(ctx, approval)),
+  "planloom.ui.skipChange": (ctx) => onShown(ctx, ({ approval }) => skip(ctx, approval)),
+  "planloom.ui.previousChange": (ctx) => step(ctx, -1),
+  "planloom.ui.nextChange": (ctx) => step(ctx, 1),
+};
+
+/** The files that wait for an answer, of all plans, the displayed plan first. */
+function waiting({ state }: Ctx): readonly Waiting[] {
+  const views = Object.values(state.plans).sort(
+    (one, other) => Number(other.plan.planId === state.current) - Number(one.plan.planId === state.current),
+  );
+  return views.flatMap(({ plan }) =>
+    plan.pending.approvals.flatMap((approval) =>
+      approval.files
+        .filter(({ change }) => change === "edit" || change === "create" || change === "delete")
+        .map((file) => ({ approval, file })),
+    ),
+  );
+}
+
+/** The file whose diff is in front. */
+function shownOf(ctx: Ctx): Waiting | undefined {
+  const shown = ctx.diffs.inFront();
+  return waiting(ctx).find(({ approval, file }) => approval.approvalId === shown?.approvalId && file.uri === shown.uri);
+}
+
+function onShown(ctx: Ctx, act: (shown: Waiting) => unknown): unknown {
+  const shown = shownOf(ctx);
+  return shown === undefined
+    ? ctx.notify("info", t("No proposed change is shown. Show the next one first."))
+    : act(shown);
+}
+
+async function step(ctx: Ctx, by: 1 | -1): Promise<void> {
+  const all = waiting(ctx);
+  const place = all.findIndex(
+    ({ approval, file }) =>
+      approval.approvalId === ctx.diffs.inFront()?.approvalId && file.uri === ctx.diffs.inFront()?.uri,
+  );
+  const next = all[place < 0 ? 0 : (place + by + all.length) % all.length];
+  if (next === undefined) return void (await vscode.window.showInformationMessage(t("No change waits for you.")));
+  await ctx.diffs.show(next.approval.approvalId, next.file, false);
+}
+
+async function apply(ctx: Ctx, approval: Approval): Promise<void> {
+  if (Date.now() - ctx.diffs.shownAt < ARM_MS) return;
+  const unseen = unseenOf(approval, [], ctx.diffs.seen);
+  if (unseen !== undefined) {
+    const choice = await vscode.window.showWarningMessage(
+      t("Apply without having seen everything?"),
+      { modal: true, detail: t("Not seen yet: {0}", unseen) },
+      t("Apply"),
+    );
+    if (choice === undefined) return;
+  }
+  ctx.perform({ kind: "respond", approvalId: approval.approvalId, decision: "allow" });
+}
+
+async function skip(ctx: Ctx, { approvalId }: Approval): Promise<void> {
+  const reason = await vscode.window.showInputBox({
+    title: t("Skip These Changes"),
+    prompt: t("Why? The model reads it (optional)."),
+  });
+  if (reason !== undefined) ctx.perform({ kind: "respond", approvalId, decision: "deny", reason });
+}
