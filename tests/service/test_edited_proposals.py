@@ -11,7 +11,7 @@ from planloom.domain.errors import InvalidParams
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import Uri
-from planloom.execution.effects.edited_proposals import ProposalEdit, told, with_edits
+from planloom.execution.effects.edited_proposals import ProposalEdit, edit_notes, with_edits
 from planloom.models.offline.scripted import ScriptedModel, makes
 from tests.service.test_model_work import asked as asked_of
 from tests.service.test_model_work import planned
@@ -108,11 +108,11 @@ async def test_the_model_is_shown_what_was_made_instead_of_its_text() -> None:
     uri = Uri("file:///w/a.txt")
     proposed = Changeset(changes=(EditFile(uri=uri, before=OLD, after=NEW),))
     approved = with_edits(proposed, (ProposalEdit(uri, "one\ntwo\nnewer\n"),))
-    assert told(proposed, approved) == (
+    assert edit_notes(proposed, approved) == (
         "The user changed your proposal for a.txt before it was made; from yours (-) to what was made (+):\n"
         "@@ -2,2 +2,2 @@\n two\n-new\n+newer",
     )
-    assert told(proposed, proposed) == ()
+    assert edit_notes(proposed, proposed) == ()
 
 
 async def test_the_preview_follows_the_buffer(tmp_path: Path) -> None:

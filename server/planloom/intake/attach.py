@@ -180,8 +180,8 @@ class Attachments:
             if found not in self._unresolved:
                 self._unresolved.append(found)
             return
-        told = found.attachment.reference if found.attachment.uri is None else found.attachment.uri
-        key = (found.attachment.kind, told, found.attachment.range)
+        source = found.attachment.reference if found.attachment.uri is None else found.attachment.uri
+        key = (found.attachment.kind, source, found.attachment.range)
         if key in self._keys:
             return
         self._keys.add(key)

@@ -237,14 +237,14 @@ class _Resolver:
             if isinstance(place, ResolvedPath) and not place.secret and each.items:
                 texts.append(findings_of(place.relative, each.items))
         text = "".join(sorted(texts)) or "The editor reports no errors or warnings.\n"
-        return self._told(reference, "diagnostics", text)
+        return self._text(reference, "diagnostics", text)
 
     def _terminal(self, reference: Reference) -> Found:
         text = self._context.terminal
         if not text or not text.strip():
             sentence = "No text of a terminal is chosen. Select it there and add it, or paste it."
             return Unresolved(reference=reference.text, code="no_context", message=sentence)
-        return self._told(reference, "terminal", plain(text))
+        return self._text(reference, "terminal", plain(text))
 
     async def _changes(self, reference: Reference) -> Found:
         text, path = reference.text, ""
@@ -256,20 +256,20 @@ class _Resolver:
         changes = await self._sources.changes(path)
         if changes.diff is None:
             return Unresolved(reference=text, code="no_context", message=changes.problem)
-        return self._told(reference._replace(text=text), "changes", changes.diff, language="diff")
+        return self._text(reference._replace(text=text), "changes", changes.diff, language="diff")
 
-    def _told(
+    def _text(
         self, reference: Reference, kind: AttachmentKind, text: str, language: str | None = None
     ) -> ResolvedAttachment:
         """An attachment that is no file."""
-        told = Attachment(
+        attachment = Attachment(
             attachment_id=AttachmentId(""),
             kind=kind,
             reference=reference.text,
             label=reference.text,
             language_id=language,
         )
-        return self._attached.resolved(told, self._attached.cut(text), {})
+        return self._attached.resolved(attachment, self._attached.cut(text), {})
 
     async def _active(self, reference: str) -> ResolvedPath | Snapshot | Unresolved:
         """The active document: a file of the workspace, or one that exists only in the editor."""

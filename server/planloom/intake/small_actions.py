@@ -117,7 +117,8 @@ def needs_no_plan(plain: str) -> bool:
     `plain` is the request without greetings, with a NUL in place of each path. It is linear in its length. What this
     does not recognise may still be small: it is then unsure, which costs a question or a plan and loses nothing.
     """
-    text = _FIRST_WORD.sub("", plain, count=1) if _FIRST_WORD.match(plain) else plain
+    courtesy = _FIRST_WORD.match(plain)
+    text = plain if courtesy is None else plain[courtesy.end() :]
     if len(text) > 400:
         return False
     if _TALK.match(text) and len(text.split()) <= 6:

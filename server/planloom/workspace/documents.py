@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -137,6 +138,21 @@ class DocumentStore:
         """Call `listener` after every change of a document; call the result to unsubscribe."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    async def wait_until(self, holds: Callable[[], bool], seconds: float) -> bool:
+        """Wait until `holds` is true, which is evaluated after every change; False if it is not within this time."""
+        changed = asyncio.Event()
+        stop = self.listen(lambda _: changed.set())
+        try:
+            async with asyncio.timeout(seconds):
+                while not holds():
+                    await changed.wait()
+                    changed.clear()
+            return True
+        except TimeoutError:
+            return False
+        finally:
+            stop()
 
     def _put(self, document: Document) -> Document:
         self._open[document.uri] = document

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from planloom.domain.changes import Changeset, CreateFile, EditFile, FileChange, sha256
@@ -62,34 +62,35 @@ def _edited(change: FileChange, edit: ProposalEdit | None) -> FileChange | None:
 
 def edited_proposals(proposed: Changeset, approved: Changeset) -> tuple[EditedProposal, ...]:
     """The files of which another text was approved than the proposed one."""
-    texts = {change.uri: _after(change) for change in proposed.changes}
     return tuple(
-        EditedProposal(uri=change.uri, proposed_sha256=sha256(text), approved_sha256=sha256(after))
-        for change in approved.changes
-        if (after := _after(change)) is not None
-        and (text := texts.get(change.uri)) is not None
-        and text != after
+        EditedProposal(uri=uri, proposed_sha256=sha256(text), approved_sha256=sha256(instead))
+        for uri, text, instead in _replaced(proposed, approved)
     )
 
 
-def told(proposed: Changeset, approved: Changeset) -> tuple[str, ...]:
+def edit_notes(proposed: Changeset, approved: Changeset) -> tuple[str, ...]:
     """For the model: what of each file was approved instead of what it had proposed, as a unified diff."""
-    texts = {change.uri: _after(change) for change in proposed.changes}
     found: list[str] = []
-    for change in approved.changes:
-        before, after = texts.get(change.uri), _after(change)
-        if before is None or after is None or before == after:
-            continue
-        lines = [*difflib.unified_diff(before.splitlines(), after.splitlines(), n=1, lineterm="")][2:]
+    for uri, text, instead in _replaced(proposed, approved):
+        lines = [*difflib.unified_diff(text.splitlines(), instead.splitlines(), n=1, lineterm="")][2:]
         shown = "\n".join(lines[:_MOST_LINES])
         more = (
             "" if len(lines) <= _MOST_LINES else f"\n({len(lines) - _MOST_LINES} more lines: read the file.)"
         )
         found.append(
-            f"The user changed your proposal for {display_name(change.uri)} before it was made;"
+            f"The user changed your proposal for {display_name(uri)} before it was made;"
             f" from yours (-) to what was made (+):\n{shown}{more}"
         )
     return tuple(found)
+
+
+def _replaced(proposed: Changeset, approved: Changeset) -> Iterator[tuple[Uri, str, str]]:
+    """URI, proposed text and approved text of each file in which they differ."""
+    texts = {change.uri: _after(change) for change in proposed.changes}
+    for change in approved.changes:
+        text, instead = texts.get(change.uri), _after(change)
+        if text is not None and instead is not None and text != instead:
+            yield change.uri, text, instead
 
 
 def _after(change: FileChange) -> str | None:

@@ -16,7 +16,7 @@ from planloom.domain.safety.confinement import Confinement
 from planloom.domain.safety.destructive_intent import destructive_command
 from planloom.domain.values import ApprovalId, PlanId, Sha256, Uri
 from planloom.execution.effects.command_approval import CommandProposal, command_approval
-from planloom.execution.effects.edited_proposals import edited_proposals, told
+from planloom.execution.effects.edited_proposals import edit_notes, edited_proposals
 from planloom.execution.effects.fetch_approval import FetchProposal, fetch_approval
 from planloom.execution.effects.journal import EditJournal
 from planloom.execution.effects.pending_approvals import (
@@ -266,7 +266,7 @@ class Gate:
         is_worse = (now.effect == "destroy" and facts.effect != "destroy") or (
             now.protected and not facts.protected
         )
-        notes = told(proposal.changeset, approved)
+        notes = edit_notes(proposal.changeset, approved)
         if is_worse or {*now.warnings} - {*facts.warnings}:
             permit = await self._permit(edited, (_EDITED,))
         else:

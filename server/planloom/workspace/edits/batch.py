@@ -201,18 +201,7 @@ async def _is_told_more(edit: Edit, prepared: ApplyPlan, reason: str) -> bool:
     """
     if "version" not in reason:
         return False
-    told = asyncio.Event()
-    stop = edit.view.documents.listen(lambda _: told.set())
-    try:
-        async with asyncio.timeout(_TELL_SECONDS):
-            while prepared.is_current(edit.view):
-                await told.wait()
-                told.clear()
-        return True
-    except TimeoutError:
-        return False
-    finally:
-        stop()
+    return await edit.view.documents.wait_until(lambda: not prepared.is_current(edit.view), _TELL_SECONDS)
 
 
 async def _attempt(

@@ -6,7 +6,6 @@ the edit was under way, and told only later, then moves the lines that the posit
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
@@ -137,17 +136,8 @@ async def is_shown(
         merged = None if now is None else three_way(before, now.text, after)
         return now is not None and merged is not None and merged.kind == "merged" and merged.text == now.text
 
-    changed = asyncio.Event()
-    stop = documents.listen(lambda _: changed.set())
-    try:
-        async with asyncio.timeout(patience):
-            while (is_misplaced := history.misplaced(operation) is not None) or not contains():
-                if is_misplaced:
-                    return False
-                await changed.wait()
-                changed.clear()
-        return True
-    except TimeoutError:
-        return False
-    finally:
-        stop()
+    def is_misplaced() -> bool:
+        return history.misplaced(operation) is not None
+
+    is_settled = await documents.wait_until(lambda: is_misplaced() or contains(), patience)
+    return is_settled and not is_misplaced()

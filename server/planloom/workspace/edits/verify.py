@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Literal, assert_never
 
@@ -60,18 +59,9 @@ async def wait_for_buffers(view: WorkspaceView, effects: Sequence[PlannedEffect]
     Returns whether they did. For a file that the edit itself creates or opens, the editor sends two messages:
     first the old text, then the change.
     """
-    changed = asyncio.Event()
-    stop = view.documents.listen(lambda _: changed.set())
-    try:
-        async with asyncio.timeout(patience):
-            while any(is_awaited(view, effect) for effect in effects):
-                await changed.wait()
-                changed.clear()
-        return True
-    except TimeoutError:
-        return False
-    finally:
-        stop()
+    return await view.documents.wait_until(
+        lambda: not any(is_awaited(view, effect) for effect in effects), patience
+    )
 
 
 async def verified(
