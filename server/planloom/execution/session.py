@@ -94,8 +94,8 @@ class Session:
         roots = tuple(root.path for root in self.view.roots.folders)
         return Confined(confinement, Reach(roots, self._private, self._writable()))
 
-    def held_to(self, machine: Abilities) -> Abilities:
-        """What commands are held to by what the machine can do and the user allows."""
+    def command_abilities(self, machine: Abilities) -> Abilities:
+        """How commands are confined: by what the machine can do and the folders that the user lets them write."""
         return machine.model_copy(update={"writable": self._settings.commands.writable})
 
     def _writable(self) -> tuple[Path, ...]:

@@ -240,7 +240,7 @@ class Application:
 
     async def command_abilities(self) -> Abilities:
         """What commands can be held to on this machine."""
-        return self._session.held_to(await asyncio.to_thread(abilities))
+        return self._session.command_abilities(await asyncio.to_thread(abilities))
 
     async def close(self) -> None:
         """Stop every job, give leases back, close the ledger. Running plans are resumable."""

@@ -276,7 +276,7 @@ class StepCommands:
         folder_id = await asyncio.to_thread(folder_id_of, command.cwd)
         if folder_id is None:
             raise CallDenied("The folder of the command is gone, or another has taken its place.")
-        has = self._run.session.held_to(await asyncio.to_thread(abilities))
+        has = self._run.session.command_abilities(await asyncio.to_thread(abilities))
         scripts = await asyncio.to_thread(scripts_of, command, folders)
         changed = {name_in(uri, self._run.session.folders) for uri in changed_files(self._run.plan)}
         return CommandProposal(
