@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cache
-from typing import Literal
+from typing import Literal, get_args
 
+from planloom.agent.toolcalls.answers import CONTROL
 from planloom.domain.values import Args, CallId, Json, Value
 from planloom.models.port import Reasoning, ToolCall, ToolSpec
 
-CONTROL = ("task_completed", "final_answer", "ask_user", "plan_actions", "report", "submit_plan")
-"""Names of the control tools, which steer the loop and change nothing themselves."""
 REPORTS = ("report", "submit_plan")
 """The control tools that end an investigation; their arguments are its result."""
 Confidence = Literal["high", "medium", "low"]
+CONFIDENCE: tuple[Confidence, ...] = get_args(Confidence)
 
 
 class Malformed(Value):
@@ -66,10 +66,7 @@ def control_specs(*, may_plan: bool) -> tuple[ToolSpec, ...]:
             "The answer to the whole request. Call it only when ALL tasks are complete.",
             {
                 "text": {"type": "string", "description": "The answer for the user."},
-                "confidence": {
-                    "type": "string",
-                    "enum": ["high", "medium", "low"],
-                },
+                "confidence": {"type": "string", "enum": [*CONFIDENCE]},
             },
             required=("text",),
         ),
@@ -184,7 +181,7 @@ def _read_control(name: str, args: Args, fields: dict[str, object]) -> str | Non
             if not isinstance(answer, str) or not answer.strip():
                 return "text must be the answer, a string that is not empty"
             fields["final_answer"] = answer
-            if args.get("confidence") in ("high", "medium", "low"):
+            if args.get("confidence") in CONFIDENCE:
                 fields["confidence"] = args["confidence"]
         case "ask_user":
             question = args.get("question", args.get("text"))

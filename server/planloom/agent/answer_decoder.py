@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from planloom.agent.answer import CONTROL, REPORTS, Malformed, Turn, turn_of
+from planloom.agent.answer import CONFIDENCE, REPORTS, Malformed, Turn, turn_of
 from planloom.agent.fenced_files import FENCED_FORM, fenced_files
+from planloom.agent.toolcalls.answers import ANSWER_KEYS, CONTROL, control_calls, listed_calls
 from planloom.agent.toolcalls.events import CallRead, CallsRead, ReaderEvent
-from planloom.agent.toolcalls.offered_tools import native_call
+from planloom.agent.toolcalls.offered_tools import decoded, native_call
 from planloom.agent.toolcalls.reader import CallReader, gathered
 from planloom.domain.values import Args, CallId, Json
 from planloom.models.http.json_text import Unreadable, read_arguments, read_object
@@ -22,6 +24,7 @@ _SHOWN = 500
 PATH_PATTERN = r"^[^/~\"\\\n][^\"\\\n]{0,199}$"
 """A relative path. Without the quotation mark, since llama.cpp lets a model write what the pattern allows unescaped."""
 _MOST = 1_000_000
+_ONE_OBJECT = re.compile(r"\s*(?:```(?:json)?\s*)?(\{.*\})(?:\s*```)?\s*", re.DOTALL)
 _PATHS = ("path", "new_path", "cwd", "from", "to")
 
 
@@ -100,6 +103,12 @@ def answer_schema(tools: Sequence[ToolSpec]) -> dict[str, Json]:
         if name in named:
             description = named[name].description
             properties[name] = {"type": "string", "maxLength": length, "description": description}
+    if "final_answer" in named:
+        properties["confidence"] = {
+            "type": "string",
+            "enum": [*CONFIDENCE],
+            "description": "How sure you are of final_answer.",
+        }
     if "plan_actions" in named:
         properties["plan_actions"] = named["plan_actions"].parameters
     reports = [name for name in REPORTS if name in named]
@@ -205,12 +214,33 @@ class AnswerDecoder:
             turn = self._from_json(text, cut=cut)
             if turn is not None:
                 return turn
-        if not self._fallback or calls or malformed:
-            visible = text if not self._fallback else self._read().visible_text
-            return turn_of(visible, calls, malformed, cut=cut)
+        if not self._fallback:
+            return turn_of(text, calls, malformed, cut=cut)
+        if calls or malformed:
+            return self._beside(calls, malformed, cut=cut)
         if self._mode == "text":
-            return self._from_text(text, cut=cut)
-        return _turn(self._read(whole=text if self._mode == "json" else None), cut=cut)
+            turn = self._from_text(text, cut=cut)
+        else:
+            turn = _turn(self._read(whole=text if self._mode == "json" else None), cut=cut)
+        return self._plain_answer(turn)
+
+    def _beside(self, calls: Sequence[ToolCall], malformed: Sequence[Malformed], *, cut: bool) -> Turn:
+        """Native calls with what the model has printed beside them: words, and the control fields of an answer."""
+        read = self._read()
+        made = {call.name for call in calls}
+        ends = (each for each in read.calls if each.name in CONTROL and each.name not in made)
+        printed = [_call(number, each.name, each.arguments) for number, each in enumerate(ends)]
+        return turn_of(read.visible_text, (*calls, *printed), malformed, cut=cut)
+
+    def _plain_answer(self, turn: Turn) -> Turn:
+        """A text that is nothing but `{"answer": …}` as the final answer: beside other words it may be data."""
+        found = _ONE_OBJECT.fullmatch(turn.text) if not turn.made and not turn.malformed else None
+        read = read_object(found[1]) if found is not None else None
+        offered = any(tool.name == "final_answer" for tool in self._tools)
+        if not offered or not isinstance(read, dict) or read.keys() != {"answer"}:
+            return turn
+        calls = [_call(0, each.name, each.arguments) for each in control_calls(read)]
+        return turn_of("", calls, cut=turn.cut)
 
     def _read(self, whole: str | None = None) -> CallsRead:
         if whole is not None:
@@ -239,26 +269,22 @@ class AnswerDecoder:
     def _from_json(self, text: str, *, cut: bool) -> Turn | None:
         """The answer as a JSON object; None if it is not one and is to be read as text instead."""
         read = read_object(text.strip())
-        if isinstance(read, Unreadable) or not read.keys() & {"tool_calls", *CONTROL}:
+        if isinstance(read, Unreadable) or not read.keys() & ANSWER_KEYS:
             if self._fallback:
                 return None
             problem = "the answer was cut" if cut else "the answer is not the JSON object that was asked for"
             return turn_of("", (), (Malformed(name="answer", text=text[:_SHOWN], problem=problem),), cut=cut)
-        calls, wrong = _calls_of(read.get("tool_calls"))
-        for name in CONTROL:
-            value = read.get(name)
-            if value in (None, "", [], {}):
-                continue
-            field = "steps" if isinstance(value, list) else "text"
-            arguments: Args = value if isinstance(value, dict) else {field: value}
-            calls.append(_call(len(calls), name, arguments))
+        calls, wrong = _calls_of(listed_calls(read))
+        for each in control_calls(read):
+            calls.append(_call(len(calls), each.name, each.arguments))
         return turn_of(str(read.get("reasoning") or ""), calls, wrong, cut=cut)
 
 
 def _calls_of(listed: Json) -> tuple[list[ToolCall], list[Malformed]]:
     calls: list[ToolCall] = []
     wrong: list[Malformed] = []
-    for each in listed if isinstance(listed, list) else []:
+    for entry in listed if isinstance(listed, list) else []:
+        each = decoded(entry) if isinstance(entry, str) else entry
         name = each.get("name") if isinstance(each, dict) else None
         if not isinstance(each, dict) or not isinstance(name, str) or not name:
             shown = json.dumps(each, ensure_ascii=False)[:_SHOWN]

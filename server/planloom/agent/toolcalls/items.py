@@ -32,7 +32,7 @@ def read_item(cursor: Cursor, offered: OfferedTools) -> tuple[RawCall, ...] | No
     Raises NeedMoreText, or ParseError if a call begins but cannot be read.
     """
     sign = cursor.peek()
-    if sign == "{":
+    if sign in ("{", '"'):
         return _calls_of(read_json(cursor), offered)
     if sign == "[":
         return _read_array(cursor, offered)

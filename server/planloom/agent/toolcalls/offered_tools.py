@@ -20,8 +20,10 @@ _PLACEHOLDER = re.compile(r"\s*(?:<[^<>\n]{1,120}>|\.{3,}|…)\s*")
 _HTML = re.compile(
     r"</?(?:a|b|i|p|u|s|em|br|hr|ul|ol|li|dl|dt|dd|h[1-6]|tr|td|th|div|span|nav|img|pre|code|body|head|html|main|form|"
     r"table|tbody|thead|section|article|header|footer|aside|strong|small|input|button|label|script|style|template)\s?/?>"
+    r"|<!doctype\s[^<>]{1,100}>",
+    re.IGNORECASE,
 )
-"""HTML tags. An argument for text may consist of one, which is then not a placeholder."""
+"""HTML tags and document types. An argument for text may consist of one, which is then not a placeholder."""
 _TEXTS = frozenset({"content", "old_text", "new_text", "patch"})
 _INTEGER = re.compile(r"[-+]?[0-9]{1,400}(?:\.0{1,20})?")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][-+]?[0-9]{1,3})?")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from planloom.agent.toolcalls.answers import THOUGHT
 from planloom.agent.toolcalls.events import (
     CallProblem,
     CallRead,
@@ -34,6 +35,9 @@ class ParserOutput:
 
     def call(self, raw: RawCall, text: str, *, marked: bool) -> bool:
         """Emit a call, or the problem with it. Returns whether it is a call. `text` is the source that holds it."""
+        if raw.name == THOUGHT:
+            self.reasoning(str(raw.arguments))
+            return True
         read = self._offered.check(raw, text)
         if isinstance(read, CallProblem):
             if marked or read.cause != "unknown_tool" or isinstance(opened(raw.arguments), dict):

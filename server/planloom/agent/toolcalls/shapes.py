@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from planloom.agent.toolcalls.offered_tools import OfferedTools, RawCall
+from planloom.agent.toolcalls.answers import ANSWER_KEYS, control_calls, is_answer, listed_calls, thought
+from planloom.agent.toolcalls.offered_tools import OfferedTools, RawCall, decoded
 from planloom.domain.values import Json
 
 _NAMES = ("name", "tool_name", "tool", "function_name", "action", "function", "recipient_name", "toolName")
@@ -36,20 +37,23 @@ _BESIDE = frozenset(
     }
     | {"message", "plan", "step", "jsonrpc", "method", "requires_approval", "reflection", "analysis"}
 )
-CALL_KEYS = frozenset((*_NAMES, *_ARGUMENTS, *_LISTS, *_HOLDERS, *_BESIDE))
-"""The keys that the object of a call may have; an object with other keys is data."""
+CALL_KEYS = frozenset((*_NAMES, *_ARGUMENTS, *_LISTS, *_HOLDERS, *_BESIDE, *ANSWER_KEYS))
+"""The keys that the object of a call or an answer may have; an object with other keys is data."""
 _DEEPEST = 4
 
 
 def calls_in(
     value: Json, offered: OfferedTools, *, marked: bool, depth: int = 0
 ) -> tuple[RawCall, ...] | None:
-    """The calls that a value holds; None if it is not a call or a list of calls.
+    """The calls that a value holds; None if it is not a call, a list of calls or an answer.
 
-    After a marker an object that names a tool is a call even without arguments.
+    After a marker an object that names a tool is a call even without arguments, and a string may hold the call.
     """
     if depth > _DEEPEST:
         return None
+    if isinstance(value, str) and marked:
+        held = decoded(value)
+        return None if isinstance(held, str) else calls_in(held, offered, marked=True, depth=depth + 1)
     if isinstance(value, list):
         found: list[RawCall] = []
         for entry in value:
@@ -60,7 +64,19 @@ def calls_in(
         return tuple(found) if found or marked else None
     if not isinstance(value, dict):
         return None
+    if all(key in ANSWER_KEYS or key in _BESIDE for key in value) and is_answer(value, offered):
+        return _answered(value, offered, depth)
     return _held(value, offered, depth) or _plain(value, offered, marked) or _keyed(value, offered)
+
+
+def _answered(value: dict[str, Json], offered: OfferedTools, depth: int) -> tuple[RawCall, ...]:
+    """The reasoning of an answer, its calls, and its control fields as calls."""
+    listed = listed_calls(value)
+    calls = calls_in(listed, offered, marked=True, depth=depth + 1) if listed else ()
+    if calls is None:
+        calls = (RawCall("tool_calls", {}),)
+    ends = (RawCall(*call) for call in control_calls(value) if offered.knows(call.name))
+    return (thought(value), *calls, *ends)
 
 
 def _held(value: dict[str, Json], offered: OfferedTools, depth: int) -> tuple[RawCall, ...] | None:
