@@ -7,7 +7,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -252,6 +254,28 @@ def test_two_servers_can_bring_a_ledger_up_to_date_at_once(tmp_path: Path) -> No
     with ThreadPoolExecutor(4) as pool:
         ledgers = list(pool.map(lambda _: Ledger(tmp_path / "l.db"), range(4)))
     assert [ledger.problem for ledger in ledgers] == [None] * 4
+
+
+def test_a_new_ledger_waits_for_a_lock_for_which_sqlite_does_not_wait(tmp_path: Path) -> None:
+    """SQLite fails at once where a change of the journal meets the lock of another server that has read the file."""
+    path = tmp_path / "l.db"
+    path.touch()
+    with closing(sqlite3.connect(path)) as other:
+        other.executescript("CREATE TABLE t (a); BEGIN; SELECT * FROM t;")
+        met = list[str]()
+
+        class Connection(sqlite3.Connection):
+            def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+                try:
+                    return super().execute(sql, *values)
+                except sqlite3.OperationalError as error:
+                    met.append(f"{error}: {sql}")
+                    other.rollback()
+                    raise
+
+        ledger = Ledger(path, connect=partial(sqlite3.connect, factory=Connection))
+    assert met == ["database is locked: PRAGMA journal_mode = WAL"]
+    assert ledger.problem is None and ledger.path == path
 
 
 def test_what_waits_for_the_disk() -> None:

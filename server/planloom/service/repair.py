@@ -14,7 +14,8 @@ from planloom.domain.values import PlanId
 from planloom.execution.plan_store import PlanStore
 from planloom.service.actions.export import as_raw_json
 from planloom.storage.event_rows import RawEvent
-from planloom.storage.ledger import SQLITE, Connect, Ledger
+from planloom.storage.ledger import Ledger
+from planloom.storage.opening import SQLITE, Connect
 from planloom.storage.salvage import Salvage, salvaging
 
 

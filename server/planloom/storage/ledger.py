@@ -38,16 +38,11 @@ from planloom.storage.event_rows import RawEvent, Row, as_event, as_row, instant
 from planloom.storage.faults import BUSY_SECONDS, DAMAGE, ERRORS, Fault, fault_of, gone, taken, unusable
 from planloom.storage.guard import Guard, guarded
 from planloom.storage.leases import Lease, alive, owned_elsewhere
-from planloom.storage.schema import NewerSchema, migrate, version_of
+from planloom.storage.opening import BUSY_MS, BUSY_STEP, SQLITE, Connect, connected
+from planloom.storage.schema import NewerSchema
 
-_BUSY_MS = 250
-"""How long one statement waits for another server's transaction. Short, since it blocks the event loop."""
-_BUSY_STEP = 0.05
 _PROBE_BYTES = 65_536
 _TABLES = ("events", "blobs", "leases", "progress", "open_work", "compactions", "plans")
-Connect = Callable[..., sqlite3.Connection]
-SQLITE: Connect = sqlite3.connect
-"""How a connection is opened, unless a test stands in between."""
 log = logging.getLogger(__name__)
 
 
@@ -62,14 +57,14 @@ class Ledger:
 
     _takes_guard = True
     """Whether it keeps other servers away where the file system cannot."""
-    _busy_ms = _BUSY_MS
+    _busy_ms = BUSY_MS
 
     def __init__(
         self, path: Path | None, *, connect: Connect = SQLITE, patience: float = BUSY_SECONDS
     ) -> None:
         """Open or create the ledger at `path`, or in memory for None. Raises StorageFailed while it is locked.
 
-        `patience` is how many seconds `ready` waits for another program's lock.
+        `patience` is how many seconds `ready` waits for another program's lock, and at most the opening too.
         """
         self.path = path
         self.owner = uuid.uuid4().hex
@@ -113,7 +108,7 @@ class Ledger:
         while (error := self._locked()) is not None:
             if time.monotonic() >= until:
                 raise self._failed(error)
-            await asyncio.sleep(_BUSY_STEP)
+            await asyncio.sleep(BUSY_STEP)
 
     def _locked(self) -> sqlite3.Error | None:
         """The SQLite error for another program's lock, if there is one. Other faults show at the next write."""
@@ -126,7 +121,7 @@ class Ledger:
                 connection.execute("BEGIN IMMEDIATE")
                 connection.execute("ROLLBACK")
             finally:
-                connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+                connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         except sqlite3.Error as error:
             return error if fault_of(error, self.path).kind == "busy" else None
         return None
@@ -425,14 +420,14 @@ class Ledger:
 
     def _open(self) -> sqlite3.Connection:
         if self.path is None:
-            return _connected(":memory:", sqlite3.connect)
+            return connected(":memory:")
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not self.path.exists():
                 self.path.touch(mode=0o600)
             self._guard = guarded(self.path) if self._takes_guard else None
             journal = ("WAL" if self._guard is None else "DELETE") if self._takes_guard else None
-            connection = _connected(self.path, self._connect, journal)
+            connection = connected(self.path, self._connect, journal, self._patience)
             connection.execute(f"PRAGMA busy_timeout = {self._busy_ms}")
             self._file = _identity(self.path)
             return connection
@@ -441,7 +436,7 @@ class Ledger:
                 raise StorageFailed(fault.sentence) from error
             self._unusable = unusable(self.path, error)
             log.error("%s", self._unusable)
-            return _connected(":memory:", sqlite3.connect)
+            return connected(":memory:")
 
     @contextmanager
     def _transaction(self, *, durable: bool) -> Iterator[sqlite3.Connection]:
@@ -502,7 +497,7 @@ class Ledger:
         log.error("%s", fault.sentence)
         if fault.lasts:
             self._old, self._file, self._waits = self._connection, None, None
-            self._connection = _connected(":memory:", sqlite3.connect)
+            self._connection = connected(":memory:")
         self._notify()
 
     def _works(self) -> None:
@@ -599,21 +594,6 @@ def _roll_back(connection: sqlite3.Connection) -> None:
     with suppress(sqlite3.Error):
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-
-
-def _connected(where: Path | str, connect: Connect, journal: str | None = None) -> sqlite3.Connection:
-    connection = connect(where, isolation_level=None, check_same_thread=False)
-    # Invalid text fails where it is used, instead of making every row of its query unreadable.
-    connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
-    connection.execute("PRAGMA busy_timeout = 2000")
-    if version_of(connection) == 0:
-        # Of use for a new file only, and it would change one of a newer version.
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    if journal is not None:
-        connection.execute(f"PRAGMA journal_mode = {journal}")
-    migrate(connection)
-    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-    return connection
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -17,7 +17,7 @@ from planloom.domain.errors import StorageFailed
 from planloom.storage.faults import DAMAGE, fault_of, reason
 from planloom.storage.guard import guarded
 from planloom.storage.leases import alive
-from planloom.storage.ledger import Connect
+from planloom.storage.opening import Connect
 from planloom.storage.schema import VERSION, NewerSchema, migrate, version_of
 
 _BUSY_MS = 2000
