@@ -93,6 +93,17 @@ def test_a_whole_session_ends_with_0_and_writes_nothing_to_stderr(server: Server
     assert server.process.stderr is not None and server.process.stderr.read() == b""
 
 
+def test_an_exit_that_does_not_wait_for_the_shutdown_ends_all_the_same(server: Server) -> None:
+    server.initialize()
+    server.say("planloom/status", {}, 2)
+    server.answer(2)
+    server.say("shutdown", None, 3)
+    server.say("exit")
+    assert server.end() == 0
+    assert server.process.stderr is not None and server.process.stderr.read() == b""
+    assert "Traceback" not in server.log.read_text()
+
+
 @pytest.mark.skipif(not Path("/proc/self/net").is_dir(), reason="sockets are read from /proc")
 def test_the_server_listens_on_no_port(server: Server) -> None:
     server.initialize()

@@ -96,6 +96,7 @@ class Connection:
         self._trusted: bool | None = True
         self._trust_is_stated = False
         self._trust_question: asyncio.Task[None] | None = None
+        self._closing = asyncio.Lock()
 
     # Created at first use, after the answer to `initialize`.
 
@@ -278,14 +279,18 @@ class Connection:
         return bool(getattr(self.protocol.writer, "congested", False))
 
     async def close(self) -> None:
-        """End all work in bounded time: at `shutdown`, or when the client has disconnected."""
-        if "jobs" in vars(self):
-            await self.jobs.stop("")
-        if "app" in vars(self):
-            app = vars(self).pop("app")
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(CLOSE_SECONDS):
-                    await app.close()
+        """End all work in bounded time: at `shutdown`, or when the client has disconnected.
+
+        Returns when nothing is left to end, also where an earlier call is still at it: an `exit` may follow at once.
+        """
+        async with self._closing:
+            if "jobs" in vars(self):
+                await self.jobs.stop("")
+            if "app" in vars(self):
+                app = vars(self).pop("app")
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(CLOSE_SECONDS):
+                        await app.close()
 
     # Settings, folders and trust.
 
