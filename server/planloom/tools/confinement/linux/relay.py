@@ -12,14 +12,14 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
 
-from planloom.tools.confinement.linux import kernel, namespaces
+from planloom.tools.confinement.linux import kernel, listening, namespaces
 
-_SECONDS_BETWEEN_LOOKS = 0.2
-_ADDRESSES = {"0100007F", "00000000", "00000000000000000000000001000000", "0" * 32}
-"""The loopback and every address, of both versions, as `/proc/net/tcp` writes them on these architectures."""
-_LISTENING = "0A"
+_SECONDS_BETWEEN_LOOKS = 0.5
+_REST = 50
+"""How many times as long as a look takes there is none: a look is slow where the kernel only lists all connections."""
 _ASKS_PORTS = b"ports\n"
 _LOOKS = b"look\n"
 """Asks a relay to look at once, before a command starts in its network."""
@@ -64,11 +64,13 @@ class _Relay:
             asyncio.get_running_loop().add_reader(0, self._end)
         is_told = self._own != _LOOPBACK
         while True:
+            began = time.monotonic()
             answers = [await self._follow(peer) for peer in self._peers]
             if not is_told and all(answers):
                 os.write(1, f"{os.getpid()}\n".encode())
                 is_told = True
-            await asyncio.sleep(_SECONDS_BETWEEN_LOOKS if is_told else 0.01)
+            rest = _REST * (time.monotonic() - began)
+            await asyncio.sleep(max(_SECONDS_BETWEEN_LOOKS, rest) if is_told else 0.01)
 
     def _end(self) -> None:
         for name in os.listdir(self._folder):
@@ -87,7 +89,7 @@ class _Relay:
             return False
         for port in [each for each, (of, _) in self._servers.items() if of == peer and each not in theirs]:
             self._servers.pop(port)[1].close()
-        for port in theirs - self._servers.keys() - _own_ports():
+        for port in theirs - self._servers.keys() - listening.ports():
 
             async def relay(
                 reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int = port
@@ -112,7 +114,7 @@ class _Relay:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         wanted = await reader.readline()
         if wanted == _ASKS_PORTS:
-            writer.write(" ".join(map(str, _own_ports() - self._servers.keys())).encode())
+            writer.write(" ".join(map(str, listening.ports() - self._servers.keys())).encode())
             writer.close()
             return
         if wanted == _LOOKS:
@@ -126,19 +128,6 @@ class _Relay:
                 await _pump_both((reader, writer), there)
                 return
         writer.close()
-
-
-def _own_ports() -> set[int]:
-    """The ports on which something listens on the loopback of this process's network."""
-    found = set()
-    for name in ("tcp", "tcp6"):
-        with suppress(OSError), open(f"/proc/self/net/{name}", encoding="ascii") as file:
-            for line in file:
-                fields = line.split()
-                address, _, port = fields[1].rpartition(":")
-                if fields[3] == _LISTENING and address in _ADDRESSES:
-                    found.add(int(port, 16))
-    return found
 
 
 async def _pump_both(
