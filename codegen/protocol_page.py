@@ -175,6 +175,12 @@ def _ours() -> Iterator[str]:
         "",
         "`events` is declared: the problems have changed; as in `planloom/status`",
     )
+    yield _row(
+        "`planloom/waits`",
+        _shape("WaitsParams"),
+        "",
+        "`events` is declared: other steps of a plan wait for what a step of it or of another plan uses",
+    )
     for request in methods.SERVER_REQUESTS:
         yield _row(
             f"`{request.name}`",

@@ -70,6 +70,7 @@ EVENTS: Final[Mapping[str, str]] = {
 METHODS: Final[Mapping[str, str]] = {
     "planloom/stream": "the progress while the model writes, and the whole at the end",
     "planloom/health": "each problem as a message, and another when it has passed",
+    "planloom/waits": "the progress, which goes on when the other step has ended",
     "planloom/editor/diagnostics": "the check “no new errors” says that it cannot be made",
     "planloom/editor/save": "before a command, a plan with unsaved changes pauses until they are saved, and says so",
     "planloom/editor/complete": "the model is another one",

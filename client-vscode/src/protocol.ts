@@ -763,6 +763,12 @@ export interface ResolveConflictParams {
   files: readonly FileChoice[];
 }
 
+/** `planloom/step/output`. */
+export interface StepParams {
+  planId: string;
+  stepId: string;
+}
+
 /** `planloom/step/answer`. */
 export interface AnswerParams {
   planId: string;
@@ -899,6 +905,19 @@ export interface ListResult {
 export interface TasksResult {
   tasks: readonly Step[];
   progress: Progress;
+}
+
+/** What a command has printed, of a long output the beginning and the end; null if that was not stored. */
+export interface CommandOutput {
+  callId: string;
+  command: string;
+  ok: boolean;
+  output: string | null;
+}
+
+/** The finished commands of a step, in the order of their calls. */
+export interface OutputResult {
+  commands: readonly CommandOutput[];
 }
 
 /** Events in order of `seq`. */
@@ -1058,6 +1077,21 @@ export interface StreamParams {
 export interface HealthParams {
   health: "ok" | "degraded";
   problems: readonly string[];
+}
+
+/** A step that waits for what another step uses, which may be one of another plan; `path` is that of a file. */
+export interface StepWait {
+  stepId: string;
+  resource: "path" | "model" | "terminal";
+  path?: string;
+  usedByPlan: string;
+  usedByStep: string;
+}
+
+/** `planloom/waits`: the steps of a plan that wait for what another step uses, of many the first. */
+export interface WaitsParams {
+  planId: string;
+  waits: readonly StepWait[];
 }
 
 /** `planloom/editor/diagnostics`. No `uris` ask for every file that has diagnostics. */
@@ -1287,6 +1321,7 @@ export interface TaskUpdate extends OfTask {
   progress?: number;
   activeForm?: string;
   attempt?: number;
+  usage?: Usage;
 }
 
 /** A step is done. */
@@ -1650,6 +1685,7 @@ export interface Requests {
   "planloom/plan/export": { params: ExportParams; result: ExportResult };
   "planloom/plan/import": { params: ImportParams; result: PlanResult };
   "planloom/conflict/resolve": { params: ResolveConflictParams; result: PlanResult };
+  "planloom/step/output": { params: StepParams; result: OutputResult };
   "planloom/step/answer": { params: AnswerParams; result: PlanResult };
   "planloom/step/recover": { params: RecoverParams; result: PlanResult };
   "planloom/approval/respond": { params: RespondParams; result: Empty };
@@ -1684,4 +1720,5 @@ export interface ServerNotifications {
   "planloom/event": Event;
   "planloom/stream": StreamParams;
   "planloom/health": HealthParams;
+  "planloom/waits": WaitsParams;
 }

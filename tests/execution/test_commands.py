@@ -13,6 +13,8 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.editing import StepChanges, UpdateStep
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.confinement import Abilities, Confinement
+from planloom.domain.values import PlanId
+from planloom.execution.step_waits import TERMINAL, StepWait
 from planloom.models.offline.scripted import ScriptedModel, makes
 from planloom.settings import CommandSettings, Settings
 from planloom.tools.confinement.abilities import means
@@ -419,11 +421,16 @@ async def test_commands_of_models_and_checks_have_the_terminal_one_after_another
             ]
             plans.append(await room.app.plans.edit(plan.plan_id, plan.version, changes))
         room.model.model = model
+        told: list[tuple[PlanId, tuple[StepWait, ...]]] = []
+        room.app.feed.waits.listen(lambda plan_id, waits: told.append((plan_id, waits)))
         for plan in plans:
             await room.app.plans.approve(plan.plan_id, plan.version, None)
         for plan in plans:
             ended = await room.reach(plan, "ended")
             assert [call.ok for step in ended.steps for call in step.tools_executed] == [True, True]
+        waited = [wait for _, waits in told for wait in waits if wait.resource == TERMINAL]
+        assert waited and all(wait.used_by_plan in {plan.plan_id for plan in plans} for wait in waited)
+        assert dict(told) == {plan_id: () for plan_id, _ in told}, "none waits at the end"
 
 
 WHOLE = Abilities(files=True, network=True, processes=True, how="all means")

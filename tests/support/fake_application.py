@@ -10,6 +10,7 @@ from typing import Any
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Detection, Plan, Step, summary
 from planloom.domain.values import PlanId, SessionId, StepId
+from planloom.execution.step_waits import StepWaits
 from planloom.lsp.client_options import ApplicationContext
 from planloom.service.requests import CreateResult, Health, MessageResult, Status, StreamDelta, UndoResult
 
@@ -47,6 +48,7 @@ class FakeFeed:
     def __init__(self) -> None:
         self._listeners: list[Callable[[ev.Recorded, Plan], None]] = []
         self._streams: list[Callable[[StreamDelta], None]] = []
+        self.waits = StepWaits()
 
     def subscribe(self, listener: Callable[[ev.Recorded, Plan], None]) -> Callable[[], None]:
         """Hear every event."""
@@ -108,6 +110,7 @@ _SYNC = frozenset(
         "plans.get",
         "plans.list",
         "plans.tasks",
+        "plans.commands_of",
         "plans.events",
         "plans.diff",
         "plans.markdown",

@@ -99,9 +99,13 @@ class Conductor:
         if plan_id in self._wakeups:
             self._wakeups[plan_id].set()
 
-    def _is_free(self, plan: Plan, step: Step) -> bool:
-        waits = (plan.plan_id, step.step_id) in self._waiting
-        return not waits and self._resources.free(plan, step)
+    def _is_free(self, plan: Plan, step: Step, held_back: list[Step]) -> bool:
+        if (plan.plan_id, step.step_id) in self._waiting:
+            return False
+        free = self._resources.free(plan, step)
+        if not free:
+            held_back.append(step)
+        return free
 
     def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
         schedule = self._schedules.get(recorded.plan_id)
@@ -133,6 +137,7 @@ class Conductor:
             if self._wakeups.get(plan_id) is wakeup:
                 del self._wakeups[plan_id]
                 self._schedules.pop(plan_id, None)
+                self._resources.forget_waits(plan_id)
 
     def _pause_on_error(self, plan_id: PlanId, error: Exception) -> None:
         """Pause a plan that cannot continue, so that the user sees the reason and can resume it."""
@@ -152,13 +157,17 @@ class Conductor:
         schedule = self._schedules.get(plan.plan_id)
         if schedule is None:
             schedule = self._schedules[plan.plan_id] = Schedule(plan)
-        due = schedule.directives(plan, self._limits(), lambda step: self._is_free(plan, step))
+        held_back: list[Step] = []
+        due = schedule.directives(plan, self._limits(), lambda step: self._is_free(plan, step, held_back))
         changed = False
         for directive in due:
             if isinstance(directive, do.Complete):
                 return await self._complete(plan)
             if isinstance(directive, do.RunStep):
-                changed = self._start(plan, directive.step_id) or changed
+                if self._start(plan, directive.step_id):
+                    changed = True
+                else:
+                    held_back.append(_step(plan, directive.step_id))
                 continue
             if (
                 isinstance(directive, do.AskRecovery)
@@ -169,6 +178,7 @@ class Conductor:
                 continue
             self._carry_out(plan, directive)
             changed = True
+        self._resources.hold_back(plan, held_back)
         return changed
 
     def _carry_out(self, plan: Plan, directive: do.Directive) -> None:

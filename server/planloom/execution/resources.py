@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import islice
 
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import PlanId, StepId
+from planloom.execution.step_waits import StepWait, StepWaits
 
+MOST_TOLD = 20
+"""How many of a plan's steps that wait are told."""
 Claims = Callable[[Plan, Step], Iterable[str]]
 """Returns the names of the resources that a step needs while it runs."""
 Capacity = Callable[[str], int]
@@ -25,15 +29,36 @@ def _one(_resource: str) -> int:
 class Resources:
     """The resources in use. A step claims all that it needs at once or nothing, which rules out deadlocks."""
 
-    def __init__(self, claims: Claims = _nothing, capacity: Capacity = _one) -> None:
+    def __init__(
+        self, claims: Claims = _nothing, capacity: Capacity = _one, waits: StepWaits | None = None
+    ) -> None:
         self._claims = claims
         self._capacity = capacity
+        self._waits = waits or StepWaits()
         self._used: Counter[str] = Counter()
         self._held: dict[tuple[PlanId, StepId], tuple[str, ...]] = {}
 
     def free(self, plan: Plan, step: Step) -> bool:
         """Whether all resources of the step are free now."""
         return all(self._used[name] < max(1, self._capacity(name)) for name in self._claims(plan, step))
+
+    def hold_back(self, plan: Plan, steps: Iterable[Step]) -> None:
+        """Tell which steps of the plan, and no others, do not start since a resource of theirs is in use."""
+        waits = (self._wait_of(plan, step) for step in steps)
+        told = islice((wait for wait in waits if wait is not None), MOST_TOLD)
+        self._waits.held_back(plan.plan_id, tuple(told))
+
+    def forget_waits(self, plan_id: PlanId) -> None:
+        """Tell that no step of the plan waits."""
+        self._waits.held_back(plan_id, ())
+
+    def _wait_of(self, plan: Plan, step: Step) -> StepWait | None:
+        for name in self._claims(plan, step):
+            if self._used[name] < max(1, self._capacity(name)):
+                continue
+            plan_id, step_id = next(user for user, held in self._held.items() if name in held)
+            return StepWait(step_id=step.step_id, resource=name, used_by_plan=plan_id, used_by_step=step_id)
+        return None
 
     def claim(self, plan: Plan, step: Step) -> bool:
         """Claim the resources of the step. False, with nothing claimed, if one is in use."""

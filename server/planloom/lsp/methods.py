@@ -74,6 +74,7 @@ CLIENT_REQUESTS: tuple[ClientRequest, ...] = (
     ClientRequest(
         "planloom/conflict/resolve", "ResolveConflictParams", "PlanResult", "plans.resolve_conflict"
     ),
+    ClientRequest("planloom/step/output", "StepParams", "OutputResult", "plans.output", "read"),
     ClientRequest("planloom/step/answer", "AnswerParams", "PlanResult", "decisions.answer"),
     ClientRequest("planloom/step/recover", "RecoverParams", "PlanResult", "decisions.recover"),
     ClientRequest("planloom/approval/respond", "RespondParams", "Empty", "decisions.respond"),
@@ -115,6 +116,7 @@ SERVER_NOTIFICATIONS: tuple[ServerNotification, ...] = (
     ServerNotification("planloom/event", "Event"),
     ServerNotification("planloom/stream", "StreamParams"),
     ServerNotification("planloom/health", "HealthParams"),
+    ServerNotification("planloom/waits", "WaitsParams"),
 )
 
 REQUESTS: tuple[ClientRequest | ServerRequest, ...] = (*CLIENT_REQUESTS, *SERVER_REQUESTS)

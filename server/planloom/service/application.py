@@ -89,7 +89,7 @@ class Application:
         gate = Gate(session, plan_store)
         staging = StagingArea(plan_store, session.view, gate, applied_edits)
         background = BackgroundCommands(session, plan_store, jobs, index)
-        terminal = Terminal(gate, staging, saver, index, background)
+        terminal = Terminal(gate, staging, saver, index, background, feed.waits)
         effects = StepEffects(gate, staging, terminal)
         context_factory = ToolContextFactory(session, index, effects, tools, feed.stream_step)
 
@@ -126,7 +126,7 @@ class Application:
             LiteralCalls(tools, staging, context_factory),
             model_work,
         )
-        resources = Resources(partial(claims_of, tools), partial(capacity_of, models))
+        resources = Resources(partial(claims_of, tools), partial(capacity_of, models), feed.waits)
         conductor = Conductor(
             plan_store,
             jobs,

@@ -10,6 +10,7 @@ from planloom.domain.plans.plan import ENDED, Plan
 from planloom.domain.safety.known_keys import KnownKeys, MaskedStream
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.plan_store import PlanStore
+from planloom.execution.step_waits import StepWaits
 from planloom.service.requests import Health, StreamDelta
 
 EventListener = Callable[[ev.Recorded, Plan], None]
@@ -19,12 +20,16 @@ NoticeListener = Callable[[Literal["error", "warning", "info"], str], None]
 
 
 class Feed:
-    """The application's listeners. `subscribe` and `subscribe_stream` return a function that unsubscribes."""
+    """The application's listeners. `subscribe` and `subscribe_stream` return a function that unsubscribes.
+
+    `waits` tells which steps wait for what another step uses.
+    """
 
     def __init__(self, plan_store: PlanStore, keys: KnownKeys) -> None:
         """`keys` are masked in streamed text, also if one comes in pieces."""
         self._plan_store = plan_store
         self._keys = keys
+        self.waits = StepWaits()
         self._masked: dict[StreamDelta, MaskedStream] = {}
         plan_store.listen(self._end_streams)
         self._streams: list[StreamListener] = []

@@ -21,6 +21,7 @@ from planloom.execution.effects.proposals import Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFiles, UnsavedFileSaver
 from planloom.execution.step_run import StepRun
+from planloom.execution.step_waits import TERMINAL, StepWait, StepWaits, User
 from planloom.execution.steps.background import BackgroundCommands
 from planloom.execution.summary import changed_files
 from planloom.execution.workspace_index import WorkspaceIndex
@@ -85,13 +86,35 @@ class Terminal:
         saver: UnsavedFileSaver,
         index: WorkspaceIndex,
         background: BackgroundCommands,
+        waits: StepWaits,
     ) -> None:
         self.background = background
-        self.lock = asyncio.Lock()
+        self._lock = asyncio.Lock()
+        self._user: User | None = None
+        self._waits = waits
         self._gate = gate
         self._staging = staging
         self._saver = saver
         self._index = index
+
+    @asynccontextmanager
+    async def turn(self, run: StepRun) -> AsyncIterator[None]:
+        """Hold the terminal. While another step has it, that is told."""
+        if self._user is None:
+            await self._lock.acquire()
+        else:
+            plan_id, step_id = self._user
+            wait = StepWait(
+                step_id=run.step_id, resource=TERMINAL, used_by_plan=plan_id, used_by_step=step_id
+            )
+            with self._waits.waiting(run.plan_id, wait):
+                await self._lock.acquire()
+        self._user = (run.plan_id, run.step_id)
+        try:
+            yield
+        finally:
+            self._user = None
+            self._lock.release()
 
     async def put_on_disk(self, run: StepRun) -> str | None:
         """Commit the plan's staged changes and have unsaved files saved, since a command may need them.
@@ -226,7 +249,7 @@ class StepCommands:
             permitted = await self._permitted(proposal, following, left)
             if permitted is None:
                 continue
-            async with self._terminal.lock:
+            async with self._terminal.turn(self._run):
                 await self._run.plan_store.wait_unlocked()
                 if (await self._proposal(command, args, None)).digest == proposal.digest:
                     for process in left.own:

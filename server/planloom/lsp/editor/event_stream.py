@@ -7,11 +7,14 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from planloom.lsp.wire import to_wire
 from planloom.lsp.wire.to_wire_events import event
 
 if TYPE_CHECKING:
     from planloom.domain.events.catalog import Recorded
     from planloom.domain.plans.plan import Plan
+    from planloom.domain.values import PlanId
+    from planloom.execution.step_waits import StepWait
     from planloom.lsp.transport.codec import PlanloomProtocol
     from planloom.service.requests import StreamDelta
 
@@ -35,6 +38,15 @@ def send_events(protocol: PlanloomProtocol) -> Callable[[Recorded, Plan], None]:
             logger.exception("Event %s of plan %s could not be sent", recorded.seq, recorded.plan_id)
             return
         protocol.notify("planloom/event", payload)
+
+    return send
+
+
+def send_waits(protocol: PlanloomProtocol) -> Callable[[PlanId, tuple[StepWait, ...]], None]:
+    """A listener that sends which steps of a plan wait for what another step uses."""
+
+    def send(plan_id: PlanId, waits: tuple[StepWait, ...]) -> None:
+        protocol.notify("planloom/waits", to_wire.waits(plan_id, waits).json_value())
 
     return send
 

@@ -93,6 +93,7 @@ class TaskUpdate(OfTask):
     progress: Maybe[Int] = None
     active_form: Maybe[str] = None
     attempt: Maybe[Int] = None
+    usage: Maybe[Usage] = None
 
 
 class TaskFailed(OfTask):

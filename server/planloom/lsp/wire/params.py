@@ -190,6 +190,13 @@ class ResolveConflictParams(Wire):
     files: Annotated[tuple[FileChoice, ...], Field(min_length=1)]
 
 
+class StepParams(Wire):
+    """`planloom/step/output`."""
+
+    plan_id: str
+    step_id: str
+
+
 class AnswerParams(Wire):
     """`planloom/step/answer`."""
 

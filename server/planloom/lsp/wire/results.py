@@ -58,6 +58,21 @@ class TasksResult(Wire):
     progress: Progress
 
 
+class CommandOutput(Wire):
+    """What a command has printed, of a long output the beginning and the end; null if that was not stored."""
+
+    call_id: str
+    command: str
+    ok: Bool
+    output: str | None
+
+
+class OutputResult(Wire):
+    """The finished commands of a step, in the order of their calls."""
+
+    commands: tuple[CommandOutput, ...]
+
+
 class EventsResult(Wire):
     """Events in order of `seq`."""
 
@@ -234,6 +249,23 @@ class HealthParams(Wire):
 
     health: Literal["ok", "degraded"]
     problems: tuple[str, ...]
+
+
+class StepWait(Wire):
+    """A step that waits for what another step uses, which may be one of another plan; `path` is that of a file."""
+
+    step_id: str
+    resource: Literal["path", "model", "terminal"]
+    path: Maybe[str] = None
+    used_by_plan: str
+    used_by_step: str
+
+
+class WaitsParams(Wire):
+    """`planloom/waits`: the steps of a plan that wait for what another step uses, of many the first."""
+
+    plan_id: str
+    waits: tuple[StepWait, ...]
 
 
 class EditorDiagnosticsParams(Wire):

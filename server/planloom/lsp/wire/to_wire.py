@@ -7,8 +7,11 @@ from collections.abc import Iterable
 from planloom.domain.plans import graph
 from planloom.domain.plans import plan as plans
 from planloom.domain.plans.templates import Template
-from planloom.domain.values import StepId
+from planloom.domain.values import PlanId, StepId
+from planloom.execution.step_waits import StepWait
 from planloom.lsp.wire import plan as wire
+from planloom.lsp.wire import results
+from planloom.service.running.resource_claims import described
 
 
 def plan(whole: plans.Plan) -> wire.Plan:
@@ -50,6 +53,22 @@ def step(whole: plans.Plan, one: plans.Step) -> wire.Step:
 def recovery_proposal(whole: plans.Plan, proposal: plans.RecoveryProposal) -> wire.Proposal:
     """The model's proposal for a failed step of this plan."""
     return wire.Proposal.of(proposal, steps=steps(whole, proposal.steps))
+
+
+def waits(plan_id: PlanId, told: Iterable[StepWait]) -> results.WaitsParams:
+    """The steps of a plan that wait for what another step uses."""
+    return results.WaitsParams(plan_id=plan_id, waits=tuple(_wait(each) for each in told))
+
+
+def _wait(told: StepWait) -> results.StepWait:
+    kind, path = described(told.resource)
+    return results.StepWait(
+        step_id=told.step_id,
+        resource=kind,
+        path=path,
+        used_by_plan=told.used_by_plan,
+        used_by_step=told.used_by_step,
+    )
 
 
 def template(saved: Template) -> wire.Template:

@@ -19,6 +19,7 @@ from planloom.domain.plans.graph import execution_order, shown_statuses
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import (
     ENDED,
+    ExecutedTool,
     Plan,
     PlanStatus,
     PlanSummary,
@@ -26,7 +27,7 @@ from planloom.domain.plans.plan import (
     StepStatus,
     summary,
 )
-from planloom.domain.values import EditId, PlanId, SessionId, Sha256, Uri
+from planloom.domain.values import EditId, PlanId, SessionId, Sha256, StepId, Uri
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.summary import changes_of_file
@@ -116,6 +117,14 @@ class PlanReader:
             for step in execution_order(plan.steps)
             if (not statuses or shown[step.step_id] in statuses) and (agent is None or step.agent == agent)
         )
+
+    def commands_of(self, plan_id: PlanId, step_id: StepId) -> tuple[ExecutedTool, ...]:
+        """The calls of a step whose command has ended. Raises UnknownThing."""
+        plan = self.get(plan_id, None)
+        step = None if plan is None else plan.step(step_id)
+        if step is None:
+            raise UnknownThing("step", step_id)
+        return tuple(call for call in step.tools_executed if call.command == "ended")
 
     def events(self, plan_id: PlanId, after: int, limit: int | None) -> tuple[tuple[ev.Recorded, Plan], ...]:
         """At most `limit` events with a `seq` above `after`, each with the plan after it."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from planloom.domain.plans.output_values import NoOutput, resolved
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.safety.lexical_paths import normal_path
+from planloom.execution.step_waits import TERMINAL
 from planloom.service.models import Models
 from planloom.tools.registry import Registry
 
 MODEL = "model"
-TERMINAL = "terminal"
 
 
 def claims_of(tools: Registry, plan: Plan, step: Step) -> Iterator[str]:
@@ -37,6 +38,15 @@ def claims_of(tools: Registry, plan: Plan, step: Step) -> Iterator[str]:
 def capacity_of(models: Models, resource: str) -> int:
     """How many steps may use a resource at a time: one, but for a model that takes several requests."""
     return models.parallelism if resource == MODEL else 1
+
+
+def described(resource: str) -> tuple[Literal["path", "model", "terminal"], str | None]:
+    """The kind of a resource, and the path that it is."""
+    if resource == MODEL:
+        return "model", None
+    if resource == TERMINAL:
+        return "terminal", None
+    return "path", resource.split(" ", 2)[2]
 
 
 def _path(plan: Plan, path: str) -> str:

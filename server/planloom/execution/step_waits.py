@@ -1,0 +1,68 @@
+"""Tells which steps wait for a resource that another step uses: a path, the model, the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from planloom.domain.values import PlanId, StepId, Value
+
+TERMINAL = "terminal"
+"""The resource that all commands use."""
+User = tuple[PlanId, StepId]
+"""A step that uses a resource."""
+
+
+class StepWait(Value):
+    """A step that waits for a resource, by its name, and the step that uses it."""
+
+    step_id: StepId
+    resource: str
+    used_by_plan: PlanId
+    used_by_step: StepId
+
+
+WaitListener = Callable[[PlanId, tuple[StepWait, ...]], None]
+
+
+class StepWaits:
+    """The waits of all plans. Listeners hear all waits of a plan at each change of them."""
+
+    def __init__(self) -> None:
+        self._not_started: dict[PlanId, tuple[StepWait, ...]] = {}
+        self._running: dict[User, StepWait] = {}
+        self._told: dict[PlanId, tuple[StepWait, ...]] = {}
+        self._listeners: list[WaitListener] = []
+
+    def listen(self, listener: WaitListener) -> None:
+        """Call the listener at each change."""
+        self._listeners.append(listener)
+
+    def held_back(self, plan_id: PlanId, waits: tuple[StepWait, ...]) -> None:
+        """Set which steps of a plan do not start since they wait."""
+        self._not_started.pop(plan_id, None)
+        if waits:
+            self._not_started[plan_id] = waits
+        self._tell(plan_id)
+
+    @contextmanager
+    def waiting(self, plan_id: PlanId, wait: StepWait) -> Iterator[None]:
+        """A running step waits, for as long as the context is open."""
+        self._running[plan_id, wait.step_id] = wait
+        self._tell(plan_id)
+        try:
+            yield
+        finally:
+            del self._running[plan_id, wait.step_id]
+            self._tell(plan_id)
+
+    def _tell(self, plan_id: PlanId) -> None:
+        running = (wait for (of, _), wait in self._running.items() if of == plan_id)
+        waits = (*running, *self._not_started.get(plan_id, ()))
+        if waits == self._told.get(plan_id, ()):
+            return
+        self._told.pop(plan_id, None)
+        if waits:
+            self._told[plan_id] = waits
+        for listener in tuple(self._listeners):
+            listener(plan_id, waits)
