@@ -284,6 +284,8 @@ function observeCards(): void {
   }
 }
 
+// The graph of the steps is laid out for the width of the page.
+window.addEventListener("resize", drawSoon);
 setInterval(() => {
   const running = currentView(state)?.plan.steps.some((step) => step.status === "running") ?? false;
   if (running) drawSoon();

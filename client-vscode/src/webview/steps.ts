@@ -11,6 +11,7 @@ import { waitOf, waitWords } from "../plan/waiting";
 import type { Check, JsonObject, Plan, Step } from "../protocol";
 import { t } from "../words";
 import { agentName, dependencyNumbers, duration, headline, STEP_ICON, skipReason, spent, valueText } from "./format";
+import { planGraph, selectedStep } from "./graph/planGraph";
 import { plain } from "./hiddenCharacters";
 import { inlineDiff } from "./inlineDiff";
 import { runningStep } from "./planBar";
@@ -28,7 +29,10 @@ export function steps(panel: Panel, view: PlanView): View {
   if (plan.steps.length === 0) return nothing;
   const editable = isEditable(plan);
   const target = panel.forms(plan.planId).step?.target;
+  const drawn = isDrawn(panel, plan);
+  const listed = drawn ? plan.steps.filter((step) => step.stepId === selectedStep(panel, plan)) : plan.steps;
   return html`<section class="steps-section" aria-label=${t("Steps")}>
+    ${plan.steps.length < 2 ? nothing : viewSwitch(panel, plan)} ${drawn ? planGraph(panel, view) : nothing}
     <ol
       class="steps"
       data-digits=${String(plan.steps.length).length}
@@ -36,9 +40,9 @@ export function steps(panel: Panel, view: PlanView): View {
       @keydown=${(event: KeyboardEvent) => onKey(panel, plan, event)}
     >
       ${repeat(
-        plan.steps,
+        listed,
         (step) => step.stepId,
-        (step, index) => row(panel, view, step, index),
+        (step) => row(panel, view, step, plan.steps.indexOf(step)),
       )}
       ${
         editable && target?.kind === "new" && !isStep(plan, target.after)
@@ -56,6 +60,25 @@ export function steps(panel: Panel, view: PlanView): View {
         : nothing
     }
   </section>`;
+}
+
+/** Whether the steps are drawn as a graph, which then stands above the selected one. */
+function isDrawn(panel: Panel, plan: Plan): boolean {
+  return panel.forms(plan.planId).drawn === true && plan.steps.length > 1;
+}
+
+function viewSwitch(panel: Panel, plan: Plan): View {
+  const drawn = isDrawn(panel, plan);
+  const choice = (id: string, label: string, name: string, draws: boolean) =>
+    html`<button
+      id=${id}
+      type="button"
+      aria-pressed=${draws === drawn}
+      @click=${() => panel.change(plan.planId, (forms) => (forms.drawn = draws))}
+    >${icon(name)}${label}</button>`;
+  return html`<div class="view-switch" role="group" aria-label=${t("How the steps are shown")}>
+    ${choice("as-list", t("List"), "list-unordered", false)} ${choice("as-graph", t("Graph"), "type-hierarchy-sub", true)}
+  </div>`;
 }
 
 function isStep(plan: Plan, stepId: string | null): boolean {

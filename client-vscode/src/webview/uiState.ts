@@ -29,6 +29,9 @@ export interface PlanForms {
   open: string[];
   /** The step whose row had the focus last: the rows are one tab stop. */
   row?: string | undefined;
+  /** Whether the steps are drawn as a graph, and the size of it, from 0. */
+  drawn?: boolean | undefined;
+  zoom?: number | undefined;
   wholeRequest: boolean;
   step?: StepDraft | undefined;
   prompt?: { kind: "reject" | "regenerate"; text: string } | undefined;
@@ -105,6 +108,8 @@ const texts = v.record(text, text);
 const forms = v.object({
   open: v.array(text),
   row: v.optional(text),
+  drawn: v.optional(v.boolean()),
+  zoom: v.optional(v.number()),
   wholeRequest: v.boolean(),
   step: v.optional(
     v.object({
