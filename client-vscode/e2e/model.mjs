@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { isDeepStrictEqual } from "node:util";
 import { applyAll, nextApproval, onDisk, plan, saveUntil, titles, version } from "./gestures.mjs";
+import { GRAPH_SCRIPT } from "./graph.mjs";
 import { until } from "./workbench.mjs";
 
 const PROJECT = join(import.meta.dirname, "../..");
@@ -28,6 +29,7 @@ const REPORT = { concerns: [], recommendations: ["Test it first."], estimatedEff
 
 /** A turn answers the first request that holds these words. */
 const SCRIPT = [
+  ...GRAPH_SCRIPT,
   {
     when: { contains: ["USER REQUEST\nAnd how many letters are in it?"] },
     calls: [call("final_answer", { text: "Eight letters.", confidence: "high" })],

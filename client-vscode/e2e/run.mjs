@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { COMPOSING } from "./composing.mjs";
 import { DECISIONS } from "./decisions.mjs";
 import { FIRST_RUN } from "./firstRun.mjs";
+import { GRAPH } from "./graph.mjs";
 import { JOURNEYS } from "./journeys.mjs";
 import { startModel, WITH_MODEL } from "./model.mjs";
 import { looks, storm, thinking } from "./scripted.mjs";
@@ -115,7 +116,7 @@ const fake = join(import.meta.dirname, "fake-server.mjs");
 await series(workbench, {}, [...JOURNEYS, ...DECISIONS, ...USED, ...COMPOSING]);
 const log = workbench.log();
 await series(workbench, {}, FIRST_RUN, { model });
-await series(workbench, model.machine, WITH_MODEL, { model });
+await series(workbench, model.machine, [...WITH_MODEL, ...GRAPH], { model });
 const scripted = await series(workbench, { "planloom.server.command": [process.execPath, fake] }, [
   thinking,
   looks,
@@ -127,7 +128,14 @@ await Promise.allSettled([...stops].map((stop) => stop()));
 const numbers = (log, pattern) => [...log.matchAll(pattern)].map(([, value]) => Number(value)).sort((a, b) => a - b);
 const spread = (values) => ({ least: values[0], median: values[Math.floor(values.length / 2)], most: values.at(-1) });
 const figures = {
-  journeys: FIRST_RUN.length + JOURNEYS.length + DECISIONS.length + USED.length + COMPOSING.length + WITH_MODEL.length,
+  journeys:
+    FIRST_RUN.length +
+    JOURNEYS.length +
+    DECISIONS.length +
+    USED.length +
+    COMPOSING.length +
+    WITH_MODEL.length +
+    GRAPH.length,
   failures: failures.length,
   flaky: flaky.length,
   seconds: Math.round((Date.now() - began) / 1000),

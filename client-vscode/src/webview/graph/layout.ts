@@ -17,7 +17,7 @@ export interface PlacedStep {
   readonly y: number;
 }
 
-/** A bundle as paths of SVG: the way out of each source, the part in common, the way into each target. */
+/** A bundle as paths of SVG, from each source to the part in common, and from each target back to it. */
 export interface Line extends Bundle {
   readonly exits: readonly string[];
   readonly trunk: string;
@@ -234,8 +234,10 @@ function trunkOf(
     else if (stretch.from < stretch.to) parts.push(`M${stretch.from} ${y}H${stretch.to}`);
     if (lane === undefined) continue;
     ys.push(y);
-    if (stretch.exits.length > 0) parts.push(`M${lane + CORNER} ${y}Q${lane} ${y} ${lane} ${y + CORNER}`);
-    if (stretch.entries.length > 0) parts.push(`M${lane} ${y - CORNER}Q${lane} ${y} ${lane + CORNER} ${y}`);
+    if (stretch.exits.length > 0 && channel !== channels.at(-1))
+      parts.push(`M${lane + CORNER} ${y}Q${lane} ${y} ${lane} ${y + CORNER}`);
+    if (stretch.entries.length > 0 && channel !== channels[0])
+      parts.push(`M${lane} ${y - CORNER}Q${lane} ${y} ${lane + CORNER} ${y}`);
   }
   if (lane !== undefined) parts.push(`M${lane} ${Math.min(...ys) + CORNER}V${Math.max(...ys) - CORNER}`);
   return parts.join("");

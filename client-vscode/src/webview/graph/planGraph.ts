@@ -62,7 +62,7 @@ export function planGraph(panel: Panel, view: PlanView): View {
             ${entries.map(
               (path, index) => svg`<path
                 d=${path}
-                marker-end="url(#arrow)"
+                marker-start="url(#arrow)"
                 class=${sources.includes(selected) || targets[index] === selected ? "on" : ""}
               />`,
             )}
