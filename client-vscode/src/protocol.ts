@@ -528,11 +528,13 @@ export interface PlanSummary {
   reverted?: "whole" | "part";
 }
 
-/** A value that the user enters when applying a template. */
+/** A value that the user enters when applying a template: `choice` is one of `options`, `path` in the workspace. */
 export interface TemplateParameter {
   name: string;
   description?: string;
   default?: string;
+  type: "text" | "path" | "number" | "choice";
+  options?: readonly string[];
 }
 
 /** A reusable plan. */
@@ -862,6 +864,12 @@ export interface TemplateParams {
   templateId: string;
 }
 
+/** `planloom/template/preview`: the values that are known so far. */
+export interface PreviewTemplateParams {
+  templateId: string;
+  parameters?: { readonly [name: string]: string };
+}
+
 /** `planloom/secret/set`; null removes the key. The value is left out of the model's repr and errors. */
 export interface SecretParams {
   provider: string;
@@ -1002,6 +1010,18 @@ export interface TemplatesResult {
 /** The template that was saved. */
 export interface TemplateResult {
   template: Template;
+}
+
+/** Why the value of a template's parameter cannot be taken. */
+export interface ParameterProblem {
+  name: string;
+  problem: string;
+}
+
+/** The steps of a template with the values that are known; it can be planned if there are no problems. */
+export interface TemplatePreviewResult {
+  steps: readonly Step[];
+  problems: readonly ParameterProblem[];
 }
 
 /** A model that can be chosen; `reason` says why it cannot be reached. */
@@ -1695,6 +1715,7 @@ export interface Requests {
   "planloom/reference/resolve": { params: ResolveParams; result: ResolveResult };
   "planloom/detect": { params: DetectParams; result: Detection };
   "planloom/template/list": { params: NoParams; result: TemplatesResult };
+  "planloom/template/preview": { params: PreviewTemplateParams; result: TemplatePreviewResult };
   "planloom/template/save": { params: SaveTemplateParams; result: TemplateResult };
   "planloom/template/delete": { params: TemplateParams; result: Empty };
   "planloom/model/list": { params: ListModelsParams; result: ModelsResult };

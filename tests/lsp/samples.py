@@ -476,7 +476,10 @@ def application() -> FakeApplication:
         template_id="t1",
         name="Main",
         description="Adds a main function",
-        parameters=(SimpleNamespace(name="file", description="Where", default="main.py"),),
+        parameters=(
+            SimpleNamespace(name="file", description="Where", default="main.py", type="path", options=()),
+            SimpleNamespace(name="kind", description=None, default=None, type="choice", options=("a", "b")),
+        ),
         steps=STEPS[3:],
         builtin=False,
     )
@@ -520,6 +523,7 @@ def application() -> FakeApplication:
         references__complete=SimpleNamespace(items=(item,), is_incomplete=True),
         templates__list=(template,),
         templates__save=template,
+        templates__preview=SimpleNamespace(steps=STEPS[3:], problems=(("kind", "it is required"),)),
         models__list=SimpleNamespace(models=(model,), active=active),
     )
     for name in (

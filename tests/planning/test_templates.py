@@ -10,8 +10,15 @@ from pathlib import Path
 import pytest
 
 from planloom.domain.plans.plan import Step
-from planloom.domain.plans.templates import Template, applied
+from planloom.domain.plans.templates import (
+    Template,
+    TemplateParameter,
+    TemplateRefused,
+    applied,
+    preview,
+)
 from planloom.domain.plans.validation import problems
+from planloom.domain.values import StepId, TemplateId
 from planloom.planning import templates
 from planloom.planning.port import PlanDrafted, PlanningRequest, StepDrafted
 from planloom.planning.templates.builtin import builtin_templates
@@ -93,3 +100,47 @@ async def test_a_call_without_its_tool_becomes_an_instruction() -> None:
     assert isinstance(plan, PlanDrafted)
     assert {step.kind for step in plan.steps} == {"processing"}
     assert plan.steps[0].instruction == "Read @src/app.py."
+
+
+TYPED = Template(
+    template_id=TemplateId("t"),
+    name="Typed",
+    parameters=(
+        TemplateParameter(name="where", type="path"),
+        TemplateParameter(name="count", type="number", default="3"),
+        TemplateParameter(name="kind", type="choice", options=("small", "large")),
+    ),
+    steps=(
+        Step(step_id=StepId("a"), description="Write {{count}} {{kind}} files to {{where}}", instruction=""),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("values", "problems"),
+    [
+        ({"where": "src", "kind": "small"}, {}),
+        ({"where": "@src/a b.py", "kind": "large", "count": "-1.5"}, {}),
+        ({"where": "/etc/passwd", "kind": "small"}, {"where": "it must be a path in the workspace"}),
+        ({"where": "a/../../b", "kind": "small"}, {"where": "it must be a path in the workspace"}),
+        ({"where": "C:\\x", "kind": "small"}, {"where": "it must be a path in the workspace"}),
+        (
+            {"where": " ", "kind": "huge", "count": "three"},
+            {
+                "where": "it is required",
+                "count": "it must be a number",
+                "kind": "it must be one of small, large",
+            },
+        ),
+        ({"where": "src", "kind": "small", "who": "me"}, {"who": "the template has no such parameter"}),
+    ],
+)
+def test_a_value_must_be_of_its_parameters_type(values: dict[str, str], problems: dict[str, str]) -> None:
+    found = applied(TYPED, values)
+    assert dict(found.problems if isinstance(found, TemplateRefused) else ()) == problems
+
+
+def test_a_preview_shows_what_is_known_so_far() -> None:
+    shown = preview(TYPED, {"kind": "small"})
+    assert shown.steps[0].description == "Write 3 small files to {{where}}"
+    assert shown.problems == (("where", "it is required"),)

@@ -10,6 +10,7 @@ import pytest
 from planloom.domain.errors import InvalidParams, UnknownThing
 from planloom.domain.values import TemplateId
 from planloom.models.offline.scripted import ScriptedModel, fails, says
+from planloom.service.requests import CreateRequest
 from tests.support.studio import a_session, studio
 
 STEPS = {
@@ -121,6 +122,19 @@ async def test_a_template_is_saved_listed_applied_and_deleted(tmp_path: Path) ->
         await at.app.templates.delete(saved.template_id)
         with pytest.raises(UnknownThing):
             at.app.templates.get(saved.template_id)
+
+
+async def test_a_template_with_a_missing_value_makes_no_plan(tmp_path: Path) -> None:
+    async with studio(tmp_path) as at:
+        with pytest.raises(InvalidParams, match="name: it is required"):
+            await at.app.plans.create(
+                CreateRequest(text="New package", template_id=TemplateId("python_package"), parameters={})
+            )
+        with pytest.raises(UnknownThing):
+            await at.app.plans.create(
+                CreateRequest(text="New", template_id=TemplateId("nobody"), parameters={})
+            )
+        assert at.app.plans.list(None, (), None, False) == ()
 
 
 async def test_bundled_templates_are_five_and_stay(tmp_path: Path) -> None:

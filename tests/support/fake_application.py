@@ -115,6 +115,7 @@ _SYNC = frozenset(
         "plans.diff",
         "plans.markdown",
         "templates.list",
+        "templates.preview",
     }
 )
 

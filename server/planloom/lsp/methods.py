@@ -90,6 +90,13 @@ CLIENT_REQUESTS: tuple[ClientRequest, ...] = (
     ClientRequest(
         "planloom/template/list", "NoParams", "TemplatesResult", "templates.list_templates", "read"
     ),
+    ClientRequest(
+        "planloom/template/preview",
+        "PreviewTemplateParams",
+        "TemplatePreviewResult",
+        "templates.preview",
+        "read",
+    ),
     ClientRequest("planloom/template/save", "SaveTemplateParams", "TemplateResult", "templates.save"),
     ClientRequest("planloom/template/delete", "TemplateParams", "Empty", "templates.delete"),
     ClientRequest("planloom/model/list", "ListModelsParams", "ModelsResult", "server.list_models", "read"),

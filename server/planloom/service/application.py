@@ -144,7 +144,7 @@ class Application:
         self.index = index
         self.references = references
         self.templates = templates
-        self.intake = Intake(session, references, models)
+        self.intake = Intake(session, references, models, templates)
         drafts = Drafts(plan_store, jobs, conductor, self.intake, drafting, direct_runs)
         self.plans = Plans(session, plan_store, ledger, turns, drafts, rules)
         gate.on_cancel(self._cancel_soon)

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from planloom.domain.errors import InvalidParams, UnknownThing
-from planloom.domain.plans.templates import Template, TemplateRefused, template_of
+from planloom.domain.plans.plan import Step
+from planloom.domain.plans.templates import (
+    Template,
+    TemplatePreview,
+    TemplateRefused,
+    applied,
+    preview,
+    template_of,
+)
 from planloom.domain.values import Json, PlanId, TemplateId
 from planloom.execution.plan_store import PlanStore
 from planloom.planning.templates.builtin import builtin_templates
@@ -34,6 +42,18 @@ class Templates:
             if template.template_id == template_id:
                 return template
         raise UnknownThing("template", template_id)
+
+    def preview(self, template_id: TemplateId, values: Mapping[str, str]) -> TemplatePreview:
+        """A template as these values fill it in. Raises UnknownThing."""
+        return preview(self.get(template_id), values)
+
+    def filled(self, template_id: TemplateId, values: Mapping[str, str]) -> tuple[Template, tuple[Step, ...]]:
+        """A template and its steps, filled in whole. Raises UnknownThing, and InvalidParams for the values."""
+        template = self.get(template_id)
+        steps = applied(template, values)
+        if isinstance(steps, TemplateRefused):
+            raise refused(steps)
+        return template, steps
 
     async def save(
         self, plan_id: PlanId, name: str, description: str | None, parameters: Sequence[tuple[str, str]]

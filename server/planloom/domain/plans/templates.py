@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Literal, assert_never
 
 from planloom.domain.plans.plan import Step
 from planloom.domain.values import Json, TemplateId, Value
@@ -13,12 +15,20 @@ _PLACEHOLDER = re.compile(r"\{\{[ \t]{0,8}([A-Za-z_][A-Za-z0-9_-]{0,63})[ \t]{0,
 _TEXTS = ("description", "instruction", "active_form", "question", "when", "for_each")
 
 
+_NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
+
+ParameterType = Literal["text", "path", "number", "choice"]
+"""What a parameter takes. A path is one in the workspace, `@` before it or not; a choice is one of `options`."""
+
+
 class TemplateParameter(Value):
     """A value that the user gives when applying a template; required if there is no default."""
 
     name: str
     description: str | None = None
     default: str | None = None
+    type: ParameterType = "text"
+    options: tuple[str, ...] = ()
 
 
 class Template(Value):
@@ -39,26 +49,57 @@ class TemplateRefused(Value):
     problems: tuple[tuple[str, str], ...]
 
 
+class TemplatePreview(Value):
+    """A template's steps with the values that are known so far, and why it cannot be applied yet."""
+
+    steps: tuple[Step, ...]
+    problems: tuple[tuple[str, str], ...]
+
+
 def applied(template: Template, values: Mapping[str, str]) -> tuple[Step, ...] | TemplateRefused:
     """The template's steps with every parameter filled in, in one pass: values are not expanded again.
 
     `{{words}}` that are not a parameter stay unchanged.
     """
-    names = {parameter.name for parameter in template.parameters}
-    filled = {
-        parameter.name: values.get(parameter.name, parameter.default) for parameter in template.parameters
-    }
+    filled = preview(template, values)
+    return TemplateRefused(problems=filled.problems) if filled.problems else filled.steps
+
+
+def preview(template: Template, values: Mapping[str, str]) -> TemplatePreview:
+    """The template as these values fill it in; what has no value yet stays `{{name}}`."""
+    filled = {each.name: values.get(each.name, each.default or "") for each in template.parameters}
     problems = [
-        (name, "it is required") for name, value in filled.items() if value is None or not value.strip()
+        (each.name, problem)
+        for each in template.parameters
+        if (problem := _problem(each, filled[each.name].strip())) is not None
     ]
-    problems += [(name, "the template has no such parameter") for name in values if name not in names]
-    if problems:
-        return TemplateRefused(problems=tuple(problems))
+    problems += [(name, "the template has no such parameter") for name in values if name not in filled]
 
     def fill(text: str) -> str:
         return _PLACEHOLDER.sub(lambda placeholder: filled.get(placeholder[1]) or placeholder[0], text)
 
-    return tuple(_rewritten(step, fill, _argument_filler(fill)) for step in template.steps)
+    steps = tuple(_rewritten(step, fill, _argument_filler(fill)) for step in template.steps)
+    return TemplatePreview(steps=steps, problems=tuple(problems))
+
+
+def _problem(parameter: TemplateParameter, value: str) -> str | None:
+    """Why a value is none for this parameter."""
+    if not value:
+        return "it is required"
+    match parameter.type:
+        case "text":
+            return None
+        case "path":
+            path = PurePosixPath(value.removeprefix("@").strip('"').replace("\\", "/"))
+            outside = path.is_absolute() or ".." in path.parts or re.match(r"[A-Za-z]:", str(path))
+            return "it must be a path in the workspace" if outside else None
+        case "number":
+            return None if _NUMBER.fullmatch(value) else "it must be a number"
+        case "choice":
+            choices = ", ".join(parameter.options)
+            return None if value in parameter.options else f"it must be one of {choices}"
+        case _:
+            assert_never(parameter.type)
 
 
 def _argument_filler(fill: Callable[[str], str]) -> Callable[[str, str], str]:

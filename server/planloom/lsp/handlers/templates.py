@@ -24,6 +24,19 @@ async def list_templates(
     )
 
 
+async def preview(
+    connection: Connection, params: wire_params.PreviewTemplateParams
+) -> wire_results.TemplatePreviewResult:
+    """A template's steps with some of its values; nothing is planned."""
+    filled = connection.app.templates.preview(TemplateId(params.template_id), params.parameters or {})
+    return wire_results.TemplatePreviewResult(
+        steps=to_wire.template_steps(filled.steps),
+        problems=tuple(
+            wire_results.ParameterProblem(name=name, problem=problem) for name, problem in filled.problems
+        ),
+    )
+
+
 async def save(connection: Connection, params: wire_params.SaveTemplateParams) -> wire_results.TemplateResult:
     """Save a plan as a template: each occurrence of a parameter's value becomes `{{name}}`."""
     named = tuple((each.name, each.value) for each in params.parameters or ())

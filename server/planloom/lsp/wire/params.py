@@ -303,6 +303,13 @@ class TemplateParams(Wire):
     template_id: str
 
 
+class PreviewTemplateParams(Wire):
+    """`planloom/template/preview`: the values that are known so far."""
+
+    template_id: str
+    parameters: Maybe[dict[str, str]] = None
+
+
 class SecretParams(Wire):
     """`planloom/secret/set`; null removes the key. The value is left out of the model's repr and errors."""
 

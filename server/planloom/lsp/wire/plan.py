@@ -282,11 +282,13 @@ class PlanSummary(Wire):
 
 
 class TemplateParameter(Wire):
-    """A value that the user enters when applying a template."""
+    """A value that the user enters when applying a template: `choice` is one of `options`, `path` in the workspace."""
 
     name: str
     description: Maybe[str] = None
     default: Maybe[str] = None
+    type: Literal["text", "path", "number", "choice"]
+    options: MaybeMany[str] = None
 
 
 class Template(Wire):

@@ -169,6 +169,20 @@ class TemplateResult(Wire):
     template: Template
 
 
+class ParameterProblem(Wire):
+    """Why the value of a template's parameter cannot be taken."""
+
+    name: str
+    problem: str
+
+
+class TemplatePreviewResult(Wire):
+    """The steps of a template with the values that are known; it can be planned if there are no problems."""
+
+    steps: tuple[Step, ...]
+    problems: tuple[ParameterProblem, ...]
+
+
 class ModelEntry(Wire):
     """A model that can be chosen; `reason` says why it cannot be reached."""
 

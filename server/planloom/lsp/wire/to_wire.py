@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from planloom.domain.plans import graph
 from planloom.domain.plans import plan as plans
@@ -72,14 +72,15 @@ def _wait(told: StepWait) -> results.StepWait:
 
 
 def template(saved: Template) -> wire.Template:
-    """A template. Its steps belong to no plan, so their statuses are not computed."""
-    blocks = graph.all_blocks(saved.steps)
-    return wire.Template.of(
-        saved,
-        steps=tuple(
-            _step(item, index, item.status, blocks.get(item.step_id, ()))
-            for index, item in enumerate(saved.steps)
-        ),
+    """A template with its steps."""
+    return wire.Template.of(saved, steps=template_steps(saved.steps))
+
+
+def template_steps(whole: Sequence[plans.Step]) -> tuple[wire.Step, ...]:
+    """Steps that belong to no plan, so that their statuses are not computed."""
+    blocks = graph.all_blocks(whole)
+    return tuple(
+        _step(item, index, item.status, blocks.get(item.step_id, ())) for index, item in enumerate(whole)
     )
 
 

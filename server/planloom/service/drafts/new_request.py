@@ -17,6 +17,7 @@ from planloom.intake.qualification import Mode, Routing, qualify, refine, route
 from planloom.service.models import Models
 from planloom.service.references import WorkspaceReferences
 from planloom.service.requests import CreateRequest
+from planloom.service.templates import Templates
 
 
 class NewRequest(NamedTuple):
@@ -29,21 +30,30 @@ class NewRequest(NamedTuple):
 class Intake:
     """Prepares new requests."""
 
-    def __init__(self, session: Session, references: WorkspaceReferences, models: Models) -> None:
+    def __init__(
+        self, session: Session, references: WorkspaceReferences, models: Models, templates: Templates
+    ) -> None:
         self._session = session
         self._references = references
         self._models = models
+        self._templates = templates
 
     def detect(self, text: str) -> Detection:
         """Whether the text, without what is attached to it, will be planned; ambiguous if the model will decide."""
         return self._routed(text, (), "auto").detection
 
     async def prepare(self, request: CreateRequest) -> NewRequest:
-        """Resolve, detect, route. Raises WorkspaceRequired, and ReferenceUnresolved if every reference failed."""
+        """Resolve, detect, route.
+
+        Raises WorkspaceRequired, ReferenceUnresolved if every reference failed, and UnknownThing and InvalidParams
+        for a template that there is not, or that does not take these values.
+        """
         if not self._session.folders:
             raise WorkspaceRequired(
                 "No folder is open.", hint="Open the folder that the request is about, then ask again."
             )
+        if request.template_id is not None:
+            self._templates.filled(request.template_id, request.parameters)
         resolution = await self._references.resolve(
             request.text, request.context, request.confirmed, request.attachments
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from planloom.domain.plans.plan import Plan
-from planloom.domain.plans.templates import Template, TemplateRefused, applied
 from planloom.execution.session import Session
 from planloom.models.port import Model
 from planloom.planning.investigations.draft_investigations import DraftInvestigations, InvestigationOptions
@@ -17,7 +16,7 @@ from planloom.planning.templates.planner import TemplatePlanner
 from planloom.service.drafts.planning_conversations import PlanningConversations
 from planloom.service.drafts.planning_requests import PlanningRequests
 from planloom.service.models import Models
-from planloom.service.templates import Templates, refused
+from planloom.service.templates import Templates
 from planloom.tools.registry import Registry
 
 RULES_ONLY = "Perspectives need a language model, so rules alone have written this plan."
@@ -48,8 +47,11 @@ class PlannerFactory:
         Raises UnknownThing and InvalidParams for a template.
         """
         if plan.template_id is not None and not plan.unread:
-            template = self._templates.get(plan.template_id)
-            return self._from_template(template, plan), self._requests.request(plan)
+            template, steps = self._templates.filled(plan.template_id, plan.template_parameters)
+            planner: Planner = TemplatePlanner(
+                template.name, steps, self._tools, sequential=template.sequential
+            )
+            return planner, self._requests.request(plan)
         model = await self._models.current()
         if model is None:
             note = RULES_ONLY if plan.route == "perspectives" else ""
@@ -96,9 +98,3 @@ class PlannerFactory:
         )
         earlier = plan.before_draft.files_read if plan.before_draft else ()
         return DraftInvestigations(model, tools, lambda: self._conversations.context(plan), options, earlier)
-
-    def _from_template(self, template: Template, plan: Plan) -> Planner:
-        steps = applied(template, plan.template_parameters)
-        if isinstance(steps, TemplateRefused):
-            raise refused(steps)
-        return TemplatePlanner(template.name, steps, self._tools, sequential=template.sequential)
