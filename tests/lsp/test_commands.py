@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from planloom.domain.errors import UnknownThing
+from planloom.domain.plans.editing import SkipStep, UnskipStep
 from planloom.domain.plans.plan import summary
+from planloom.domain.values import StepId
 from planloom.lsp import commands
 from tests.support.fake_application import FakeApplication, a_plan
 from tests.support.lsp_client import PLAIN, LspClient, connected
@@ -29,7 +31,8 @@ async def run(client: LspClient, command: str, *arguments: Any) -> Any:
         ("respond", ["a1", "deny", "no"], ("approvals.respond", "a1", "deny", "no", None)),
         ("respond", ["a1", "allow"], ("approvals.respond", "a1", "allow", None, None)),
         ("recover", ["p1", "s1", "accept"], ("steps.recover", "p1", "s1", "accept", None)),
-        ("skipStep", ["p1", "s1"], ("steps.recover", "p1", "s1", "skip", None)),
+        ("skipStep", ["p1", "s1"], ("plans.edit", "p1", 1, (SkipStep(step_id=StepId("s1")),))),
+        ("unskipStep", ["p1", "s1"], ("plans.edit", "p1", 1, (UnskipStep(step_id=StepId("s1")),))),
         ("retryStep", ["p1", "s1"], ("steps.recover", "p1", "s1", "retry", None)),
         ("reject", ["p1", "too much"], ("plans.reject", "p1", "too much")),
         ("reject", [None, "too much"], ("plans.reject", "p1", "too much")),
@@ -37,6 +40,8 @@ async def run(client: LspClient, command: str, *arguments: Any) -> Any:
         ("pause", [], ("plans.pause", "p1")),
         ("resume", [], ("plans.resume", "p1")),
         ("undo", ["p1", "s1"], ("plans.undo", "p1", "s1", False)),
+        ("redo", ["p1"], ("plans.undo", "p1", None, True)),
+        ("resolve", ["p1", "e1", "both"], ("approvals.resolve_conflict", "p1", "e1", ())),
         ("answer", ["p1", "s1", "80"], ("steps.answer", "p1", "s1", "80")),
         ("message", ["p1", "shorter"], ("messages.send", "p1", "shorter")),
         ("regenerate", [None, "shorter"], ("plans.regenerate", "p1", 1, "shorter")),

@@ -7,11 +7,16 @@ import itertools
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
+from planloom.domain.document.reader import read_document
 from planloom.domain.errors import InvalidParams, PlanloomError
+from planloom.domain.events.catalog import ConflictChoice
+from planloom.domain.plans.editing import SkipStep, StepEdit, UnskipStep
 from planloom.domain.plans.plan import Plan, RecoveryAction
 from planloom.domain.safety.approvals import UserDecision
 from planloom.domain.values import Json, PlanId
 from planloom.lsp.handlers.server import status
+from planloom.lsp.plan_documents.buttons import ConflictSide
+from planloom.lsp.plan_documents.feedback import as_request, feedback_in, taken
 from planloom.lsp.routing import parsed_params
 from planloom.lsp.wire.params import CommandParams, StatusParams
 from planloom.service.requests import CreateRequest, CreateResult, UndoResult
@@ -46,9 +51,51 @@ class Command(NamedTuple):
 
 
 async def _regenerate(connection: Connection, args: Arguments) -> Any:
+    """Have the plan drafted again, with the feedback that is written in its document if none is given."""
     plan = connection.app.plans.get(args["planId"], None)
     version = 0 if plan is None else plan.version
-    return await connection.app.plans.regenerate(args["planId"], version, args["feedback"])
+    if plan is None or args["feedback"] is not None:
+        return await connection.app.plans.regenerate(args["planId"], version, args["feedback"])
+    text = await connection.plan_documents.text(plan.plan_id)
+    feedback = None if text is None else as_request(plan, feedback_in(read_document(text)))
+    begun = await connection.app.plans.regenerate(plan.plan_id, version, feedback)
+    if feedback is not None:
+        await connection.plan_documents.rewrite(plan.plan_id, taken)
+    return begun
+
+
+async def _skip_step(connection: Connection, args: Arguments) -> Any:
+    """Skip a step that has failed, or one of a plan under review by an edit."""
+    plan = connection.app.plans.get(args["planId"], None)
+    asked = {recovery.step_id for recovery in plan.pending.recoveries} if plan is not None else set()
+    if plan is not None and "edit" in ALLOWED[plan.status] and args["stepId"] not in asked:
+        return await _edit(connection, plan, SkipStep(step_id=args["stepId"]))
+    return await connection.app.steps.recover(args["planId"], args["stepId"], "skip", None)
+
+
+async def _unskip_step(connection: Connection, args: Arguments) -> Any:
+    plan = connection.app.plans.get(args["planId"], None)
+    assert plan is not None, "get() with an id returns a plan or raises"
+    return await _edit(connection, plan, UnskipStep(step_id=args["stepId"]))
+
+
+async def _edit(connection: Connection, plan: Plan, edit: StepEdit) -> Plan:
+    """Edit a plan after what has been typed into its document."""
+    version = await connection.plan_documents.take(plan.plan_id, plan.version)
+    return await connection.app.plans.edit(plan.plan_id, version, (edit,))
+
+
+async def _resolve(connection: Connection, args: Arguments) -> Any:
+    """Resolve a conflict of an edit by one choice for all its files."""
+    plan = connection.app.plans.get(args["planId"], None)
+    conflicts = plan.pending.conflicts if plan is not None else ()
+    choices = tuple(
+        ConflictChoice(uri=file.uri, choice=args["choice"])
+        for conflict in conflicts
+        if conflict.edit_id == args["editId"]
+        for file in conflict.files
+    )
+    return await connection.app.approvals.resolve_conflict(args["planId"], args["editId"], choices)
 
 
 async def _message(connection: Connection, args: Arguments) -> Any:
@@ -96,10 +143,13 @@ COMMANDS: tuple[Command, ...] = (
         "undo",
     ),
     Command(
-        "planloom.skipStep",
-        "planId, stepId",
-        lambda c, a: c.app.steps.recover(a["planId"], a["stepId"], "skip", None),
+        "planloom.redo",
+        "planId?, stepId?",
+        lambda c, a: c.app.plans.undo(a["planId"], a["stepId"], True),
+        "undo",
     ),
+    Command("planloom.skipStep", "planId, stepId", _skip_step),
+    Command("planloom.unskipStep", "planId, stepId", _unskip_step),
     Command(
         "planloom.retryStep",
         "planId, stepId",
@@ -110,6 +160,7 @@ COMMANDS: tuple[Command, ...] = (
         "planId, stepId, answer",
         lambda c, a: c.app.steps.answer(a["planId"], a["stepId"], a["answer"]),
     ),
+    Command("planloom.resolve", "planId, editId, choice", _resolve),
     Command("planloom.message", "planId, text", _message),
     Command("planloom.regenerate", "planId?, feedback?", _regenerate, "regenerate"),
     Command("planloom.showPlan", "planId?", _show_plan),
@@ -118,12 +169,13 @@ COMMANDS: tuple[Command, ...] = (
     Command("planloom.status", "", lambda c, _: status(c, StatusParams())),
 )
 
-_OF_DOCUMENT: frozenset[Action | None] = frozenset({"approve", "resume"})
+_OF_DOCUMENT: frozenset[Action | None] = frozenset({"approve", "resume", "regenerate"})
 """What is done with a plan as its document says it."""
 _INTEGERS = frozenset({"version"})
 _WORDS = {
     "decision": get_args(UserDecision),
     "action": get_args(RecoveryAction),
+    "choice": get_args(ConflictSide),
 }
 """The arguments that are not any string: integers, and one of a few words."""
 

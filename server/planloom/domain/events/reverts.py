@@ -41,6 +41,16 @@ def undone(edits: Iterable[EditRecord], step_id: StepId | None = None) -> tuple[
     return tuple(edit for edit in undos if last & chains.origins(edit))
 
 
+def steps_undone(edits: Iterable[EditRecord]) -> frozenset[StepId]:
+    """The steps for which `undone` finds something."""
+    chains = _Chains(edits)
+    undos = [edit for edit in chains.edits.values() if edit.state == "applied" and chains.is_undo(edit)]
+    found = (chains.steps(edit) for edit in undos)
+    return frozenset(
+        step_id for steps in found if len(steps) == 1 for step_id in steps if step_id is not None
+    )
+
+
 def states_after(edits: Iterable[EditRecord], made: EditRecord) -> Mapping[EditId, State]:
     """The new states of the edits that `made` reverts, once `made` is applied."""
     if not made.reverts or not made.whole:

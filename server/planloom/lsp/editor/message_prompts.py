@@ -16,7 +16,7 @@ from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.counted import counted
 from planloom.domain.values import Uri
 from planloom.lsp.editor.side_files import SideFiles, cut
-from planloom.lsp.plan_documents.buttons import ANSWER, recovery_choices
+from planloom.lsp.plan_documents.buttons import ANSWER, CONFLICT, recovery_choices
 from planloom.lsp.transport.outgoing import LATER, ClientGone, ClientRefused, MessageKind
 from planloom.workspace.paths.uris import display_name, to_path
 from planloom.workspace.scratch_files import FOLDER
@@ -52,9 +52,8 @@ ALLOW_UNSEEN = "Allow unseen"
 """Allows what is too long for a message and was not shown in a document."""
 OTHERWISE, BACK = "Allow otherwise…", "Back"
 ALLOW_ALL, ONE_BY_ONE, DENY_ALL = "Allow all", "One by one", "Deny all"
-MINE, THEIRS, BOTH = "Keep mine", "Take Planloom's", "Keep both"
 MERGED = "Use the merged document"
-_CHOICES: dict[str, Literal["mine", "theirs", "both"]] = {MINE: "mine", THEIRS: "theirs", BOTH: "both"}
+_CHOICES = {title: choice for choice, title in CONFLICT.items()}
 _DECISIONS: dict[str, UserDecision] = {
     ALLOW: "allow",
     ALLOW_PLAN: "allowForPlan",

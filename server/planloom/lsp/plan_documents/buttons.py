@@ -1,11 +1,13 @@
-"""What can be done with a plan and its steps as they stand: one list for code lenses and code actions."""
+"""What can be done with a plan as it stands: one table, of which lenses and code actions are made."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
 
-from planloom.domain.plans.plan import Plan, Recovery, RecoveryAction
+from planloom.domain.events.reverts import standing, steps_undone, undone
+from planloom.domain.plans.plan import SETTLED, Plan, Recovery, RecoveryAction
 from planloom.domain.values import Json, StepId
 from planloom.service.running.states import ALLOWED, Action
 
@@ -17,16 +19,13 @@ _RECOVERY: Final[dict[RecoveryAction, str]] = {
     "accept": "Accept",
     "model": "Ask the model",
 }
-_PLAN: Final[tuple[tuple[Action, str, str], ...]] = (
-    ("reject", "Reject", "planloom.reject"),
-    ("direct", "Execute directly", "planloom.direct"),
-    ("pause", "Pause", "planloom.pause"),
-    ("resume", "Resume", "planloom.resume"),
-    ("cancel", "Cancel", "planloom.cancel"),
-    ("regenerate", "Plan again", "planloom.regenerate"),
-    ("undo", "Undo", "planloom.undo"),
-)
-
+ConflictSide = Literal["mine", "theirs", "both"]
+CONFLICT: Final[Mapping[ConflictSide, str]] = {
+    "mine": "Keep mine",
+    "theirs": "Take Planloom's",
+    "both": "Keep both",
+}
+"""What can be done about lines that the user and the plan have both changed, with the words on its button."""
 ANSWER: Final = "Answer with the selection"
 """Answers a question without options by the text that is selected in the document."""
 
@@ -40,6 +39,37 @@ class Button(NamedTuple):
     step_id: StepId | None = None
 
 
+@dataclass(frozen=True)
+class Situation:
+    """What the offers depend on. `feedback` are the steps below which feedback is written, None for the whole plan.
+
+    `asks_trust`: the user has yet to say that they trust the folders.
+    """
+
+    plan: Plan
+    feedback: Collection[StepId | None] = ()
+    asks_trust: bool = False
+
+    def allows(self, action: Action) -> bool:
+        """Whether the plan's status allows an action."""
+        return action in ALLOWED[self.plan.status]
+
+
+class _Offer(NamedTuple):
+    """The words on a button, the arguments of its command, and the step that it is about."""
+
+    title: str
+    arguments: list[Json]
+    step_id: StepId | None = None
+
+
+def buttons(of: Situation) -> Iterator[Button]:
+    """What the user can do, in the order of the table."""
+    for command, offers in OFFERED:
+        for offer in offers(of):
+            yield Button(offer.title, command, offer.arguments, offer.step_id)
+
+
 def recovery_choices(recovery: Recovery) -> dict[str, RecoveryAction]:
     """What can be done about a failed step, by the words on its button."""
     titles = dict(_RECOVERY)
@@ -48,35 +78,110 @@ def recovery_choices(recovery: Recovery) -> dict[str, RecoveryAction]:
     return {titles[action]: action for action in recovery.options}
 
 
-def buttons(plan: Plan) -> Iterator[Button]:
-    """What the user can do now; each button names the plan and, where it matters, the version."""
-    allowed = ALLOWED[plan.status]
-    if "approve" in allowed:
-        yield Button("Approve and start", "planloom.approve", [plan.plan_id, plan.version])
-    has_edits = any(edit.state == "applied" and not edit.reverts for edit in plan.edits)
-    for action, title, command in _PLAN:
-        if action in allowed and (action != "undo" or has_edits):
-            yield Button(title, command, [plan.plan_id])
-    for approval in plan.pending.approvals:
+def _of_plan(action: Action, title: str) -> Callable[[Situation], Iterator[_Offer]]:
+    def offers(of: Situation) -> Iterator[_Offer]:
+        if of.allows(action):
+            yield _Offer(title, [of.plan.plan_id])
+
+    return offers
+
+
+def _trust(of: Situation) -> Iterator[_Offer]:
+    if of.asks_trust:
+        yield _Offer("Trust this folder", [])
+
+
+def _approve(of: Situation) -> Iterator[_Offer]:
+    if of.allows("approve"):
+        yield _Offer("Approve and start", [of.plan.plan_id, of.plan.version])
+
+
+def _regenerate(of: Situation) -> Iterator[_Offer]:
+    if not of.allows("regenerate"):
+        return
+    yield _Offer("Plan again with the feedback" if of.feedback else "Plan again", [of.plan.plan_id])
+    for step_id in of.feedback:
+        if step_id is not None:
+            yield _Offer("Plan again with the feedback", [of.plan.plan_id], step_id)
+
+
+def _undo(of: Situation) -> Iterator[_Offer]:
+    made = standing(of.plan.edits) if of.allows("undo") else ()
+    if made:
+        yield _Offer("Undo", [of.plan.plan_id])
+    yield from _of_steps(of, "Undo this step", {edit.step_id for edit in made})
+
+
+def _redo(of: Situation) -> Iterator[_Offer]:
+    if not of.allows("undo"):
+        return
+    if undone(of.plan.edits):
+        yield _Offer("Redo", [of.plan.plan_id])
+    yield from _of_steps(of, "Redo this step", steps_undone(of.plan.edits))
+
+
+def _skip(of: Situation) -> Iterator[_Offer]:
+    asked = {recovery.step_id for recovery in of.plan.pending.recoveries}
+    if of.allows("edit"):
+        left = (step for step in of.plan.steps if step.status not in SETTLED and step.status != "running")
+        yield from _of_steps(of, "Skip this step", {step.step_id for step in left} - asked)
+
+
+def _unskip(of: Situation) -> Iterator[_Offer]:
+    if of.allows("edit"):
+        skipped = {step.step_id for step in of.plan.steps if step.status == "skipped"}
+        yield from _of_steps(of, "Do not skip", skipped)
+
+
+def _of_steps(of: Situation, title: str, steps: Collection[StepId | None]) -> Iterator[_Offer]:
+    for step in of.plan.steps:
+        if step.step_id in steps:
+            yield _Offer(title, [of.plan.plan_id, step.step_id], step.step_id)
+
+
+def _respond(of: Situation) -> Iterator[_Offer]:
+    for approval in of.plan.pending.approvals:
         asks = approval.confinement is not None and approval.confinement.asks_network
-        for title, decision in (("Allow with network" if asks else "Allow", "allow"), ("Deny", "deny")):
-            yield Button(title, "planloom.respond", [approval.approval_id, decision], approval.step_id)
-    for question in plan.pending.questions:
+        yield _Offer(
+            "Allow with network" if asks else "Allow", [approval.approval_id, "allow"], approval.step_id
+        )
+        yield _Offer("Deny", [approval.approval_id, "deny"], approval.step_id)
+
+
+def _answer(of: Situation) -> Iterator[_Offer]:
+    for question in of.plan.pending.questions:
         for option in question.options:
-            yield Button(
-                option, "planloom.answer", [plan.plan_id, question.step_id, option], question.step_id
-            )
-    for recovery in plan.pending.recoveries:
+            yield _Offer(option, [of.plan.plan_id, question.step_id, option], question.step_id)
+
+
+def _recover(of: Situation) -> Iterator[_Offer]:
+    for recovery in of.plan.pending.recoveries:
         for title, choice in recovery_choices(recovery).items():
-            arguments: list[Json] = [plan.plan_id, recovery.step_id, choice]
-            yield Button(title, "planloom.recover", arguments, recovery.step_id)
-    if "undo" in allowed:
-        changed = {
-            step_id
-            for edit in plan.edits
-            if edit.state == "applied" and not edit.reverts
-            for step_id in edit.references
-        }
-        for step in plan.steps:
-            if step.step_id in changed:
-                yield Button("Undo this step", "planloom.undo", [plan.plan_id, step.step_id], step.step_id)
+            yield _Offer(title, [of.plan.plan_id, recovery.step_id, choice], recovery.step_id)
+
+
+def _resolve(of: Situation) -> Iterator[_Offer]:
+    for conflict in of.plan.pending.conflicts:
+        for choice, title in CONFLICT.items():
+            yield _Offer(title, [of.plan.plan_id, conflict.edit_id, choice], conflict.step_id)
+
+
+OFFERED: Final[tuple[tuple[str, Callable[[Situation], Iterable[_Offer]]], ...]] = (
+    ("planloom.trust", _trust),
+    ("planloom.approve", _approve),
+    ("planloom.reject", _of_plan("reject", "Reject")),
+    ("planloom.direct", _of_plan("direct", "Execute directly")),
+    ("planloom.pause", _of_plan("pause", "Pause")),
+    ("planloom.resume", _of_plan("resume", "Resume")),
+    ("planloom.cancel", _of_plan("cancel", "Cancel")),
+    ("planloom.regenerate", _regenerate),
+    ("planloom.respond", _respond),
+    ("planloom.answer", _answer),
+    ("planloom.recover", _recover),
+    ("planloom.resolve", _resolve),
+    ("planloom.skipStep", _skip),
+    ("planloom.unskipStep", _unskip),
+    ("planloom.undo", _undo),
+    ("planloom.redo", _redo),
+)
+"""Each command that a document offers, with where it does. The commands themselves are `lsp/commands.py`."""

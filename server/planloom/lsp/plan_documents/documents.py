@@ -31,7 +31,7 @@ from planloom.workspace.paths.uris import normalized
 from planloom.workspace.scratch_files import FOLDER, read_scratch_file, write_scratch_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from planloom.domain.events import catalog as ev
     from planloom.domain.plans.plan import Plan
@@ -164,6 +164,19 @@ class PlanDocuments:
             raise InvalidPlan("The document of the plan has errors, which are marked in it.", ())
         after = self._app.plans.get(plan_id, None)
         return after.version if before and after and before.version == version else version
+
+    async def text(self, plan_id: PlanId) -> str | None:
+        """The text of a plan's document as it stands, saved or not; None if the plan has none."""
+        shown = self._shown.get(plan_id)
+        return None if shown is None else await self._text(shown.uri)
+
+    async def rewrite(self, plan_id: PlanId, change: Callable[[str], str]) -> None:
+        """Change the text of a plan's document, unless the editor takes no edit of it."""
+        for _ in range(_TRIES):
+            await self._settled(plan_id)
+            shown, text = self._shown.get(plan_id), await self.text(plan_id)
+            if shown is None or text is None or await self._write_over(shown.uri, text, change(text)):
+                return
 
     async def _take(self, plan_id: PlanId) -> bool:
         """Like `take`; what cannot be read or done is shown as diagnostics, and then the answer is False."""

@@ -16,7 +16,8 @@ from planloom.domain.plans.graph import shown_statuses
 from planloom.domain.plans.plan import Plan, Priority, Step
 from planloom.domain.text.positions import Encoding, LineIndex, Position
 from planloom.domain.values import Json, StepId
-from planloom.lsp.plan_documents.buttons import ANSWER, Button, buttons
+from planloom.lsp.plan_documents.buttons import ANSWER, Button, Situation, buttons
+from planloom.lsp.plan_documents.feedback import feedback_in
 from planloom.lsp.plan_documents.offers import mends
 from planloom.tools.registry import Registry, schema
 from planloom.workspace.paths.roots import Root
@@ -237,10 +238,9 @@ def _file_places(view: View) -> Iterator[tuple[Place, str]]:
 
 def _placed(view: View) -> Iterator[tuple[Button, Place]]:
     top = Place(view.written.title_line, 0, 0)
-    if view.asks_trust:
-        yield Button("Trust this folder", "planloom.trust", []), top
     places = {each.step_id: each.places[""] for each in view.written.steps}
-    for button in buttons(view.plan):
+    feedback = tuple(dict.fromkeys(each.step_id for each in feedback_in(view.written)))
+    for button in buttons(Situation(view.plan, feedback, view.asks_trust)):
         place = places.get(button.step_id) if button.step_id is not None else None
         yield button, place or top
 

@@ -1,0 +1,212 @@
+"""What a plan's document offers in each state, as lenses, code actions and commands, from one table."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from planloom.domain.changes import Conflict, ConflictFile, EditRecord
+from planloom.domain.plans.plan import Pending, Plan, PlanStatus, Question, Recovery
+from planloom.domain.safety.approvals import Approval
+from planloom.domain.values import ApprovalId, EditId, PlanId, Sha256, StepId, Uri
+from planloom.lsp import commands
+from planloom.lsp.plan_documents.buttons import OFFERED, Situation, buttons
+from tests.lsp.test_fallback import plain
+from tests.lsp.test_plan_documents import Reader, asked, at, plan
+from tests.support.fake_application import a_plan
+from tests.support.lsp_client import TIMEOUT, LspClient
+
+ONE, TWO = StepId("step_1"), StepId("step_2")
+REVIEW = ["Approve and start", "Reject", "Execute directly", "Cancel", "Plan again"]
+RUNS = ["Pause", "Cancel"]
+
+
+def made(name: str, step: StepId | None, *reverts: str, state: Any = "applied") -> EditRecord:
+    """An edit of a step, or what reverts others."""
+    ids = tuple(map(EditId, reverts))
+    return EditRecord(edit_id=EditId(name), step_id=step, files=(), state=state, reverts=ids)
+
+
+def with_steps(*statuses: str, **changes: Any) -> Plan:
+    """A plan whose two steps have these statuses."""
+    both = zip(a_plan().steps, statuses, strict=True)
+    steps = tuple(step.model_copy(update={"status": status}) for step, status in both)
+    return a_plan(**{"steps": steps, **changes})
+
+
+APPROVAL = Approval(
+    approval_id=ApprovalId("a1"),
+    plan_id=PlanId("p1"),
+    step_id=ONE,
+    proposal=Sha256("0"),
+    effect="write",
+    title="a.txt",
+)
+QUESTION = Question(step_id=ONE, question="Which?", options=("80", "443"))
+FAILED = Recovery(step_id=ONE, error="no", options=("retry", "skip", "abort"))
+CONFLICT = Conflict(edit_id=EditId("e1"), step_id=TWO, files=(ConflictFile(uri=Uri("file:///a"), hunks=()),))
+EDITS = (made("e1", ONE), made("e2", TWO))
+UNDONE = (*EDITS[:1], made("e2", TWO, state="reverted"), made("u2", TWO, "e2"))
+
+STATES: list[tuple[str, Situation, list[str], dict[str, list[str]]]] = [
+    ("draft", Situation(a_plan(status="draft")), ["Execute directly", "Cancel"], {}),
+    (
+        "pending_approval",
+        Situation(with_steps("pending", "skipped")),
+        REVIEW,
+        {ONE: ["Skip this step"], TWO: ["Do not skip"]},
+    ),
+    (
+        "pending_approval with feedback",
+        Situation(with_steps("completed", "completed"), feedback=(TWO,)),
+        [*REVIEW[:-1], "Plan again with the feedback"],
+        {TWO: ["Plan again with the feedback"]},
+    ),
+    (
+        "pending_approval, not trusted",
+        Situation(with_steps("completed", "completed"), asks_trust=True),
+        ["Trust this folder", *REVIEW],
+        {},
+    ),
+    ("approved", Situation(a_plan(status="approved")), RUNS, {}),
+    (
+        "executing, asks for an approval",
+        Situation(a_plan(status="executing", pending=Pending(approvals=(APPROVAL,)))),
+        RUNS,
+        {ONE: ["Allow", "Deny"]},
+    ),
+    (
+        "executing, asks a question",
+        Situation(a_plan(status="executing", pending=Pending(questions=(QUESTION,)))),
+        RUNS,
+        {ONE: ["80", "443"]},
+    ),
+    (
+        "executing, a conflict",
+        Situation(a_plan(status="executing", pending=Pending(conflicts=(CONFLICT,)))),
+        RUNS,
+        {TWO: ["Keep mine", "Take Planloom's", "Keep both"]},
+    ),
+    (
+        "paused, a step has failed",
+        Situation(with_steps("failed", "pending", status="paused", pending=Pending(recoveries=(FAILED,)))),
+        ["Resume", "Cancel", "Plan again"],
+        {ONE: ["Retry", "Skip", "End the plan"], TWO: ["Skip this step"]},
+    ),
+    ("rejected", Situation(a_plan(status="rejected")), ["Plan again"], {}),
+    ("failed", Situation(a_plan(status="failed")), ["Plan again"], {}),
+    ("cancelled", Situation(a_plan(status="cancelled")), ["Plan again"], {}),
+    (
+        "completed",
+        Situation(a_plan(status="completed", edits=EDITS)),
+        ["Undo"],
+        {ONE: ["Undo this step"], TWO: ["Undo this step"]},
+    ),
+    (
+        "completed, a step undone",
+        Situation(a_plan(status="completed", edits=UNDONE)),
+        ["Undo", "Redo"],
+        {ONE: ["Undo this step"], TWO: ["Redo this step"]},
+    ),
+    (
+        "completed as one edit",
+        Situation(a_plan(status="completed", edits=(made("e1", None),))),
+        ["Undo"],
+        {},
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("situation", "of_plan", "of_steps"), [each[1:] for each in STATES], ids=[each[0] for each in STATES]
+)
+def test_each_state_offers_what_it_allows(
+    situation: Situation, of_plan: list[str], of_steps: dict[str, list[str]]
+) -> None:
+    found: dict[str | None, list[str]] = {}
+    for button in buttons(situation):
+        found.setdefault(button.step_id, []).append(button.title)
+        command = next(each for each in commands.COMMANDS if each.name == button.command)
+        assert len(commands._parsed(command, button.arguments)) == len(command.names())
+    assert found == {**({None: of_plan} if of_plan else {}), **of_steps}
+
+
+def test_the_table_has_every_status_and_offers_each_of_its_commands_in_some() -> None:
+    assert {situation.plan.status for _, situation, _, _ in STATES} == {*get_args(PlanStatus)}
+    offered = {button.command for _, situation, _, _ in STATES for button in buttons(situation)}
+    assert offered == {command for command, _ in OFFERED}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PLANLOOM_CONFIG", str(tmp_path.parent / "none.json"))
+    (tmp_path / "a.txt").write_text("old\n")
+    return tmp_path
+
+
+async def offered(client: LspClient, reader: Reader, title: str, word: str) -> dict[str, Any]:
+    """The action at a word of the document, once it is there, which is also a lens."""
+
+    async def both() -> dict[str, Any] | None:
+        place = at(reader.text, word)
+        span, context = {"start": place, "end": place}, {"diagnostics": []}
+        actions = await asked(client, reader, "codeAction", range=span, context=context)
+        lenses = [each["command"] for each in await asked(client, reader, "codeLens")]
+        commands_ = [each["command"] for each in actions if each["title"] == f"Planloom: {title}"]
+        return commands_[0] if commands_ and commands_[0] in lenses else None
+
+    async with asyncio.timeout(TIMEOUT):
+        while (found := await both()) is None:
+            pass
+    return {"command": found["command"], "arguments": found["arguments"]}
+
+
+async def press(client: LspClient, reader: Reader, title: str, word: str) -> None:
+    command = await offered(client, reader, title, word)
+    await client.request("workspace/executeCommand", command)
+
+
+async def test_steps_are_skipped_taken_back_undone_and_redone_from_the_document(folder: Path) -> None:
+    async with plain(folder) as client:
+        reader = Reader(client, Allow="Allow")
+        await plan(client)
+        await client.until(lambda: reader.shown)
+        # What is typed and not saved is part of the plan before the command acts on it.
+        reader.change("    - content: b\n", "    - content: c\n", save=False)
+        await press(client, reader, "Skip this step", "^step_3")
+        await client.until(lambda: "- [-] List files" in reader.text and "version: 3" in reader.text)
+        await press(client, reader, "Skip this step", "^step_2")
+        await client.until(lambda: "- [-] Write b.txt" in reader.text)
+        await press(client, reader, "Do not skip", "^step_2")
+        await client.until(lambda: "- [ ] Write b.txt" in reader.text)
+        await press(client, reader, "Approve and start", "# 1. Replace")
+        await client.until(lambda: "status: completed" in reader.text)
+        assert (folder / "b.txt").read_text() == "c"
+        await press(client, reader, "Undo this step", "^step_2")
+        await client.until(lambda: not (folder / "b.txt").exists())
+        await press(client, reader, "Redo this step", "^step_2")
+        await client.until((folder / "b.txt").exists)
+        assert (folder / "b.txt").read_text() == "c"
+
+
+async def test_feedback_below_a_step_goes_to_the_planner_once_and_stays_as_a_quotation(folder: Path) -> None:
+    async with plain(folder) as client:
+        reader = Reader(client)
+        created = await plan(client)
+        await client.until(lambda: reader.shown)
+        reader.change("## Steps\n", "## Steps\n\nFeedback: fewer steps\n", save=False)
+        reader.change("  - files: b.txt\n", "  - files: b.txt\n\nfeedback: call it c.txt \n", save=False)
+        await press(client, reader, "Plan again with the feedback", "^step_2")
+        await client.until(lambda: "> feedback: call it c.txt" in reader.text)
+        assert "\n> Feedback: fewer steps\n" in reader.text
+        events = await client.request("planloom/plan/events", {"planId": created["planId"]})
+        drafting = [each for each in events["events"] if each["type"] == "plan_drafting"]
+        assert drafting[-1]["feedback"] == "fewer steps\nstep_2 (Write b.txt): call it c.txt"
+        command = await offered(client, reader, "Plan again", "^step_2")
+        await client.request("workspace/executeCommand", command)
+        events = await client.request("planloom/plan/events", {"planId": created["planId"]})
+        drafting = [each for each in events["events"] if each["type"] == "plan_drafting"]
+        assert len(drafting) == 3 and drafting[-1].get("feedback") is None
