@@ -233,6 +233,11 @@ def _errors() -> Iterator[str]:
         yield _row(str(code), words, " ".join((kind.__doc__ or "").split()))
 
 
+def error_codes() -> tuple[str, ...]:
+    """The `data.code` of every error, each once."""
+    return tuple(dict.fromkeys(("internal", *(word for kind in CODES for word in _codes(kind)))))
+
+
 def _codes(kind: type[errors.PlanloomError]) -> tuple[str, ...]:
     hints = get_type_hints(kind.__init__, vars(errors) | {"Literal": Literal})
     if kind is errors.UnknownThing:

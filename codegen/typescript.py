@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from codegen import notation
 from codegen.notation import PROSE, Notation
-from codegen.protocol_page import event_summary
+from codegen.protocol_page import error_codes, event_summary
 from planloom.lsp import methods
 from planloom.lsp.wire import base as wire_base
 from planloom.lsp.wire import declared_events as wire_declared_events
@@ -69,6 +69,7 @@ def module() -> str:
             for union, name in _UNIONS.items()
         ),
         _list("EVENTS", tuple(wire_events.MESSAGES)),
+        _list("ERROR_CODES", error_codes(), "export type ErrorCode = (typeof ERROR_CODES)[number];"),
         _table("Requests", "Each request of the client.", _both(methods.CLIENT_REQUESTS)),
         _table("EditorRequests", "Each request of the server.", _both(methods.SERVER_REQUESTS)),
         _table("Notifications", "Each notification of the client.", _params(methods.CLIENT_NOTIFICATIONS)),

@@ -70,6 +70,24 @@ export const DETECTION_RULES = [
 ] as const;
 export type DetectionRule = (typeof DETECTION_RULES)[number];
 
+export const MODEL_CAUSES = [
+  "none",
+  "unreachable",
+  "slow",
+  "key_missing",
+  "key_refused",
+  "forbidden",
+  "payment",
+  "model_missing",
+  "no_models",
+  "model_not_chosen",
+  "wrong_address",
+  "certificate",
+  "busy",
+  "server_failed",
+] as const;
+export type ModelCause = (typeof MODEL_CAUSES)[number];
+
 export const EFFORTS = ["trivial", "small", "medium", "large"] as const;
 export type Effort = (typeof EFFORTS)[number];
 
@@ -340,12 +358,26 @@ export interface Usage {
   completionTokens: number;
 }
 
+/**
+ * Why a model cannot be used, and which: also the `details` of the error `model_unavailable`. `said` is what its server
+ * answered. What is unknown is "".
+ */
+export interface ModelProblem {
+  cause: ModelCause;
+  provider: string;
+  address: string;
+  model: string;
+  said: string;
+  waitSeconds?: number;
+}
+
 /** Why a plan failed. */
 export interface PlanError {
   code: string;
   message: string;
   hint?: string;
   rawText?: string;
+  modelProblem?: ModelProblem;
 }
 
 /** A check that proves a step done. */
@@ -495,6 +527,7 @@ export interface Plan {
   pending: Pending;
   pauseReason?: string;
   pauseDetail?: string;
+  modelProblem?: ModelProblem;
   createdAt: string;
   approvedAt?: string;
   rejectedAt?: string;
@@ -1024,13 +1057,14 @@ export interface TemplatePreviewResult {
   problems: readonly ParameterProblem[];
 }
 
-/** A model that can be chosen; `reason` says why it cannot be reached. */
+/** A model that can be chosen; `reason` says why it cannot be used, and `cause` says it for programs. */
 export interface ModelEntry {
   provider: string;
   name: string;
   contextTokens?: number;
   reachable: boolean;
   reason?: string;
+  cause?: ModelCause;
 }
 
 /** The model in use, and why it was chosen. */
@@ -1049,6 +1083,14 @@ export interface ModelsResult {
   active: ActiveModel | null;
   contextTokens?: number;
   contextAssumed?: boolean;
+}
+
+/** The answer of the model that is used to a question for one word, and the milliseconds that it took. */
+export interface ModelTestResult {
+  provider: string;
+  name: string;
+  answer: string;
+  tookMs: number;
 }
 
 /** The ids of the plans that run, and of those that can be resumed. */
@@ -1524,6 +1566,7 @@ export interface PlanPaused extends OfPlan {
     | "error"
     | "storage";
   detail?: string;
+  modelProblem?: ModelProblem;
 }
 
 /** The plan goes on. */
@@ -1682,6 +1725,32 @@ export const EVENTS = [
   "log",
 ] as const;
 
+export const ERROR_CODES = [
+  "internal",
+  "invalid_params",
+  "unknown_plan",
+  "unknown_step",
+  "unknown_approval",
+  "unknown_template",
+  "unknown_edit",
+  "wrong_state",
+  "stale_version",
+  "invalid_plan",
+  "owned_elsewhere",
+  "limit_exceeded",
+  "storage_failed",
+  "model_unavailable",
+  "model_refused",
+  "model_output_invalid",
+  "reference_unresolved",
+  "workspace_required",
+  "untrusted_workspace",
+  "path_denied",
+  "budget_exhausted",
+  "context_overflow",
+] as const;
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
 /** Each request of the client. */
 export interface Requests {
   "planloom/plan/create": { params: CreateParams; result: CreateResult };
@@ -1719,6 +1788,7 @@ export interface Requests {
   "planloom/template/save": { params: SaveTemplateParams; result: TemplateResult };
   "planloom/template/delete": { params: TemplateParams; result: Empty };
   "planloom/model/list": { params: ListModelsParams; result: ModelsResult };
+  "planloom/model/test": { params: NoParams; result: ModelTestResult };
   "planloom/secret/set": { params: SecretParams; result: Empty };
   "planloom/settings/user": { params: UserSettingsParams; result: Empty };
   "planloom/status": { params: StatusParams; result: StatusResult };

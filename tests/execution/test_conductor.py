@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import pytest
 
-from planloom.domain.errors import DEFECT, ModelFailed
+from planloom.domain.errors import DEFECT, ModelFailed, ModelProblem
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Detection, Plan, PlanStatus, Step
 from planloom.domain.scheduling import directives as do
@@ -197,9 +197,11 @@ async def test_what_a_failure_means_for_the_plan(policy: str, critical: bool, st
 
 
 async def test_a_missing_model_pauses_the_plan_and_a_resume_tries_again() -> None:
-    gone = ModelFailed("model_unavailable", "No model.", hint="Start one.")
+    problem = ModelProblem(cause="unreachable", address="http://localhost:11434")
+    gone = ModelFailed("model_unavailable", "No model.", hint="Start one.", problem=problem)
     world = World([step("a")], ScriptedSteps({"a": [gone, DONE]}))
     paused = await world.until("paused")
+    assert paused.model_problem == problem
     assert (paused.pause_reason, paused.pause_detail) == ("model_unavailable", "No model. Start one.")
     assert world.statuses() == {"a": "pending"}
     world.plan_store.record(PLAN, ev.PlanResumed())

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from planloom.domain import changes as ch
+from planloom.domain.errors import ModelProblem
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans import editing as ed
 from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved
@@ -282,6 +283,14 @@ REPORT: Report = _value(
     closing="The tests pass.",
     answered=False,
 )
+PROBLEM = ModelProblem(
+    cause="busy",
+    provider="openai",
+    address="https://api.openai.com",
+    model="small",
+    said="Slow down.",
+    wait_seconds=300,
+)
 PLAN: Plan = _value(
     Plan,
     plan_id="p1",
@@ -307,7 +316,9 @@ PLAN: Plan = _value(
     execution_summary="1 of 4 steps done",
     context_summary="main.py has 12 lines.",
     usage=USAGE,
-    error=PlanError(code="model_unavailable", message="No model.", hint="Start one.", raw_text="?"),
+    error=PlanError(
+        code="model_unavailable", message="No model.", hint="Start one.", raw_text="?", model_problem=PROBLEM
+    ),
     pending=Pending(
         approvals=(APPROVAL, COMMAND),
         questions=(
@@ -452,7 +463,7 @@ EVENTS: dict[str, Any] = {
         before_tokens=9000, after_tokens=800, by="rules", summary="Not told"
     ),
     "tasks_list": ev.TasksList(),
-    "plan_paused": ev.PlanPaused(reason="clarification", detail="Which port?"),
+    "plan_paused": ev.PlanPaused(reason="clarification", detail="Which port?", model_problem=PROBLEM),
     "plan_resumed": ev.PlanResumed(),
     "plan_imported": ev.PlanImported(),
     "answer": _value(ev.Answer, task_id="step_1", text="It is 12 lines long.", confidence="high"),
@@ -484,7 +495,12 @@ def application() -> FakeApplication:
         builtin=False,
     )
     model = SimpleNamespace(
-        provider="ollama", name="qwen", context_tokens=32768, reachable=False, reason="not running"
+        provider="ollama",
+        name="qwen",
+        context_tokens=32768,
+        reachable=False,
+        reason="not running",
+        cause="unreachable",
     )
     active = SimpleNamespace(provider="embedded", name="rules", reason="nothing else answers")
     item = SimpleNamespace(
@@ -525,6 +541,7 @@ def application() -> FakeApplication:
         templates__save=template,
         templates__preview=SimpleNamespace(steps=STEPS[3:], problems=(("kind", "it is required"),)),
         models__list=SimpleNamespace(models=(model,), active=active),
+        models__test=SimpleNamespace(model=active, answer="Ready.", took_ms=420),
     )
     for name in (
         "edit",

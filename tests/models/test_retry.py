@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from planloom.domain.errors import ModelFailed
-from planloom.models.http.failures import Transient, retry_after, unavailable
+from planloom.domain.errors import ModelFailed, ModelProblem
+from planloom.models.http.failures import Transient, retry_after
 from planloom.models.http.retry import with_retries
 from planloom.models.port import Finished, ModelEvent, Restarted, TextDelta
 from tests.models.support import Waits
@@ -33,7 +33,10 @@ def failing(*failures: BaseException) -> Callable[[], AsyncGenerator[ModelEvent]
 
 
 def transient(after: float | None = None) -> Transient:
-    return Transient(unavailable("It broke.", "Mend it."), after)
+    failure = ModelFailed(
+        "model_unavailable", "It broke.", hint="Mend it.", problem=ModelProblem(cause="server_failed")
+    )
+    return Transient(failure, after)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from planloom.execution.session import Session
 from planloom.models.offline.scripted import ScriptedModel, Turn
 from planloom.models.port import Model, ModelEvent, ModelIdentity, ModelRequest
 from planloom.service.application import Application
-from planloom.service.models import AvailableModels
+from planloom.service.models import AvailableModels, TestAnswer
 from planloom.service.requests import CreateRequest, Until
 from planloom.settings import resolve
 from planloom.storage.ledger import Ledger
@@ -53,6 +53,9 @@ class OneModel:
 
     async def list(self, *, select: bool = False) -> AvailableModels:
         return AvailableModels((), self.identity)
+
+    async def test(self) -> TestAnswer:
+        return TestAnswer(self.identity, "Ready.", 1)
 
     async def set_secret(self, provider: str, value: str | None) -> None:
         """Nothing is asked for a key."""

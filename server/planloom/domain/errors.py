@@ -24,10 +24,47 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from planloom.domain.values import Json, PlanId
+from planloom.domain.values import Json, PlanId, Value
 
 DEFECT = "Something inside Planloom broke; the log has the trace."
 """The message for an unexpected exception."""
+
+
+ModelCause = Literal[
+    "none",
+    "unreachable",
+    "slow",
+    "key_missing",
+    "key_refused",
+    "forbidden",
+    "payment",
+    "model_missing",
+    "no_models",
+    "model_not_chosen",
+    "wrong_address",
+    "certificate",
+    "busy",
+    "server_failed",
+]
+"""Why a model cannot be used: none is set up; its server cannot be reached, or is too slow; there is no key, or it was
+refused (401); the key may not do this (403); the account is out of credit; the server lacks the model, has none at all,
+or has several; nothing at the address is a model server; its certificate is not trusted; it takes no more requests now
+(429); it failed."""
+
+
+class ModelProblem(Value):
+    """What is wrong with a model that cannot be used, for programs.
+
+    `provider`, `address` (scheme, host and port) and `model` are those that were asked, "" if there are none. `said` is
+    what the server answered, "" if nothing; `wait_seconds` is how long it wants to be left alone.
+    """
+
+    cause: ModelCause
+    provider: str = ""
+    address: str = ""
+    model: str = ""
+    said: str = ""
+    wait_seconds: int | None = None
 
 
 class PlanloomError(Exception):
@@ -118,7 +155,7 @@ class PlanUnreadable(StorageFailed):
 
 
 class ModelFailed(PlanloomError):
-    """The model is unavailable, refused to answer, or wrote nothing usable."""
+    """The model is unavailable, refused to answer, or wrote nothing usable; `problem` is why it is unavailable."""
 
     def __init__(
         self,
@@ -127,10 +164,12 @@ class ModelFailed(PlanloomError):
         *,
         hint: str | None = None,
         raw_text: str | None = None,
+        problem: ModelProblem | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
         self.code = code
         self.raw_text = raw_text
+        self.problem = problem
 
 
 class ReferenceUnresolved(PlanloomError):

@@ -324,9 +324,10 @@ class Conductor:
                 self.questions.clarify(plan, question)
             case Interrupted():
                 back = ev.TaskUpdate(task_id=step_id, status="pending")
-                self._plan_store.record(
-                    plan_id, back, ev.PlanPaused(reason=outcome.reason, detail=outcome.detail)
+                paused = ev.PlanPaused(
+                    reason=outcome.reason, detail=outcome.detail, model_problem=outcome.model_problem
                 )
+                self._plan_store.record(plan_id, back, paused)
             case Rerouted():
                 pass
             case _:
@@ -369,7 +370,7 @@ class Conductor:
 def _model_failed(error: ModelFailed) -> Outcome:
     if error.code == "model_unavailable":
         detail = " ".join(filter(None, (error.message, error.hint)))
-        return Interrupted(reason="model_unavailable", detail=detail)
+        return Interrupted(reason="model_unavailable", detail=detail, model_problem=error.problem)
     return Failed(error=error.message, code=error.code)
 
 

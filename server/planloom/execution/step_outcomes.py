@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from planloom.domain.errors import ModelProblem
 from planloom.domain.plans.plan import PauseReason, SkipReason
 from planloom.domain.values import Json, Value
 
@@ -59,6 +60,7 @@ class Interrupted(Value):
     kind: Literal["interrupted"] = "interrupted"
     reason: PauseReason
     detail: str
+    model_problem: ModelProblem | None = None
 
 
 class Rerouted(Value):

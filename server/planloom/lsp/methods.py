@@ -100,6 +100,7 @@ CLIENT_REQUESTS: tuple[ClientRequest, ...] = (
     ClientRequest("planloom/template/save", "SaveTemplateParams", "TemplateResult", "templates.save"),
     ClientRequest("planloom/template/delete", "TemplateParams", "Empty", "templates.delete"),
     ClientRequest("planloom/model/list", "ListModelsParams", "ModelsResult", "server.list_models", "read"),
+    ClientRequest("planloom/model/test", "NoParams", "ModelTestResult", "server.test_model", "read"),
     ClientRequest("planloom/secret/set", "SecretParams", "Empty", "server.set_secret"),
     ClientRequest("planloom/settings/user", "UserSettingsParams", "Empty", "server.set_user_settings"),
     ClientRequest("planloom/status", "StatusParams", "StatusResult", "server.status", "read"),

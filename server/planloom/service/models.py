@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from planloom.domain.errors import InvalidParams
+from planloom.domain.errors import InvalidParams, ModelFailed, ModelProblem
 from planloom.domain.safety.known_keys import KnownKeys
 from planloom.execution.session import Session
 from planloom.models.http.learned import LearnedModels
-from planloom.models.port import NOT_ASKED, Model, ModelIdentity
-from planloom.providers import DISCOVERY_ORDER, PROVIDERS, Provider
+from planloom.models.port import NOT_ASKED, Message, Model, ModelIdentity, ModelRequest
+from planloom.providers import DISCOVERY_ORDER, PROVIDERS, WAYS_TO_A_MODEL, Provider
 
 if TYPE_CHECKING:
     from planloom.models.http.keys import Keyring
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from planloom.models.selection.select import ListedModel
 
 _NOT_SELECTED = ModelIdentity(provider="auto", name="", reason=f"{NOT_ASKED}: no request has needed a model")
+
+_TEST = ModelRequest(messages=(Message(role="user", text="Answer with the one word: ready"),))
+_SHOWN_OF_TEST = 80
+"""Most characters of the answer to the test question."""
 
 
 class AvailableModels(NamedTuple):
@@ -33,6 +38,14 @@ class AvailableModels(NamedTuple):
     active: ModelIdentity
     context_tokens: int | None = None
     context_assumed: bool | None = None
+
+
+class TestAnswer(NamedTuple):
+    """The answer of a model to the test question, and the milliseconds from the request to its end."""
+
+    model: ModelIdentity
+    answer: str
+    took_ms: int
 
 
 class Models:
@@ -152,6 +165,27 @@ class Models:
             return AvailableModels(models, active)
         can = await model.capabilities()
         return AvailableModels(models, active, can.usable_context, can.context_tokens is None)
+
+    async def test(self) -> TestAnswer:
+        """Ask the model that is used for one word, with all that a plan's request goes through.
+
+        Raises ModelFailed, also if there is no model.
+        """
+        from planloom.models.one_question import Cost, answer_to
+
+        model = await self.current()
+        if model is None:
+            problem = ModelProblem(cause="none")
+            raise ModelFailed(
+                "model_unavailable", "No model was found.", hint=WAYS_TO_A_MODEL, problem=problem
+            )
+        began = time.monotonic()
+        answer = await answer_to(model, _TEST, Cost(), most_characters=_SHOWN_OF_TEST)
+        return TestAnswer(
+            self.identity,
+            " ".join(answer.text.split())[:_SHOWN_OF_TEST],
+            round(1000 * (time.monotonic() - began)),
+        )
 
     async def set_secret(self, provider: str, value: str | None) -> None:
         """Keep a key in memory for the provider's origin; None forgets it. Raises InvalidParams."""

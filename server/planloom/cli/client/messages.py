@@ -157,6 +157,7 @@ class PlanError(TypedDict, total=False):
     message: str
     hint: str
     rawText: str
+    modelProblem: Json
 
 
 class StepResult(TypedDict, total=False):
@@ -338,6 +339,7 @@ class Plan(TypedDict, total=False):
     pending: Pending
     pauseReason: str
     pauseDetail: str
+    modelProblem: Json
     createdAt: str
     approvedAt: str
     rejectedAt: str

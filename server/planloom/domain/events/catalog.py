@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from planloom.domain.changes import Conflict, EditedFile, EditOutcome
+from planloom.domain.errors import ModelProblem
 from planloom.domain.plans.attachments import Attachment, Unresolved
 from planloom.domain.plans.background_commands import BackgroundReason, CommandProcess
 from planloom.domain.plans.editing import StepEdit
@@ -501,6 +502,7 @@ class PlanPaused(Value):
     type: Literal["plan_paused"] = "plan_paused"
     reason: PauseReason
     detail: str | None = None
+    model_problem: ModelProblem | None = None
 
 
 class PlanResumed(Value):

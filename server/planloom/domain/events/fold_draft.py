@@ -11,6 +11,7 @@ from planloom.domain.events.fold_messages import with_dropped, with_read
 from planloom.domain.events.folding import (
     ALIVE,
     DRAFT,
+    NOT_PAUSED,
     REVIEW,
     IllegalTransition,
     as_plan_steps,
@@ -54,8 +55,7 @@ def plan_drafting(plan: Plan, _event: ev.PlanDrafting, _at: Instant) -> Plan:
         approved_version=None,
         steps=IndexedTuple(step for step in plan.steps if step.status == "completed"),
         pending=Pending(),
-        pause_reason=None,
-        pause_detail=None,
+        **NOT_PAUSED,
     )
 
 
@@ -138,8 +138,7 @@ def plan_edited(plan: Plan, event: ev.PlanEdited, at: Instant) -> Plan:
         version=event.version,
         overall_risk=event.overall_risk or plan.overall_risk,
         approved_version=None,
-        pause_reason=None,
-        pause_detail=None,
+        **NOT_PAUSED,
         pending=Pending(),
     )
 
@@ -197,8 +196,7 @@ def _to_review(plan: Plan, **changes: Any) -> Plan:
         status="pending_approval",
         route="plan" if plan.route in ("direct", "undecided") else plan.route,
         approved_version=None,
-        pause_reason=None,
-        pause_detail=None,
+        **NOT_PAUSED,
         pending=Pending(),
         open_calls=(),
         rejected_at=None,

@@ -8,6 +8,7 @@ from planloom.domain.events.folding import (
     ALIVE,
     ANY,
     DRAFT,
+    NOT_PAUSED,
     OPEN,
     REVIEW,
     IllegalTransition,
@@ -51,13 +52,19 @@ def plan_executing(plan: Plan, _event: ev.PlanExecuting, _at: Instant) -> Plan:
 @folds(ev.PlanPaused, when={"approved", "executing", "paused"})
 def plan_paused(plan: Plan, event: ev.PlanPaused, _at: Instant) -> Plan:
     """The plan, paused; a second pause replaces the reason."""
-    return updated(plan, status="paused", pause_reason=event.reason, pause_detail=event.detail)
+    return updated(
+        plan,
+        status="paused",
+        pause_reason=event.reason,
+        pause_detail=event.detail,
+        model_problem=event.model_problem,
+    )
 
 
 @folds(ev.PlanResumed, when={"paused"})
 def plan_resumed(plan: Plan, _event: ev.PlanResumed, _at: Instant) -> Plan:
     """The plan, executing again, with a new budget if it had run out."""
-    return updated(renew_budget(plan), status="executing", pause_reason=None, pause_detail=None)
+    return updated(renew_budget(plan), status="executing", **NOT_PAUSED)
 
 
 @folds(ev.PlanImported, when=ANY)
@@ -112,6 +119,5 @@ def _ended(
         completed_at=at,
         pending=Pending(),
         open_calls=(),
-        pause_reason=None,
-        pause_detail=None,
+        **NOT_PAUSED,
     )

@@ -25,6 +25,8 @@ ALIVE: Final[frozenset[PlanStatus]] = frozenset({"executing", "paused"})
 ANY: Final[frozenset[PlanStatus]] = frozenset(get_args(PlanStatus))
 UNDOABLE: Final[frozenset[PlanStatus]] = frozenset({"paused", "completed", "failed", "cancelled"})
 OPEN: Final[frozenset[PlanStatus]] = ANY - ENDED - {"rejected"}
+NOT_PAUSED: Final[dict[str, None]] = {"pause_reason": None, "pause_detail": None, "model_problem": None}
+"""The fields of a plan that say why it is paused, for one that is not."""
 
 
 class Rule(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from planloom.domain.changes import Conflict, EditRecord
+from planloom.domain.errors import ModelProblem
 from planloom.domain.plans.attachments import Attachment
 from planloom.domain.plans.background_commands import BackgroundCommand, CommandProcess, running_in_background
 from planloom.domain.plans.indexed_tuple import IndexedTuple
@@ -148,6 +149,7 @@ class PlanError(Value):
     message: str
     hint: str | None = None
     raw_text: str | None = None
+    model_problem: ModelProblem | None = None
 
 
 class Check(Value):
@@ -500,6 +502,7 @@ class Plan(Value):
     approved_version: int | None = None
     pause_reason: PauseReason | None = None
     pause_detail: str | None = None
+    model_problem: ModelProblem | None = None
     before_draft: Plan | None = None
     open_calls: tuple[OpenCall, ...] = ()
     edits: IndexedTuple[EditRecord] = IndexedTuple()

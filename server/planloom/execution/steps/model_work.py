@@ -22,7 +22,7 @@ from planloom.agent.task import (
     RunLimits,
     TaskDone,
 )
-from planloom.domain.errors import BudgetExhausted, ModelFailed
+from planloom.domain.errors import BudgetExhausted, ModelFailed, ModelProblem
 from planloom.domain.events import catalog as ev
 from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.plan import Plan, Step
@@ -102,6 +102,7 @@ class ModelWork:
                 "model_unavailable",
                 NO_MODEL,
                 hint=f"{WAYS_TO_A_MODEL} Then resume the plan; or skip the step.",
+                problem=ModelProblem(cause="none"),
             )
         step, settings = run.step, run.session.settings
         can = await model.capabilities()

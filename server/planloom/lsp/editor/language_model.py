@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
-from planloom.domain.errors import ModelFailed
+from planloom.domain.errors import ModelFailed, ModelProblem
 from planloom.domain.values import CallId
 from planloom.lsp.transport.codec import PlanloomProtocol
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
@@ -12,6 +12,7 @@ from planloom.lsp.wire import results as wire
 from planloom.models.port import Message, ModelRequest, ToolCall
 from planloom.models.providers.editor_model import EditorModelAnswer
 
+_UNREACHABLE = ModelProblem(cause="unreachable", provider="editor")
 _HINT = "Choose a model in the editor, or set `model.provider`."
 
 
@@ -39,7 +40,7 @@ class LanguageModel:
             raw = await self._protocol.request("planloom/editor/complete", params)
             answer = wire.EditorCompleteResult.model_validate(raw, by_alias=True, by_name=False)
         except ClientGone as error:
-            raise ModelFailed("model_unavailable", "The editor is gone.") from error
+            raise ModelFailed("model_unavailable", "The editor is gone.", problem=_UNREACHABLE) from error
         except ClientRefused as error:
             message = f"The editor's model refused: {error.message}"
             raise ModelFailed("model_refused", message, hint=_HINT) from error

@@ -35,6 +35,12 @@ async def list_models(
     return wire_results.ModelsResult.of(await connection.app.models.list(select=params.select or False))
 
 
+async def test_model(connection: Connection, _params: wire_params.NoParams) -> wire_results.ModelTestResult:
+    """Ask the model that is used for one word. Fails as every request to it would."""
+    tested = await connection.app.models.test()
+    return wire_results.ModelTestResult.of(tested, provider=tested.model.provider, name=tested.model.name)
+
+
 async def set_secret(connection: Connection, params: wire_params.SecretParams) -> Empty:
     """Keep the key of a provider in memory, or remove it; it is never logged or stored."""
     await connection.app.set_secret(params.provider, params.value)

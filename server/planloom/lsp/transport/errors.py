@@ -56,6 +56,11 @@ def _data(error: errors.PlanloomError) -> dict[str, Any]:
         data["hint"] = error.hint
     if error.details is not None:
         data["details"] = error.details
+    elif isinstance(error, errors.ModelFailed) and error.problem is not None:
+        # The models of the wire are imported only when needed, since they take time at the start.
+        from planloom.lsp.wire.plan import ModelProblem
+
+        data["details"] = ModelProblem.of(error.problem).json_value()
     elif isinstance(error, errors.ModelFailed) and error.raw_text is not None:
         data["details"] = {"rawText": error.raw_text}
     return data

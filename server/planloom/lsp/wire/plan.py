@@ -79,6 +79,38 @@ class Usage(Wire):
     completion_tokens: Int
 
 
+ModelCause = Literal[
+    "none",
+    "unreachable",
+    "slow",
+    "key_missing",
+    "key_refused",
+    "forbidden",
+    "payment",
+    "model_missing",
+    "no_models",
+    "model_not_chosen",
+    "wrong_address",
+    "certificate",
+    "busy",
+    "server_failed",
+]
+
+
+class ModelProblem(Wire):
+    """Why a model cannot be used, and which: also the `details` of the error `model_unavailable`.
+
+    `said` is what its server answered. What is unknown is "".
+    """
+
+    cause: ModelCause
+    provider: str
+    address: str
+    model: str
+    said: str
+    wait_seconds: Maybe[Int] = None
+
+
 class PlanError(Wire):
     """Why a plan failed."""
 
@@ -86,6 +118,7 @@ class PlanError(Wire):
     message: str
     hint: Maybe[str] = None
     raw_text: Maybe[str] = None
+    model_problem: Maybe[ModelProblem] = None
 
 
 class Check(Wire):
@@ -246,6 +279,7 @@ class Plan(Wire):
     pending: Pending
     pause_reason: Maybe[str] = None
     pause_detail: Maybe[str] = None
+    model_problem: Maybe[ModelProblem] = None
     created_at: Time
     approved_at: Maybe[Time] = None
     rejected_at: Maybe[Time] = None

@@ -11,6 +11,7 @@ from planloom.lsp.wire.plan import (
     Args,
     Detection,
     MessageOutcome,
+    ModelCause,
     Plan,
     PlanSummary,
     Progress,
@@ -184,13 +185,14 @@ class TemplatePreviewResult(Wire):
 
 
 class ModelEntry(Wire):
-    """A model that can be chosen; `reason` says why it cannot be reached."""
+    """A model that can be chosen; `reason` says why it cannot be used, and `cause` says it for programs."""
 
     provider: str
     name: str
     context_tokens: Maybe[Int] = None
     reachable: Bool
     reason: Maybe[str] = None
+    cause: Maybe[ModelCause] = None
 
 
 class ActiveModel(Wire):
@@ -211,6 +213,15 @@ class ModelsResult(Wire):
     active: ActiveModel | None
     context_tokens: Maybe[Int] = None
     context_assumed: Maybe[Bool] = None
+
+
+class ModelTestResult(Wire):
+    """The answer of the model that is used to a question for one word, and the milliseconds that it took."""
+
+    provider: str
+    name: str
+    answer: str
+    took_ms: Int
 
 
 class StatusPlans(Wire):

@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple, Protocol
 
+from planloom.domain.errors import ModelCause
 from planloom.domain.values import Json
 from planloom.models.http.endpoint import Endpoint, endpoint_of
-from planloom.models.http.failures import Refusal
+from planloom.models.http.failures import Refusal, cause_of
 from planloom.models.http.json_text import first_count, list_of, object_of, text_of
 from planloom.models.http.learned import Learned
 from planloom.models.port import Capabilities, ModelEvent, ModelRequest
@@ -62,7 +63,8 @@ class ModelEntry(NamedTuple):
 class ModelListing(NamedTuple):
     """The models of a server. `answered` is False if there was no reply; `problem` says what was wrong.
 
-    `default` is the model to use if none is configured, or "". `foreign`: the reply is not in the provider's protocol.
+    `cause` says it for programs. `default` is the model to use if none is configured, or "". `foreign`: the reply is
+    not in the provider's protocol.
     """
 
     answered: bool
@@ -70,6 +72,7 @@ class ModelListing(NamedTuple):
     problem: str = ""
     default: str = ""
     foreign: bool = False
+    cause: ModelCause | None = None
 
 
 class ProviderAdapter(ABC):
@@ -132,7 +135,9 @@ class ProviderAdapter(ABC):
         """The models in the reply of `models_path`."""
         if reply.status >= 400:
             problem = f"it answered {reply.status}: {reply.problem}"
-            return ModelListing(True, problem=problem, default=self.default_model(()))
+            return ModelListing(
+                True, problem=problem, default=self.default_model(()), cause=cause_of(reply.status)
+            )
         entries = [object_of(entry) for entry in list_of(reply.data.get("data"))]
         models = tuple(
             ModelEntry(name, first_count(entry, LISTED_CONTEXT_FIELDS))
@@ -140,7 +145,11 @@ class ProviderAdapter(ABC):
             if (name := text_of(entry.get("id")))
         )
         return ModelListing(
-            True, models, reply.problem, default=self.default_model([model.name for model in models])
+            True,
+            models,
+            reply.problem,
+            default=self.default_model([model.name for model in models]),
+            cause="wrong_address" if reply.problem else None if models else "no_models",
         )
 
     def default_model(self, names: Sequence[str]) -> str:

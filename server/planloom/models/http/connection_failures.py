@@ -23,18 +23,27 @@ def unreachable(
     if isinstance(error, httpx.ConnectError):
         if _caused_by(error, ssl.SSLError):
             return failures.unavailable(
+                context,
+                "certificate",
                 f"The certificate of {origin} is not trusted on this machine.",
                 "Check `model.baseUrl`, or let the system trust the server's certificate.",
             )
         return Transient(
             failures.unavailable(
-                f"Nothing answers at {origin}.", f"{context.start_advice} Or set `model.baseUrl`."
+                context,
+                "unreachable",
+                f"Nothing answers at {origin}.",
+                f"{context.start_advice} Or set `model.baseUrl`.",
             )
         )
     if isinstance(error, httpx.ProxyError):
-        return failures.unavailable("The proxy refused the connection.", "Check PLANLOOM_PROXY.")
+        return failures.unavailable(
+            context, "unreachable", "The proxy refused the connection.", "Check PLANLOOM_PROXY."
+        )
     if isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError):
-        return failures.unavailable(f"{origin} is not a usable address.", "Check `model.baseUrl`.")
+        return failures.unavailable(
+            context, "wrong_address", f"{origin} is not a usable address.", "Check `model.baseUrl`."
+        )
     if isinstance(error, httpx.TimeoutException):
         return failures.slow(context, "byte", timeouts.token, "model.tokenTimeoutSeconds")
     return failures.broken(context, "the connection was lost")

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from planloom.domain.errors import ModelFailed
+from planloom.domain.errors import ModelFailed, ModelProblem
 from planloom.web.addresses import DEFAULT_PORTS, METADATA_ADDRESSES, METADATA_HOSTS, numeric
 
 KNOWN_TAILS = (
@@ -115,4 +115,5 @@ def _refused(url: str, why: str) -> ModelFailed:
         "model_unavailable",
         f"The model's address {shown_url(url)!r} cannot be used: {why}.",
         hint="Set `model.baseUrl`, for example to http://localhost:11434 or https://api.openai.com/v1.",
+        problem=ModelProblem(cause="wrong_address", address=shown_url(url)),
     )

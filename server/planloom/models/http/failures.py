@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
-from planloom.domain.errors import ContextOverflow, ModelFailed, PlanloomError
+from planloom.domain.errors import ContextOverflow, ModelCause, ModelFailed, ModelProblem, PlanloomError
 from planloom.domain.values import Json
 from planloom.models.http.json_text import Unreadable, count_of, object_of, read_json, text_of
 
@@ -70,6 +70,16 @@ _LIMITS = tuple(
 )
 
 
+_CAUSES: Mapping[int, ModelCause] = {
+    0: "unreachable",
+    402: "payment",
+    403: "forbidden",
+    408: "slow",
+    409: "server_failed",
+    429: "busy",
+}
+
+
 class Transient(Exception):
     """A failure that a retry may resolve; `failure` is raised if it does not. `retry_after` is in seconds."""
 
@@ -101,25 +111,54 @@ class Refusal(NamedTuple):
 
 
 class ErrorContext(NamedTuple):
-    """The server and model that failed, and advice for the user, for use in messages."""
+    """The server and model that failed, and advice for the user, for use in messages.
 
+    `has_key`: whether a key is sent to the server.
+    """
+
+    provider: str
     origin: str
     model: str
+    has_key: bool
     key_advice: str
     start_advice: str
     missing_message: str
     model_advice: str
 
 
-def unavailable(message: str, hint: str | None = None) -> ModelFailed:
-    """The model cannot be used now."""
-    return ModelFailed("model_unavailable", message, hint=hint)
+def unavailable(
+    context: ErrorContext,
+    cause: ModelCause,
+    message: str,
+    hint: str | None = None,
+    *,
+    said: Refusal | None = None,
+) -> ModelFailed:
+    """The model cannot be used now. `said` is quoted at the end of the message."""
+    problem = ModelProblem(
+        cause=cause,
+        provider=context.provider,
+        address=context.origin,
+        model=context.model,
+        said=said.words if said is not None else "",
+    )
+    quoted = _quoted(said) if said is not None else ""
+    return ModelFailed("model_unavailable", message + quoted, hint=hint, problem=problem)
+
+
+def cause_of(status: int, *, has_key: bool = True) -> ModelCause:
+    """Why a server answers with this HTTP status of 400 or more; 0 stands for no answer."""
+    if status == 401:
+        return "key_refused" if has_key else "key_missing"
+    return _CAUSES.get(status, "server_failed" if status >= 500 else "wrong_address")
 
 
 def broken(context: ErrorContext, how: str) -> Transient:
     """The connection or the answer ended early."""
     return Transient(
         unavailable(
+            context,
+            "server_failed",
             f"The answer from {context.origin} broke off: {how}.",
             "Try again; if it keeps failing, look at the log of the model server.",
         )
@@ -130,6 +169,8 @@ def slow(context: ErrorContext, what: str, seconds: float, setting: str) -> Tran
     """The server exceeded a time limit."""
     return Transient(
         unavailable(
+            context,
+            "slow",
             f"{context.origin} sent no {what} within {seconds:g} seconds.",
             f"Raise `{setting}` if the model is just slow, else check the model server.",
         )
@@ -140,6 +181,8 @@ def not_an_api(context: ErrorContext, content_type: str) -> ModelFailed:
     """The answer did not come from a model server."""
     shown = content_type.partition(";")[0].strip()[:60] or "no content type"
     return unavailable(
+        context,
+        "wrong_address",
         f"{context.origin} answered with {shown} instead of a model's answer.",
         "Check `model.baseUrl`: most servers want it to end in /v1.",
     )
@@ -148,6 +191,8 @@ def not_an_api(context: ErrorContext, content_type: str) -> ModelFailed:
 def redirected(context: ErrorContext, target: str) -> ModelFailed:
     """The server redirects, which is not followed, so that a key stays with its origin."""
     return unavailable(
+        context,
+        "wrong_address",
         f"{context.origin} redirects to {target or 'another address'}, and redirects are not followed.",
         "Set `model.baseUrl` to the final address.",
     )
@@ -216,23 +261,39 @@ def from_status(
             details={"contextTokens": refusal.context_tokens},
         )
     if status in TRANSIENT_STATUSES or status >= 500:
-        failure = unavailable(_passing(context, status) + quoted, _passing_hint(status, refusal, context))
+        spent = status == 429 and "quota" in f"{refusal.kind} {refusal.words}".lower()
+        failure = unavailable(
+            context,
+            "payment" if spent else cause_of(status),
+            _passing(context, status),
+            _SPENT if spent else _passing_hint(status, context),
+            said=refusal,
+        )
         return Transient(failure, retry_after(headers, now))
     if status in {401, 403}:
-        return unavailable(
-            f"{context.origin} refused the key ({status})." + quoted
-            if status == 401
-            else f"{context.origin} does not allow this ({status})." + quoted,
-            context.key_advice,
+        words = (
+            f"{context.origin} does not allow this ({status})."
+            if status == 403
+            else f"{context.origin} refused the key ({status})."
+            if context.has_key
+            else f"{context.origin} wants a key ({status})."
         )
+        cause = cause_of(status, has_key=context.has_key)
+        return unavailable(context, cause, words, context.key_advice, said=refusal)
     if status == 402:
-        return unavailable(f"{context.origin} requires payment ({status})." + quoted, "Top up the account.")
+        message = f"{context.origin} requires payment ({status})."
+        return unavailable(context, "payment", message, "Top up the account.", said=refusal)
     if status in {404, 405, 410}:
         if "model" in refusal.words.lower() or "model" in refusal.kind.lower():
-            return unavailable(context.missing_message + quoted, context.model_advice)
+            return unavailable(
+                context, "model_missing", context.missing_message, context.model_advice, said=refusal
+            )
         return unavailable(
-            f"{context.origin} has nothing at this address ({status})." + quoted,
+            context,
+            "wrong_address",
+            f"{context.origin} has nothing at this address ({status}).",
             f"Check `model.baseUrl` (most servers want it to end in /v1). {context.model_advice}",
+            said=refusal,
         )
     return ModelFailed(
         "model_refused",
@@ -253,7 +314,11 @@ def from_stream_error(context: ErrorContext, refusal: Refusal) -> Transient | Pl
     if re.search(r"invalid|unsupported|permission|authentication|not_found|content", refusal.kind):
         return ModelFailed("model_refused", f"{context.origin} refused to go on." + quoted)
     failure = unavailable(
-        f"{context.origin} failed in the middle of an answer." + quoted, "Try again in a moment."
+        context,
+        "server_failed",
+        f"{context.origin} failed in the middle of an answer.",
+        "Try again in a moment.",
+        said=refusal,
     )
     wait = _STATED_WAIT.search(refusal.words)
     return Transient(
@@ -284,9 +349,10 @@ def _passing(context: ErrorContext, status: int) -> str:
     return f"{context.origin} failed with an internal error ({status})."
 
 
-def _passing_hint(status: int, refusal: Refusal, context: ErrorContext) -> str:
-    if status == 429 and "quota" in f"{refusal.kind} {refusal.words}".lower():
-        return "The account's quota is used up: top it up, or choose another model."
+_SPENT = "The account's quota is used up: top it up, or choose another model."
+
+
+def _passing_hint(status: int, context: ErrorContext) -> str:
     if status == 429:
         return "Wait and resume, or choose another model in `model.name`."
     if status == 503:

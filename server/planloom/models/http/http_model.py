@@ -80,9 +80,11 @@ class HttpModel:
         self._identity = identity
         self._find_key = find_key
         self._options = options or Options()
-        self._error_context = ErrorContext(
+        self._errors = ErrorContext(
+            provider=identity.provider,
             origin=endpoint.origin,
             model=identity.name,
+            has_key=False,
             key_advice=key_advice,
             start_advice=adapter.start_advice,
             missing_message=adapter.missing_message(identity.name, endpoint.origin),
@@ -99,6 +101,11 @@ class HttpModel:
     @property
     def identity(self) -> ModelIdentity:
         return self._identity
+
+    @property
+    def _error_context(self) -> ErrorContext:
+        # A key may be set or removed at any time.
+        return self._errors._replace(has_key=self._find_key() is not None)
 
     @property
     def endpoint(self) -> Endpoint:
@@ -270,7 +277,10 @@ class HttpModel:
             raise unreachable(error, self._error_context, self._options.timeouts) from error
         except (httpx.InvalidURL, UnicodeError):
             raise failures.unavailable(
-                f"{self._error_context.origin} is not an address.", "Check `model.baseUrl`."
+                self._errors,
+                "wrong_address",
+                f"{self._errors.origin} is not an address.",
+                "Check `model.baseUrl`.",
             ) from None
 
     async def _objects(

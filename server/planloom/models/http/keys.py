@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import NoReturn
 
-from planloom.domain.errors import InvalidParams, ModelFailed
+from planloom.domain.errors import InvalidParams, ModelFailed, ModelProblem
 from planloom.domain.safety.known_keys import KnownKeys
 from planloom.domain.values import Json
 from planloom.models.http.endpoint import origin_of
@@ -30,6 +30,7 @@ class Key:
                 "model_unavailable",
                 f"The key from {self.source} is for {self.origin} and is not sent to {origin}.",
                 hint=f"Set a key for {origin} with `planloom/secret/set`.",
+                problem=ModelProblem(cause="key_missing", address=origin),
             )
         return self.__value
 

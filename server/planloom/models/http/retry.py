@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING
@@ -87,6 +88,12 @@ def _final_failure(spent: Transient, attempts: int) -> ModelFailed:
     if spent.retry_after is not None and spent.retry_after > LONGEST_WAIT_SECONDS:
         more += f" It asks to wait for {spent.retry_after / 60:.0f} minutes."
     unread = failure.code == "model_output_invalid"
+    problem = failure.problem
+    if problem is not None and spent.retry_after is not None:
+        problem = problem.model_copy(update={"wait_seconds": math.ceil(spent.retry_after)})
     return ModelFailed(
-        "model_output_invalid" if unread else "model_unavailable", failure.message + more, hint=failure.hint
+        "model_output_invalid" if unread else "model_unavailable",
+        failure.message + more,
+        hint=failure.hint,
+        problem=problem,
     )

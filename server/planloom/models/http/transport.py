@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from planloom.domain.errors import ModelFailed
+from planloom.domain.errors import ModelFailed, ModelProblem
 from planloom.models.http.bounded import BoundedStream
 from planloom.models.http.endpoint import refused_address
 from planloom.models.http.keys import Key
@@ -137,6 +137,7 @@ def peer_check(scheme: str) -> Any:
                 "model_unavailable",
                 f"The model's address resolves to {peer[0]}, which is refused: {problem}.",
                 hint="Set `model.baseUrl` to another address.",
+                problem=ModelProblem(cause="wrong_address"),
             )
 
     return trace

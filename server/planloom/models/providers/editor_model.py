@@ -7,7 +7,7 @@ import uuid
 from collections.abc import AsyncGenerator
 from typing import Protocol
 
-from planloom.domain.errors import ContextOverflow, ModelFailed
+from planloom.domain.errors import ContextOverflow, ModelFailed, ModelProblem
 from planloom.domain.model_text.surrogates import mend
 from planloom.domain.values import CallId, Value
 from planloom.models.http.failures import TOO_LONG_HINT, is_overflow, stated_limit
@@ -116,6 +116,7 @@ class EditorModel:
                 "model_unavailable",
                 f"The editor's model did not answer within {self._seconds:g} seconds.",
                 hint="Raise `model.firstTokenTimeoutSeconds`, or choose another model.",
+                problem=ModelProblem(cause="slow", provider="editor", model=self._name),
             ) from None
         if not answer.text.strip() and not answer.tool_calls:
             raise ModelFailed(

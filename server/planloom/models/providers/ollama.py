@@ -90,13 +90,19 @@ class Ollama(ProviderAdapter):
     def listing(self, reply: Reply) -> ModelListing:
         """The models in the reply of `/api/tags`."""
         if reply.status >= 400 or not isinstance(reply.data.get("models"), list):
-            return ModelListing(True, problem=reply.problem or "it is not Ollama", foreign=True)
+            return ModelListing(
+                True, problem=reply.problem or "it is not Ollama", foreign=True, cause="wrong_address"
+            )
         entries = map(object_of, list_of(reply.data["models"]))
         names = [text_of(entry.get("name")) or text_of(entry.get("model")) for entry in entries]
         models = tuple(ModelEntry(name) for name in names if name)
         problem = "" if models else f"Ollama is running but has no model: `ollama pull {LOCAL_MODEL}`."
         return ModelListing(
-            True, models, problem, default=self.default_model([model.name for model in models])
+            True,
+            models,
+            problem,
+            default=self.default_model([model.name for model in models]),
+            cause=None if models else "no_models",
         )
 
     def recognises(self, reply: Reply, /) -> bool:

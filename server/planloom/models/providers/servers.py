@@ -137,4 +137,8 @@ async def accepts(url: str) -> bool:
 
 
 def _listing(adapter: ProviderAdapter, reply: Reply) -> ModelListing:
-    return adapter.listing(reply) if reply.status else ModelListing(False, problem=reply.problem)
+    return (
+        adapter.listing(reply)
+        if reply.status
+        else ModelListing(False, problem=reply.problem, cause="unreachable")
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
-from planloom.domain.errors import ModelFailed
+from planloom.domain.errors import ModelFailed, ModelProblem
 from planloom.models.http.adapter import ModelListing
 from planloom.models.http.endpoint import origin_of, shown_url
 from planloom.models.offline.replay import open_replay
@@ -50,7 +50,9 @@ class UnavailableModel:
 
     async def stream(self, _request: ModelRequest, /) -> AsyncGenerator[ModelEvent]:
         # A new exception per request, so that each has its own traceback.
-        failed = ModelFailed("model_unavailable", self._failure.message, hint=self._failure.hint)
+        failed = ModelFailed(
+            "model_unavailable", self._failure.message, hint=self._failure.hint, problem=self._failure.problem
+        )
         nothing: tuple[ModelEvent, ...] = ()
         for event in nothing:
             yield event
@@ -91,14 +93,14 @@ class SelectionContext(NamedTuple):
         try:
             return await self.servers.detect(url)
         except ModelFailed as failure:
-            return OPENAI, ModelListing(False, problem=failure.message)
+            return OPENAI, _unusable(failure)
 
     async def list_models(self, provider: Provider, url: str) -> ModelListing:
         """The models that a server lists; an unusable URL counts as one without an answer."""
         try:
             return await self.servers.list_models(provider, url)
         except ModelFailed as failure:
-            return ModelListing(False, problem=failure.message)
+            return _unusable(failure)
 
     def key_source(self, provider: Provider, url: str) -> str | None:
         """Where the key for a provider's default URL comes from; None if there is none."""
@@ -214,6 +216,11 @@ async def _on_this_machine(
     )
 
 
+def _unusable(failure: ModelFailed) -> ModelListing:
+    """The listing of an address that cannot be used."""
+    return ModelListing(False, problem=failure.message, cause="wrong_address")
+
+
 def _own_name(context: SelectionContext) -> str:
     """The configured name; "" with a base URL, since the name then belongs to that server."""
     return "" if context.settings.base_url else context.settings.name
@@ -231,7 +238,9 @@ def _without_name(provider: Provider, url: str, found: ModelListing) -> Unavaila
         if provider.local is not None:
             title, start, add_model = provider.local
             hint += f" {title}: `{start}`, then `{add_model}`."
-    failure = ModelFailed("model_unavailable", message, hint=hint)
+    cause = "model_not_chosen" if names else found.cause or "no_models"
+    problem = ModelProblem(cause=cause, provider=provider.name, address=shown_url(url))
+    failure = ModelFailed("model_unavailable", message, hint=hint, problem=problem)
     return UnavailableModel(ModelIdentity(provider=provider.name, name="", reason=message), failure)
 
 
@@ -241,7 +250,12 @@ def _editor(context: SelectionContext, reason: str) -> Model:
     if context.editor is None:
         return UnavailableModel(
             identity,
-            ModelFailed("model_unavailable", "This editor offers no language model.", hint=WAYS_TO_A_MODEL),
+            ModelFailed(
+                "model_unavailable",
+                "This editor offers no language model.",
+                hint=WAYS_TO_A_MODEL,
+                problem=ModelProblem(cause="no_models", provider="editor"),
+            ),
         )
     return EditorModel(
         context.editor,

@@ -7,7 +7,7 @@ import contextlib
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
-from planloom.domain.errors import ModelFailed
+from planloom.domain.errors import ModelCause, ModelFailed
 from planloom.domain.values import Value
 from planloom.models.http.adapter import ModelListing
 from planloom.models.http.endpoint import shown_url
@@ -19,6 +19,7 @@ from planloom.models.providers.servers import ModelServers, accepts
 from planloom.models.selection.candidates import (
     Choice,
     SelectionContext,
+    UnavailableModel,
     choose_automatically,
     choose_configured,
 )
@@ -29,13 +30,14 @@ log = logging.getLogger(__name__)
 
 
 class ListedModel(Value):
-    """A model that could be chosen; `reason` describes it, or says why it cannot be used."""
+    """A model that could be chosen; `reason` describes it, or says why it cannot be used, as `cause` for programs."""
 
     provider: str
     name: str
     context_tokens: int | None = None
     reachable: bool
     reason: str | None = None
+    cause: ModelCause | None = None
 
 
 async def choose_model(
@@ -53,14 +55,16 @@ async def choose_model(
     """
     context = _context(settings, environment, editor, keys, learned)
     provider = settings.model.provider
-    if provider == "auto":
-        choice = await choose_automatically(context)
-        if choice.model is not None:
-            # A lambda, since the repr of a `partial` would show the keys of the environment.
-            model = ReselectingModel(choice, lambda: choose_automatically(context))
-            choice = choice._replace(model=model)
-    else:
-        choice = await choose_configured(context, provider)
+
+    # A function, since the repr of a `partial` would show the keys of the environment.
+    async def choose() -> Choice:
+        return await (
+            choose_automatically(context) if provider == "auto" else choose_configured(context, provider)
+        )
+
+    choice = await choose()
+    if choice.model is not None and provider in {"auto", *PROVIDERS}:
+        choice = choice._replace(model=ReselectingModel(choice, choose))
     log.info("Model: %s %s, since %s", *choice.identity.model_dump().values())
     for reason in choice.rejected:
         log.info("Model rejected: %s", reason)
@@ -124,7 +128,10 @@ def _with_built_in(listed: list[ListedModel], editor: EditorCompletion | None) -
 
 
 class ReselectingModel:
-    """The model that `auto` chose; after it became unavailable, the next request chooses again."""
+    """The chosen model; after it became unavailable, the next request chooses again.
+
+    By then the server may answer, have the model, or have the key.
+    """
 
     def __init__(self, choice: Choice, reselect: Callable[[], Awaitable[Choice]]) -> None:
         assert choice.model is not None
@@ -160,7 +167,7 @@ class ReselectingModel:
 
     async def _current(self) -> Model:
         async with self._selecting:
-            if not self._failed:
+            if not self._failed and not isinstance(self._model, UnavailableModel):
                 return self._model
             choice = await self._reselect()
             self._failed = False
@@ -204,7 +211,11 @@ async def _at_home(context: SelectionContext, provider: Provider) -> tuple[Liste
         problem = (
             f"no {provider.local.title} answers at {shown_url(url)}: start it by `{provider.local.start}`"
         )
-        return _listed(ModelListing(False, problem=problem), provider, context) if wanted else ()
+        return (
+            _listed(ModelListing(False, problem=problem, cause="unreachable"), provider, context)
+            if wanted
+            else ()
+        )
     return _listed(await context.list_models(provider, url), provider, context)
 
 
@@ -221,5 +232,6 @@ def _listed(found: ModelListing, provider: Provider, context: SelectionContext) 
             name=context.settings.name,
             reachable=found.answered and not found.problem,
             reason=found.problem or None,
+            cause=found.cause,
         ),
     )

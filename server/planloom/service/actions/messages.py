@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 
-from planloom.domain.errors import InvalidParams, ModelFailed, PlanloomError
+from planloom.domain.errors import InvalidParams, ModelFailed, ModelProblem, PlanloomError
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import ENDED, MessageOutcome, Plan, PlanStatus
 from planloom.domain.values import PlanId
@@ -71,7 +71,9 @@ class Messages:
                 return self._to_run(plan, text)
             if await self._model() is None:
                 hint = f"{WAYS_TO_A_MODEL} Or edit the steps by hand."
-                raise ModelFailed("model_unavailable", NO_MODEL, hint=hint)
+                raise ModelFailed(
+                    "model_unavailable", NO_MODEL, hint=hint, problem=ModelProblem(cause="none")
+                )
             async with self._turns.halted(plan_id, "message") as halted:
                 # While the draft was being stopped, it may have become a direct run.
                 if halted.status not in _REVISED:

@@ -156,8 +156,9 @@ class Drafting:
         if plan.before_draft is not None:
             self.restore(plan_id, f"The new draft failed: {error.message}", _total(spent))
             return
-        raw = error.raw_text if isinstance(error, ModelFailed) else None
-        failure = PlanError(code=error.code, message=error.message, hint=error.hint, raw_text=raw)
+        failure = PlanError(code=error.code, message=error.message, hint=error.hint)
+        if isinstance(error, ModelFailed):
+            failure = failure.model_copy(update={"raw_text": error.raw_text, "model_problem": error.problem})
         failed = ev.PlanFailed(summary=execution_summary(plan), error=failure, usage=_total(spent))
         self._plan_store.record(plan_id, failed)
 
