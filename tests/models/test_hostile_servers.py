@@ -41,7 +41,7 @@ FATAL = {
 """Faults that fail at once with this code; all others are recovered from."""
 WORDS = {
     "too_many_for_hours": "600 minutes",
-    "unauthorized": "refused the key",
+    "unauthorized": "wants a key",
     "no_such_model": "no model 'small'",
     "redirected": "not followed",
     "endless_line": "longer than 8 MB",
