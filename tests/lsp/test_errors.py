@@ -9,6 +9,7 @@ import pytest
 
 from planloom.domain import errors
 from planloom.lsp.transport.errors import CODES, to_wire
+from planloom.lsp.wire.plan import ModelProblem
 
 
 def kinds(root: type[errors.PlanloomError]) -> Iterator[type[errors.PlanloomError]]:
@@ -54,6 +55,13 @@ def test_the_table_has_every_failure_of_the_domain() -> None:
 def test_a_failure_as_it_goes_out(error: Exception, code: int, data: dict[str, Any]) -> None:
     sent = to_wire(error, "x")
     assert sent == {"code": code, "message": data["message"], "data": data}
+
+
+@pytest.mark.parametrize("wait_seconds", [None, 300])
+def test_why_a_model_cannot_be_used_is_sent_as_in_plans(wait_seconds: int | None) -> None:
+    problem = errors.ModelProblem(cause="busy", address="https://x", wait_seconds=wait_seconds)
+    sent = to_wire(errors.ModelFailed("model_unavailable", "Busy.", problem=problem), "x")
+    assert sent["data"]["details"] == ModelProblem.of(problem).json_value()
 
 
 def test_a_stale_version_names_the_version() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from pydantic.alias_generators import to_camel
+
 from planloom.domain import errors
 from planloom.lsp.transport.envelope import INTERNAL_ERROR, INVALID_PARAMS, REQUEST_FAILED
 
@@ -57,10 +59,8 @@ def _data(error: errors.PlanloomError) -> dict[str, Any]:
     if error.details is not None:
         data["details"] = error.details
     elif isinstance(error, errors.ModelFailed) and error.problem is not None:
-        # The models of the wire are imported only when needed, since they take time at the start.
-        from planloom.lsp.wire.plan import ModelProblem
-
-        data["details"] = ModelProblem.of(error.problem).json_value()
+        # A test holds this equal to the model of the wire, which lies above this room.
+        data["details"] = {to_camel(name): value for name, value in error.problem if value is not None}
     elif isinstance(error, errors.ModelFailed) and error.raw_text is not None:
         data["details"] = {"rawText": error.raw_text}
     return data
