@@ -514,6 +514,7 @@ export interface Plan {
   steps: readonly Step[];
   sequential: boolean;
   estimatedDuration?: number;
+  statedDuration?: number;
   overallRisk: Risk;
   route: Route;
   review?: Review;
@@ -595,6 +596,7 @@ export interface StepFields {
   question?: string | null;
   checks?: readonly Check[];
   expectedFiles?: readonly string[];
+  toolsToExecute?: readonly ExpectedTool[];
   attachments?: readonly string[];
   when?: string | null;
   forEach?: string | null;

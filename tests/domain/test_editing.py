@@ -16,7 +16,7 @@ from planloom.domain.plans.editing import (
     UpdateStep,
     edit_plan,
 )
-from planloom.domain.plans.plan import Step
+from planloom.domain.plans.plan import ExpectedTool, Step
 from planloom.domain.values import StepId
 from tests.domain.test_graph import MARKS, steps
 
@@ -125,3 +125,9 @@ def test_kind_follows_the_tool_and_a_stale_active_form_goes() -> None:
 def test_what_was_wrong_before_does_not_stop_an_edit() -> None:
     result = edit_plan(steps("a<gone b"), [update("b", description="x")])
     assert not isinstance(result, EditRefused)
+
+
+def test_the_expected_tools_can_be_edited() -> None:
+    expected = (ExpectedTool(tool="write_file"), ExpectedTool(tool="run_command", args={"command": "make"}))
+    edited = edit_plan(steps("a"), [update("a", tools_to_execute=expected)])
+    assert not isinstance(edited, EditRefused) and edited[0].tools_to_execute == expected

@@ -366,7 +366,7 @@ def _numbered_damages() -> Iterator[Damage]:
         "sections",
         lambda rng, p: (
             _numbered(_short(p), lambda n, t, i: f"## {n}. {t}\n\n{i}\n"),
-            [(t, f"{t}\n{i}") for t, i in _short(p)],
+            [(t, i) for t, i in _short(p)],
             None,
         ),
     )

@@ -76,10 +76,19 @@ def estimated_duration(
 
 
 def overall_risk(
-    steps: Sequence[Step], tools: Mapping[str, ToolRules], qualification: Qualification | None = None
+    steps: Sequence[Step],
+    tools: Mapping[str, ToolRules],
+    qualification: Qualification | None = None,
+    *,
+    stated: Risk | None = None,
 ) -> Risk:
-    """The greatest risk of a step, or of the request: high for destruction, medium for commands and fetches."""
+    """The greatest risk of a step, or of the request: high for destruction, medium for commands and fetches.
+
+    What the author has `stated` raises it, and never lowers it.
+    """
     risks: list[Risk] = [_risk(step, tools) for step in steps]
+    if stated is not None:
+        risks.append(stated)
     if qualification is not None:
         risks.append(qualification.risk_level)
     return max(risks, key=_RANK.__getitem__, default="low")

@@ -90,7 +90,8 @@ class RequestUsage(Value):
 class PlanDrafted(Value):
     """The complete plan, without errors; `warnings` are for the user who reviews it.
 
-    `files_read` is what its planner has read, for the steps.
+    `estimated_duration` is computed; `stated_duration` is what the model says, in seconds. `files_read` is what its
+    planner has read, for the steps.
     """
 
     kind: Literal["plan"] = "plan"
@@ -100,6 +101,7 @@ class PlanDrafted(Value):
     author: Author
     estimated_duration: int | None = None
     overall_risk: Risk = "low"
+    stated_duration: int | None = None
     warnings: tuple[Problem, ...] = ()
     files_read: tuple[FileRead, ...] = ()
 

@@ -11,7 +11,7 @@ from planloom.domain.document.fields import FIELDS
 from planloom.domain.document.reader import read_document, values_of
 from planloom.domain.document.render import render
 from planloom.domain.plans.indexed_tuple import IndexedTuple
-from planloom.domain.plans.plan import Check, Plan, Step
+from planloom.domain.plans.plan import Check, ExpectedTool, Plan, Step
 from planloom.domain.values import PlanId, SessionId
 
 _ODD = 'a.py|12|null|"x"|- tool: x|→ y|\\|```|> q|# h|---|^step_1|\u2028|\r|\t| |  |- [ ] z|true|{|## Steps|none|, |: '
@@ -30,6 +30,10 @@ CHECKS = st.builds(
     path=st.none() | TEXT,
     text=st.none() | TEXT,
     command=st.none() | TEXT,
+)
+
+TOOLS = st.lists(st.builds(ExpectedTool, tool=TEXT.filter(bool), args=st.none() | ARGS), max_size=2).map(
+    tuple
 )
 
 
@@ -52,6 +56,7 @@ def steps(draw: st.DrawFn) -> list[Step]:
             question=draw(st.none() | TEXT),
             checks=tuple(draw(st.lists(CHECKS, max_size=2))),
             expected_files=draw(NAMES),
+            tools_to_execute=draw(TOOLS),
             when=draw(st.none() | TEXT),
             for_each=draw(st.none() | TEXT),
         )

@@ -326,6 +326,7 @@ class Plan(TypedDict, total=False):
     steps: list[Step]
     sequential: bool
     estimatedDuration: int
+    statedDuration: int
     overallRisk: Literal["low", "medium", "high"]
     route: Literal["plan", "perspectives", "direct", "undecided"]
     review: Literal["each", "end", "auto"]

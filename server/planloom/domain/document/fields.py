@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from planloom.domain.document.scalars import is_written_plainly
 from planloom.domain.plans.perspectives import Agent
-from planloom.domain.plans.plan import Check, Priority, Step
+from planloom.domain.plans.plan import Check, ExpectedTool, Priority, Step
 from planloom.domain.values import Args, Json
 
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
@@ -58,6 +58,24 @@ def _joined(names: tuple[str, ...]) -> Json:
         return None
     line = ", ".join(names)
     return line if is_written_plainly(line) and _names(line, line) == names else list(names)
+
+
+def _expected_tools(step: Step) -> Json:
+    """The names of the expected tools, as JSON where they have arguments too."""
+    expected = step.tools_to_execute
+    if any(each.args is not None for each in expected):
+        return [each.model_dump(exclude_none=True) for each in expected]
+    return _joined(tuple(each.tool for each in expected))
+
+
+def _read_tools(value: Json, raw: str) -> tuple[ExpectedTool, ...]:
+    listed = value if isinstance(value, list) else [*_names(value, raw)]
+    try:
+        return tuple(
+            ExpectedTool.model_validate({"tool": each} if isinstance(each, str) else each) for each in listed
+        )
+    except ValidationError as error:
+        raise Unreadable("The expected tools are names with commas between them.") from error
 
 
 def _agent(value: Json, raw: str) -> Agent:
@@ -171,6 +189,7 @@ FIELDS: Final[Mapping[str, Field]] = {
     "question": Field("question", lambda step: step.question, _text),
     "check": Field("checks", lambda step: [check_text(check) for check in step.checks], _check, repeats=True),
     "files": Field("expected_files", lambda step: _joined(step.expected_files), _names),
+    "tools": Field("tools_to_execute", _expected_tools, _read_tools),
     "attached": Field("attachments", lambda step: _joined(tuple(step.attachments)), _names),
     "when": Field("when", lambda step: step.when, _text),
     "for each": Field("for_each", lambda step: step.for_each, _text),

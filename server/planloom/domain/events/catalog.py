@@ -141,7 +141,7 @@ class TaskCreated(Value):
 class PlanReady(Value):
     """The draft is complete and waits for review. `restored`: an older version replaces it.
 
-    `files_read` is what its planner has read; older ledgers lack it.
+    `files_read` is what its planner has read, `stated_duration` the seconds that it states; older ledgers lack both.
     """
 
     type: Literal["plan_ready"] = "plan_ready"
@@ -152,6 +152,7 @@ class PlanReady(Value):
     author: Author
     estimated_duration: int | None = None
     overall_risk: Risk = "low"
+    stated_duration: int | None = None
     usage: Usage = Usage()
     restored: bool = False
     files_read: tuple[FileRead, ...] = ()

@@ -118,6 +118,7 @@ def plan_ready(plan: Plan, event: ev.PlanReady, at: Instant) -> Plan:
         author=event.author,
         estimated_duration=event.estimated_duration,
         overall_risk=event.overall_risk,
+        stated_duration=event.stated_duration,
         usage=plan.usage.plus(event.usage),
         before_draft=None,
     )

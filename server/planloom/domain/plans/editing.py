@@ -10,7 +10,7 @@ from pydantic import Field
 
 from planloom.domain.plans.graph import cycle, dependency_graph, execution_order
 from planloom.domain.plans.perspectives import Agent
-from planloom.domain.plans.plan import Check, Priority, Step, StepKind
+from planloom.domain.plans.plan import Check, ExpectedTool, Priority, Step, StepKind
 from planloom.domain.plans.validation import Problem, structure
 from planloom.domain.values import Args, AttachmentId, StepId, Value
 
@@ -33,6 +33,7 @@ class StepChanges(Value):
     question: str | None = None
     checks: tuple[Check, ...] | None = None
     expected_files: tuple[str, ...] | None = None
+    tools_to_execute: tuple[ExpectedTool, ...] | None = None
     attachments: tuple[AttachmentId, ...] | None = None
     when: str | None = None
     for_each: str | None = None

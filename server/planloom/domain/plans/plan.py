@@ -478,6 +478,7 @@ class Plan(Value):
     edited: frozenset[StepId] = frozenset()
     sequential: bool = False
     estimated_duration: int | None = None
+    stated_duration: int | None = None
     overall_risk: Risk = "low"
     route: Route = "plan"
     review: Review | None = None

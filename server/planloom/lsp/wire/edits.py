@@ -8,7 +8,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from pydantic.alias_generators import to_camel
 
 from planloom.lsp.wire.base import Bool, Closed, Wire
-from planloom.lsp.wire.plan import Agent, Args, Check, Priority, StepKind
+from planloom.lsp.wire.plan import Agent, Args, Check, ExpectedTool, Priority, StepKind
 
 
 class StepFields(Closed):
@@ -27,6 +27,7 @@ class StepFields(Closed):
     question: str | None = None
     checks: tuple[Check, ...] = ()
     expected_files: tuple[str, ...] = ()
+    tools_to_execute: tuple[ExpectedTool, ...] = ()
     attachments: tuple[str, ...] = ()
     when: str | None = None
     for_each: str | None = None

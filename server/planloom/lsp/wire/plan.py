@@ -266,6 +266,7 @@ class Plan(Wire):
     steps: tuple[Step, ...]
     sequential: Bool
     estimated_duration: Maybe[Int] = None
+    stated_duration: Maybe[Int] = None
     overall_risk: Risk
     route: Route
     review: Maybe[Review] = None

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
+from planloom.domain.plans.plan import Risk
 from planloom.domain.values import Args, Json, Value
 
+_BOX = re.compile(r"\[[ xX>~!*✓✔-]?\]\s{1,20}(?=\S)")
 PlanFormat = Literal["markers", "json", "legacy", "numbered"]
 
 
 class DraftStep(Value):
     """One step as the model wrote it: ids may be illegal, doubled or missing, names may be unknown.
 
-    `depends_on` is None where the text has no dependencies; its entries are ids or numbers from 1.
+    `depends_on` is None where the text has no dependencies; its entries, and those of `blocks`, are ids or numbers
+    from 1. `expected_tools` are those that the step will probably use. `stated_seconds` is how long it takes.
     """
 
     description: str
@@ -20,7 +24,9 @@ class DraftStep(Value):
     raw_id: str | None = None
     tool: str | None = None
     args: Args | None = None
+    active_form: str = ""
     depends_on: tuple[str, ...] | None = None
+    blocks: tuple[str, ...] = ()
     agent: str | None = None
     kind: str | None = None
     question: str | None = None
@@ -28,22 +34,33 @@ class DraftStep(Value):
     critical: bool = False
     checks: tuple[Json, ...] = ()
     expected_files: tuple[str, ...] = ()
+    expected_tools: tuple[str, ...] = ()
+    stated_seconds: int | None = None
 
 
 class PlanText(Value):
     """The steps of a plan in the order they appear.
 
-    `cut`: the text ends before the plan does. `summary`: the author's own description of the plan.
+    `cut`: the text ends before the plan does. `summary`: the author's own description of the plan, as are the risk
+    and the seconds that it states.
     """
 
     steps: tuple[DraftStep, ...]
     format: PlanFormat
     cut: bool = False
     summary: str = ""
+    stated_risk: Risk | None = None
+    stated_seconds: int | None = None
 
 
 class NoPlan(Value):
     """The text holds no plan."""
+
+
+def without_box(text: str) -> str:
+    """An item of a task list without the box that shows whether it is done."""
+    box = _BOX.match(text)
+    return text if box is None else text[box.end() :]
 
 
 def draft(description: str, instruction: str) -> DraftStep | None:

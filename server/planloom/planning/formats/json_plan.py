@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from planloom.agent.plan_spec import LONGEST_SUMMARY
 from planloom.domain.model_text.fences import JSON_LANGUAGES, TEXT_LANGUAGES, Fence, fences
 from planloom.domain.model_text.lenient_json import Unreadable, read_container
+from planloom.domain.plans.plan import Risk
 from planloom.planning.formats.draft import DraftStep
+from planloom.planning.formats.durations import seconds_in
 from planloom.planning.formats.json_steps import JsonSteps, steps_in
 
 _CANDIDATE = re.compile(r"\[\s*(?:\[\s*)?(?:[{\"'“]|//|/\*)|\{\s*(?:[\"'“A-Za-z_$]|//|/\*)")
 _NO_PROGRAM = TEXT_LANGUAGES | JSON_LANGUAGES | {"plan", "javascript", "js", "markdown", "md"}
 """The languages of fences in which a plan may stand."""
+_RISKS: dict[str, Risk] = {"low": "low", "medium": "medium", "high": "high", "critical": "high"}
 _EFFORT = 15
 """Characters that are tried for each character of the text before the search for JSON ends."""
 
@@ -28,6 +32,8 @@ class JsonPlan:
     cut: bool
     weak: bool
     summary: str = ""
+    stated_risk: Risk | None = None
+    stated_seconds: int | None = None
 
 
 def read_json(text: str, tools: Collection[str] = ()) -> JsonPlan | None:
@@ -51,16 +57,37 @@ def read_json(text: str, tools: Collection[str] = ()) -> JsonPlan | None:
             continue
         found = steps_in(parsed.value, tools)
         if found is not None and _is_meant(text, start, parsed.end, found, parsed.cut):
-            return JsonPlan(tuple(found.steps), start, parsed.cut, found.weak, summary_in(parsed.value))
+            stated = stated_in(parsed.value)
+            return JsonPlan(
+                tuple(found.steps), start, parsed.cut, found.weak, summary_in(parsed.value), *stated
+            )
         if isinstance(parsed.value, dict) and not parsed.cut:
             alone += _single(start, parsed.value, tools)
         offset = start + 1 if parsed.cut else parsed.end
     return _lines_of_json(alone)
 
 
+def _of_plan(value: object) -> Mapping[str, Any]:
+    """The fields of a plan, which may stand in an object of its own; none of a bare list of steps."""
+    if not isinstance(value, dict):
+        return {}
+    inner = value.get("plan")
+    return {**inner, **value} if isinstance(inner, dict) else value
+
+
+def stated_in(value: object) -> tuple[Risk | None, int | None]:
+    """The risk and the seconds that the author states for the whole plan."""
+    plan = _of_plan(value)
+    word = plan.get("overallRisk", plan.get("overall_risk"))
+    risk = word.strip().lower() if isinstance(word, str) else ""
+    stated = plan.get("estimatedDuration", plan.get("estimated_duration"))
+    return _RISKS.get(risk), seconds_in(stated)
+
+
 def summary_in(value: object) -> str:
     """The author's own description of the plan, if the JSON is an object that has one."""
-    text = value.get("summary", value.get("goal")) if isinstance(value, dict) else None
+    plan = _of_plan(value)
+    text = plan.get("summary", plan.get("goal"))
     return " ".join(text.split())[:LONGEST_SUMMARY] if isinstance(text, str) else ""
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from planloom.domain.model_text.lenient_json import is_cut
 from planloom.domain.values import Json
-from planloom.planning.formats.draft import DraftStep, draft
+from planloom.planning.formats.draft import DraftStep, draft, without_box
+from planloom.planning.formats.durations import seconds_in
 
 _DESCRIPTION = ("description", "title", "task", "summary", "step", "name")
 _INSTRUCTION = ("instruction", "instructions", "do", "action", "details", "prompt")
@@ -24,9 +25,12 @@ _TEXTS = {
     "kind": ("kind", "type"),
     "priority": ("priority",),
     "question": ("question",),
+    "active_form": ("activeform",),
 }
 """Fields of a step that are texts, with the keys that models use for them."""
-_OTHERS = ("tool", "critical", "checks", "estimatedduration", "status", "order")
+_EXPECTED = ("toolstoexecute", "expectedtools")
+_DURATION = ("estimatedduration",)
+_OTHERS = ("tool", "critical", "checks", "status", "order", "subject", "blocks", *_EXPECTED, *_DURATION)
 _ALL = frozenset((*_DESCRIPTION, *_INSTRUCTION, *_ARGS, *_DEPENDENCIES, *_IDS, *_FILES, *_OTHERS)).union(
     *_TEXTS.values()
 )
@@ -133,7 +137,7 @@ def _phase(entry: Mapping[str, Any], tools: Collection[str]) -> JsonSteps | None
 
 
 def _from_string(text: str) -> DraftStep | None:
-    words = _NUMBER_IN_FRONT.sub("", text)
+    words = without_box(_NUMBER_IN_FRONT.sub("", text))
     return draft(words, words)
 
 
@@ -165,11 +169,14 @@ def _from_object(
         for name in _INSTRUCTION
         if name in strings and not (name == "action" and strings[name] == tool)
     ]
-    weak = not instructions and described in ([], ["name"]) and tool is None
+    subject = strings.get("subject", "")
+    weak = not instructions and described in ([], ["name"]) and tool is None and not subject
     if weak and not (named and described) and not (described and _ALL.issuperset(keyed)):
         return None, True
     instruction = instructions[0] if instructions else ""
     description = strings[described[0]] if described else ""
+    if subject:
+        description, instruction = subject, "\n".join(filter(None, (description, instruction)))
     if not description and not instruction and tool is not None:
         description = tool.replace("_", " ").capitalize()
     plain = draft(description, instruction)
@@ -201,6 +208,9 @@ def _other_fields(keyed: Mapping[str, Json]) -> dict[str, object]:
     dependencies = next((keyed[name] for name in _DEPENDENCIES if name in keyed), None)
     if dependencies is not None:
         fields["depends_on"] = tuple(_ids(dependencies))
+    fields["blocks"] = tuple(_ids(keyed.get("blocks") or []))
+    fields["expected_tools"] = tuple(_tool_names(_first(keyed, _EXPECTED, list) or ()))
+    fields["stated_seconds"] = seconds_in(_first(keyed, _DURATION, str | int | float))
     for field_name, names in _TEXTS.items():
         text = _first(keyed, names, str)
         if text is not None:
@@ -209,6 +219,14 @@ def _other_fields(keyed: Mapping[str, Json]) -> dict[str, object]:
     files = _first(keyed, _FILES, list) or ()
     fields["expected_files"] = tuple(path for path in files if isinstance(path, str) and path.strip())
     return fields
+
+
+def _tool_names(expected: Iterable[Json]) -> Iterator[str]:
+    """The names of the tools in a list of names or of calls."""
+    for entry in expected:
+        named = (_tool(_keyed(entry), ()) or entry.get("name")) if isinstance(entry, dict) else entry
+        if isinstance(named, str) and named.strip():
+            yield named.strip()
 
 
 def _id(value: object) -> str | None:

@@ -35,6 +35,11 @@ _NAMED = re.compile(
     rf"(?P<after>none|{_NUMBERS}(?:{_SPACE}(?:,|;|and|&){_SPACE}{_NUMBERS}){{0,40}}))[*_`]{{0,3}}[.]?{_SPACE}$",
     re.IGNORECASE,
 )
+_TITLED = re.compile(
+    rf"{_SPACE}(?P<title>[^*_\s][^*_]{{0,200}}?)(?::[*_]{{1,3}}|[*_]{{1,3}}{_SPACE}(?:[:：]|{_DASH}{{1,3}}(?={_BLANK})))"
+    rf"(?P<work>.*\S)$"
+)
+"""The rest of a bold header whose bold ends before the line does: `**Step 1: Read** — open it`."""
 _DIGITS = re.compile("[0-9]{1,6}")
 _FRONT_SIZE = 60
 """Characters in which the word of a header or label must begin."""
@@ -45,11 +50,12 @@ _PAIR = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*\n]*[^\s*])\*\*(?![\w*])")
 
 @dataclass(slots=True)
 class StepHeader:
-    """The parts of a header line."""
+    """The parts of a header line. `work` is what follows a bold title on it."""
 
     description: str
     numbered: bool
     marked: bool
+    work: str = ""
 
 
 def header(line: str) -> StepHeader | None:
@@ -67,6 +73,9 @@ def header(line: str) -> StepHeader | None:
         return None
     if numbered and separator in ".)" and rest[:1].isalnum() and separator == "." and rest[:1].isdigit():
         return None
+    titled = _TITLED.match(rest) if found["marks"] and not found["closing"] else None
+    if titled is not None and numbered:
+        return StepHeader(plain(titled["title"]), numbered, True, titled["work"].strip())
     return StepHeader(_description(rest, found["marks"] + found["closing"]), numbered, bool(found["marks"]))
 
 
@@ -206,7 +215,7 @@ def read_labelled(lines: Sequence[str]) -> LabelledSteps:
         head = None if code[number] else header(line)
         if head is not None:
             _close(read, current)
-            current = OpenStep(head)
+            current = OpenStep(head, [head.work] if head.work else [])
             read.numbered += head.numbered
             if read.first_line < 0:
                 read.first_line = number

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from planloom.domain.model_text.fences import code_lines
-from planloom.planning.formats.draft import DraftStep, draft
+from planloom.planning.formats.draft import DraftStep, draft, without_box
 from planloom.planning.formats.labelled import plain
 
 _SPACE = "[ \\t\\u00a0\\u1680\\u2000-\\u200b\\u202f\\u205f\\u3000]"
@@ -23,6 +23,8 @@ _BOLD_TITLE = re.compile(
     r"(?P<marks>\*\*\*|\*\*|__)(?=\S)(?P<title>(?:(?!(?P=marks)).){1,400}?)(?P=marks)(?P<after>.*)$"
 )
 _AFTER_TITLE = re.compile(rf"{_SPACE}{{0,12}}(?:[:：]|[-‐‑‒–—―−]{{1,3}}(?={_SPACE}|$))(?P<rest>.*)$")
+_KINDS = {"processing": "processing", "clarification": "clarification", "toolcall": None, "tool call": None}
+"""Titles that only say of which kind a step is, so that its work is its description."""
 _CODE_SPAN = re.compile(r"`[^`\n]*`")
 
 
@@ -38,10 +40,23 @@ class ListItem:
 
     def step(self) -> DraftStep | None:
         description, instruction = split_title(self.text)
+        kind = _KINDS.get(description.lower(), "") if instruction else ""
         body = _dedented(self.lines)
-        if body:
+        if body and not instruction and self.heading and _is_paragraph(self.lines):
+            # The headline is the title of the work that the paragraph says.
+            instruction = body
+        elif body:
             instruction = f"{instruction or description}\n{body}"
-        return draft(description, instruction)
+        if kind == "":
+            return draft(description, instruction)
+        step = draft("", instruction)
+        return None if step is None else step.model_copy(update={"kind": kind})
+
+
+def _is_paragraph(lines: Sequence[str]) -> bool:
+    """Whether the first words of some lines are neither indented nor an item of a list."""
+    first = next(line for line in lines if line.strip())
+    return not first[0].isspace() and _BULLET.match(first) is None
 
 
 def item(line: str) -> ListItem | None:
@@ -51,7 +66,7 @@ def item(line: str) -> ListItem | None:
     if found is None:
         return None
     indent = line[: len(line) - len(line.lstrip())]
-    text = (found["text"] or found["tight"]).strip()
+    text = without_box((found["text"] or found["tight"]).strip())
     marks = found["marks"]
     if marks and not found["closing"]:
         # Bold that began in front of the number: `**1. Title** - rest`.

@@ -139,7 +139,14 @@ def _unmarked(text: str, tools: Collection[str]) -> PlanText | None:
     numbered = read_numbered(lines)
     as_json = read_json(text, tools)
     if as_json is not None and not _is_content(as_json, text, labelled, numbered):
-        return PlanText(steps=as_json.steps, format="json", cut=as_json.cut, summary=as_json.summary)
+        return PlanText(
+            steps=as_json.steps,
+            format="json",
+            cut=as_json.cut,
+            summary=as_json.summary,
+            stated_risk=as_json.stated_risk,
+            stated_seconds=as_json.stated_seconds,
+        )
     if labelled.steps and labelled.labels:
         return _plan(labelled.steps, "legacy")
     headed = labelled.numbered >= 2 and len(labelled.steps) >= 2

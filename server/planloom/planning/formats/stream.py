@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Generator, Iterator
+from typing import TypeVar
 
 from planloom.domain.model_text.fences import closes, opening
 from planloom.domain.model_text.lenient_json import Unreadable, read_container
@@ -16,20 +17,24 @@ from planloom.planning.formats.reader import MARKER, is_end, read_plan
 
 _JSON_BEGINS = re.compile(r"[ \t]{0,200}(?:\{|\[\s{0,200}\{)")
 _MAY_BEGIN_JSON = re.compile(r"[ \t]{0,200}(?:\[\s{0,200})?\Z")
+_WORDS = re.compile(r"\s{0,20}[^\s#`~]")
+Read = TypeVar("Read")
 _STRUCTURE = re.compile(r"\\.|[\"{}\[\]]", re.DOTALL)
 
 
 class PlanStream:
     """Reads a plan in chunks. `feed` returns the steps that are complete so far; `close` returns the plan.
 
-    Neither depends on where the chunks divide. An announced step may turn out not to be part of the plan: a second
-    marked block replaces the first, and a closing reasoning tag without an opening one makes all before it reasoning.
+    Neither depends on where the chunks divide. Nothing is announced while the text may be reasoning whose tag nothing
+    has opened: more than one line of words stands in front of the plan. An announced step may turn out not to be part
+    of the plan, since a second marked block replaces the first.
     """
 
     def __init__(self, tools: Collection[str] = ()) -> None:
         self._tools = tools
         self._chunks: list[str] = []
         self._reasoning = ReasoningSplitter()
+        self._reasoned = False
         self._begin()
 
     def _begin(self) -> None:
@@ -50,6 +55,7 @@ class PlanStream:
         for visible in others:
             # All text before was reasoning: drop what has begun in it.
             self._begin()
+            self._reasoned = True
             steps += self._announced(visible)
         return tuple(steps)
 
@@ -67,7 +73,7 @@ class PlanStream:
         offset = 0
         while offset < len(text):
             if self._json is not None:
-                offset = yield from self._json.feed(text, offset)
+                offset = yield from self._surely(self._json.feed(text, offset))
                 if self._json.over:
                     self._json = None
                 elif len(text) - offset < 2:
@@ -84,9 +90,19 @@ class PlanStream:
             if end < 0:
                 break
             line, offset = text[offset:end], end + 1
-            yield from self._lines.feed(line.rstrip("\r"))
+            yield from self._surely(self._lines.feed(line.rstrip("\r")))
         if offset < len(text):
             self._line.append(text[offset:])
+
+    def _surely(self, found: Generator[DraftStep, None, Read]) -> Generator[DraftStep, None, Read]:
+        """Pass on the steps that are found, unless they may be reasoning; returns what finding them returns."""
+        while True:
+            try:
+                step = next(found)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            if self._reasoned or self._lines.words <= 1:
+                yield step
 
 
 class _LineSteps:
@@ -100,12 +116,13 @@ class _LineSteps:
         self.blank = False
         self.doubt = False
         self.ended = False
+        self.words = 0
 
     def may_hold_json(self) -> bool:
         """Whether the next line may begin a plan in JSON, which it may not inside a step."""
         return self.open is None and self.item is None
 
-    def feed(self, line: str) -> Iterator[DraftStep]:
+    def feed(self, line: str) -> Generator[DraftStep, None, None]:
         if self.fence:
             if closes(line, self.fence):
                 self.fence = ""
@@ -123,7 +140,7 @@ class _LineSteps:
             self.marked = not is_end(marker)
         elif (head := header(line)) is not None and (self.marked or head.numbered):
             yield from self._finish()
-            self.open = OpenStep(head)
+            self.open = OpenStep(head, [head.work] if head.work else [])
         elif (entry := item(line)) is not None and self._is_item(entry):
             yield from self._finish()
             self.item = entry
@@ -131,6 +148,7 @@ class _LineSteps:
             # Prose after a blank line may end a list; the number of the next item decides.
             self.doubt = self.doubt or (self.blank and bool(line[:1].strip()))
             self._body(line, code=False)
+            self.words += self.may_hold_json() and not self.marked and _WORDS.match(line) is not None
         self.blank = not line.strip()
         # A fence that opens before the first step holds the whole plan, so its lines are read.
         if opened is not None and (self.open is not None or self.item is not None):

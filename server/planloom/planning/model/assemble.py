@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from planloom.domain.plans.graph import cycle, execution_order
 from planloom.domain.plans.outputs import STEP_ID, renamed
 from planloom.domain.plans.perspectives import Agent
-from planloom.domain.plans.plan import Check, Priority, Step, StepKind
+from planloom.domain.plans.plan import Check, ExpectedTool, Priority, Step, StepKind
 from planloom.domain.plans.validation import ToolRules
 from planloom.domain.values import Json, StepId
 from planloom.planning.formats.draft import DraftStep
@@ -36,6 +36,7 @@ _KINDS: Mapping[str, StepKind] = {
 _NUMBER = re.compile(r"#?(?:step|task)?[ _#-]*([0-9]{1,6})", re.IGNORECASE)
 _INVALID = re.compile(r"[^A-Za-z0-9_]+")
 _LONGEST_ID = 60
+_LONGEST_ACTIVE_FORM = 120
 
 
 class StepBuilder:
@@ -50,6 +51,7 @@ class StepBuilder:
         self._ids: dict[str, StepId] = {str(step_id): step_id for step_id in taken}
         self._order: list[StepId] = []
         self._drafts: list[DraftStep] = []
+        self._blocked: Mapping[StepId, Sequence[StepId]] = {}
 
     def add(self, draft: DraftStep) -> Step:
         """Add a step. Returns it without its references to later steps."""
@@ -62,13 +64,14 @@ class StepBuilder:
 
     def steps(self) -> tuple[Step, ...]:
         """All steps with their references resolved, in topological order unless they form a cycle."""
+        self._blocked = self._blocked_steps()
         built = tuple(self._step(index, final=True) for index in range(len(self._drafts)))
         return built if cycle(built) is not None else execution_order(built)
 
     @property
     def sequential(self) -> bool:
         """Whether no step names dependencies, so that the steps run in their order."""
-        return all(draft.depends_on is None for draft in self._drafts)
+        return all(draft.depends_on is None and not draft.blocks for draft in self._drafts)
 
     def _new_id(self, raw: str | None) -> StepId:
         step_id = _valid_id(raw) if raw is not None else ""
@@ -91,19 +94,27 @@ class StepBuilder:
             step_id=self._order[index],
             description=description,
             instruction=draft.instruction,
-            active_form=active_form(description),
+            active_form=_one_line(draft.active_form) or active_form(description),
             kind=kind,
             agent=self._agent(draft, rules),
             tool=tool,
             args=(args or {}) if tool else None,
-            depends_on=self._dependencies(draft, final=final),
+            depends_on=self._dependencies(index, final=final),
             priority=_PRIORITIES.get((draft.priority or "").lower(), "normal"),
             critical=draft.critical,
             requires_approval=rules is not None and tool is not None and rules.effect != "read",
             question=(draft.question or draft.instruction) if kind == "clarification" else draft.question,
             checks=tuple(_checks(draft.checks)),
             expected_files=draft.expected_files or _written(args, rules),
+            tools_to_execute=self._expected(draft, tool),
         )
+
+    def _expected(self, draft: DraftStep, tool: str | None) -> tuple[ExpectedTool, ...]:
+        """The tools that a step in words will probably use; the author may have named one without its arguments."""
+        if tool is not None:
+            return ()
+        named = dict.fromkeys((*((draft.tool,) if draft.tool else ()), *draft.expected_tools))
+        return tuple(ExpectedTool(tool=name) for name in named if name in self._tools)
 
     def _agent(self, draft: DraftStep, rules: ToolRules | None) -> Agent:
         named = _AGENTS.get((draft.agent or "").strip().lower())
@@ -113,16 +124,27 @@ class StepBuilder:
             return agent_for(draft.description, draft.instruction)
         return "devo" if rules.effect == "execute" else "koda"
 
-    def _dependencies(self, draft: DraftStep, *, final: bool) -> tuple[StepId, ...]:
+    def _dependencies(self, index: int, *, final: bool) -> tuple[StepId, ...]:
         found: list[StepId] = []
-        for name in draft.depends_on or ():
+        for name in self._drafts[index].depends_on or ():
             step_id = self._resolved(name)
             if step_id is not None:
                 found.append(step_id)
             elif final:
                 # Kept unchanged; validation reports it.
                 found.append(StepId(name))
+        found.extend(self._blocked.get(self._order[index], ()))
         return tuple(dict.fromkeys(found))
+
+    def _blocked_steps(self) -> Mapping[StepId, Sequence[StepId]]:
+        """The steps that others say to block, each with those others."""
+        blocked: dict[StepId, list[StepId]] = {}
+        for blocker, draft in zip(self._order, self._drafts, strict=True):
+            for name in draft.blocks:
+                step_id = self._resolved(name)
+                if step_id is not None:
+                    blocked.setdefault(step_id, []).append(blocker)
+        return blocked
 
     def _resolved(self, name: str) -> StepId | None:
         """The step that a dependency names: by its id as written, its valid form, or its number from 1."""
@@ -137,6 +159,10 @@ class StepBuilder:
         if number is not None and 1 <= int(number[1]) <= len(self._order):
             return self._order[int(number[1]) - 1]
         return None
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:_LONGEST_ACTIVE_FORM]
 
 
 def _valid_id(raw: str) -> str:

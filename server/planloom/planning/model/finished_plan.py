@@ -51,7 +51,10 @@ class PlanAssembler:
             estimated_duration=estimated_duration(
                 steps, self._rules, sequential=sequential, speed=speed, parallel=self._parallel
             ),
-            overall_risk=overall_risk(steps, self._rules, request.qualification),
+            overall_risk=overall_risk(steps, self._rules, request.qualification, stated=plan.stated_risk),
+            stated_duration=plan.stated_seconds
+            or sum(step.stated_seconds or 0 for step in plan.steps)
+            or None,
             warnings=tuple(found),
         )
 

@@ -77,6 +77,11 @@ class _Answer:
                 self.announced = self.steps
                 yield drafted
 
+    def rest(self) -> Sequence[DraftStep]:
+        """The steps that only the end of the answer has completed; none if it was cut."""
+        plan = self.stream.close()
+        return () if isinstance(plan, NoPlan) or plan.cut or self.cut else plan.steps[self.announced :]
+
     def add(self, text: str) -> bool:
         """Add text. Returns False once the model writes only white space."""
         self.text.append(text)
@@ -155,6 +160,8 @@ class ModelPlanner:
                 yield RequestUsage(usage=answer.cost.usage)
                 raise
             yield RequestUsage(usage=answer.cost.usage)
+            for drafted in () if repairing else answer.rest():
+                yield StepDrafted(step=builder.add(drafted))
             read = self._read(answer, request)
             if isinstance(read, PlanDrafted):
                 yield read

@@ -144,6 +144,7 @@ class Drafting:
             author=drafted.author,
             estimated_duration=drafted.estimated_duration,
             overall_risk=drafted.overall_risk,
+            stated_duration=drafted.stated_duration,
             usage=usage,
             files_read=drafted.files_read,
         )
@@ -174,6 +175,7 @@ class Drafting:
             author=before.author,
             estimated_duration=before.estimated_duration,
             overall_risk=before.overall_risk,
+            stated_duration=before.stated_duration,
             usage=usage,
             restored=True,
         )
