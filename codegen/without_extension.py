@@ -54,6 +54,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "perspective_complete": PROGRESS,
     "edit_applied": EDIT,
     "edit_reverted": EDIT,
+    "condition_evaluated": RESULT,
     "tool_started": RESULT,
     "tool_completed": RESULT,
     "background_started": RESULT,

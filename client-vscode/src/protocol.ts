@@ -1409,6 +1409,12 @@ export interface TaskSkipped extends OfTask {
   reason: SkipReason;
 }
 
+/** The condition of a running step was evaluated; if it does not hold, the step is skipped. */
+export interface ConditionEvaluated extends OfTask {
+  type: "condition_evaluated";
+  holds: boolean;
+}
+
 /** A tool call of a step has started. */
 export interface ToolStarted extends OfTask {
   type: "tool_started";
@@ -1649,6 +1655,7 @@ export type Event =
   | TaskCompleted
   | TaskFailed
   | TaskSkipped
+  | ConditionEvaluated
   | ToolStarted
   | ToolCompleted
   | BackgroundStarted
@@ -1698,6 +1705,7 @@ export const EVENTS = [
   "task_completed",
   "task_failed",
   "task_skipped",
+  "condition_evaluated",
   "tool_started",
   "tool_completed",
   "background_started",

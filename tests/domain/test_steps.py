@@ -58,6 +58,7 @@ RUN = FRESH.model_copy(
         "reverted": "part",
         "calls_closed": 1,
         "skip_reason": "user",
+        "condition_held": True,
         "result": StepResult(ok=False, error="no", duration_ms=1, timestamp=NOON),
         "tools_executed": (
             ExecutedTool(

@@ -398,6 +398,7 @@ EVENTS: dict[str, Any] = {
         ev.TaskFailed, task_id="step_2", error="No such file", code="path_denied", will_retry=True
     ),
     "task_skipped": _value(ev.TaskSkipped, task_id="step_4", reason="dependency_failed"),
+    "condition_evaluated": _value(ev.ConditionEvaluated, task_id="step_4", holds=False),
     "tool_started": _value(
         ev.ToolStarted,
         task_id="step_1",

@@ -107,6 +107,7 @@ export function foldPlan(plan: Plan, event: Event): Plan {
     // These change only the view of the plan.
     case "plan_start":
     case "perspective_start":
+    case "condition_evaluated":
     case "tool_started":
     case "tool_completed":
     case "background_started":

@@ -263,6 +263,7 @@ function foldAround(view: PlanView, event: Event): PlanView {
     case "approval_resolved":
     case "conflict_resolved":
     case "check_completed":
+    case "condition_evaluated":
     case "clarification_request":
     case "clarification_provided":
     case "recovery_request":

@@ -16,6 +16,7 @@ import { plain } from "./hiddenCharacters";
 import { inlineDiff } from "./inlineDiff";
 import { runningStep } from "./planBar";
 import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
+import { stepRules } from "./stepRules";
 import { focusSoon, icon, iconButton, linkButton, type Panel, phrase, shown, type View } from "./ui";
 import type { StepDraft } from "./uiState";
 
@@ -201,6 +202,7 @@ function meta(view: PlanView, step: Step): View {
       : html`<span class="tool">${icon("tools")}${callText({ tool: step.tool, args: step.args })}</span>`
   }
     ${after === "" ? nothing : html`<span title=${t("Waits for these steps")}>${phrase("after {0}", shown(after))}</span>`}
+    ${stepRules(step)}
     ${background === undefined ? nothing : html`<span class="tool running" title=${t("Runs in the background")}>${icon("server-process")}${shown(background.command)}</span>`}
     ${step.critical ? html`<span class="warn" title=${t("If this step fails, the plan fails")}>${t("critical")}</span>` : nothing}
     ${

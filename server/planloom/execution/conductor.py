@@ -188,10 +188,9 @@ class Conductor:
                 self._plan_store.record(plan_id, ev.PlanExecuting())
             case do.AskClarification():
                 step = _step(plan, directive.step_id)
-                question = step.question or step.instruction or step.description
                 self.questions.clarify(
                     plan,
-                    ev.ClarificationRequest(task_id=step.step_id, question=question, options=step.options),
+                    ev.ClarificationRequest(task_id=step.step_id, question=step.asks, options=step.options),
                 )
             case do.AskRecovery():
                 self.questions.recover(plan, _step(plan, directive.step_id))

@@ -89,11 +89,12 @@ def execution_summary(plan: Plan) -> str:
 
 
 def ending_of(plan: Plan, text_of: TextOf) -> ev.PlanCompleted | ev.PlanFailed | ev.PlanCancelled:
-    """How a plan ends whose steps have all ended: completed only if one of them is.
+    """How a plan ends whose steps have all ended: completed only if one of them is, or none of them was needed.
 
     A plan without a completed step has failed if a step has; else nobody wanted its steps, so it is cancelled.
     """
-    if not plan.steps or any(step.status == "completed" for step in plan.steps):
+    needed = tuple(step for step in plan.steps if step.skip_reason != "condition")
+    if not needed or any(step.status == "completed" for step in needed):
         return completed(plan, text_of)
     for step in plan.steps:
         if step.result is not None and not step.result.ok:

@@ -24,6 +24,7 @@ EVENT_TYPES = (
     "task_completed",
     "task_failed",
     "task_skipped",
+    "condition_evaluated",
     "tool_started",
     "tool_completed",
     "background_started",

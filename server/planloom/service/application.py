@@ -29,7 +29,7 @@ from planloom.execution.steps.background import BackgroundCommands
 from planloom.execution.steps.commands import Terminal
 from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork
-from planloom.execution.steps.runner import Runner
+from planloom.execution.steps.runner import Runner, Work
 from planloom.execution.steps.tool_contexts import StepEffects, ToolContextFactory
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.service.actions.approvals import Approvals
@@ -123,8 +123,8 @@ class Application:
             plan_store,
             staging,
             StepAttachments(session, plan_store, references, models.current),
-            LiteralCalls(tools, staging, context_factory),
-            model_work,
+            Work(LiteralCalls(tools, staging, context_factory), model_work),
+            context_factory,
         )
         resources = Resources(partial(claims_of, tools), partial(capacity_of, models), feed.waits)
         conductor = Conductor(

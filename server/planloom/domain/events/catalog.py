@@ -269,6 +269,14 @@ class TaskSkipped(Value):
     reason: SkipReason
 
 
+class ConditionEvaluated(Value):
+    """The condition of a running step was evaluated; if it does not hold, the step is skipped."""
+
+    type: Literal["condition_evaluated"] = "condition_evaluated"
+    task_id: StepId
+    holds: bool
+
+
 class ToolStarted(Value):
     """A tool call of a step has started."""
 
@@ -583,6 +591,7 @@ Event = Annotated[
     | TaskCompleted
     | TaskFailed
     | TaskSkipped
+    | ConditionEvaluated
     | ToolStarted
     | ToolCompleted
     | BackgroundStarted

@@ -144,6 +144,14 @@ def task_skipped(plan: Plan, event: ev.TaskSkipped, at: Instant) -> Plan:
     return without_questions(skipped, event.task_id)
 
 
+@folds(ev.ConditionEvaluated, when=ALIVE)
+def condition_evaluated(plan: Plan, event: ev.ConditionEvaluated, _at: Instant) -> Plan:
+    """The plan with what became of the condition of a running step."""
+    return change_step(
+        plan, event.task_id, {"running"}, lambda step: updated(step, condition_held=event.holds)
+    )
+
+
 @folds(ev.TasksList, when=ANY)
 def tasks_list(plan: Plan, event: ev.TasksList, _at: Instant) -> Plan:
     """The plan with the staged changes of the named steps settled."""

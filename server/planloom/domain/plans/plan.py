@@ -265,7 +265,9 @@ class Step(Value):
     were interrupted) since the user last decided. `passed_over`: the user goes on without this failed step, so that
     those that depend on it run. The first `calls_before` calls no longer count against the limit
     of the step; the first `calls_closed` belong to runs that failed or were skipped, so a later run does not reuse
-    their results. `skip_reason` holds for a step that was skipped while the plan ran. `usage` is what all its runs
+    their results. `skip_reason` holds for a step that was skipped while the plan ran. `when` is a condition,
+    `for_each` a list (docs/planning.md has the language); `condition_held` says how the condition was found, after
+    which it is not evaluated again. `usage` is what all its runs
     have used; None before the first request.
     """
 
@@ -290,6 +292,7 @@ class Step(Value):
     calls_closed: int = 0
     result: StepResult | None = None
     skip_reason: SkipReason | None = None
+    condition_held: bool | None = None
     usage: Usage | None = None
     question: str | None = None
     options: tuple[str, ...] = ()
@@ -319,8 +322,19 @@ class Step(Value):
 
     @property
     def frees_dependents(self) -> bool:
-        """Whether the steps that depend on this one may run."""
-        return self.status == "completed" or (self.status == "skipped" and self.passed_over)
+        """Whether the steps that depend on this one may run: it is done, or need not be."""
+        not_needed = self.passed_over or self.skip_reason == "condition"
+        return self.status == "completed" or (self.status == "skipped" and not_needed)
+
+    @property
+    def asks(self) -> str:
+        """What a clarification asks."""
+        return self.question or self.instruction or self.description
+
+    @property
+    def is_unconditional(self) -> bool:
+        """Whether the step can begin without an expression being evaluated."""
+        return self.when is None or self.condition_held is True
 
     @property
     def key(self) -> StepId:
@@ -369,6 +383,7 @@ RUN_STATE: frozenset[str] = frozenset(
         "calls_closed",
         "result",
         "skip_reason",
+        "condition_held",
         "usage",
         "tools_executed",
         "reverted",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from planloom.domain.expressions import Malformed, read
 from planloom.domain.plans.agents import NAMES, may_use
 from planloom.domain.plans.graph import DependencyGraph, ancestor_masks, cycle, dependency_graph
 from planloom.domain.plans.outputs import STEP_ID, literal, output_reference, output_references
@@ -87,6 +88,7 @@ def problems(
         found += _tool(step, tools)
         found += _references(step, index, links, masks)
         found += _paths(step, tools)
+        found += _expressions(step, index, links, masks)
         if request is not None and wanted is not None:
             found += _unrequested(step, tools, request, wanted, existing)
     place = {step.step_id: index for index, step in reversed(list(enumerate(steps)))}
@@ -201,6 +203,25 @@ def _references(step: Step, index: int, links: DependencyGraph, masks: Sequence[
         elif target == index or not masks[index] >> target & 1:
             text = f"It uses the result of {reference.step_id}, which does not always end before this step starts."
             yield _error(step, f"args.{name}", text)
+
+
+def _expressions(step: Step, index: int, links: DependencyGraph, masks: Sequence[int]) -> Iterator[Problem]:
+    """The errors in the expressions of a step, with their columns, and in the steps whose results they read."""
+    for field, text in (("when", step.when),):
+        if text is None:
+            continue
+        try:
+            expression = read(text)
+        except Malformed as error:
+            yield _error(step, field, f"{error}")
+            continue
+        for name in expression.steps:
+            target = links.index.get(name)
+            if target is None:
+                yield _error(step, field, f"There is no step {name!r}.")
+            elif target == index or not masks[index] >> target & 1:
+                late = f"It uses the outcome of {name}, which does not always end before this step starts."
+                yield _error(step, field, late)
 
 
 def _path_arguments(step: Step, names: Sequence[str]) -> Iterator[tuple[str, str]]:

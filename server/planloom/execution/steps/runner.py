@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from typing import NamedTuple
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFiles
+from planloom.execution.nodes.conditions import condition
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_outcomes import (
@@ -26,9 +28,17 @@ from planloom.execution.steps.commands import CallDenied, CancelledByUser
 from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork
 from planloom.execution.steps.time_limits import PlanTimeBudget, StepClock, within
+from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.intake.render import Rendered
 
 log = logging.getLogger(__name__)
+
+
+class Work(NamedTuple):
+    """Who does the work of a step."""
+
+    literal_calls: LiteralCalls
+    model_work: ModelWork
 
 
 class Runner:
@@ -40,16 +50,16 @@ class Runner:
         plan_store: PlanStore,
         staging: StagingArea,
         attachments: StepAttachments,
-        literal_calls: LiteralCalls,
-        model_work: ModelWork,
+        work: Work,
+        context_factory: ToolContextFactory,
     ) -> None:
         self._session = session
         self._plan_store = plan_store
         self._plan_time = PlanTimeBudget(session, plan_store)
         self._staging = staging
         self._attachments = attachments
-        self._literal_calls = literal_calls
-        self._model_work = model_work
+        self._literal_calls, self._model_work = work
+        self._context_factory = context_factory
 
     async def run(self, plan_id: PlanId, step_id: StepId) -> Outcome:
         """Run the step to its end. Raises PlanloomError if it cannot be run."""
@@ -61,10 +71,16 @@ class Runner:
         plan = self._plan_store.plan(plan_id)
         step = plan.step(step_id)
         assert step is not None
+        run = StepRun(self._plan_store, self._session, plan, step)
+        reading = self._context_factory.reading(plan)
+        not_now = await condition(run, reading, self._context_factory.tools_of(run))
+        if not_now is not None:
+            return not_now
+        if step.kind == "clarification":
+            return Asked(question=step.asks, options=step.options)
         attachments = await self._attachments.of(plan, step)
         if isinstance(attachments, Asked):
             return attachments
-        run = StepRun(self._plan_store, self._session, plan, step)
         try:
             return await within(self._plan_time, run, lambda clock: self._work(run, attachments, clock))
         except CancelledByUser:

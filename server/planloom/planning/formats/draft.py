@@ -36,6 +36,7 @@ class DraftStep(Value):
     expected_files: tuple[str, ...] = ()
     expected_tools: tuple[str, ...] = ()
     stated_seconds: int | None = None
+    when: str | None = None
 
 
 class PlanText(Value):

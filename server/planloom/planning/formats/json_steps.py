@@ -26,6 +26,7 @@ _TEXTS = {
     "priority": ("priority",),
     "question": ("question",),
     "active_form": ("activeform",),
+    "when": ("when",),
 }
 """Fields of a step that are texts, with the keys that models use for them."""
 _EXPECTED = ("toolstoexecute", "expectedtools")
@@ -215,6 +216,8 @@ def _other_fields(keyed: Mapping[str, Json]) -> dict[str, object]:
         text = _first(keyed, names, str)
         if text is not None:
             fields[field_name] = text.strip()
+    if isinstance(when := keyed.get("when"), bool):
+        fields["when"] = str(when).lower()
     fields["checks"] = tuple(_first(keyed, ("checks",), list) or ())
     files = _first(keyed, _FILES, list) or ()
     fields["expected_files"] = tuple(path for path in files if isinstance(path, str) and path.strip())

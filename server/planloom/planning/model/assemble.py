@@ -34,6 +34,7 @@ _KINDS: Mapping[str, StepKind] = {
     "question": "clarification",
 }
 _NUMBER = re.compile(r"#?(?:step|task)?[ _#-]*([0-9]{1,6})", re.IGNORECASE)
+_STEP_IN_EXPRESSION = re.compile(r"(?<=\bsteps\.)[A-Za-z_][A-Za-z0-9_]*")
 _INVALID = re.compile(r"[^A-Za-z0-9_]+")
 _LONGEST_ID = 60
 _LONGEST_ACTIVE_FORM = 120
@@ -107,6 +108,7 @@ class StepBuilder:
             checks=tuple(_checks(draft.checks)),
             expected_files=draft.expected_files or _written(args, rules),
             tools_to_execute=self._expected(draft, tool),
+            when=self._expression(draft.when),
         )
 
     def _expected(self, draft: DraftStep, tool: str | None) -> tuple[ExpectedTool, ...]:
@@ -145,6 +147,10 @@ class StepBuilder:
                 if step_id is not None:
                     blocked.setdefault(step_id, []).append(blocker)
         return blocked
+
+    def _expression(self, text: str | None) -> str | None:
+        """The expression with the ids that its steps have in the plan."""
+        return text and _STEP_IN_EXPRESSION.sub(lambda found: self._ids.get(found[0], found[0]), text)
 
     def _resolved(self, name: str) -> StepId | None:
         """The step that a dependency names: by its id as written, its valid form, or its number from 1."""

@@ -1,0 +1,1 @@
+"""What a step is besides its work: its condition. Read `conditions`."""

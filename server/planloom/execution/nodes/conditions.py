@@ -1,0 +1,101 @@
+"""Evaluates the condition of a step that is about to begin, once, and records the result as an event."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+from planloom.domain.events import catalog as ev
+from planloom.domain.expressions import ENVIRONMENT, Expression, Facts, Malformed, Unanswerable, holds, read
+from planloom.domain.plans.outputs import output_references
+from planloom.domain.plans.plan import Plan, Step
+from planloom.domain.values import Args, Json
+from planloom.execution.step_outcomes import Failed, Outcome, Skipped
+from planloom.execution.step_run import StepRun
+from planloom.tools.context import ToolContext
+from planloom.tools.registry import Registry, run_tool
+
+_PLATFORMS: Mapping[str, str] = {"darwin": "macos", "win32": "windows"}
+_MOST_FILES = 1_000
+"""The most files of a glob, as many as `find_files` finds."""
+
+
+async def condition(run: StepRun, context: ToolContext, tools: Registry) -> Outcome | None:
+    """Why the step does not run: its condition does not hold, or cannot be evaluated; None if it runs.
+
+    A condition that was found to hold is not evaluated again, so that a step which is resumed goes on whatever it has
+    changed itself.
+    """
+    step = run.step
+    missing = _missing_result(run.plan, step)
+    if missing is not None:
+        return missing
+    if step.is_unconditional or step.when is None:
+        return None
+    try:
+        expression = read(step.when)
+        held = holds(expression, await facts(run.plan, expression, context, tools))
+    except (Malformed, Unanswerable) as error:
+        return Failed(error=f"The condition of the step cannot be evaluated: {error}", code="invalid_plan")
+    run.record(ev.ConditionEvaluated(task_id=step.step_id, holds=held))
+    return None if held else Skipped(reason="condition")
+
+
+async def facts(
+    plan: Plan, expression: Expression, context: ToolContext, tools: Registry, more: Mapping[str, Json] = {}
+) -> Facts:
+    """What an expression is evaluated over; `more` are the values of names that only some expressions can use.
+
+    Raises Unanswerable if the workspace cannot be asked.
+    """
+    steps: dict[str, Json] = {}
+    for step_id in expression.steps:
+        step = plan.step(step_id)
+        steps[step_id] = None if step is None else outcome_of(step)
+    values: dict[str, Json] = {
+        "steps": steps,
+        "env": {name: os.environ.get(name) for name in ENVIRONMENT},
+        "platform": _PLATFORMS.get(sys.platform, sys.platform),
+        **more,
+    }
+    globs = {glob: await _files(glob, context, tools) for glob in expression.globs}
+    paths = {path: await _exists(path, context) for path in expression.paths}
+    return Facts(values, globs, paths)
+
+
+def outcome_of(step: Step) -> dict[str, Json]:
+    """The outcome of a step, as expressions see it."""
+    result = step.result
+    return {
+        "status": step.counts_as,
+        "ok": step.status == "completed" and result is not None and result.ok,
+        "value": None if result is None else result.value,
+        "summary": None if result is None else result.summary,
+        "error": None if result is None else result.error,
+    }
+
+
+def _missing_result(plan: Plan, step: Step) -> Skipped | None:
+    """A step that uses the result of one whose condition did not hold cannot run."""
+    for _, reference in output_references(step.args):
+        target = plan.step(reference.step_id)
+        if target is not None and target.status == "skipped" and target.skip_reason == "condition":
+            return Skipped(reason="dependency_failed")
+    return None
+
+
+async def _files(glob: str, context: ToolContext, tools: Registry) -> tuple[str, ...]:
+    find = tools.get("find_files")
+    if find is None:
+        raise Unanswerable("The setting planloom.approvals.read denies reading.")
+    args: Args = {"pattern": glob, "max_results": _MOST_FILES}
+    result = await run_tool(find, args, context, None)
+    if not result.ok or not isinstance(result.value, list):
+        raise Unanswerable(f"glob('{glob}'): {result.summary}")
+    return tuple(str(path) for path in result.value)
+
+
+async def _exists(path: str, context: ToolContext) -> bool:
+    resolved = await context.resolve(path, "read")
+    return resolved.kind != "refused" and (await context.files.peek(resolved.uri)).exists
