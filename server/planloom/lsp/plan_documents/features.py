@@ -15,6 +15,7 @@ from planloom.domain.document.reader import Place, Written, WrittenStep
 from planloom.domain.plans.graph import shown_statuses
 from planloom.domain.plans.plan import Plan, Priority, Step
 from planloom.domain.text.positions import Encoding, LineIndex, Position
+from planloom.domain.text.units import width
 from planloom.domain.values import Json, StepId
 from planloom.lsp.plan_documents.buttons import ANSWER, Button, Situation, buttons
 from planloom.lsp.plan_documents.feedback import feedback_in
@@ -74,8 +75,8 @@ class View:
 def range_of(index: LineIndex, place: Place, encoding: Encoding) -> types.Range:
     """A place as the editor counts it."""
     start = index.line_start(place.line)
-    ends = (index.position(start + offset, encoding) for offset in (place.start, place.end))
-    return types.Range(*(types.Position(each.line, each.character) for each in ends))
+    ends = (width(index.text, start, start + offset, encoding) for offset in (place.start, place.end))
+    return types.Range(*(types.Position(place.line, each) for each in ends))
 
 
 def lenses(view: View, _params: types.CodeLensParams) -> list[types.CodeLens]:
