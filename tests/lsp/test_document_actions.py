@@ -210,3 +210,38 @@ async def test_feedback_below_a_step_goes_to_the_planner_once_and_stays_as_a_quo
         events = await client.request("planloom/plan/events", {"planId": created["planId"]})
         drafting = [each for each in events["events"] if each["type"] == "plan_drafting"]
         assert len(drafting) == 3 and drafting[-1].get("feedback") is None
+
+
+async def test_a_step_says_what_it_proposes_and_what_it_has_changed(folder: Path) -> None:
+    """In fences that the text cannot end, and as much of it as can be read."""
+    lines = "".join(f"line {number}\n" for number in range(50))
+    (folder / "a.txt").write_text(lines + "```\n<img src=x>\u202e\n")
+    async with plain(folder) as client:
+        reader = Reader(client, Start="Start", Allow="Allow")
+        is_asked, go = asyncio.Event(), asyncio.Event()
+
+        async def answer(params: dict[str, Any]) -> Any:
+            if params["actions"][1]["title"] == "Allow":
+                is_asked.set()
+                await go.wait()
+            return await reader.answer(params)
+
+        client.answer("window/showMessageRequest", answer)
+        await plan(client, '1. Replace "line 49" with "line 50" in a.txt\n2. Delete a.txt')
+        await client.until(is_asked.is_set)
+
+        async def said(word: str) -> str:
+            found = await asked(client, reader, "hover", position=at(reader.text, word, 1))
+            return str(found["contents"]["value"]) if found else ""
+
+        proposed = await said("^step_1")
+        assert proposed == (
+            "**Proposed**\n\n`a.txt`\n\n````diff\n@@ -47,6 +47,6 @@\n line 46\n line 47\n line 48\n"
+            "-line 49\n+line 50\n ```\n <img src=x><U+202E>\n````"
+        )
+        go.set()
+        await client.until(lambda: "status: completed" in reader.text)
+        assert proposed.partition("\n")[2] in await said("^step_1")
+        assert "**Changed**" in await said("^step_1")
+        deleted = await said("^step_2")
+        assert deleted.count("\n-line") == 39 and deleted.endswith("and 13 more lines")

@@ -17,7 +17,6 @@ _FEATURES: Final = {
     types.TEXT_DOCUMENT_CODE_ACTION: "actions",
     types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: "symbols",
     types.TEXT_DOCUMENT_FOLDING_RANGE: "folds",
-    types.TEXT_DOCUMENT_HOVER: "hover",
     types.TEXT_DOCUMENT_INLAY_HINT: "hints",
     types.TEXT_DOCUMENT_DOCUMENT_LINK: "links",
 }
@@ -28,6 +27,15 @@ def register(server: LanguageServer, connection: Connection) -> None:
     """Answer what an editor asks about the document of a plan."""
     for method, name in _FEATURES.items():
         server.feature(method)(_answering(connection, name))
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def hover(params: types.HoverParams) -> types.Hover | None:
+        view = await _view(connection, params.text_document.uri)
+        if view is None:
+            return None
+        from planloom.lsp.plan_documents import hovers
+
+        return await hovers.hover(connection.app, view, params)
 
 
 def _answering(connection: Connection, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What an editor shows in a plan's document: lenses, actions, symbols, folds, hovers, completions, links, hints."""
+"""What an editor shows in a plan's document: lenses, actions, symbols, folds, completions, links, hints."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from planloom.workspace.paths.roots import Root
 
 _TYPED: Final = re.compile(r" {2}[-*+] ([a-z ]*)(:? *)(.*)")
 _ARGUMENT: Final = re.compile(r" {4,}[-*+] (\w*)")
-_IDS: Final = re.compile(r"\^?([A-Za-z]\w*)")
 _WORDS: Final[dict[str, tuple[str, ...]]] = {
     "agent": ("code", "strategy", "operations"),
     "priority": get_args(Priority),
@@ -133,27 +132,6 @@ def folds(view: View, _params: types.FoldingRangeParams) -> list[types.FoldingRa
         for each in view.written.steps
         if each.last > each.places[""].line
     ]
-
-
-def hover(view: View, params: types.HoverParams) -> types.Hover | None:
-    """What a tool does and takes, and what became of a step."""
-    index, at, tools = view.index, params.position, view.tools
-    for each in view.written.steps:
-        for name, place in each.places.items():
-            where = range_of(index, place, view.encoding)
-            if not (where.start <= at <= where.end):
-                continue
-            if name == "tool":
-                text = _tool_text(tools, str(each.values.get("tool")))
-            elif name == "after":
-                text = _steps_text(view, index.line_text(place.line)[place.start : place.end])
-            elif name in ("", "id", "mark"):
-                text = _step_text(view.step(each))
-            else:
-                continue
-            if text:
-                return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), where)
-    return None
 
 
 def completions(view: View, params: types.CompletionParams) -> list[types.CompletionItem]:
@@ -278,16 +256,8 @@ def _at(view: View, place: types.Position) -> int:
     return view.index.offset(Position(line=place.line, character=place.character), view.encoding)
 
 
-def _tool_text(tools: Registry, name: str) -> str | None:
-    tool = tools.get(name)
-    if tool is None:
-        return None
-    lines = [f"**{tool.name}**: {tool.description}", ""]
-    lines += [f"- `{each}`: {about}" for each, about in _arguments(schema(tool.arguments))]
-    return "\n".join(lines)
-
-
-def _arguments(found: dict[str, Json]) -> Iterable[tuple[str, str]]:
+def arguments_of(found: dict[str, Json]) -> Iterable[tuple[str, str]]:
+    """The arguments of a tool by its schema, each with what it is for."""
     properties = found.get("properties")
     for name, each in properties.items() if isinstance(properties, dict) else ():
         yield name, str(each.get("description", "")) if isinstance(each, dict) else ""
@@ -300,20 +270,9 @@ def _argument_items(tools: Registry, here: WrittenStep) -> list[types.Completion
     given = here.values.get("args") or {}
     return [
         types.CompletionItem(f"{name}: ", kind=_KINDS.Property, detail=about)
-        for name, about in _arguments(schema(tool.arguments))
+        for name, about in arguments_of(schema(tool.arguments))
         if name not in given
     ]
-
-
-def _steps_text(view: View, said: str) -> str | None:
-    found = (view.plan.step(StepId(match[1])) for match in _IDS.finditer(said))
-    return "\n\n".join(f"`{step.step_id}`: {step.description}" for step in found if step is not None) or None
-
-
-def _step_text(step: Step | None) -> str | None:
-    if step is None or step.result is None:
-        return None
-    return step.result.summary or step.result.error
 
 
 def _hint(plan: Plan, step: Step) -> str | None:
