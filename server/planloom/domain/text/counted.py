@@ -1,4 +1,4 @@
-"""Writes numbers with their words, so that no text says "1 files", and all clients say how far a step has come."""
+"""Writes what many messages say in the same way: numbers with their words, how far a step has come, a cut text."""
 
 from __future__ import annotations
 
@@ -15,3 +15,8 @@ def at_work(words: str, percent: int | None, attempt: int) -> str:
     so_far = "" if percent is None else f" · {percent} %"
     again = f" · attempt {attempt}" if attempt > 1 else ""
     return f"{words}{so_far}{again}"
+
+
+def cut(text: str, most: int) -> str:
+    """At most so many characters of a text."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from planloom.domain.errors import PlanloomError
 from planloom.domain.events import catalog as ev
 from planloom.domain.safety.confinement import Confinement
-from planloom.domain.text.counted import counted
+from planloom.domain.text.counted import counted, cut
 from planloom.domain.values import Uri
-from planloom.lsp.editor.side_files import SideFiles, cut
+from planloom.lsp.editor.side_files import SideFiles
 from planloom.lsp.plan_documents.buttons import ANSWER, CONFLICT, recovery_choices
 from planloom.lsp.transport.outgoing import LATER, ClientGone, ClientRefused, MessageKind
 from planloom.workspace.paths.uris import display_name, to_path

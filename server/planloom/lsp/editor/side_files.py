@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def cut(text: str, most: int) -> str:
-    """At most so many characters of a text."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
 class SideFiles:
     """Writes, shows and reads these files. `can_show`: the client shows documents."""
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from lsprotocol import types
 
 from planloom.domain.events import catalog as ev
+from planloom.domain.text.counted import cut
 from planloom.domain.text.hidden_characters import in_message
 from planloom.domain.values import Uri
-from planloom.lsp.editor.side_files import cut
 from planloom.lsp.transport.outgoing import ClientGone
 from planloom.workspace.paths.uris import display_name
 from planloom.workspace.scratch_files import FOLDER
