@@ -611,17 +611,26 @@ async def test_a_document_is_adopted_in_a_folder_that_is_not_trusted_and_nothing
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("> 2. Read a.txt", "> 2. Read it"), ("## Steps", "A word of mine.\n\n## Steps")]
+    ("old", "new", "request_", "summary"),
+    [
+        ("> 2. Read a.txt", "> 2. Read @a.txt", "1. List files\n2. Read @a.txt", None),
+        ("# 1. List files", "# 1. List all", "1. List all\n2. Read a.txt", None),
+        ("## Steps", "A word of mine.\n\n## Steps", "1. List files\n2. Read a.txt", "A word of mine."),
+    ],
 )
-async def test_a_changed_request_or_summary_is_said_to_stay_in_the_text(
-    folder: Path, old: str, new: str
+async def test_a_changed_request_or_summary_is_the_plans(
+    folder: Path, old: str, new: str, request_: str, summary: str | None
 ) -> None:
     async with plain(folder) as client:
         reader = Reader(client)
-        await plan(client, "1. List files\n2. Read a.txt")
+        created = await plan(client, "1. List files\n2. Read a.txt")
         await client.until(lambda: reader.shown)
+        reader.change("status: pending", "owner: Ada\nstatus: pending", save=False)
         reader.change(old, new)
-        found = await diagnosed(client, "The plan keeps its request and summary")
-        assert found["severity"] == 3 and new in reader.text
-        reader.change(new, old)
-        await client.until(lambda: not diagnostics(client))
+        await client.until(lambda: "version: 2" in reader.text)
+        got = (await client.request("planloom/plan/get", {"planId": created["planId"]}))["plan"]
+        assert got["request"] == request_ and got["version"] == 2
+        assert summary is None or got["summary"].endswith(summary)
+        assert [each["reference"] for each in got["attachments"]] == (["@a.txt"] if "@" in request_ else [])
+        assert f"> {request_}".replace("\n", "\n> ") in reader.text and "owner: Ada" in reader.text
+        assert diagnostics(client) == []

@@ -43,7 +43,7 @@ def sensible_steps(draw: st.DrawFn) -> list[Step]:
 @settings(max_examples=400, deadline=None)
 @given(sensible_steps(), sensible_steps())
 def test_the_plan_becomes_what_the_document_says(before: list[Step], wanted: list[Step]) -> None:
-    found = difference(before, read_document(render(plan_of(wanted))))
+    found = difference(plan_of(before), read_document(render(plan_of(wanted))))
     after = edit_plan(before, found.edits)
     assert not isinstance(after, EditRefused), after
     assert {step.step_id: authored(step) for step in after} == {
@@ -74,20 +74,22 @@ PLAN = [
 def test_the_smallest_edit_is_found(old: str, new: str, expected: list[str]) -> None:
     text = render(plan_of(PLAN))
     assert old in text
-    found = difference(PLAN, read_document(text.replace(old, new, 1)))
+    found = difference(plan_of(PLAN), read_document(text.replace(old, new, 1)))
     assert [edit.op for edit in found.edits] == expected and not found.troubles
 
 
 def test_one_step_is_moved_and_not_all_the_others() -> None:
     text = render(plan_of([PLAN[2], PLAN[0], PLAN[1]]))
-    assert difference(PLAN, read_document(text)).edits == (MoveStep(step_id=StepId("step_3"), after=None),)
+    assert difference(plan_of(PLAN), read_document(text)).edits == (
+        MoveStep(step_id=StepId("step_3"), after=None),
+    )
 
 
 def test_a_problem_is_found_at_its_place() -> None:
     """The place is that of the value, to the character."""
     text = render(plan_of(PLAN)).replace("after: step_1", "after: step_9")
     written = read_document(text)
-    found = difference(PLAN, written)
+    found = difference(plan_of(PLAN), written)
     refused = edit_plan(PLAN, found.edits)
     assert isinstance(refused, EditRefused)
     place = place_of(refused.problems[0], written, found.ids)
@@ -129,11 +131,11 @@ def test_what_cannot_be_read_is_said_at_its_place(line: str, said: str, place: s
 @pytest.mark.parametrize("name", ["Run ^step_3", "Then this"])
 def test_a_typed_line_of_a_result_is_named_with_the_sign_that_makes_it_text(name: str) -> None:
     text = render(plan_of(PLAN)).replace("- [ ] Run ^step_3\n", f"- [ ] {name}\n  → Mine.\n")
-    (trouble,) = difference(PLAN, read_document(text)).troubles
+    (trouble,) = difference(plan_of(PLAN), read_document(text)).troubles
     at = trouble.place
     assert trouble.text.startswith("Planloom writes this line")
     assert text.split("\n")[at.line][at.start : at.end] == "→" and trouble.instead == "\\→"
-    mended = difference(PLAN, read_document(text.replace("→", "\\→")))
+    mended = difference(plan_of(PLAN), read_document(text.replace("→", "\\→")))
     assert not mended.troubles and "'→ Mine.'" in repr(mended.edits)
 
 
@@ -164,7 +166,7 @@ def test_what_a_merge_has_left_is_named_line_by_line(line: str) -> None:
 
 def test_a_sign_that_only_the_server_sets_is_named() -> None:
     text = render(plan_of(PLAN)).replace("[ ] Run", "[x] Run")
-    (trouble,) = difference(PLAN, read_document(text)).troubles
+    (trouble,) = difference(plan_of(PLAN), read_document(text)).troubles
     assert "“-” skips the step" in trouble.text and trouble.instead == " "
 
 
@@ -182,5 +184,5 @@ def test_notes_are_kept_below_their_step() -> None:
     )
 )
 def test_any_text_can_be_read(text: str) -> None:
-    difference(PLAN, read_document("## Steps\n" + text))
-    difference(PLAN, read_document(text))
+    difference(plan_of(PLAN), read_document("## Steps\n" + text))
+    difference(plan_of(PLAN), read_document(text))

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from planloom.domain.document.difference import written_signs
 from planloom.domain.document.reader import read_document
 from planloom.domain.document.render import render, result_lines
-from planloom.domain.document.update import as_found, up_to_date
+from planloom.domain.document.update import up_to_date
 from planloom.domain.plans.plan import Step, StepResult
 from planloom.domain.values import StepId
 from tests.domain.document.test_round_trip import plan_of
@@ -78,7 +79,7 @@ def test_a_result_is_written_on_a_line_of_its_own_below_a_last_line_without_end(
 def test_a_result_of_an_earlier_run_in_a_document_found_is_the_servers() -> None:
     plan = plan_of([with_result(LOOK, "It is not.")])
     text = render(plan_of([SAID]))
-    assert up_to_date(text, as_found(plan, read_document(text)), plan).text == render(plan)
+    assert up_to_date(text, plan, plan, written_signs(read_document(text))).text == render(plan)
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, get_args
 
 from planloom.domain.document.fields import FIELDS
-from planloom.domain.document.reader import Place, Trouble, Written, WrittenStep, key_of, values_of
+from planloom.domain.document.reader import Trouble, Written, WrittenStep, authored, key_of, values_of
 from planloom.domain.document.render import MARKS, RESULT, result_text
+from planloom.domain.document.top import STEPS, Place, Top, head_values, top_of
 from planloom.domain.plans.editing import (
     AddStep,
     Clearable,
     MoveStep,
+    PlanWords,
     RemoveStep,
     SkipStep,
     StepChanges,
@@ -21,11 +23,11 @@ from planloom.domain.plans.editing import (
     UnskipStep,
     UpdateStep,
 )
-from planloom.domain.plans.plan import Step
+from planloom.domain.plans.graph import shown_statuses
+from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import StepId
 
-_ATTRIBUTES: Final = ("description", *(field.attribute for field in FIELDS.values()))
 _CLEARABLE: Final = frozenset(get_args(Clearable))
 _NAMES: Final[Mapping[str, str]] = {
     "dependsOn": "after",
@@ -39,42 +41,129 @@ _NAMES: Final[Mapping[str, str]] = {
     "status": "mark",
 }
 """The names of a document for fields of the wire, where they differ."""
+_BY_ATTRIBUTE: Final = {field.attribute: name for name, field in FIELDS.items()}
+NO_REQUEST: Final = "What the plan is for is missing: a line “# …” above the steps."
+TWO_REQUESTS: Final = "The quotation below begins with another line: which of them is the request?"
 
 
 class Difference(NamedTuple):
-    """The edits that make the plan into what the document says. `ids` are those of the written steps, in their order;
-    a new step gets one here. `troubles` are signs and results that only the server may write.
+    """The edits that make the plan into what the document says, and the `words` that its request or summary get.
+
+    `edit_places` has for each edit the places of what is changed, `word_places` those of the words. `ids` are those of
+    the written steps, in their order; a new step gets one here. `troubles` are signs, results and values that only the
+    server may write, and a request that cannot be told.
     """
 
     edits: tuple[StepEdit, ...]
     ids: tuple[StepId, ...]
     troubles: tuple[Trouble, ...]
+    words: PlanWords = PlanWords()
+    edit_places: tuple[tuple[Place, ...], ...] = ()
+    word_places: tuple[Place, ...] = ()
+
+    @property
+    def changes(self) -> bool:
+        """Whether the document says anything else than the plan."""
+        return bool(self.edits or self.words)
 
 
-def difference(steps: Sequence[Step], written: Written) -> Difference:
-    """What a document says of a plan with these steps."""
+def difference(
+    shown: Plan | None, written: Written, earlier: Collection[str] = (), reserved: Collection[StepId] = ()
+) -> Difference:
+    """What a document says of the plan that it shows; of a new plan, if it shows none.
+
+    `earlier` is what the server has written into it before (`signs_of`), which an undo of the editor may bring back.
+    `reserved` are ids that no new step may get.
+    """
+    steps = () if shown is None else shown.steps
     known = {step.step_id: step for step in steps}
-    ids = _ids(known, written.steps)
-    edits: list[StepEdit] = [RemoveStep(step_id=each) for each in known if each not in ids]
-    troubles: list[Trouble] = []
+    ids = _ids({*known, *reserved}, written.steps)
+    edits: list[tuple[StepEdit, tuple[Place, ...]]] = []
+    removed_at = (Place(written.steps_line or written.title_line, 0, len(STEPS)),)
+    left = set(ids)
+    edits += ((RemoveStep(step_id=each), removed_at) for each in known if each not in left)
+    own = frozenset() if shown is None else signs_of(shown)
+    troubles = [
+        each
+        for each in (*_typed_values(shown, written), *_typed_results(written))
+        if each.sign not in own and each.sign not in earlier
+    ]
     # Dependencies are set when all steps are there, in their places.
-    later: list[StepEdit] = []
-    stay = _longest_in_order([each for each in known if each in ids], ids)
+    later: list[tuple[StepEdit, tuple[Place, ...]]] = []
+    stay = _longest_in_order([each for each in known if each in left], ids)
     above: StepId | None = None
     for step_id, each in zip(ids, written.steps, strict=True):
         step = known.get(step_id)
-        troubles += _typed_results(step, each)
+        here = (each.places[""],)
         if step is None:
-            edits.append(_added(step_id, above, each))
+            edits.append((_added(step_id, above, each), here))
             if depends_on := each.values.get("depends_on"):
-                later.append(UpdateStep(step_id=step_id, set=StepChanges(depends_on=depends_on)))
+                change = UpdateStep(step_id=step_id, set=StepChanges(depends_on=depends_on))
+                later.append((change, (each.places["after"],)))
+            if each.mark == MARKS["skipped"]:
+                later.append((SkipStep(step_id=step_id), here))
         else:
             if step_id not in stay:
-                edits.append(MoveStep(step_id=step_id, after=above))
+                edits.append((MoveStep(step_id=step_id, after=above), here))
             later += _changed(step, each)
-            later += _marked(step, each, troubles)
+            later += _marked(step, each)
+        if typed := _typed_sign(step, each):
+            troubles += [typed] if typed.sign not in own and typed.sign not in earlier else []
         above = step_id
-    return Difference((*edits, *later), ids, tuple(troubles))
+    words, word_places, wrong = _words(None if shown is None else top_of(shown), written)
+    every = (*edits, *later)
+    return Difference(
+        tuple(edit for edit, _ in every),
+        ids,
+        (*(Trouble(each.place, each.text, each.instead) for each in troubles), *wrong),
+        words,
+        tuple(places for _, places in every),
+        word_places,
+    )
+
+
+def signs_of(plan: Plan) -> frozenset[str]:
+    """All that only the server writes into the document of a plan: values, signs and results."""
+    statuses = zip(plan.steps, shown_statuses(plan), strict=True)
+    found = {sign_of("", name, value) for name, value in head_values(plan).items()}
+    for step, status in statuses:
+        found.add(sign_of(step.step_id, "mark", MARKS.get(status, " ")))
+        if said := result_text(step):
+            found.add(sign_of(step.step_id, "result", said))
+    return frozenset(found)
+
+
+def written_signs(written: Written) -> frozenset[str]:
+    """Like `signs_of`, of a document that an earlier server has written. A step that `-` skips is the user's."""
+    found = {sign_of("", name, value) for name, value in written.head.items()}
+    for each in written.steps:
+        step_id = each.step_id or ""
+        found.add(sign_of(step_id, "mark", each.mark))
+        found |= {sign_of(step_id, "result", result.text) for result in each.results}
+    return frozenset(found)
+
+
+def refusals(
+    problems: Sequence[Problem], written: Written, found: Difference
+) -> Iterator[tuple[Problem, Place]]:
+    """The problems of a plan that a document would make, each with its places in the document.
+
+    A plan or step that cannot be changed refuses each change of it where it stands. Any other problem lies in its
+    field, else in its step, else in the first line.
+    """
+    for problem in problems:
+        places: Sequence[Place] = ()
+        if problem.field == "status":
+            changed = zip(found.edits, found.edit_places, strict=True)
+            places = [
+                place
+                for edit, of_edit in changed
+                if problem.step_id in (None, edit.step_id)
+                for place in of_edit
+            ]
+            places = [*(found.word_places if problem.step_id is None else ()), *places]
+        for place in dict.fromkeys(places or [place_of(problem, written, found.ids)]):
+            yield problem, place
 
 
 def place_of(problem: Problem, written: Written, ids: Sequence[StepId]) -> Place:
@@ -99,7 +188,7 @@ def notes_by_id(written: Written, ids: Sequence[StepId]) -> dict[str, str]:
     return {names.get(above, above): text for above, text in written.notes.items()}
 
 
-def _ids(known: Mapping[StepId, Step], written: Sequence[WrittenStep]) -> tuple[StepId, ...]:
+def _ids(known: Collection[StepId], written: Sequence[WrittenStep]) -> tuple[StepId, ...]:
     """The ids of the written steps; new ones for those that have none."""
     taken = {*known, *(step.step_id for step in written)}
     fresh = (
@@ -120,47 +209,111 @@ def _added(step_id: StepId, above: StepId | None, written: WrittenStep) -> AddSt
     )
 
 
-def _changed(step: Step, written: WrittenStep) -> list[StepEdit]:
-    said = values_of(written)
-    news: dict[str, Any] = {
-        name: said[name] for name in _ATTRIBUTES if said[name] != _as_authored(step, name)
-    }
+def _changed(step: Step, written: WrittenStep) -> Iterator[tuple[StepEdit, tuple[Place, ...]]]:
+    said, own = values_of(written), authored(step)
+    news: dict[str, Any] = {name: said[name] for name, value in own.items() if said[name] != value}
+    if not news:
+        return
     cleared = tuple(name for name, value in news.items() if value is None and name in _CLEARABLE)
     values = {name: value for name, value in news.items() if value is not None}
-    if not values and not cleared:
-        return []
-    return [UpdateStep(step_id=step.step_id, set=StepChanges.model_validate({**values, "cleared": cleared}))]
+    places = dict.fromkeys(_place_of_value(written, name, own) for name in news)
+    change = StepChanges.model_validate({**values, "cleared": cleared})
+    yield UpdateStep(step_id=step.step_id, set=change), tuple(places)
 
 
-def _as_authored(step: Step, name: str) -> Any:
-    if name == "checks":
-        return tuple(check.model_copy(update={"outcome": None, "detail": None}) for check in step.checks)
-    return getattr(step, name)
+def _place_of_value(written: WrittenStep, name: str, own: Mapping[str, Any]) -> Place:
+    """Where a value stands: of arguments the first that is another, of a value left out the step."""
+    if name == "args":
+        said, known = written.values.get("args") or {}, own["args"] or {}
+        for argument, value in said.items():
+            place = written.places.get(f"args.{argument}")
+            if place is not None and (argument not in known or known[argument] != value):
+                return place
+        if "arguments" not in written.places:
+            name = "tool"
+    return written.places.get(_BY_ATTRIBUTE.get(name, name)) or written.places[""]
 
 
-def _marked(step: Step, written: WrittenStep, troubles: list[Trouble]) -> list[StepEdit]:
+def _marked(step: Step, written: WrittenStep) -> Iterator[tuple[StepEdit, tuple[Place, ...]]]:
     """What the sign in the box says: `-` skips a step that has not begun, a blank takes that back."""
+    place = written.places.get("mark", written.places[""])
     if step.status == "pending" and written.mark == MARKS["skipped"]:
-        return [SkipStep(step_id=step.step_id)]
+        yield SkipStep(step_id=step.step_id), (place,)
     if step.status == "skipped" and written.mark == " ":
-        return [UnskipStep(step_id=step.step_id)]
-    if step.status == "pending" and written.mark != " ":
-        place = written.places.get("mark", written.places[""])
-        troubles.append(Trouble(place, "Planloom sets this sign, as the step runs. “-” skips the step.", " "))
-    return []
+        yield UnskipStep(step_id=step.step_id), (place,)
 
 
-def _typed_results(step: Step | None, written: WrittenStep) -> list[Trouble]:
-    """The results that are none of the step's: they would be lost when the step is written anew."""
-    own = None if step is None else result_text(step)
+class _Typed(NamedTuple):
+    """Something that only the server writes. `sign` is what it says there, as `signs_of` has it."""
+
+    sign: str
+    place: Place
+    text: str
+    instead: str | None
+
+
+def sign_of(step_id: str, name: str, value: str) -> str:
+    """What stands for one value, sign or result in `signs_of`."""
+    return f"{step_id} {name} {value}"
+
+
+def _typed_values(shown: Plan | None, written: Written) -> Iterator[_Typed]:
+    own = {} if shown is None else head_values(shown)
+    for name, value in own.items():
+        if name in written.head:
+            said = f"Planloom writes this value, which is {value}."
+            yield _Typed(sign_of("", name, written.head[name]), written.head_places[name], said, value)
+
+
+def _typed_sign(step: Step | None, written: WrittenStep) -> _Typed | None:
+    """The sign of a step that has begun, or one that says that it has."""
+    place = written.places.get("mark")
+    status = "pending" if step is None else step.status
+    free = {"pending": (" ", MARKS["skipped"]), "skipped": (" ",)}.get(status, ())
+    if place is None or written.mark in free:
+        return None
+    said = "Planloom sets this sign, as the step runs. “-” skips the step."
+    return _Typed(sign_of(written.step_id or "", "mark", written.mark), place, said, MARKS.get(status, " "))
+
+
+def _typed_results(written: Written) -> Iterator[_Typed]:
     said = "Planloom writes this line, when the step has ended. “\\→” makes it text."
-    sign = RESULT.rstrip()
-    return [Trouble(each.place, said, "\\" + sign) for each in written.results if each.text != own]
+    for step in written.steps:
+        for each in step.results:
+            sign = sign_of(step.step_id or "", "result", each.text)
+            yield _Typed(sign, each.place, said, "\\" + RESULT.rstrip())
+
+
+def _words(base: Top | None, written: Written) -> tuple[PlanWords, tuple[Place, ...], list[Trouble]]:
+    """The new words of a plan with their places, and what is wrong in them."""
+    said = written.top
+    if written.steps_line is None or (base is not None and said.says(base)):
+        return PlanWords(), (), []
+    first = Place(written.steps_line, 0, len(STEPS))
+    if not said.request:
+        return PlanWords(), (), [Trouble(first, NO_REQUEST)]
+    summary = said.summary if base is None or said.summary != base.summary else None
+    summary_at = () if summary is None else (said.places.get("summary", first),)
+    if base is not None and (said.title, said.request) == (base.title, base.request):
+        return PlanWords(summary=summary), summary_at, []
+    request, at = said.request, said.places["title"]
+    if base is not None and said.quoted and said.title != said.quoted.partition("\n")[0].strip():
+        if said.quoted == base.quoted:
+            request = "\n".join((said.title, *said.quoted.split("\n")[1:]))
+        elif said.title == base.title:
+            at = said.places["request"]
+        else:
+            return PlanWords(), (), [Trouble(at, TWO_REQUESTS)]
+    elif base is not None and said.title == base.title:
+        at = said.places.get("request", at)
+    return PlanWords(request=request, summary=summary), (at, *summary_at), []
 
 
 def _longest_in_order(old: Sequence[StepId], new: Sequence[StepId]) -> set[StepId]:
     """The largest set of steps whose order has not changed, so that all others are moved."""
     place = {step_id: index for index, step_id in enumerate(old)}
+    if [*old] == [each for each in new if each in place]:
+        return set(old)
     tails: list[int] = []
     chains: list[list[StepId]] = []
     for step_id in new:

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from planloom.domain.document.fields import FIELDS, NAME, Unreadable, implied_kind, unescaped
-from planloom.domain.document.render import RESULT, STEPS
+from planloom.domain.document.render import RESULT
 from planloom.domain.document.scalars import read
+from planloom.domain.document.top import LINE_END, STEPS, Place, Top, read_top
 from planloom.domain.plans.outputs import STEP_ID
+from planloom.domain.plans.plan import Step
 from planloom.domain.values import Args, Json
 
 _ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(.)\][ \t]+)?(.*?)(?:[ \t]+\^([^ \t^]+))?[ \t]*")
@@ -23,17 +25,8 @@ _ARGUMENT: Final = re.compile(rf"[-*+][ \t]+({NAME.pattern})[ \t]*:[ \t]*(.*)")
 _HEAD: Final = re.compile(r"([a-z]+): *(.*)")
 _CONFLICT: Final = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: .*)?")
 _TWICE: Final = "in this step already: one of the two would be lost."
-_LINE_END: Final = re.compile(r"\r\n|\n|\r")
 NEAR: Final = 0.75
 """How alike a word must be to one that could stand there, by difflib's ratio, to be taken for it."""
-
-
-class Place(NamedTuple):
-    """A part of one line: its number from 0, and its first and last offset in characters, the last excluded."""
-
-    line: int
-    start: int
-    end: int
 
 
 class Trouble(NamedTuple):
@@ -70,40 +63,49 @@ class WrittenStep:
 
 @dataclass
 class Written:
-    """A document as it is written. `head` are the values at its top. `notes` are the texts that are no part of a
-    plan, by the id of the step above; "" before the first. `title_line` is the number of the line with the title.
+    """A document as it is written. `head` are the values at its top, `head_end` is the number of the line that ends
+    them, -1 without any. `steps_line` is that of the heading of the steps, None without one. `notes` are the texts that
+    are no part of a plan, by the id of the step above; "" before the first.
     """
 
     head: dict[str, str] = field(default_factory=dict)
     head_places: dict[str, Place] = field(default_factory=dict)
+    head_end: int = -1
+    top: Top = field(default_factory=Top)
+    steps_line: int | None = None
     steps: list[WrittenStep] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
     troubles: list[Trouble] = field(default_factory=list)
-    title_line: int = 0
+
+    @property
+    def title_line(self) -> int:
+        """The number of the line with the title, or of the one where it could stand."""
+        return self.top.first
 
 
 def read_document(text: str) -> Written:
     """The document of a text. Never raises."""
-    return _Reader(_LINE_END.split(text)).read()
+    return _Reader(LINE_END.split(text)).read()
 
 
 class _Reader:
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
         self.at = 0
+        self.ids: set[str] = set()
         self.found = Written()
 
     def read(self) -> Written:
         self._head()
-        while self.at < len(self.lines) and self.lines[self.at].rstrip() != STEPS:
-            if self.lines[self.at].startswith("# ") and not self.found.title_line:
-                self.found.title_line = self.at
-            self.at += 1
-        if self.at >= len(self.lines):
+        below = range(self.at, len(self.lines))
+        steps_line = next((number for number in below if self.lines[number].rstrip() == STEPS), None)
+        self.found.top = read_top(self.lines, min(self.at, len(self.lines) - 1), steps_line)
+        if steps_line is None:
             title = Place(self.found.title_line, 0, len(self.lines[self.found.title_line]))
             self._trouble(title, f"The line “{STEPS}” is missing, below which the steps stand.")
         self._conflicts()
-        self.at += 1
+        self.found.steps_line = steps_line
+        self.at = len(self.lines) if steps_line is None else steps_line + 1
         note: list[str] = []
         above = ""
         while self.at < len(self.lines):
@@ -134,12 +136,16 @@ class _Reader:
             return
         for number, line in enumerate(self.lines[1:], start=1):
             if line.rstrip() == "---":
+                self.found.head_end = number
                 self.at = number + 1
                 return
             if match := _HEAD.fullmatch(line.rstrip()):
                 self.found.head[match[1]] = match[2]
                 self.found.head_places[match[1]] = Place(number, match.start(2), match.end(2))
+        if self.found.head_places:
+            self._trouble(Place(0, 0, 3), "The values at the top do not end: a line “---” is missing.")
         self.found.head.clear()
+        self.found.head_places.clear()
 
     def _keep_note(self, above: str, lines: list[str]) -> None:
         text = "\n".join(lines).strip("\n")
@@ -152,7 +158,7 @@ class _Reader:
 
     def _step(self, item: re.Match[str]) -> WrittenStep:
         first = self.at
-        described = read(item[2], ()).value
+        described = read(item[2]).value
         description = described if isinstance(described, str) else item[2]
         places = {"": Place(first, item.start(2), item.end(2))}
         if item[1] is not None:
@@ -162,9 +168,11 @@ class _Reader:
             places["id"] = Place(first, item.start(3), item.end(3))
             if not STEP_ID.fullmatch(step_id):
                 self._trouble(places["id"], "An id is a letter, then letters, digits and underscores.")
-            elif any(step.step_id == step_id for step in self.found.steps):
+            elif step_id in self.ids:
                 self._trouble(places["id"], f"There is a step ^{step_id} already.")
                 step_id = None
+            if step_id is not None:
+                self.ids.add(step_id)
         step = WrittenStep(step_id, item[1] or " ", {"description": description}, places, first)
         self.at += 1
         self._body(step)
@@ -269,7 +277,7 @@ class _Reader:
 
     def _value(self, rest: str, place: Place) -> Json:
         try:
-            found = read(rest, self.lines[self.at + 1 :] if not rest else ())
+            found = read(rest, self.lines, self.at + 1)
         except ValueError as error:
             self._trouble(place, str(error))
             return ""
@@ -282,10 +290,20 @@ def key_of(written: WrittenStep) -> str:
     return written.step_id or f"line {written.places[''].line}"
 
 
+_AUTHORED: Final = ("description", *(each.attribute for each in FIELDS.values()))
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    name: Step.model_fields[name].get_default()
+    for name in _AUTHORED
+    if name not in ("description", "instruction")
+}
+
+
 def values_of(written: WrittenStep) -> Mapping[str, Any]:
     """The attributes of the step that is written, with the defaults of those that are not."""
-    from planloom.domain.plans.plan import Step
+    return {**_DEFAULTS, **written.values}
 
-    authored = [each.attribute for each in FIELDS.values()]
-    defaults = {name: Step.model_fields[name].get_default() for name in authored if name != "instruction"}
-    return {**defaults, **written.values}
+
+def authored(step: Step) -> Mapping[str, Any]:
+    """The attributes of a step that a document says, as `values_of` has them."""
+    checks = tuple(check.model_copy(update={"outcome": None, "detail": None}) for check in step.checks)
+    return {name: checks if name == "checks" else getattr(step, name) for name in _AUTHORED}

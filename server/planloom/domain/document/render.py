@@ -40,6 +40,7 @@ from typing import Final
 
 from planloom.domain.document.fields import FIELDS, escaped
 from planloom.domain.document.scalars import is_written_plainly, written
+from planloom.domain.document.top import STEPS, head_lines, top_lines
 from planloom.domain.plans.graph import shown_statuses
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import Json
@@ -52,7 +53,6 @@ MARKS: Final[Mapping[str, str]] = {
     "skipped": "-",
 }
 """The sign in the box of a step, by its shown status; a blank for any other."""
-STEPS: Final = "## Steps"
 RESULT: Final = "→ "
 _BODY: Final = 2
 _ARGUMENTS: Final = 4
@@ -61,7 +61,7 @@ _ARGUMENTS: Final = 4
 def render(plan: Plan, notes: Mapping[str, str] | None = None) -> str:
     """The document of a plan. `notes` are those of an earlier text, by step id; "" for those before the steps."""
     notes = notes or {}
-    lines = [*_head(plan), "", STEPS]
+    lines = [*head_lines(plan), "", *top_lines(plan), "", STEPS]
     lines += _note(notes.get("", ""))
     for step, shown in zip(plan.steps, shown_statuses(plan), strict=True):
         lines += ["", *step_lines(step, MARKS.get(shown, " "))]
@@ -70,12 +70,6 @@ def render(plan: Plan, notes: Mapping[str, str] | None = None) -> str:
     for step_id, note in notes.items():
         lines += _note(note) if step_id not in known else ()
     return "\n".join(lines) + "\n"
-
-
-def head_values(plan: Plan) -> dict[str, str]:
-    """What stands at the top of the document."""
-    status = plan.status.replace("_", " ")
-    return {"plan": plan.plan_id, "version": str(plan.version), "status": status}
 
 
 def step_lines(step: Step, mark: str) -> Iterator[str]:
@@ -104,19 +98,6 @@ def result_text(step: Step) -> str | None:
     """What came of a step, without indentation; None before it has ended."""
     said = " ".join(((step.result.summary or step.result.error or "") if step.result else "").split())
     return RESULT + said if said else None
-
-
-def _head(plan: Plan) -> Iterator[str]:
-    yield "---"
-    yield from (f"{name}: {value}" for name, value in head_values(plan).items())
-    yield from ("---", "")
-    request = plan.request.strip()
-    title, _, more = request.partition("\n")
-    yield f"# {title.strip() or 'Plan'}"
-    if more.strip():
-        yield from ("", *(f"> {line}".rstrip() for line in request.splitlines()))
-    if plan.summary:
-        yield from ("", plan.summary.strip())
 
 
 def _instruction(step: Step) -> Iterator[str]:

@@ -12,6 +12,7 @@ from planloom.domain.values import Json
 _PLAIN: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _BLOCK: Final = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]*")
 _FENCE: Final = re.compile(r" *(`{3,})[^`]*")
+_BEGINS_JSON: Final = '{["-0123456789tfn'
 
 
 class Read(NamedTuple):
@@ -39,20 +40,21 @@ def written(value: Json, indent: int) -> tuple[str, tuple[str, ...]]:
     return json.dumps(value, ensure_ascii=True), ()
 
 
-def read(rest: str, following: Sequence[str]) -> Read:
-    """The value that begins with the rest of its line; `following` are the lines after it.
+def read(rest: str, lines: Sequence[str] = (), below: int = 0) -> Read:
+    """The value that begins with the rest of its line; those after it are `lines` from the number `below` on.
 
     Raises ValueError, with a sentence, for a block that does not end.
     """
     if rest:
         return Read(_scalar(rest), 0)
-    opening = _FENCE.fullmatch(following[0]) if following else None
+    opening = _FENCE.fullmatch(lines[below]) if below < len(lines) else None
     if opening is None:
         return Read("", 0)
     fence, margin = opening[1], opening.start(1)
-    for count, line in enumerate(following[1:], start=2):
-        if line.strip() == fence:
-            return Read("\n".join(each[margin:] for each in following[1 : count - 1]), count)
+    for number in range(below + 1, len(lines)):
+        if lines[number].strip() == fence:
+            block = lines[below + 1 : number]
+            return Read("\n".join(each[margin:] for each in block), number + 1 - below)
     raise ValueError(f"The block does not end: a line with {fence} is missing.")
 
 
@@ -63,6 +65,8 @@ def is_written_plainly(text: str) -> bool:
 
 def _scalar(rest: str) -> Json:
     """The value of a line: JSON, or else the text as it stands."""
+    if rest.lstrip()[:1] not in _BEGINS_JSON:
+        return rest
     try:
         value: Json = json.loads(rest, parse_constant=_refuse, object_pairs_hook=_once)
     except (ValueError, RecursionError):

@@ -1,34 +1,24 @@
-"""Brings the text of a document up to date with its plan, without touching what the user is changing in it."""
+"""Brings the text of a document up to date with its plan, without touching what the user has written in it."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from planloom.domain.document.difference import difference
-from planloom.domain.document.reader import Place, Written, read_document
-from planloom.domain.document.render import (
-    MARKS,
-    RESULT,
-    STEPS,
-    head_values,
-    render,
-    result_lines,
-    result_text,
-)
+from planloom.domain.document.difference import Difference, difference, sign_of, signs_of
+from planloom.domain.document.reader import Written, WrittenStep, authored, read_document, values_of
+from planloom.domain.document.render import MARKS, result_lines, result_text, step_lines
+from planloom.domain.document.top import Place, head_lines, head_values, top_lines, top_of
 from planloom.domain.events.folding import updated
+from planloom.domain.plans.editing import SkipStep, UnskipStep, UpdateStep
 from planloom.domain.plans.graph import shown_statuses
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import RUN_STATE, Plan, Step
 from planloom.domain.text.lines import split_lines
-from planloom.domain.text.merge import merge
 from planloom.domain.text.positions import dominant_eol
 from planloom.domain.values import StepId
 
-_TOP: Final = re.compile(rf"\A(?:---\n.*?^---\n)?(.*?)^{STEPS}$", re.DOTALL | re.MULTILINE)
-"""What stands between the values at the top of a document and its steps."""
-_LINE_END: Final = re.compile(r"\r\n|\r")
+_ENDS: Final = ("\n", "\r")
 
 
 class Update(NamedTuple):
@@ -38,95 +28,211 @@ class Update(NamedTuple):
     shows: Plan
 
 
-def up_to_date(text: str, shown: Plan, plan: Plan) -> Update:
-    """The text of a document that shows `shown`, made to show `plan`.
+def up_to_date(text: str, shown: Plan, plan: Plan, earlier: Collection[str] = ()) -> Update:
+    """The text of a document that shows `shown`, made to show `plan`; `earlier` as in `difference`.
 
-    While the user has changes in it that the plan does not have, only signs, results and the top of the document are
-    written, each in its place. The text then shows the steps of `shown` in the state of `plan`.
+    What the plan says anew is written where the user has changed nothing: each value, sign and result, each step, the
+    words above the steps. While the user has changed which steps there are, or their order, that stays as it is. A
+    text that says what the plan says is left as it is written.
     """
     written = read_document(text)
-    found = difference(shown.steps, written)
-    if not (found.edits or found.troubles or written.troubles):
-        return Update(with_top(render(plan, written.notes), text, shown), plan)
-    return Update(
-        _patched(text, written, shown, plan), updated(shown, steps=IndexedTuple(_stated(shown.steps, plan)))
+    found = difference(shown, written, earlier)
+    # An editor may tell late of an edit, so that the text has the newer signs already.
+    servers = signs_of(shown) | signs_of(plan) | frozenset(earlier)
+    users = _users(shown, written, found)
+    new = _Text(text, written, found.ids, plan, servers).new(users)
+    return Update(new, _shows(shown, plan, users))
+
+
+def taken(text: str, ids: Sequence[StepId], plan: Plan, earlier: Collection[str] = ()) -> str:
+    """The text of which all has become part of a plan; `ids` are those of its steps, in their order."""
+    servers = signs_of(plan) | frozenset(earlier)
+    return _Text(text, read_document(text), ids, plan, servers).new(_Users())
+
+
+class _Users(NamedTuple):
+    """What the user has written that the plan does not have: steps that are changed, those whose sign is, new ones,
+    the order of all, and what stands above them.
+    """
+
+    steps: Collection[StepId] = ()
+    signs: Collection[StepId] = ()
+    new: Collection[StepId] = ()
+    order: bool = False
+    top: bool = False
+
+
+def _users(shown: Plan, written: Written, found: Difference) -> _Users:
+    wrong = {each.place.line for each in (*written.troubles, *found.troubles)}
+    changed = {edit.step_id for edit in found.edits if isinstance(edit, UpdateStep)}
+    steps_line = -1 if written.steps_line is None else written.steps_line
+    top = bool(found.words) or steps_line < 0 or any(line <= steps_line for line in wrong)
+    for step_id, each in zip(found.ids, written.steps, strict=True):
+        lines = wrong.intersection(range(each.places[""].line, each.last + 1)) if wrong else ()
+        if lines:
+            changed.add(step_id)
+            wrong -= {*lines}
+    return _Users(
+        changed,
+        {edit.step_id for edit in found.edits if isinstance(edit, SkipStep | UnskipStep)},
+        {step_id for step_id in found.ids if shown.step(step_id) is None},
+        found.ids != tuple(step.step_id for step in shown.steps) or any(line > steps_line for line in wrong),
+        top,
     )
 
 
-def as_found(plan: Plan, written: Written) -> Plan:
-    """A plan with the results that a document found by the server says of it, which may be those of an earlier run."""
-    said = {each.step_id: each.results for each in written.steps if each.results}
+def _shows(shown: Plan, plan: Plan, users: _Users) -> Plan:
+    """The plan that the new text shows: as the plan is, but what is the user's as it was shown before."""
     steps = []
-    for step in plan.steps:
-        results = [each.text for each in said.get(step.step_id, ())]
-        own = result_text(step)
-        if step.result is not None and own is not None and results and own not in results:
-            earlier = step.result.model_copy(update={"summary": results[0].removeprefix(RESULT)})
-            steps.append(step.model_copy(update={"result": earlier}))
+    for step in shown.steps if users.order else plan.steps:
+        was, now = shown.step(step.step_id), plan.step(step.step_id)
+        if now is None or (was is not None and step.step_id in users.steps):
+            steps.append(step if was is None else _stated(was, now))
         else:
-            steps.append(step)
-    return updated(plan, steps=IndexedTuple(steps))
+            steps.append(now)
+    words = shown if users.top else plan
+    return updated(plan, steps=IndexedTuple(steps), request=words.request, summary=words.summary)
 
 
-def with_top(new: str, text: str, shown: Plan) -> str:
-    """The new text of a document, with what the user has changed above the steps in `text`, which shows `shown`, and
-    with the line ends of `text`.
-    """
-    eol = dominant_eol(text) or "\n"
-    return _with_top(new, _LINE_END.sub("\n", text), shown).replace("\n", eol)
+def _stated(step: Step, now: Step | None) -> Step:
+    """A step as its author wrote it, in the state that it has."""
+    state = {} if now is None else {name: getattr(now, name) for name in RUN_STATE}
+    return step.model_copy(update=state)
 
 
-def _with_top(new: str, text: str, shown: Plan) -> str:
-    theirs, mine, base = _TOP.search(new), _TOP.search(text), _TOP.search(render(shown))
-    if theirs is None or mine is None or base is None or mine[1] == base[1]:
-        return new
-    merged = merge(base[1], mine[1], theirs[1])
-    kept = merged.text if merged.kind == "merged" else mine[1]
-    return new[: theirs.start(1)] + kept + new[theirs.end(1) :]
+class _Text:
+    """A text in its parts, put together anew for a plan. `servers` are the signs that the server may replace."""
 
+    def __init__(
+        self, text: str, written: Written, ids: Sequence[StepId], plan: Plan, servers: Collection[str]
+    ) -> None:
+        self.lines = split_lines(text)
+        self.eol = dominant_eol(text) or "\n"
+        self.written = written
+        self.ids = ids
+        self.plan = plan
+        self.servers = servers
+        statuses = zip(plan.steps, shown_statuses(plan), strict=True)
+        self.marks = {step.step_id: MARKS.get(status, " ") for step, status in statuses}
 
-def _stated(steps: Sequence[Step], plan: Plan) -> list[Step]:
-    """The steps as their author wrote them, in the state that they have in the plan."""
-    found = []
-    for step in steps:
-        now = plan.step(step.step_id)
-        state = {} if now is None else {name: getattr(now, name) for name in RUN_STATE}
-        found.append(step.model_copy(update=state))
-    return found
+    def new(self, users: _Users) -> str:
+        """The text for the plan."""
+        written = self.written
+        starts = [each.places[""].line for each in written.steps]
+        begin = len(self.lines) if written.steps_line is None else written.steps_line + 1
+        above = [*self._above(begin, is_users=users.top), *self.lines[begin : [*starts, len(self.lines)][0]]]
+        ends = [*starts[1:], len(self.lines)]
+        bodies = {}
+        tails = {}
+        for step_id, each, end in zip(self.ids, written.steps, ends, strict=True):
+            own = self.lines[each.places[""].line : each.last + 1]
+            bodies[step_id] = own if step_id in users.new else self._body(step_id, each, users)
+            tails[step_id] = self.lines[each.last + 1 : end]
+        order = tuple(step.step_id for step in self.plan.steps)
+        if users.order or order == tuple(self.ids):
+            parts = [line for step_id in self.ids for line in (*bodies[step_id], *tails[step_id])]
+            return self._joined([*above, *parts])
+        return self._joined([*above, *self._arranged(above, order, bodies, tails)])
 
+    def _arranged(
+        self,
+        above: Sequence[str],
+        order: Sequence[StepId],
+        bodies: dict[StepId, list[str]],
+        tails: dict[StepId, list[str]],
+    ) -> Iterator[str]:
+        """The steps in another order, each with what stands below it, then the notes of those that are gone."""
+        if above and above[-1].strip():
+            yield self.eol
+        gone = [
+            note for step_id in self.ids if step_id not in set(order) and (note := _stripped(tails[step_id]))
+        ]
+        parts = []
+        for step_id in order:
+            step = self.plan.step(step_id)
+            body = bodies.get(step_id)
+            if body is None and step is not None:
+                body = self._ended(step_lines(step, self.marks[step_id]))
+            parts.append([*(body or ()), *_kept(tails.get(step_id, []))])
+        for number, part in enumerate((*parts, *gone)):
+            if number:
+                yield self.eol
+            yield from part
 
-def _patched(text: str, written: Written, shown: Plan, plan: Plan) -> str:
-    eol = dominant_eol(text) or "\n"
-    lines = split_lines(text)
-    before, marks = _marks(shown), _marks(plan)
-    for name, value in head_values(plan).items():
-        if place := written.head_places.get(name):
-            lines[place.line] = _put(lines[place.line], place, value)
-    for each in reversed(written.steps):
-        step = None if each.step_id is None else plan.step(StepId(each.step_id))
-        if step is None:
-            continue
+    def _above(self, begin: int, *, is_users: bool) -> Iterator[str]:
+        """The values, the title, the request and the summary, with the heading of the steps."""
+        written, plan = self.written, self.plan
+        lines = self.lines[:begin]
+        for name, value in head_values(plan).items():
+            place = written.head_places.get(name)
+            if place is not None and sign_of("", name, written.head[name]) in self.servers:
+                lines[place.line] = _put(lines[place.line], place, value)
+        own = written.head_end + 1
+        values = lines[:own]
+        if not is_users and own:
+            missing = [
+                f"{name}: {value}" for name, value in head_values(plan).items() if name not in written.head
+            ]
+            values[-1:-1] = self._ended(missing)
+        if not is_users and not own:
+            values = [*self._ended(head_lines(plan)), *([] if lines and not lines[0].strip() else [self.eol])]
+        yield from values
+        first = written.top.first
+        if is_users or written.steps_line is None or written.top.says(top_of(plan)):
+            yield from lines[own:]
+            return
+        yield from lines[own:first]
+        yield from self._ended([*top_lines(plan), ""])
+        yield lines[written.steps_line]
+
+    def _body(self, step_id: StepId, each: WrittenStep, users: _Users) -> list[str]:
+        """The lines of a step: its own where they say what the plan says or are the user's."""
         first = each.places[""].line
-        known = shown.step(step.step_id)
-        # An editor may tell late of an edit, so that the text has the newer result already.
-        own = (result_text(step), None if known is None else result_text(known))
-        servers = {found.place.line for found in each.results if found.text in own}
-        body = [lines[number] for number in range(first, each.last + 1) if number not in servers]
-        results = [f"{line}{eol}" for line in result_lines(step)]
-        if results and not body[-1].endswith(("\n", "\r")):
-            body[-1] += eol
-        lines[first : each.last + 1] = [*body, *results]
-        place = each.places.get("mark")
-        # A sign that the user has changed is theirs.
-        if place is not None and each.mark == before.get(step.step_id, " "):
-            lines[first] = _put(lines[first], place, marks[step.step_id])
-    return "".join(lines)
+        step = self.plan.step(step_id)
+        if step is None:
+            return self.lines[first : each.last + 1]
+        if step_id not in users.steps and values_of(each) != authored(step):
+            return self._ended(step_lines(step, self.marks[step_id]))
+        own = result_text(step)
+        stays = next((found.place.line for found in each.results if found.text == own), None)
+        gone = {
+            found.place.line
+            for found in each.results
+            if found.place.line != stays and sign_of(each.step_id or "", "result", found.text) in self.servers
+        }
+        head = self._first_line(self.lines[first], step_id, each, is_users=step_id in users.signs)
+        body = [self.lines[number] for number in range(first + 1, each.last + 1) if number not in gone]
+        return [head, *body, *(self._ended(result_lines(step)) if stays is None else ())]
+
+    def _first_line(self, line: str, step_id: StepId, each: WrittenStep, *, is_users: bool) -> str:
+        """The first line of a step with its sign and id."""
+        mark, place = self.marks[step_id], each.places.get("mark")
+        if is_users or sign_of(each.step_id or "", "mark", each.mark) not in self.servers:
+            mark = each.mark
+        if place is None or each.step_id is None:
+            text = line[each.places[""].start : each.places[""].end]
+            return f"- [{mark}] {text} ^{step_id}{self.eol}"
+        return _put(line, place, mark)
+
+    def _ended(self, lines: Sequence[str] | Iterator[str]) -> list[str]:
+        return [f"{line}{self.eol}" for line in lines]
+
+    def _joined(self, lines: Sequence[str]) -> str:
+        """The text of lines of which the last alone may have no end."""
+        *before, last = lines or [""]
+        return "".join([*(line if line.endswith(_ENDS) else line + self.eol for line in before), last])
 
 
-def _marks(plan: Plan) -> dict[StepId, str]:
-    """The sign in the box of each step."""
-    statuses = zip(plan.steps, shown_statuses(plan), strict=True)
-    return {step.step_id: MARKS.get(status, " ") for step, status in statuses}
+def _kept(tail: Sequence[str]) -> list[str]:
+    """What stands below a step, without the blank lines at its end."""
+    last = max((number for number, line in enumerate(tail) if line.strip()), default=-1)
+    return [*tail[: last + 1]]
+
+
+def _stripped(tail: Sequence[str]) -> list[str]:
+    kept = _kept(tail)
+    first = next((number for number, line in enumerate(kept) if line.strip()), len(kept))
+    return kept[first:]
 
 
 def _put(line: str, place: Place, text: str) -> str:

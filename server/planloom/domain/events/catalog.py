@@ -167,6 +167,9 @@ class PlanApprovalRequest(Value):
 class PlanEdited(Value):
     """The steps were changed by the user, or by a proposal of the model that the user accepted.
 
+    `request` and `summary` are the plan's new words, None where they stay. `attachments` are those that the new request
+    adds.
+
     With a `task_id`, the model of that running step has changed the steps still to come. What only narrows them needs
     no approval; `approval_id` is the one by which the user has allowed more.
     """
@@ -175,6 +178,9 @@ class PlanEdited(Value):
     version: int
     edits: tuple[StepEdit, ...]
     steps: tuple[Step, ...]
+    request: str | None = None
+    summary: str | None = None
+    attachments: tuple[Attachment, ...] = ()
     overall_risk: Risk | None = None
     by: Literal["user", "model"] = "user"
     task_id: StepId | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import count
 from typing import Literal
 
 from planloom.domain.text.positions import Range
@@ -38,6 +40,20 @@ class Attachment(Value):
     def id(self) -> AttachmentId:
         """`attachment_id` under its name on the wire."""
         return self.attachment_id
+
+
+def additional(known: Sequence[Attachment], found: Sequence[Attachment]) -> tuple[Attachment, ...]:
+    """Those of the attachments found that are not known, with the next free ids."""
+    keys = {_key(each) for each in known}
+    taken = {each.attachment_id for each in known}
+    free = (name for number in count(1) if (name := AttachmentId(f"attachment_{number}")) not in taken)
+    return tuple(
+        each.model_copy(update={"attachment_id": next(free)}) for each in found if _key(each) not in keys
+    )
+
+
+def _key(attachment: Attachment) -> tuple[str, str, Range | None]:
+    return attachment.kind, attachment.uri or attachment.reference, attachment.range
 
 
 class Unresolved(Value):

@@ -92,6 +92,16 @@ StepEdit = Annotated[
 ]
 
 
+class PlanWords(Value):
+    """New words of a plan as a whole. None leaves them unchanged."""
+
+    request: str | None = None
+    summary: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.request is not None or self.summary is not None
+
+
 class EditRefused(Value):
     """Why edits cannot be made. None of them has been made."""
 
@@ -111,6 +121,8 @@ def edit_plan(steps: Sequence[Step], edits: Sequence[StepEdit]) -> tuple[Step, .
     `validation.problems` does that.
     """
     draft = _Draft(steps)
+    if refused := _of_begun_steps(steps, edits):
+        return EditRefused(problems=refused)
     for edit in edits:
         problem = _make(draft, edit)
         if problem is not None:
@@ -143,20 +155,22 @@ class _Draft:
                 return index
         return _refused(step_id, field, f"There is no step {step_id!r}.")
 
-    def editable(self, step_id: StepId) -> int | Problem:
-        index = self.index_of(step_id)
-        if isinstance(index, Problem):
-            return index
-        status = self.steps[index].status
-        if status in _UNEDITABLE:
-            text = f"{step_id} {_UNEDITABLE[status]} and can no longer be changed."
-            return _refused(step_id, "status", text)
-        return index
-
     def fresh_id(self) -> StepId:
         number = self.next_number
         self.next_number += 1
         return StepId(f"step_{number}")
+
+
+def _of_begun_steps(steps: Sequence[Step], edits: Sequence[StepEdit]) -> tuple[Problem, ...]:
+    """A problem for each step that can no longer be changed."""
+    edited = {edit.step_id for edit in edits if not isinstance(edit, AddStep)}
+    return tuple(
+        _refused(
+            step.step_id, "status", f"{step.step_id} {_UNEDITABLE[step.status]} and can no longer be changed."
+        )
+        for step in steps
+        if step.step_id in edited and step.status in _UNEDITABLE
+    )
 
 
 def _refused(step_id: StepId | None, field: str, text: str) -> Problem:
@@ -167,7 +181,7 @@ def _make(draft: _Draft, edit: StepEdit) -> Problem | None:
     """Make one edit. Returns the problem if it cannot be made."""
     if isinstance(edit, AddStep):
         return _add(draft, edit)
-    index = draft.editable(edit.step_id)
+    index = draft.index_of(edit.step_id)
     if isinstance(index, Problem):
         return index
     step = draft.steps[index]

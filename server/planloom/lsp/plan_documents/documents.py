@@ -15,11 +15,18 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lsprotocol import types
 
-from planloom.domain.document.adoption import Adoption, adoption, says_other
-from planloom.domain.document.difference import Difference, difference, notes_by_id, place_of
-from planloom.domain.document.reader import NEAR, Place, Trouble, Written, read_document
+from planloom.domain.document.adoption import Adoption, adoption
+from planloom.domain.document.difference import (
+    Difference,
+    difference,
+    refusals,
+    signs_of,
+    written_signs,
+)
+from planloom.domain.document.reader import NEAR, Trouble, Written, read_document
 from planloom.domain.document.render import render
-from planloom.domain.document.update import as_found, up_to_date, with_top
+from planloom.domain.document.top import Place
+from planloom.domain.document.update import taken, up_to_date
 from planloom.domain.errors import InvalidParams, InvalidPlan, PlanloomError, UnknownThing
 from planloom.domain.text.diff import text_edits
 from planloom.domain.text.positions import LineIndex, Position, TextEdit
@@ -31,7 +38,7 @@ from planloom.workspace.paths.uris import normalized
 from planloom.workspace.scratch_files import FOLDER, read_scratch_file, write_scratch_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from planloom.domain.events import catalog as ev
     from planloom.domain.plans.plan import Plan
@@ -47,9 +54,6 @@ logger = logging.getLogger(__name__)
 
 ENDING: Final = ".plan.md"
 ADOPTABLE: Final = "It is a plan of no ledger here. “Adopt as a new plan” puts it to review."
-NOT_TAKEN: Final = (
-    "The plan keeps its request and summary: what is changed of them here stays in the text alone."
-)
 _SECONDS: Final = 0.1
 """The least time between two updates of a document, and between a keystroke and the diagnostics that follow it."""
 _ANSWER_SECONDS: Final = 10.0
@@ -62,10 +66,18 @@ _NO_WORD: Final = re.compile(r"[^a-z0-9]+")
 
 
 class Shown(NamedTuple):
-    """A document that shows a plan: the plan as it stands in the text, but for what the user has changed there."""
+    """A document that shows a plan: the plan as it stands in the text, but for what the user has changed there.
+
+    `earlier` is all that the server has written into it (`signs_of`), which an undo of the editor may bring back.
+    """
 
     uri: Uri
     plan: Plan
+    earlier: frozenset[str]
+
+    def showing(self, plan: Plan) -> Shown:
+        """The document when it shows another plan, or the plan in another state."""
+        return Shown(self.uri, plan, self.earlier | signs_of(plan))
 
 
 class DocumentAbilities(NamedTuple):
@@ -141,7 +153,7 @@ class PlanDocuments:
             return None
         uri = await asyncio.to_thread(write_scratch_file, root, _name(plan), render(plan))
         if uri is not None:
-            self._shown[plan.plan_id] = Shown(uri, plan)
+            self._shown[plan.plan_id] = Shown(uri, plan, signs_of(plan))
         return uri
 
     def on_event(self, recorded: ev.Recorded, _: Plan) -> None:
@@ -186,25 +198,23 @@ class PlanDocuments:
         plan = self._plan(plan_id)
         if shown is None or text is None or plan is None:
             return True
-        written = read_document(text)
-        found = difference(shown.plan.steps, written)
+        written, found = _changes(shown, text, plan)
         troubles = self._troubles(plan, written, found)
-        self._publish(shown.uri, written, troubles, self._said(shown, text))
-        if troubles or not found.edits:
+        self._publish(shown.uri, written, troubles, self._said(shown))
+        if troubles or not found.changes:
             return not troubles
-        changed = await self._app.plans.edit(plan_id, plan.version, found.edits)
-        self._shown[plan_id] = Shown(shown.uri, changed)
-        new = with_top(render(changed, notes_by_id(written, found.ids)), text, shown.plan)
-        if not await self._write_over(shown.uri, text, new):
+        changed = await self._app.plans.edit(plan_id, plan.version, found.edits, found.words)
+        self._shown[plan_id] = shown.showing(changed)
+        if not await self._write_over(shown.uri, text, taken(text, found.ids, changed, shown.earlier)):
             self._follow(plan_id)
         return True
 
     def _troubles(self, plan: Plan, written: Written, found: Difference) -> list[Trouble]:
         """What is wrong in a document: what cannot be read or, if all can, what the plan cannot become."""
         troubles = [*written.troubles, *found.troubles]
-        if found.edits and not troubles:
-            for each in self._app.plans.problems_of(plan, found.edits):
-                troubles.append(_trouble(each, written, found.ids))
+        if found.changes and not troubles:
+            problems = self._app.plans.problems_of(plan, found.edits)
+            troubles += _refused(problems, written, found)
         return troubles
 
     def _on_text(self, uri: Uri) -> None:
@@ -234,7 +244,7 @@ class PlanDocuments:
         if plan is None or not await self._is_of(plan, uri):
             self._offer(uri, text)
             return
-        self._shown[plan_id] = Shown(uri, as_found(plan, written))
+        self._shown[plan_id] = Shown(uri, plan, signs_of(plan) | written_signs(written))
         await asyncio.wait({self._follow(plan_id)})
         await self._tell_of_other(plan_id)
 
@@ -299,11 +309,11 @@ class PlanDocuments:
             raise InvalidPlan("The document has errors, which are marked in it.", ())
         plan = await self._app.plans.adopt(found.request, found.summary, found.found.edits)
         # Nothing is awaited before the document is the plan's, so that no other is written for it.
-        self._shown[plan.plan_id] = Shown(document.uri, plan)
+        shown = self._shown[plan.plan_id] = Shown(document.uri, plan, signs_of(plan) | found.earlier)
         self._offered.discard(document.uri)
         self._publish(document.uri, found.written, [])
-        rendered = render(plan, notes_by_id(found.written, found.found.ids))
-        if not await self._write_over(document.uri, document.text, with_top(rendered, document.text, plan)):
+        new = taken(document.text, found.found.ids, plan, shown.earlier)
+        if not await self._write_over(document.uri, document.text, new):
             self._follow(plan.plan_id)
         return plan
 
@@ -312,7 +322,7 @@ class PlanDocuments:
         if found.troubles:
             return [*found.troubles]
         problems = self._app.plans.problems_of_new(found.found.edits)
-        return [_trouble(each, found.written, found.found.ids) for each in problems]
+        return [*_refused(problems, found.written, found.found)]
 
     async def _tell_of_other(self, plan_id: PlanId) -> None:
         """Say that another server runs a plan, in a message and on its title, which stays until this one runs it."""
@@ -339,9 +349,8 @@ class PlanDocuments:
             return
         plan = self._plan(plan_id)
         if plan is not None:
-            written = read_document(text)
-            troubles = self._troubles(plan, written, difference(shown.plan.steps, written))
-            self._publish(shown.uri, written, troubles, self._said(shown, text))
+            written, found = _changes(shown, text, plan)
+            self._publish(shown.uri, written, self._troubles(plan, written, found), self._said(shown))
 
     async def _settled(self, plan_id: PlanId) -> None:
         """Wait until what the server itself writes into a document is known to be there, and is not the user's."""
@@ -368,13 +377,13 @@ class PlanDocuments:
             text = None if shown is None else await self._text(shown.uri)
             if shown is None or plan is None or text is None:
                 return
-            new = up_to_date(text, shown.plan, plan)
+            new = up_to_date(text, shown.plan, plan, shown.earlier)
             if new.text == text:
-                self._shown[plan_id] = Shown(shown.uri, new.shows)
+                self._shown[plan_id] = shown.showing(new.shows)
                 await self._refresh()
                 return
             if await self._write_over(shown.uri, text, new.text):
-                self._shown[plan_id] = Shown(shown.uri, new.shows)
+                self._shown[plan_id] = shown.showing(new.shows)
 
     async def _refresh(self) -> None:
         """Have the editor ask for the lenses anew, which depend on the state of the plan."""
@@ -431,11 +440,10 @@ class PlanDocuments:
             return False
         return isinstance(answer, dict) and answer.get("applied") is True
 
-    def _said(self, shown: Shown, text: str) -> str | None:
+    def _said(self, shown: Shown) -> str | None:
         """What is to be known of a document as a whole."""
         plan_id = shown.plan.plan_id
-        other = self._app.plans.run_elsewhere(plan_id) if plan_id in self._elsewhere else None
-        return other or (NOT_TAKEN if says_other(text, render(shown.plan)) else None)
+        return self._app.plans.run_elsewhere(plan_id) if plan_id in self._elsewhere else None
 
     def _publish(self, uri: Uri, written: Written, troubles: list[Trouble], said: str | None = None) -> None:
         """Show troubles at their places, and on the title what is `said` of the whole document."""
@@ -468,8 +476,16 @@ class PlanDocuments:
         }
 
 
-def _trouble(problem: Problem, written: Written, ids: Sequence[StepId]) -> Trouble:
-    return Trouble(place_of(problem, written, ids), problem.problem, _near_tool(problem, written, ids))
+def _changes(shown: Shown, text: str, plan: Plan) -> tuple[Written, Difference]:
+    """A document as it is written, and what it changes of the plan that it shows."""
+    written = read_document(text)
+    reserved = [step.step_id for step in plan.steps]
+    return written, difference(shown.plan, written, shown.earlier, reserved)
+
+
+def _refused(problems: Sequence[Problem], written: Written, found: Difference) -> Iterator[Trouble]:
+    for problem, place in refusals(problems, written, found):
+        yield Trouble(place, problem.problem, _near_tool(problem, written, found.ids))
 
 
 def _near_tool(problem: Problem, written: Written, ids: Sequence[StepId]) -> str | None:

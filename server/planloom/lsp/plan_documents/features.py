@@ -11,7 +11,8 @@ from typing import Final, get_args
 from lsprotocol import types
 
 from planloom.domain.document.fields import FIELDS
-from planloom.domain.document.reader import Place, Written, WrittenStep
+from planloom.domain.document.reader import Written, WrittenStep
+from planloom.domain.document.top import Place
 from planloom.domain.plans.graph import shown_statuses
 from planloom.domain.plans.plan import Plan, Priority, Step
 from planloom.domain.text.positions import Encoding, LineIndex, Position

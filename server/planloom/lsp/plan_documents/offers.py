@@ -9,7 +9,7 @@ from typing import Final
 from lsprotocol import types
 
 from planloom.domain.document.adoption import adoption
-from planloom.domain.document.render import STEPS
+from planloom.domain.document.top import STEPS
 from planloom.domain.text.positions import Encoding, LineIndex, Position
 from planloom.domain.values import Uri
 from planloom.intake.completion import written

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from planloom.domain.errors import InvalidPlan, StaleVersion, WrongState
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.editing import EditRefused, StepEdit, edit_plan
+from planloom.domain.plans.attachments import Attachment, additional
+from planloom.domain.plans.editing import EditRefused, PlanWords, StepEdit, edit_plan
 from planloom.domain.plans.plan import Plan, Review, Step
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import PlanId, StepId
@@ -82,15 +83,37 @@ class Plans(PlanReader):
         ready = ev.PlanReady(version=1, steps=marked, summary=summary, sequential=False, author="user")
         return self._plan_store.record(plan_id, ev.PlanDrafting(version=0), ready, ev.PlanApprovalRequest())
 
-    async def edit(self, plan_id: PlanId, version: int, edits: Sequence[StepEdit]) -> Plan:
-        """Apply all of the edits or none; revokes the approval. Raises InvalidPlan, StaleVersion."""
+    async def edit(
+        self, plan_id: PlanId, version: int, edits: Sequence[StepEdit], words: PlanWords | None = None
+    ) -> Plan:
+        """Apply all of the edits and new words or none; revokes the approval.
+
+        Raises InvalidPlan, StaleVersion, and for a new request what `create` raises.
+        """
+        words = words or PlanWords()
+        asked = (
+            await self._drafts.prepare(CreateRequest(text=words.request, mode="plan"))
+            if words.request
+            else None
+        )
         async with self._turns.turn(plan_id, "edit", version=version, halted=True) as plan:
             steps = edit_plan(plan.steps, edits)
             if isinstance(steps, EditRefused):
                 raise invalid(steps.problems)
             steps = self._rules.with_approvals(steps)
             self._refuse_errors(plan, steps)
-            changed = ev.PlanEdited(version=plan.version + 1, edits=tuple(edits), steps=steps)
+            attachments: tuple[Attachment, ...] = ()
+            if asked is not None:
+                attachments = additional(plan.attachments, asked.start.attachments)
+                self._ledger.keep(plan_id, asked.texts)
+            changed = ev.PlanEdited(
+                version=plan.version + 1,
+                edits=tuple(edits),
+                steps=steps,
+                request=words.request,
+                summary=words.summary,
+                attachments=attachments,
+            )
             return self._plan_store.record(plan_id, changed)
 
     def problems_of_new(self, edits: Sequence[StepEdit]) -> tuple[Problem, ...]:
