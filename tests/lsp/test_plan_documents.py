@@ -555,7 +555,7 @@ async def test_a_kept_document_becomes_a_new_plan_and_shows_it(folder: Path, end
 @pytest.mark.parametrize(
     ("old", "new", "message", "wrong"),
     [
-        ("# Write both", "Write both", "What the plan is for is missing", "## Steps"),
+        ("# Write both", "Write both", "What the plan is for is missing", "Write both"),
         ("after: step_1", "after: step_9", "There is no step", "step_9"),
         ("tool: write_file", "tool: wrte_file", "There is no tool", "wrte_file"),
     ],

@@ -116,7 +116,7 @@ def test_a_problem_is_found_at_its_place() -> None:
         ('  - tool: a\n    - y: 1\n  - arguments: {"x": 1}', "The arguments stand in this", "arguments"),
         ('  - arguments: {"x": 1, "x": 2}', "Arguments are a JSON object", '{"x": 1, "x": 2}'),
         ("  - instruction: One.\n  Two.", "The instruction stands in this step already", "Two."),
-        ("  Two.\n  - instruction: One.", "The instruction stands in this step already", "Two."),
+        ("  Two.\n  - instruction: One.", "The instruction stands in this step already", "One."),
         ("- [ ] Again ^step_1", "There is a step ^step_1 already.", "step_1"),
     ],
 )

@@ -79,15 +79,19 @@ def difference(
     known = {step.step_id: step for step in steps}
     ids = _ids({*known, *reserved}, written.steps)
     edits: list[tuple[StepEdit, tuple[Place, ...]]] = []
-    removed_at = (Place(written.steps_line or written.title_line, 0, len(STEPS)),)
     left = set(ids)
-    edits += ((RemoveStep(step_id=each), removed_at) for each in known if each not in left)
+    edits += (
+        (RemoveStep(step_id=each), (_place_of_gone(number, [*known], written, ids),))
+        for number, each in enumerate(known)
+        if each not in left
+    )
     own = frozenset() if shown is None else signs_of(shown)
     troubles = [
         each
         for each in (*_typed_values(shown, written), *_typed_results(written))
         if each.sign not in own and each.sign not in earlier
     ]
+    contradictions: list[Trouble] = []
     # Dependencies are set when all steps are there, in their places.
     later: list[tuple[StepEdit, tuple[Place, ...]]] = []
     stay = _longest_in_order([each for each in known if each in left], ids)
@@ -105,17 +109,20 @@ def difference(
         else:
             if step_id not in stay:
                 edits.append((MoveStep(step_id=step_id, after=above), here))
-            later += _changed(step, each)
+            later += _changed(step, each, written.lines)
             later += _marked(step, each)
         if typed := _typed_sign(step, each):
             troubles += [typed] if typed.sign not in own and typed.sign not in earlier else []
+        if step is not None and _contradicts(step, each):
+            said = "A step that calls a tool is a tool call."
+            contradictions.append(Trouble(each.places["kind"], said, "tool call"))
         above = step_id
     words, word_places, wrong = _words(None if shown is None else top_of(shown), written)
     every = (*edits, *later)
     return Difference(
         tuple(edit for edit, _ in every),
         ids,
-        (*(Trouble(each.place, each.text, each.instead) for each in troubles), *wrong),
+        (*(Trouble(each.place, each.text, each.instead) for each in troubles), *contradictions, *wrong),
         words,
         tuple(places for _, places in every),
         word_places,
@@ -153,7 +160,7 @@ def refusals(
     """
     for problem in problems:
         places: Sequence[Place] = ()
-        if problem.field == "status":
+        if problem.field == "status" or problem.step_id not in found.ids:
             changed = zip(found.edits, found.edit_places, strict=True)
             places = [
                 place
@@ -197,6 +204,17 @@ def _ids(known: Collection[StepId], written: Sequence[WrittenStep]) -> tuple[Ste
     return tuple(StepId(step.step_id) if step.step_id is not None else next(fresh) for step in written)
 
 
+def _place_of_gone(number: int, known: Sequence[StepId], written: Written, ids: Sequence[StepId]) -> Place:
+    """Where a step that is known with this number is missing: at another id in its place, else at the step above."""
+    left = set(ids)
+    above = next((step_id for step_id in reversed(known[:number]) if step_id in left), None)
+    at = -1 if above is None else ids.index(above)
+    below = written.steps[at + 1] if at + 1 < len(ids) else None
+    if below is not None and below.step_id is not None and ids[at + 1] not in known:
+        return below.places["id"]
+    return written.steps[at].places[""] if at >= 0 else Place(written.steps_line or 0, 0, len(STEPS))
+
+
 def _added(step_id: StepId, above: StepId | None, written: WrittenStep) -> AddStep:
     values = {
         name: value for name, value in written.values.items() if name != "depends_on" and value is not None
@@ -209,29 +227,58 @@ def _added(step_id: StepId, above: StepId | None, written: WrittenStep) -> AddSt
     )
 
 
-def _changed(step: Step, written: WrittenStep) -> Iterator[tuple[StepEdit, tuple[Place, ...]]]:
+def _changed(
+    step: Step, written: WrittenStep, lines: Sequence[str]
+) -> Iterator[tuple[StepEdit, tuple[Place, ...]]]:
     said, own = values_of(written), authored(step)
     news: dict[str, Any] = {name: said[name] for name, value in own.items() if said[name] != value}
     if not news:
         return
     cleared = tuple(name for name, value in news.items() if value is None and name in _CLEARABLE)
     values = {name: value for name, value in news.items() if value is not None}
-    places = dict.fromkeys(_place_of_value(written, name, own) for name in news)
+    places = dict.fromkeys(_place_of_value(written, name, own, lines) for name in news)
     change = StepChanges.model_validate({**values, "cleared": cleared})
     yield UpdateStep(step_id=step.step_id, set=change), tuple(places)
 
 
-def _place_of_value(written: WrittenStep, name: str, own: Mapping[str, Any]) -> Place:
+def _place_of_value(written: WrittenStep, name: str, own: Mapping[str, Any], lines: Sequence[str]) -> Place:
     """Where a value stands: of arguments the first that is another, of a value left out the step."""
     if name == "args":
         said, known = written.values.get("args") or {}, own["args"] or {}
         for argument, value in said.items():
             place = written.places.get(f"args.{argument}")
             if place is not None and (argument not in known or known[argument] != value):
-                return place
+                return _first_change(place, known.get(argument), value, lines)
         if "arguments" not in written.places:
             name = "tool"
-    return written.places.get(_BY_ATTRIBUTE.get(name, name)) or written.places[""]
+    place = written.places.get(_BY_ATTRIBUTE.get(name, name))
+    if place is None:
+        return written.places[""]
+    return _first_change(place, own[name], written.values.get(name), lines)
+
+
+def _first_change(place: Place, before: Any, after: Any, lines: Sequence[str]) -> Place:
+    """The first line of a text that is not as it was; its `place` is that of its first line, or before its block."""
+    if not isinstance(before, str) or not isinstance(after, str) or "\n" not in after:
+        return place
+    old, new = before.split("\n"), after.split("\n")
+    same = next((number for number, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), None)
+    same = min(len(old), len(new) - 1) if same is None else same
+    same = next((number for number in range(same, len(new)) if new[number].strip()), same)
+    number = place.line + same + (2 if place.start == place.end else 0)
+    return (
+        Place(number, min(place.start, len(lines[number])), len(lines[number]))
+        if number < len(lines)
+        else place
+    )
+
+
+def _contradicts(step: Step, written: WrittenStep) -> bool:
+    """Whether a kind was typed that would take the tool away which is written too."""
+    kind = written.values["kind"]
+    return (
+        bool(written.values.get("tool")) and kind not in ("tool_call", step.kind) and "kind" in written.places
+    )
 
 
 def _marked(step: Step, written: WrittenStep) -> Iterator[tuple[StepEdit, tuple[Place, ...]]]:
@@ -291,9 +338,11 @@ def _words(base: Top | None, written: Written) -> tuple[PlanWords, tuple[Place, 
         return PlanWords(), (), []
     first = Place(written.steps_line, 0, len(STEPS))
     if not said.request:
-        return PlanWords(), (), [Trouble(first, NO_REQUEST)]
+        return PlanWords(), (), [Trouble(said.places.get("title", first), NO_REQUEST)]
     summary = said.summary if base is None or said.summary != base.summary else None
-    summary_at = () if summary is None else (said.places.get("summary", first),)
+    summary_at: tuple[Place, ...] = () if summary is None else (said.places.get("summary", first),)
+    if base is not None and summary:
+        summary_at = (_first_change(summary_at[0], base.summary, summary, written.lines),)
     if base is not None and (said.title, said.request) == (base.title, base.request):
         return PlanWords(summary=summary), summary_at, []
     request, at = said.request, said.places["title"]
@@ -301,11 +350,11 @@ def _words(base: Top | None, written: Written) -> tuple[PlanWords, tuple[Place, 
         if said.quoted == base.quoted:
             request = "\n".join((said.title, *said.quoted.split("\n")[1:]))
         elif said.title == base.title:
-            at = said.places["request"]
+            at = _first_change(said.places["request"], base.quoted, said.quoted, written.lines)
         else:
             return PlanWords(), (), [Trouble(at, TWO_REQUESTS)]
     elif base is not None and said.title == base.title:
-        at = said.places.get("request", at)
+        at = _first_change(said.places.get("request", at), base.request, request, written.lines)
     return PlanWords(request=request, summary=summary), (at, *summary_at), []
 
 

@@ -23,6 +23,7 @@ _ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(.)\][ \t]+)?(.*?)(?
 _FIELD: Final = re.compile(r"[-*+][ \t]+([A-Za-z][A-Za-z ]*?)[ \t]*:[ \t]*(.*)")
 _ARGUMENT: Final = re.compile(rf"[-*+][ \t]+({NAME.pattern})[ \t]*:[ \t]*(.*)")
 _HEAD: Final = re.compile(r"([a-z]+): *(.*)")
+_HEADING_OF_STEPS: Final = re.compile(r"#+.*\bsteps?\b", re.IGNORECASE)
 _CONFLICT: Final = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: .*)?")
 _TWICE: Final = "in this step already: one of the two would be lost."
 NEAR: Final = 0.75
@@ -73,6 +74,7 @@ class Written:
     head_end: int = -1
     top: Top = field(default_factory=Top)
     steps_line: int | None = None
+    lines: Sequence[str] = ()
     steps: list[WrittenStep] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
     troubles: list[Trouble] = field(default_factory=list)
@@ -93,7 +95,7 @@ class _Reader:
         self.lines = lines
         self.at = 0
         self.ids: set[str] = set()
-        self.found = Written()
+        self.found = Written(lines=lines)
 
     def read(self) -> Written:
         self._head()
@@ -101,8 +103,11 @@ class _Reader:
         steps_line = next((number for number in below if self.lines[number].rstrip() == STEPS), None)
         self.found.top = read_top(self.lines, min(self.at, len(self.lines) - 1), steps_line)
         if steps_line is None:
-            title = Place(self.found.title_line, 0, len(self.lines[self.found.title_line]))
-            self._trouble(title, f"The line “{STEPS}” is missing, below which the steps stand.")
+            headings = [number for number in below if _HEADING_OF_STEPS.match(self.lines[number])]
+            number = [*headings, self.found.title_line][0]
+            place = Place(number, 0, len(self.lines[number]))
+            said = f"The line “{STEPS}” is missing, below which the steps stand."
+            self._trouble(place, said, STEPS if headings else None)
         self._conflicts()
         self.found.steps_line = steps_line
         self.at = len(self.lines) if steps_line is None else steps_line + 1
@@ -143,7 +148,13 @@ class _Reader:
                 self.found.head[match[1]] = match[2]
                 self.found.head_places[match[1]] = Place(number, match.start(2), match.end(2))
         if self.found.head_places:
-            self._trouble(Place(0, 0, 3), "The values at the top do not end: a line “---” is missing.")
+            end = next(
+                number
+                for number, line in enumerate(self.lines)
+                if number and not _HEAD.fullmatch(line.rstrip())
+            )
+            place = Place(end, 0, len(self.lines[end]))
+            self._trouble(place, "The values at the top do not end: a line “---” is missing here.")
         self.found.head.clear()
         self.found.head_places.clear()
 
@@ -216,7 +227,8 @@ class _Reader:
         self.at -= blank if self.at == len(self.lines) or blank else 0
         if words is not None:
             if "instruction" in step.values:
-                self._trouble(words, f"The instruction stands {_TWICE}")
+                second = max(words, step.places["instruction"])
+                self._trouble(second, f"The instruction stands {_TWICE}")
             step.places.setdefault("instruction", words)
             step.values.setdefault("instruction", "\n".join(instruction))
         step.values.setdefault("instruction", step.values["description"])

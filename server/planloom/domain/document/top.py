@@ -32,8 +32,9 @@ class Place(NamedTuple):
 class Top(NamedTuple):
     """What stands above the steps as it is written. `quoted` is the quotation below the title, "" if there is none.
 
-    `places` has those of "title", "request" (the quotation) and "summary" that are there. `first` is the number of the
-    title's line, or of the first line that could be it.
+    `places` has the first lines of "title", "request" (the quotation) and "summary" that are there; that of the title
+    is the first line with text where there is none. `first` is the number of the title's line, or of the first that
+    could be it.
     """
 
     title: str = ""
@@ -91,6 +92,10 @@ def read_top(lines: Sequence[str], first: int, end: int | None) -> Top:
         title = lines[at][2:].strip()
         places["title"] = Place(at, 0, len(lines[at]))
         first = at
+    elif (
+        other := next((number for number in range(first, last) if lines[number].strip()), None)
+    ) is not None:
+        places["title"] = Place(other, 0, len(lines[other]))
     below = first if at is None else at + 1
     while below < last and not lines[below].strip():
         below += 1

@@ -121,7 +121,7 @@ class _Text:
         starts = [each.places[""].line for each in written.steps]
         begin = len(self.lines) if written.steps_line is None else written.steps_line + 1
         above = [*self._above(begin, is_users=users.top), *self.lines[begin : [*starts, len(self.lines)][0]]]
-        ends = [*starts[1:], len(self.lines)]
+        ends = [*starts, len(self.lines)][1:]
         bodies = {}
         tails = {}
         for step_id, each, end in zip(self.ids, written.steps, ends, strict=True):
