@@ -1,4 +1,4 @@
-"""Each change that can be typed, in each state of plan and step, is taken or refused where it stands, and never lost."""
+"""Each change that can be typed, in each state of plan and step, is taken or refused where it stands, never lost."""
 
 from __future__ import annotations
 
