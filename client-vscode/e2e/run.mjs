@@ -8,7 +8,7 @@ import { FIRST_RUN } from "./firstRun.mjs";
 import { GRAPH } from "./graph.mjs";
 import { JOURNEYS } from "./journeys.mjs";
 import { startModel, WITH_MODEL } from "./model.mjs";
-import { looks, storm, thinking } from "./scripted.mjs";
+import { german, looks, storm, thinking } from "./scripted.mjs";
 import { USED } from "./used.mjs";
 import { startWorkbench } from "./workbench.mjs";
 
@@ -46,11 +46,14 @@ async function within(seconds, what, work) {
   }
 }
 
-async function attempt(workbench, { files, run }, more) {
+async function attempt(workbench, { files, run, language }, more) {
   const folder = workspace(files);
   try {
-    const window = await workbench.open(folder);
-    return await run({ window, folder, shots, ...more });
+    const window = await workbench.open(folder, language);
+    const result = await run({ window, folder, shots, ...more });
+    if (window.barriers.size > 0)
+      throw new Error(`Barriers:\n${[...window.barriers].map(([barrier, shot]) => `${shot}: ${barrier}`).join("\n")}`);
+    return result;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -120,6 +123,7 @@ await series(workbench, model.machine, [...WITH_MODEL, ...GRAPH], { model });
 const scripted = await series(workbench, { "planloom.server.command": [process.execPath, fake] }, [
   thinking,
   looks,
+  german,
   storm,
 ]);
 if (workbench.outside.length > 0) failures.push(`requests left the machine: ${workbench.outside.join(", ")}`);

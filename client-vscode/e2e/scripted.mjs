@@ -60,9 +60,16 @@ export const looks = {
   async run({ window, shots }) {
     const { panel } = window;
     await window.showPanel();
-    await window.widen();
+    await window.looks(shots, "looks/empty");
     await window.request("Add a farewell function and test it");
     await window.waitForStatus("pending_approval");
+    await panel.locator(".step-row").nth(1).click();
+    await window.looks(shots, "looks/review");
+    await panel.locator(".step-row").nth(1).focus();
+    await window.page.keyboard.press("F2");
+    await panel.locator("#step-args textarea, #step-instruction textarea").first().waitFor();
+    await window.looks(shots, "looks/edit");
+    await window.page.keyboard.press("Escape");
     await panel.locator("#approve").click();
     await panel.locator(".card.failure").waitFor();
     await panel.locator(".plan-header").evaluate((element) => element.scrollIntoView());
@@ -72,6 +79,28 @@ export const looks = {
       await window.theme(theme);
       await window.shot(join(shots, `cards-${theme}.png`));
     }
+    await window.looks(shots, "looks/cards");
+  },
+};
+
+export const german = {
+  name: "every card at once, in German",
+  language: "de",
+  files: looks.files,
+  async run({ window, shots }) {
+    const { panel } = window;
+    await window.showPanel();
+    assert.match(await panel.locator("#request").getAttribute("placeholder"), /Was soll/);
+    await window.request("Add a farewell function and test it");
+    await window.waitForStatus("pending_approval");
+    await panel.locator(".step-row").nth(1).click();
+    await window.widen(300);
+    await window.shot(join(shots, "looks/review-german-300.png"));
+    await panel.locator("#approve").click();
+    await panel.locator(".card.failure").waitFor();
+    await until("the cards in order", () => panel.locator(".card.approval .allow:not([disabled])").count());
+    await window.shot(join(shots, "looks/cards-german-300.png"));
+    await window.command("Planloom: Diese Aufgabe planen", join(shots, "looks/palette-german.png"));
   },
 };
 

@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { barriers } from "./access.mjs";
 
 const USER_SETTINGS = {
   "security.workspace.trust.enabled": false,
@@ -37,11 +38,17 @@ const USER_SETTINGS = {
   "editor.autoIndent": "none",
   "editor.quickSuggestions": { other: "off", comments: "off", strings: "off" },
   "editor.suggestOnTriggerCharacters": false,
-  // The theme follows the emulated system, so that one window can be looked at in both.
-  "window.autoDetectColorScheme": true,
-  "workbench.preferredDarkColorTheme": "Dark 2026",
-  "workbench.preferredLightColorTheme": "Light 2026",
+  "workbench.colorTheme": "Dark 2026",
 };
+/** The four themes that VS Code offers first, as its list of themes names them, and the class that a page gets from each. */
+const THEMES = {
+  dark: { label: "Dark 2026", kind: "vscode-dark" },
+  light: { label: "Light 2026", kind: "vscode-light" },
+  "contrast-dark": { label: "Dark High Contrast", kind: "vscode-high-contrast:not(.vscode-high-contrast-light)" },
+  "contrast-light": { label: "Light High Contrast", kind: "vscode-high-contrast-light" },
+};
+/** Widths of the side bar in pixels: about the least that people use, and a comfortable one. */
+const WIDTHS = [300, 420];
 
 const freePort = () =>
   new Promise((resolve) => {
@@ -151,10 +158,16 @@ export async function startWorkbench({ tools, vsix }) {
     const own = url.hostname === "127.0.0.1" || url.hostname.endsWith(".vscode-resource.vscode-cdn.net");
     if (/^https?:/.test(url.protocol) && !own) outside.push(request.url());
   });
+  // The workbench takes its language from a pack; an extension's own words need only the name of the language.
+  await context.addInitScript(() => {
+    const language = new URLSearchParams(location.search).get("language");
+    if (language !== null) globalThis._VSCODE_NLS_LANGUAGE = language;
+  });
   const workbench = { home, base, context, outside, log: () => extensionLog(home), setMachine };
-  workbench.open = async (folder) => {
+  workbench.open = async (folder, language) => {
     const page = context.pages()[0] ?? (await context.newPage());
-    await page.goto(`${base}/?folder=${encodeURIComponent(folder)}`);
+    const query = new URLSearchParams({ folder, ...(language === undefined ? {} : { language }) });
+    await page.goto(`${base}/?${query}`);
     await page.locator(".monaco-workbench .part.statusbar").waitFor({ timeout: 60_000 });
     return new Window(page, workbench);
   };
@@ -204,6 +217,8 @@ export class Window {
   constructor(page, workbench) {
     this.page = page;
     this.workbench = workbench;
+    /** What was found so far that keeps people out, and the picture that shows it. */
+    this.barriers = new Map();
     this.panel = page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
   }
 
@@ -352,22 +367,34 @@ export class Window {
       .then((count) => count > 0);
   }
 
-  /** `light` or `dark`, by the emulated system's preference. */
-  async theme(colorScheme) {
-    await this.page.emulateMedia({ colorScheme });
-    const kind = colorScheme === "light" ? "vs" : "vs-dark";
-    await until(`the ${colorScheme} theme`, () =>
-      this.page
-        .locator(`.monaco-workbench.${kind}`)
-        .count()
-        .then((count) => count > 0),
-    );
-    const body = this.panel.locator(`body.vscode-${colorScheme}`);
-    if ((await this.page.locator("iframe.webview.ready").count()) > 0) await body.waitFor();
+  /** One of the four themes; the panel must be displayed. */
+  async theme(name) {
+    const { label, kind } = THEMES[name];
+    const themed = this.panel.locator(`body.${kind}`);
+    if ((await themed.count()) > 0) return;
+    await this.command("Preferences: Color Theme");
+    await this.page.locator('.quick-input-widget input[type="text"]').fill(label);
+    await this.pick(label);
+    await themed.waitFor();
   }
 
+  /** Take a picture, and note what in it keeps people out. */
   async shot(path, clip) {
     mkdirSync(join(path, ".."), { recursive: true });
     await this.page.screenshot({ path, ...(clip === undefined ? {} : { clip }) });
+    for (const barrier of await barriers(this)) if (!this.barriers.has(barrier)) this.barriers.set(barrier, path);
+  }
+
+  /** The same in every theme, at the width of a narrow and of a wide side bar: NAME-THEME-WIDTH.png, the side bar alone. */
+  async looks(shots, name) {
+    for (const theme of Object.keys(THEMES)) {
+      await this.theme(theme);
+      for (const width of WIDTHS) {
+        await this.widen(width);
+        const clip = await this.page.locator(".part.sidebar").boundingBox();
+        await this.shot(join(shots, `${name}-${theme}-${width}.png`), clip);
+      }
+    }
+    await this.theme("dark");
   }
 }

@@ -139,8 +139,8 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
       approval.files.length === 0
         ? nothing
         : html`<ul class="files">
-          ${approval.files.map((file) => fileRow(panel, plan, approval, file, out))}${end(endKey(approvalId, "files"))}
-        </ul>`
+          ${approval.files.map((file) => fileRow(panel, plan, approval, file, out))}
+        </ul>${end(endKey(approvalId, "files"))}`
     }
     ${
       skipping === undefined

@@ -12,7 +12,6 @@ import type { Check, JsonObject, Plan, Step } from "../protocol";
 import { t } from "../words";
 import { agentName, dependencyNumbers, duration, headline, STEP_ICON, skipReason, spent, valueText } from "./format";
 import { planGraph, selectedStep } from "./graph/planGraph";
-import { plain } from "./hiddenCharacters";
 import { inlineDiff } from "./inlineDiff";
 import { runningStep } from "./planBar";
 import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
@@ -123,7 +122,6 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
         aria-expanded=${open}
         data-index=${index}
         data-away=${step.stepId === runningStep(plan) ? step.stepId : nothing}
-        aria-label=${plain(rowName(view, step, index, look.label))}
         @click=${toggle}
       >
         ${icon(look.icon, look.label, "glyph")}
@@ -150,16 +148,6 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
         ? html`<li class="step editing">${addForm(panel, plan)}</li>`
         : nothing
     }`;
-}
-
-/** The name of a row for screen readers, which read nothing else of a button: all that is written in it. */
-function rowName(view: PlanView, step: Step, index: number, state: string): string {
-  const call = step.tool == null ? agentName(step.agent) : `${step.tool} ${headline(step.args)}`.trim();
-  const asks = step.requiresApproval && step.status !== "completed" ? t("asks") : "";
-  const error = step.status === "failed" ? (step.result?.error ?? "") : "";
-  const after = dependencyNumbers(view.plan, step);
-  const rest = [call, after === "" ? "" : t("after {0}", after), asks, error].filter((each) => each !== "").join(", ");
-  return t("Step {0}, {1}: {2} ({3})", index + 1, state, step.description, rest);
 }
 
 /** The step whose row Tab reaches: the one that had the focus last, else one at work, else the first with a row. */

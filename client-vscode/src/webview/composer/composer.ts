@@ -130,12 +130,13 @@ function saying(panel: Panel, to: Plan): View {
       }</span>
     </div>
     <div class="actions">
-      <vscode-button id="send" ?disabled=${!ready} title=${t("Enter")} @click=${() => say(panel, to)}
+      <vscode-button id="send" ?disabled=${!ready} aria-disabled=${!ready} title=${t("Enter")} @click=${() => say(panel, to)}
       >${button} <kbd>⏎</kbd></vscode-button>
       <vscode-button
         id="as-new"
         secondary
         ?disabled=${!ready}
+        aria-disabled=${!ready}
         title=${t("Alt+Enter: a plan of its own")}
         @click=${() => send(panel, ui.mode)}
         >${t("As a new request")} <kbd>Alt ⏎</kbd></vscode-button
@@ -188,12 +189,13 @@ function verdict(panel: Panel): View {
   return html`
     <div class="verdict" aria-live="polite">${whatHappens(panel)}</div>
     <div class="actions">
-      <vscode-button id="send" ?disabled=${!ready} title=${t("Enter")} @click=${() => send(panel, ui.mode)}
+      <vscode-button id="send" ?disabled=${!ready} aria-disabled=${!ready} title=${t("Enter")} @click=${() => send(panel, ui.mode)}
       >${planned === undefined ? t("Send") : planned ? t("Plan") : t("Run")} <kbd>⏎</kbd></vscode-button>
       <vscode-button
         id="override"
         secondary
         ?disabled=${!ready}
+        aria-disabled=${!ready}
         title=${t("Alt+Enter: the other way")}
         @click=${() => sendOtherWay(panel)}
         >${other === undefined ? t("The other way") : other === "direct" ? t("Run directly") : t("Plan first")}
@@ -202,7 +204,7 @@ function verdict(panel: Panel): View {
       <vscode-single-select
         id="mode"
         title=${`${choice.hint()} ${t("Shift+Tab in the text chooses the next mode.")}`}
-        aria-label=${t("Mode")}
+        .label=${t("Mode")}
         .value=${ui.mode}
         @change=${(event: Event) => chooseMode(panel, choiceOf(fieldValue(event) as Mode).mode)}
       >
