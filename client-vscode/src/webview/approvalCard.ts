@@ -359,7 +359,7 @@ function fileRow(panel: Panel, plan: Plan, approval: Approval, file: ApprovalFil
         : linkButton(t("Diff"), () => panel.post({ kind: "diff", approvalId, uri: file.uri }), {
             icon: "diff",
             classes: "diff",
-            ariaLabel: plain(t("Show the changes to {0}", path)),
+            ariaLabel: plain(t("Diff of {0}", path)),
           })
     }
     ${

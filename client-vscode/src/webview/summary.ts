@@ -177,7 +177,7 @@ function files(panel: Panel, view: PlanView): View {
               ? linkButton(t("Diff"), () => panel.post({ kind: "changes", planId, uri: now(file) }), {
                   icon: "diff",
                   classes: "diff",
-                  ariaLabel: plain(t("Show what the plan changed in {0}", name(now(file)))),
+                  ariaLabel: plain(t("Diff of {0}", name(now(file)))),
                 })
               : nothing
           }
