@@ -325,10 +325,16 @@ class FakeEditor:
                     buffer = self.buffers.pop(normalized(uri), None)
                     _path(uri).unlink()
                     if buffer is not None and buffer.told:
-                        self.documents.did_close(buffer.uri)
+                        self._tell_closed(buffer.uri)
         if self.tells == "late":
             untold, self._untold = self._untold, []
             asyncio.get_running_loop().call_later(0.02, lambda: [tell() for tell in untold])
+
+    def _tell_closed(self, uri: Uri) -> None:
+        if self.tells == "late":
+            self._untold.append(lambda: self.documents.did_close(uri))
+        else:
+            self.documents.did_close(uri)
 
     def _edit(self, operation: TextOperation) -> None:
         path = _path(operation.uri)

@@ -9,7 +9,7 @@ import pytest
 
 from planloom.workspace.editor import EditorCapabilities, TextOperation
 from tests.support.fake_editor import EVERYTHING, ApplyOnly, Before, FormatAfter, Lie, Refuse, Silent, Wait
-from tests.workspace.room import Room
+from tests.workspace.room import Room, tree
 
 BEFORE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
 AFTER = BEFORE.replace("two", "TWO")
@@ -204,6 +204,14 @@ async def test_a_file_that_the_user_begins_to_type_in_while_others_are_written_i
     assert [file.uri for file in outcome.not_applied] == [room.uri(files[-1])]
     assert "unsaved" in outcome.reason
     assert room.path(files[-1]).read_text() == BEFORE
+
+
+async def test_the_closing_of_a_deleted_files_buffer_that_is_told_late_is_waited_for(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a.txt": BEFORE}, tells="late")
+    room.editor.open(room.path("a.txt"))
+    outcome = await room.apply(room.delete("a.txt", BEFORE), patience=5)
+    assert outcome.kind == "applied"
+    assert tree(tmp_path) == {}
 
 
 async def test_a_buffer_told_late_is_waited_for(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ class ResultWatcher:
 
 
 async def wait_for_buffers(view: WorkspaceView, effects: Sequence[PlannedEffect], patience: float) -> bool:
-    """Wait at most `patience` seconds until all edited buffers show the change, since some editors report late.
+    """Wait at most `patience` seconds until all open buffers show the change, since some editors report late.
 
     Returns whether they did. For a file that the edit itself creates or opens, the editor sends two messages:
     first the old text, then the change.
@@ -144,10 +144,13 @@ def _contains(text: str, before: str, after: str) -> bool:
 
 
 def is_awaited(view: WorkspaceView, effect: PlannedEffect) -> bool:
-    """Whether the file is open and does not show the change yet."""
+    """Whether the file is open and does not show the change yet; one that is deleted shows it by being closed."""
     change = effect.change
     now = view.documents.get(change.uri)
-    if now is None or change.kind not in ("create", "edit"):
+    if now is None or change.kind == "delete":
+        # Its closing may be told after the answer.
+        return now is not None
+    if change.kind not in ("create", "edit"):
         return False
     asked = effect.document
     if asked is not None and (now.version, now.text) == (asked.version, asked.text):
