@@ -132,8 +132,8 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
       planChanges.length === 0
         ? nothing
         : html`<ul class="plan-changes" aria-label=${t("Changes of the plan")}>
-          ${planChanges.map(planChangeRow)}${end(endKey(approvalId, "planChanges"))}
-        </ul>`
+          ${planChanges.map(planChangeRow)}
+        </ul>${end(endKey(approvalId, "planChanges"))}`
     }
     ${
       approval.files.length === 0
