@@ -806,6 +806,12 @@ export interface StepParams {
   stepId: string;
 }
 
+/** `planloom/conflict/texts`. */
+export interface ConflictTextsParams {
+  editId: string;
+  uri: string;
+}
+
 /** `planloom/step/answer`. */
 export interface AnswerParams {
   planId: string;
@@ -1014,6 +1020,18 @@ export interface PreviewResult {
   now: string | null;
   proposed: string | null;
   overlaps: boolean;
+}
+
+/**
+ * The whole texts of a conflicted file: the common `base`, the user's (`mine`) and the step's (`theirs`). The conflict
+ * names the hash of `mine`. `both` is their merge with conflict markers around the overlaps.
+ */
+export interface ConflictTextsResult {
+  uri: string;
+  base: string;
+  mine: string;
+  theirs: string;
+  both: string;
 }
 
 /** One completion of a reference; `replace` is the start and end of the text that it replaces, in UTF-16 units. */
@@ -1785,6 +1803,7 @@ export interface Requests {
   "planloom/plan/import": { params: ImportParams; result: PlanResult };
   "planloom/conflict/resolve": { params: ResolveConflictParams; result: PlanResult };
   "planloom/step/output": { params: StepParams; result: OutputResult };
+  "planloom/conflict/texts": { params: ConflictTextsParams; result: ConflictTextsResult };
   "planloom/step/answer": { params: AnswerParams; result: PlanResult };
   "planloom/step/recover": { params: RecoverParams; result: PlanResult };
   "planloom/approval/respond": { params: RespondParams; result: Empty };

@@ -37,7 +37,14 @@ from planloom.domain.safety.confinement_choices import confinement_request
 from planloom.domain.text.positions import Position, Range
 from planloom.domain.values import CallId, PlanId, StepId, Uri
 from planloom.intake.reference_sources import Resolution
-from planloom.service.requests import CreateResult, FileDiff, FilePreview, MessageResult, UndoResult
+from planloom.service.requests import (
+    ConflictTexts,
+    CreateResult,
+    FileDiff,
+    FilePreview,
+    MessageResult,
+    UndoResult,
+)
 from tests.support.fake_application import FakeApplication
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)
@@ -532,6 +539,14 @@ def application() -> FakeApplication:
         plans__wait=(PLAN, True),
         plans__undo=UndoResult(plan=PLAN, reverted=(URI,), conflicts=("file:///work/b",)),
         plans__diff=_value(FileDiff, uri=URI, before="x\n", after=None, language_id="python"),
+        approvals__conflict_texts=_value(
+            ConflictTexts,
+            uri=URI,
+            base="a\n",
+            mine="b\n",
+            theirs="c\n",
+            both="<<<<<<< yours\nb\n=======\nc\n>>>>>>> Planloom's\n",
+        ),
         approvals__preview=_value(FilePreview, uri=URI, now="a\n", proposed="x\n"),
         approvals__diff=_value(FileDiff, uri=URI, before=None, after="x\n", language_id="python"),
         references__resolve=Resolution(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from planloom.domain.changes import Conflict, sha256
+from planloom.domain.errors import UnknownThing
 from planloom.domain.events.catalog import ConflictChoice
 from planloom.domain.plans.plan import Plan
 from tests.support.studio import Studio, studio
@@ -122,3 +123,16 @@ async def test_an_answer_for_an_unknown_text_loses_nothing_that_is_there(tmp_pat
         text = changed(BASE, "us 3")
         plan = await answer(at, plan, conflict, "text", text=text, sha256=sha256("no such text"))
         assert at.text("a.txt") == text.replace("line 8\n", "typed since\n")
+
+
+async def test_the_whole_texts_of_a_conflict_can_be_merged_by_the_editor(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": BASE}) as at:
+        plan, conflict = await in_conflict(at)
+        file = conflict.files[0]
+        found = at.app.approvals.conflict_texts(conflict.edit_id, file.uri)
+        assert (found.base, found.mine, found.theirs) == (BASE, MINE, changed(BASE, "PLAN 3", "PLAN 15"))
+        assert sha256(found.mine) == file.sha256
+        assert "<<<<<<< yours\nmine 3\n" in found.both and "PLAN 15\n" in found.both
+        await answer(at, plan, conflict, "mine")
+        with pytest.raises(UnknownThing):
+            at.app.approvals.conflict_texts(conflict.edit_id, file.uri)

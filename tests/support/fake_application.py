@@ -113,6 +113,7 @@ _SYNC = frozenset(
         "plans.commands_of",
         "plans.events",
         "plans.diff",
+        "approvals.conflict_texts",
         "plans.markdown",
         "templates.list",
         "templates.preview",

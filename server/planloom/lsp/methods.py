@@ -75,6 +75,13 @@ CLIENT_REQUESTS: tuple[ClientRequest, ...] = (
         "planloom/conflict/resolve", "ResolveConflictParams", "PlanResult", "plans.resolve_conflict"
     ),
     ClientRequest("planloom/step/output", "StepParams", "OutputResult", "plans.output", "read"),
+    ClientRequest(
+        "planloom/conflict/texts",
+        "ConflictTextsParams",
+        "ConflictTextsResult",
+        "decisions.conflict_texts",
+        "read",
+    ),
     ClientRequest("planloom/step/answer", "AnswerParams", "PlanResult", "decisions.answer"),
     ClientRequest("planloom/step/recover", "RecoverParams", "PlanResult", "decisions.recover"),
     ClientRequest("planloom/approval/respond", "RespondParams", "Empty", "decisions.respond"),

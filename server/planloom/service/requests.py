@@ -79,6 +79,18 @@ class FilePreview(Value):
     overlaps: bool = False
 
 
+class ConflictTexts(Value):
+    """The whole texts of one conflicted file: `base` from which both sides came, the user's as the conflict showed it,
+    the step's, and `both` with the overlaps between conflict markers.
+    """
+
+    uri: Uri
+    base: str
+    mine: str
+    theirs: str
+    both: str
+
+
 class StreamDelta(Value):
     """Streamed text of a model or a command. Clients may miss some."""
 

@@ -21,6 +21,15 @@ from planloom.workspace.paths.uris import display_names
 from planloom.workspace.view import WorkspaceView
 
 
+class BothSides(NamedTuple):
+    """A conflicted file: the common base, the user's text, the step's, and both with conflict markers."""
+
+    base: str
+    mine: str
+    theirs: str
+    both: str
+
+
 class _Pending(NamedTuple):
     choices: asyncio.Future[tuple[ev.ConflictChoice, ...]]
     changeset: Changeset
@@ -84,20 +93,20 @@ class PendingConflicts:
         pending.choices.set_result(files)
         return plan
 
-    def both_sides(self, edit_id: EditId, uri: Uri) -> str | None:
-        """A conflicted file as the conflict showed it, with both sides of each overlap between conflict markers.
+    def texts(self, edit_id: EditId, uri: Uri) -> BothSides:
+        """The texts of a conflicted file as the conflict showed it; a merge of them is a choice for the text shown.
 
-        None if the file has no pending conflict. An edited version of this text is a choice for the text shown.
+        Raises UnknownThing if the file has no pending conflict.
         """
         pending = self._pending.get(edit_id)
         shown = pending.shown.get(uri) if pending is not None else None
-        if pending is None or shown is None:
-            return None
-        change = next((each for each in pending.changeset.changes if each.uri == uri), None)
-        if not isinstance(change, EditFile | CreateFile):
-            return None
+        changes = pending.changeset.changes if pending is not None else ()
+        change = next((each for each in changes if each.uri == uri), None)
+        if shown is None or not isinstance(change, EditFile | CreateFile):
+            raise UnknownThing("edit", f"{edit_id} for {uri}")
         merged = three_way(_base(change), shown, change.after)
-        return merged.text if isinstance(merged, Merged) else with_markers(merged, "yours", "Planloom's")
+        both = merged.text if isinstance(merged, Merged) else with_markers(merged, "yours", "Planloom's")
+        return BothSides(_base(change), shown, change.after, both)
 
 
 async def _resolved(

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 
-from planloom.domain.errors import PlanloomError
+from planloom.domain.errors import PlanloomError, UnknownThing
 from planloom.domain.events import catalog as ev
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.counted import counted, cut
@@ -388,8 +388,9 @@ class MessagePrompts:
     async def _document_with_both(self, conflict: Conflict, uri: Uri) -> Uri | None:
         if not self._can_show:
             return None
-        both = self._app.approvals.both_sides(conflict.edit_id, uri)
-        if both is None:
+        try:
+            both = self._app.approvals.conflict_texts(conflict.edit_id, uri).both
+        except UnknownThing:
             return None
         name = PurePosixPath(to_path(uri) or display_name(uri))
         side_file = await self._side_files.write(

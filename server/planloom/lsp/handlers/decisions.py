@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planloom.domain.values import ApprovalId, PlanId, StepId, Uri
+from planloom.domain.values import ApprovalId, EditId, PlanId, StepId, Uri
 from planloom.lsp.wire import from_wire, to_wire
 from planloom.lsp.wire import params as wire_params
 from planloom.lsp.wire import results as wire_results
@@ -44,6 +44,14 @@ async def respond(connection: Connection, params: wire_params.RespondParams) -> 
         [from_wire.proposal_edit(edit) for edit in params.edits or ()],
     )
     return Empty()
+
+
+async def conflict_texts(
+    connection: Connection, params: wire_params.ConflictTextsParams
+) -> wire_results.ConflictTextsResult:
+    """The whole texts of a conflicted file, for an editor that merges them."""
+    found = connection.app.approvals.conflict_texts(EditId(params.edit_id), Uri(params.uri))
+    return wire_results.ConflictTextsResult.of(found)
 
 
 async def preview(connection: Connection, params: wire_params.PreviewParams) -> wire_results.PreviewResult:

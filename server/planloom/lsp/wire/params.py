@@ -197,6 +197,13 @@ class StepParams(Wire):
     step_id: str
 
 
+class ConflictTextsParams(Wire):
+    """`planloom/conflict/texts`."""
+
+    edit_id: str
+    uri: str
+
+
 class AnswerParams(Wire):
     """`planloom/step/answer`."""
 

@@ -134,6 +134,19 @@ class PreviewResult(Wire):
     overlaps: Bool
 
 
+class ConflictTextsResult(Wire):
+    """The whole texts of a conflicted file: the common `base`, the user's (`mine`) and the step's (`theirs`).
+
+    The conflict names the hash of `mine`. `both` is their merge with conflict markers around the overlaps.
+    """
+
+    uri: str
+    base: str
+    mine: str
+    theirs: str
+    both: str
+
+
 class ReferenceItem(Wire):
     """One completion of a reference; `replace` is the start and end of the text that it replaces, in UTF-16 units."""
 

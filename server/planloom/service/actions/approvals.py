@@ -17,7 +17,7 @@ from planloom.execution.effects.pending_approvals import ApprovalResponse
 from planloom.execution.effects.proposals import sides
 from planloom.execution.plan_store import PlanStore
 from planloom.intake.languages import language_of
-from planloom.service.requests import FileDiff, FilePreview
+from planloom.service.requests import ConflictTexts, FileDiff, FilePreview
 from planloom.service.running.turns import Turns
 from planloom.workspace.edits.rebase import three_way
 from planloom.workspace.paths.uris import display_name
@@ -65,9 +65,10 @@ class Approvals:
         response = ApprovalResponse(decision, reason, files, confinement, changeset)
         self._gate.approvals.respond(approval_id, response)
 
-    def both_sides(self, edit_id: EditId, uri: Uri) -> str | None:
-        """A conflicted file with conflict markers, for editors that can show only one text; None if not pending."""
-        return self._gate.conflicts.both_sides(edit_id, uri)
+    def conflict_texts(self, edit_id: EditId, uri: Uri) -> ConflictTexts:
+        """The whole texts of a conflicted file. Raises UnknownThing if no pending conflict has it."""
+        texts = self._gate.conflicts.texts(edit_id, uri)
+        return ConflictTexts(uri=uri, **texts._asdict())
 
     async def resolve_conflict(
         self, plan_id: PlanId, edit_id: EditId, choices: Sequence[ev.ConflictChoice]
