@@ -41,6 +41,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "plan_imported": DOCUMENT,
     "plan_ready": DOCUMENT,
     "tasks_list": DOCUMENT,
+    "steps_unrolled": DOCUMENT,
     "task_started": DOCUMENT,
     "task_completed": DOCUMENT,
     "task_failed": DOCUMENT,

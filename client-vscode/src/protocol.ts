@@ -448,6 +448,9 @@ export interface Step {
   reverted?: "whole" | "part";
   when?: string;
   forEach?: string;
+  repeatUntil?: string;
+  repeatMost?: number;
+  parent?: string;
   createdAt?: string;
   startedAt?: string;
   completedAt?: string;
@@ -600,6 +603,8 @@ export interface StepFields {
   attachments?: readonly string[];
   when?: string | null;
   forEach?: string | null;
+  repeatUntil?: string | null;
+  repeatMost?: number | null;
 }
 
 /** A step to add; later edits of the same batch can refer to its id. */
@@ -1433,6 +1438,12 @@ export interface ConditionEvaluated extends OfTask {
   holds: boolean;
 }
 
+/** A running loop was unrolled: it waits for these new steps, which stand right behind it. */
+export interface StepsUnrolled extends OfTask {
+  type: "steps_unrolled";
+  tasks: readonly Step[];
+}
+
 /** A tool call of a step has started. */
 export interface ToolStarted extends OfTask {
   type: "tool_started";
@@ -1674,6 +1685,7 @@ export type Event =
   | TaskFailed
   | TaskSkipped
   | ConditionEvaluated
+  | StepsUnrolled
   | ToolStarted
   | ToolCompleted
   | BackgroundStarted
@@ -1724,6 +1736,7 @@ export const EVENTS = [
   "task_failed",
   "task_skipped",
   "condition_evaluated",
+  "steps_unrolled",
   "tool_started",
   "tool_completed",
   "background_started",

@@ -30,7 +30,7 @@ def _next_steps(plan: Plan, limits: do.Limits) -> tuple[do.Directive, ...]:
     found: list[do.Directive] = []
     for step_id in graph.ready(plan):
         step = plan.step(step_id)
-        if step is not None and step.kind == "clarification" and step.is_unconditional:
+        if step is not None and step.kind == "clarification" and step.begins_at_once:
             found.append(do.AskClarification(step_id=step_id))
         elif running < limits.max_parallel_steps:
             found.append(do.RunStep(step_id=step_id))

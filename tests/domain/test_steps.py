@@ -31,6 +31,8 @@ WRITTEN: frozenset[str] = frozenset(
         "tools_to_execute",
         "when",
         "for_each",
+        "repeat_until",
+        "repeat_most",
     }
 )
 """The fields that the author of a step writes; a new field must be in one of the two sets."""
@@ -59,6 +61,8 @@ RUN = FRESH.model_copy(
         "calls_closed": 1,
         "skip_reason": "user",
         "condition_held": True,
+        "parent": StepId("p"),
+        "children": (StepId("c"),),
         "result": StepResult(ok=False, error="no", duration_ms=1, timestamp=NOON),
         "tools_executed": (
             ExecutedTool(

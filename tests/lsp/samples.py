@@ -406,6 +406,7 @@ EVENTS: dict[str, Any] = {
     ),
     "task_skipped": _value(ev.TaskSkipped, task_id="step_4", reason="dependency_failed"),
     "condition_evaluated": _value(ev.ConditionEvaluated, task_id="step_4", holds=False),
+    "steps_unrolled": _value(ev.StepsUnrolled, task_id="step_1", steps=(STEPS[1],)),
     "tool_started": _value(
         ev.ToolStarted,
         task_id="step_1",

@@ -59,6 +59,7 @@ export function foldPlan(plan: Plan, event: Event): Plan {
     case "task_created":
       return { ...plan, steps: [...plan.steps.filter((step) => step.stepId !== event.task.stepId), event.task] };
     case "tasks_list":
+    case "steps_unrolled":
       return { ...plan, steps: event.tasks };
     case "plan_message":
       return {
@@ -94,7 +95,7 @@ export function foldPlan(plan: Plan, event: Event): Plan {
     case "task_completed":
     case "task_failed":
     case "task_skipped":
-      return foldTask(plan, event);
+      return withProgressOfLoop(foldTask(plan, event), event);
     case "approval_request":
     case "approval_resolved":
     case "edit_conflict":
@@ -130,6 +131,19 @@ export function foldPlan(plan: Plan, event: Event): Plan {
 export function unchanged<T>(state: T, _event: never): T {
   return state;
 }
+
+/** The loop of a settled step has the share of its steps that are settled as its progress. */
+function withProgressOfLoop(plan: Plan, { type, taskId }: TaskEvent): Plan {
+  const parent = plan.steps.find((step) => step.stepId === taskId)?.parent;
+  if (parent == null || (type !== "task_completed" && type !== "task_skipped")) return plan;
+  const children = plan.steps.filter((step) => step.parent === parent);
+  const settled = children.filter((step) => SETTLED.includes(step.status));
+  return change(plan, parent, (loop) =>
+    loop.forEach == null ? loop : { ...loop, progress: Math.floor((settled.length * 100) / children.length) },
+  );
+}
+
+const SETTLED: readonly string[] = ["completed", "failed", "skipped"];
 
 type TaskEvent = TaskStarted | TaskUpdate | TaskCompleted | TaskFailed | TaskSkipped;
 

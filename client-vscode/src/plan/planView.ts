@@ -259,6 +259,7 @@ function foldAround(view: PlanView, event: Event): PlanView {
     case "plan_rejected":
     case "task_created":
     case "tasks_list":
+    case "steps_unrolled":
     case "approval_request":
     case "approval_resolved":
     case "conflict_resolved":

@@ -1,4 +1,4 @@
-// What decides whether a step runs: shown in its row, since the plan is approved with it.
+// What decides whether and how often a step runs: shown in its row, since the plan is approved with it.
 
 import { html, nothing } from "lit";
 
@@ -6,8 +6,23 @@ import type { Step } from "../protocol";
 import { t } from "../words";
 import { icon, phrase, shown, type View } from "./ui";
 
-/** The condition of a step, as long as it can still matter. */
+/** The condition of a step and the rule of its loop, as long as they can still matter. */
 export function stepRules(step: Step): View {
-  if (step.when == null || step.status === "completed") return nothing;
-  return html`<span class="rule" title=${t("Runs only if this holds when it is due")}>${icon("git-compare")}${phrase("if {0}", shown(step.when))}</span>`;
+  if (step.status === "completed") return nothing;
+  const { when, forEach, repeatUntil, repeatMost } = step;
+  return html`${
+    when == null
+      ? nothing
+      : html`<span class="rule" title=${t("Runs only if this holds when it is due")}>${icon("git-compare")}${phrase("if {0}", shown(when))}</span>`
+  }${
+    forEach == null
+      ? nothing
+      : html`<span class="rule" title=${t("Becomes a step for each item")}>${icon("list-unordered")}${phrase("for each of {0}", shown(forEach))}</span>`
+  }${
+    repeatUntil == null
+      ? nothing
+      : html`<span class="rule" title=${t("At most {0} rounds", repeatMost ?? DEFAULT_ROUNDS)}>${icon("sync")}${phrase("again until {0}", shown(repeatUntil))}</span>`
+  }`;
 }
+
+const DEFAULT_ROUNDS = 5;

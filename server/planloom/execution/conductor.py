@@ -340,7 +340,8 @@ class Conductor:
 
     def _failed(self, plan: Plan, step_id: StepId, outcome: Failed, took_ms: int) -> None:
         step = _step(plan, step_id)
-        again = do.will_retry(step, self._limits())
+        is_round = do.is_round(plan, step)
+        again = not is_round and do.will_retry(step, self._limits())
         failure = ev.TaskFailed(
             task_id=step_id,
             error=outcome.error,
@@ -355,7 +356,12 @@ class Conductor:
                 f"step:{plan.plan_id}:{step_id}:wait{step.attempts}",
                 self._wait_to_retry(plan.plan_id, step_id, wait),
             )
-        self._plan_store.record(plan.plan_id, failure)
+        happened: list[ev.Event] = [failure]
+        if is_round:
+            # The loop decides whether there is another round.
+            happened.append(ev.RecoveryChosen(task_id=step_id, action="go_on", by="policy"))
+            happened.append(ev.TaskSkipped(task_id=step_id, reason="policy"))
+        self._plan_store.record(plan.plan_id, *happened)
 
     async def _wait_to_retry(self, plan_id: PlanId, step_id: StepId, seconds: float) -> None:
         try:

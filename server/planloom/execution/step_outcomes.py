@@ -64,7 +64,7 @@ class Interrupted(Value):
 
 
 class Rerouted(Value):
-    """The run has already changed the plan's status, by a cancel or a new draft."""
+    """The run has recorded itself what follows: a cancel, a new draft, or the steps that a loop waits for."""
 
     kind: Literal["rerouted"] = "rerouted"
 

@@ -317,6 +317,10 @@ def _command(command: str, call: ExecutedTool, runs: int) -> ReportedCommand:
 def _left(plan: Plan) -> Iterator[LeftStep]:
     """The steps that are not done, each with the reason."""
     for step in plan.steps:
+        loop = None if step.parent is None else plan.step(step.parent)
+        if loop is not None and loop.repeat_until is not None and loop.status == "completed":
+            # A round that failed was made up for by a later one.
+            continue
         left = _why_left(step)
         if left is not None:
             status, reason = left

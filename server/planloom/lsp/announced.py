@@ -25,6 +25,7 @@ EVENT_TYPES = (
     "task_failed",
     "task_skipped",
     "condition_evaluated",
+    "steps_unrolled",
     "tool_started",
     "tool_completed",
     "background_started",

@@ -206,6 +206,9 @@ class Step(TypedDict, total=False):
     reverted: Literal["whole", "part"]
     when: str
     forEach: str
+    repeatUntil: str
+    repeatMost: int
+    parent: str
     createdAt: str
     startedAt: str
     completedAt: str

@@ -35,7 +35,7 @@ def folded(plan: Plan, event: Json) -> Plan:
         new["status"] = _ENDINGS[name]
     elif name in ("plan_executing", "plan_direct"):
         new["status"] = "executing"
-    elif name == "tasks_list":
+    elif name in ("tasks_list", "steps_unrolled"):
         new["steps"] = event["tasks"]
     elif name == "task_created":
         steps: list[Step] = new.get("steps") or []

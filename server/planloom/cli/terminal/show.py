@@ -72,7 +72,7 @@ def plan_table(plan: Plan) -> RenderableType:
             str(number),
             *([_MARKS.get(step.get("status", ""), Text(" "))] if done else []),
         ]
-        row += [Text(visible(step.get("description", ""))), _when(step).append_text(_what_runs(step))]
+        row += [Text(visible(step.get("description", ""))), _rules(step).append_text(_what_runs(step))]
         if len(table.columns) > len(row):
             after = (numbers.get(before, before) for before in step.get("dependsOn") or [])
             row.append(Text(visible(", ".join(after))))
@@ -95,10 +95,18 @@ def _plan_title(plan: Plan) -> Text:
     return title
 
 
-def _when(step: Step) -> Text:
-    """The condition of a step, which is approved with it."""
-    when = step.get("when")
-    return Text.assemble(("if ", "magenta"), visible(when), "\n") if when else Text()
+def _rules(step: Step) -> Text:
+    """The condition and the loop of a step, which are approved with it."""
+    text = Text()
+    rules = (
+        ("if ", step.get("when")),
+        ("for each of ", step.get("forEach")),
+        ("again until ", step.get("repeatUntil")),
+    )
+    for words, rule in rules:
+        if rule:
+            text.append(words, "magenta").append(f"{visible(rule)}\n")
+    return text
 
 
 def _what_runs(step: Step) -> Text:

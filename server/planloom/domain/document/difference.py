@@ -33,6 +33,8 @@ _NAMES: Final[Mapping[str, str]] = {
     "dependsOn": "after",
     "args": "tool",
     "forEach": "for each",
+    "repeatUntil": "repeat until",
+    "repeatMost": "at most",
     "expectedFiles": "files",
     "checks": "check",
     "attachments": "attached",

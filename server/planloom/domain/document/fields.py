@@ -103,6 +103,12 @@ def _yes(value: Json, _raw: str) -> bool:
     raise Unreadable("It is yes or no.")
 
 
+def _count(value: Json, _raw: str) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise Unreadable("It is a number.")
+
+
 def _kind(value: Json, raw: str) -> str:
     word = _text(value, raw).strip().lower().replace(" ", "_")
     if word in ("tool_call", "processing", "clarification"):
@@ -193,6 +199,8 @@ FIELDS: Final[Mapping[str, Field]] = {
     "attached": Field("attachments", lambda step: _joined(tuple(step.attachments)), _names),
     "when": Field("when", lambda step: step.when, _text),
     "for each": Field("for_each", lambda step: step.for_each, _text),
+    "repeat until": Field("repeat_until", lambda step: step.repeat_until, _text),
+    "at most": Field("repeat_most", lambda step: step.repeat_most, _count),
     "instruction": Field("instruction", _hidden_instruction, _text),
 }
 """The fields by the names that they have in a document, in the order in which they are written."""

@@ -283,6 +283,14 @@ class ConditionEvaluated(Value):
     holds: bool
 
 
+class StepsUnrolled(Value):
+    """A running loop was unrolled: it waits for these new steps, which stand right behind it."""
+
+    type: Literal["steps_unrolled"] = "steps_unrolled"
+    task_id: StepId
+    steps: tuple[Step, ...]
+
+
 class ToolStarted(Value):
     """A tool call of a step has started."""
 
@@ -598,6 +606,7 @@ Event = Annotated[
     | TaskFailed
     | TaskSkipped
     | ConditionEvaluated
+    | StepsUnrolled
     | ToolStarted
     | ToolCompleted
     | BackgroundStarted

@@ -23,6 +23,7 @@ from planloom.domain.events.folding import (
     DRAFT,
     REVIEW,
     IllegalTransition,
+    as_plan_steps,
     change_step,
     folds,
     reset_step,
@@ -30,8 +31,8 @@ from planloom.domain.events.folding import (
     with_usage,
     without_questions,
 )
-from planloom.domain.plans.plan import Plan, Step, StepResult, Usage
-from planloom.domain.values import Instant
+from planloom.domain.plans.plan import SETTLED, Plan, Step, StepResult, Usage
+from planloom.domain.values import Instant, StepId
 
 
 @folds(ev.TaskStarted, when={"executing"})
@@ -88,7 +89,7 @@ def task_update(plan: Plan, event: ev.TaskUpdate, _at: Instant) -> Plan:
 @folds(ev.TaskCompleted, when=ALIVE)
 def task_completed(plan: Plan, event: ev.TaskCompleted, at: Instant) -> Plan:
     """The plan with a step completed."""
-    return change_step(
+    completed = change_step(
         accept_doubtful(close_run(plan, event.task_id), event.task_id),
         event.task_id,
         {"running", "needs_clarification", "pending"},
@@ -96,6 +97,18 @@ def task_completed(plan: Plan, event: ev.TaskCompleted, at: Instant) -> Plan:
             updated(step, status="completed", result=event.result, completed_at=at, progress=100)
         ),
     )
+    return _with_progress_of_loop(completed, event.task_id)
+
+
+def _with_progress_of_loop(plan: Plan, step_id: StepId) -> Plan:
+    """The plan with the progress of the loop that a settled step belongs to: the share of its steps that are."""
+    step = plan.step(step_id)
+    loop = None if step is None or step.parent is None else plan.step(step.parent)
+    if loop is None or loop.for_each is None:
+        return plan
+    settled = sum(child is not None and child.status in SETTLED for child in map(plan.step, loop.children))
+    share = settled * 100 // len(loop.children)
+    return change_step(plan, loop.step_id, None, lambda each: updated(each, progress=share))
 
 
 @folds(ev.TaskFailed, when=ALIVE)
@@ -141,7 +154,7 @@ def task_skipped(plan: Plan, event: ev.TaskSkipped, at: Instant) -> Plan:
             calls_closed=len(step.tools_executed),
         ),
     )
-    return without_questions(skipped, event.task_id)
+    return _with_progress_of_loop(without_questions(skipped, event.task_id), event.task_id)
 
 
 @folds(ev.ConditionEvaluated, when=ALIVE)
@@ -150,6 +163,25 @@ def condition_evaluated(plan: Plan, event: ev.ConditionEvaluated, _at: Instant) 
     return change_step(
         plan, event.task_id, {"running"}, lambda step: updated(step, condition_held=event.holds)
     )
+
+
+@folds(ev.StepsUnrolled, when=ALIVE)
+def steps_unrolled(plan: Plan, event: ev.StepsUnrolled, at: Instant) -> Plan:
+    """The plan with the steps of a loop behind it and its earlier ones; the loop is pending until they have ended."""
+    index = plan.index_of(event.task_id)
+    ids = tuple(step.step_id for step in event.steps)
+    if index is None or any(plan.step(step_id) is not None for step_id in ids):
+        raise IllegalTransition(f"{event.task_id} cannot be unrolled into {', '.join(ids)}")
+    waiting = change_step(
+        close_run(plan, event.task_id),
+        event.task_id,
+        {"running"},
+        lambda step: updated(step, status="pending", children=(*step.children, *ids)),
+    )
+    places = map(plan.index_of, plan.steps[index].children)
+    end = 1 + max((place for place in places if place is not None), default=index)
+    steps = (*waiting.steps[:end], *event.steps, *waiting.steps[end:])
+    return updated(waiting, steps=as_plan_steps(steps, at))
 
 
 @folds(ev.TasksList, when=ANY)

@@ -14,7 +14,7 @@ from planloom.domain.plans.plan import Check, ExpectedTool, Priority, Step, Step
 from planloom.domain.plans.validation import Problem, structure
 from planloom.domain.values import Args, AttachmentId, StepId, Value
 
-Clearable = Literal["tool", "args", "question", "when", "for_each"]
+Clearable = Literal["tool", "args", "question", "when", "for_each", "repeat_until", "repeat_most"]
 
 
 class StepChanges(Value):
@@ -37,6 +37,8 @@ class StepChanges(Value):
     attachments: tuple[AttachmentId, ...] | None = None
     when: str | None = None
     for_each: str | None = None
+    repeat_until: str | None = None
+    repeat_most: int | None = None
     cleared: tuple[Clearable, ...] = ()
 
 

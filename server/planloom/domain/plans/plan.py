@@ -12,7 +12,7 @@ from planloom.domain.errors import ModelProblem
 from planloom.domain.plans.attachments import Attachment
 from planloom.domain.plans.background_commands import BackgroundCommand, CommandProcess, running_in_background
 from planloom.domain.plans.indexed_tuple import IndexedTuple
-from planloom.domain.plans.outputs import output_references
+from planloom.domain.plans.outputs import output_reference, output_references
 from planloom.domain.plans.perspectives import Agent, Perspective
 from planloom.domain.plans.report import Report
 from planloom.domain.safety.approvals import Approval, Effect
@@ -266,9 +266,10 @@ class Step(Value):
     those that depend on it run. The first `calls_before` calls no longer count against the limit
     of the step; the first `calls_closed` belong to runs that failed or were skipped, so a later run does not reuse
     their results. `skip_reason` holds for a step that was skipped while the plan ran. `when` is a condition,
-    `for_each` a list (docs/planning.md has the language); `condition_held` says how the condition was found, after
-    which it is not evaluated again. `usage` is what all its runs
-    have used; None before the first request.
+    `for_each` a list, `repeat_until` the condition that ends a loop of at most `repeat_most` rounds (docs/planning.md
+    has the language); `condition_held` says how the condition was found, after which it is not evaluated again.
+    `children` are the steps that a loop was unrolled into and waits for, `parent` is the loop. `usage` is what all
+    its runs have used; None before the first request.
     """
 
     step_id: StepId
@@ -293,6 +294,8 @@ class Step(Value):
     result: StepResult | None = None
     skip_reason: SkipReason | None = None
     condition_held: bool | None = None
+    parent: StepId | None = None
+    children: tuple[StepId, ...] = ()
     usage: Usage | None = None
     question: str | None = None
     options: tuple[str, ...] = ()
@@ -305,6 +308,8 @@ class Step(Value):
     staged: bool = False
     when: str | None = None
     for_each: str | None = None
+    repeat_until: str | None = None
+    repeat_most: int | None = None
     created_at: Instant | None = None
     started_at: Instant | None = None
     completed_at: Instant | None = None
@@ -332,9 +337,10 @@ class Step(Value):
         return self.question or self.instruction or self.description
 
     @property
-    def is_unconditional(self) -> bool:
+    def begins_at_once(self) -> bool:
         """Whether the step can begin without an expression being evaluated."""
-        return self.when is None or self.condition_held is True
+        decided = self.when is None or self.condition_held is True
+        return decided and self.for_each is None and self.repeat_until is None
 
     @property
     def key(self) -> StepId:
@@ -366,10 +372,14 @@ class Step(Value):
 
     @property
     def references(self) -> tuple[StepId, ...]:
-        """The steps that this one waits for: `depends_on`, and those whose result one of its arguments is."""
+        """The steps that this one waits for: `depends_on`, its children, and those whose result it uses."""
+        waits_for = (*self.depends_on, *self.children) if self.children else self.depends_on
+        listed = None if self.for_each is None else output_reference(self.for_each.strip())
+        if listed is not None:
+            waits_for = (*waits_for, listed.step_id)
         if not self.args:
-            return self.depends_on
-        return (*self.depends_on, *(found.step_id for _, found in output_references(self.args)))
+            return waits_for
+        return (*waits_for, *(found.step_id for _, found in output_references(self.args)))
 
 
 RUN_STATE: frozenset[str] = frozenset(
@@ -384,6 +394,8 @@ RUN_STATE: frozenset[str] = frozenset(
         "result",
         "skip_reason",
         "condition_held",
+        "parent",
+        "children",
         "usage",
         "tools_executed",
         "reverted",

@@ -12,7 +12,7 @@ from planloom.domain.values import Json, TemplateId, Value
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _PLACEHOLDER = re.compile(r"\{\{[ \t]{0,8}([A-Za-z_][A-Za-z0-9_-]{0,63})[ \t]{0,8}\}\}")
-_TEXTS = ("description", "instruction", "active_form", "question", "when", "for_each")
+_TEXTS = ("description", "instruction", "active_form", "question", "when", "for_each", "repeat_until")
 
 
 _NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
@@ -78,7 +78,7 @@ def preview(template: Template, values: Mapping[str, str]) -> TemplatePreview:
     def fill(text: str) -> str:
         return _PLACEHOLDER.sub(lambda placeholder: filled.get(placeholder[1]) or placeholder[0], text)
 
-    steps = tuple(_rewritten(step, fill, _argument_filler(fill)) for step in template.steps)
+    steps = tuple(rewritten(step, fill, _argument_filler(fill)) for step in template.steps)
     return TemplatePreview(steps=steps, problems=tuple(problems))
 
 
@@ -147,19 +147,21 @@ def template_of(
     def placeholder(text: str) -> str:
         return pattern.sub(lambda found: "{{" + names[found[0]] + "}}", text) if names else text
 
-    # Attachments belong to the plan of the step.
-    fresh = [step.as_written().model_copy(update={"attachments": ()}) for step in steps]
+    # Attachments belong to the plan of the step, and what a loop was unrolled into to its run.
+    ids = {step.step_id for step in steps}
+    written = [step for step in steps if step.parent not in ids]
+    fresh = [step.as_written().model_copy(update={"attachments": ()}) for step in written]
     return Template(
         template_id=template_id,
         name=name.strip(),
         description=description,
         parameters=tuple(TemplateParameter(name=parameter, default=value) for parameter, value in parameters),
-        steps=tuple(_rewritten(step, placeholder, lambda _, text: placeholder(text)) for step in fresh),
+        steps=tuple(rewritten(step, placeholder, lambda _, text: placeholder(text)) for step in fresh),
         sequential=sequential,
     )
 
 
-def _rewritten(step: Step, change: Callable[[str], str], change_argument: Callable[[str, str], str]) -> Step:
+def rewritten(step: Step, change: Callable[[str], str], change_argument: Callable[[str, str], str]) -> Step:
     """The step with every text in it changed; ids, tools and kinds stay."""
     update: dict[str, object] = {
         name: change(text) for name in _TEXTS if isinstance(text := getattr(step, name), str)

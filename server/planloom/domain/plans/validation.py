@@ -8,10 +8,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from planloom.domain.expressions import Malformed, read
+from planloom.domain.expressions import EVERYWHERE, Malformed, Name, read
 from planloom.domain.plans.agents import NAMES, may_use
 from planloom.domain.plans.graph import DependencyGraph, ancestor_masks, cycle, dependency_graph
-from planloom.domain.plans.outputs import STEP_ID, literal, output_reference, output_references
+from planloom.domain.plans.loops import MOST_ITEMS, MOST_ROUNDS, is_written_out, placeholders, written_out
+from planloom.domain.plans.outputs import (
+    STEP_ID,
+    OutputReference,
+    literal,
+    output_reference,
+    output_references,
+)
 from planloom.domain.plans.plan import Step
 from planloom.domain.safety.approvals import Effect
 from planloom.domain.safety.destructive_intent import (
@@ -20,7 +27,7 @@ from planloom.domain.safety.destructive_intent import (
     names_destruction,
 )
 from planloom.domain.safety.lexical_paths import escapes, normal_path
-from planloom.domain.values import Args, StepId, Value
+from planloom.domain.values import Args, Json, StepId, Value
 
 MOST_STEPS = 10_000
 _MOST_DEPENDENCIES = 1_000
@@ -89,6 +96,7 @@ def problems(
         found += _references(step, index, links, masks)
         found += _paths(step, tools)
         found += _expressions(step, index, links, masks)
+        found += _loops(step, tools, links)
         if request is not None and wanted is not None:
             found += _unrequested(step, tools, request, wanted, existing)
     place = {step.step_id: index for index, step in reversed(list(enumerate(steps)))}
@@ -186,6 +194,8 @@ def _tool(step: Step, tools: Mapping[str, ToolRules]) -> Iterator[Problem]:
         return
     args = step.args or {}
     open_fields = {name for name, _ in output_references(args)}
+    if step.for_each is not None:
+        open_fields |= {name for name, argument in args.items() if any(placeholders(argument))}
     known_args = {name: literal(argument) for name, argument in args.items() if name not in open_fields}
     for field, text in rules.check(known_args):
         # An argument whose value is not known yet cannot be checked, nor can the call as a whole.
@@ -207,11 +217,9 @@ def _references(step: Step, index: int, links: DependencyGraph, masks: Sequence[
 
 def _expressions(step: Step, index: int, links: DependencyGraph, masks: Sequence[int]) -> Iterator[Problem]:
     """The errors in the expressions of a step, with their columns, and in the steps whose results they read."""
-    for field, text in (("when", step.when),):
-        if text is None:
-            continue
+    for field, text, names in _texts(step):
         try:
-            expression = read(text)
+            expression = read(text, names)
         except Malformed as error:
             yield _error(step, field, f"{error}")
             continue
@@ -222,6 +230,60 @@ def _expressions(step: Step, index: int, links: DependencyGraph, masks: Sequence
             elif target == index or not masks[index] >> target & 1:
                 late = f"It uses the outcome of {name}, which does not always end before this step starts."
                 yield _error(step, field, late)
+
+
+def _texts(step: Step) -> Iterator[tuple[str, str, frozenset[Name]]]:
+    """The expressions of a step, each with its field and the names that it can use."""
+    if step.when is not None:
+        yield "when", step.when, EVERYWHERE if step.for_each is None else EVERYWHERE | {"item", "index"}
+    if step.repeat_until is not None:
+        yield "repeatUntil", step.repeat_until, EVERYWHERE | {"last", "index"}
+    if step.for_each is not None and not is_written_out(step.for_each):
+        yield "forEach", step.for_each, EVERYWHERE
+
+
+def _loops(step: Step, tools: Mapping[str, ToolRules], links: DependencyGraph) -> Iterator[Problem]:
+    """The errors of a loop that are none of its expressions."""
+    if step.for_each is not None:
+        try:
+            listed = written_out(step.for_each)
+        except ValueError:
+            yield _error(step, "forEach", "It is neither a JSON list nor an expression.")
+        else:
+            if isinstance(listed, list) and len(listed) > MOST_ITEMS:
+                yield _error(
+                    step, "forEach", f"It has {len(listed)} items; at most {MOST_ITEMS} are allowed."
+                )
+            if isinstance(listed, OutputReference) and listed.step_id not in links.index:
+                yield _error(step, "forEach", f"There is no step {listed.step_id!r}.")
+        yield from _items_in_commands(step, tools)
+    if step.for_each is not None and step.repeat_until is not None:
+        yield _error(step, "repeatUntil", "A step loops over a list or until a condition holds, not both.")
+    if step.repeat_most is not None and not 1 <= step.repeat_most <= MOST_ROUNDS:
+        yield _error(step, "repeatMost", f"It is a number from 1 to {MOST_ROUNDS}.")
+    if step.repeat_most is not None and step.repeat_until is None:
+        yield _error(step, "repeatMost", "It needs a condition that ends the loop.")
+
+
+def _items_in_commands(step: Step, tools: Mapping[str, ToolRules]) -> Iterator[Problem]:
+    """Items can come from files and pages: put into a command line, one could be part of the program."""
+    rules = tools.get(step.tool) if step.tool else None
+    texts: list[tuple[str, Json]] = [("checks", check.command) for check in step.checks]
+    for name, argument in (
+        (step.args or {}).items() if rules is not None and rules.effect == "execute" else ()
+    ):
+        if isinstance(argument, list):
+            # The first word is the program; another one may be an item as a whole.
+            texts += [(f"args.{name}", argument[:1]), *((f"args.{name}", word) for word in argument[1:])]
+        else:
+            texts.append((f"args.{name}", argument))
+    for field, text in texts:
+        is_word = (
+            field != "checks" and isinstance(text, str) and isinstance((step.args or {})[field[5:]], list)
+        )
+        if any(not (is_word and whole) for _, whole in placeholders(text)):
+            problem = 'An item is given to a command as a word of its own: ["program", "{{item}}"].'
+            yield _error(step, field, problem)
 
 
 def _path_arguments(step: Step, names: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -95,6 +95,12 @@ def will_retry(step: Step, limits: Limits) -> bool:
     return limits.on_failure == "retry" and step.failures + 1 < RETRY_ATTEMPTS
 
 
+def is_round(plan: Plan, step: Step) -> bool:
+    """Whether the step is a round of a loop, which may fail: the condition of the loop decides what follows."""
+    loop = None if step.parent is None else plan.step(step.parent)
+    return loop is not None and loop.repeat_until is not None
+
+
 def after_failures(plan: Plan, steps: Sequence[Step], limits: Limits) -> Iterator[Directive]:
     """The directives for failed steps: the end of the plan if one demands it, else a decision on each."""
     undecided = {recovery.step_id for recovery in plan.pending.recoveries}

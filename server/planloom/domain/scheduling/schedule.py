@@ -149,7 +149,7 @@ class Schedule:
         held_back = False
         for index in self._candidates(plan):
             step = plan.steps[index]
-            if step.kind == "clarification" and step.is_unconditional:
+            if step.kind == "clarification" and step.begins_at_once:
                 found.append(do.AskClarification(step_id=step.step_id))
             elif slots > 0 and is_free(step):
                 found.append(do.RunStep(step_id=step.step_id))

@@ -1,1 +1,4 @@
-"""What a step is besides its work: its condition. Read `conditions`."""
+"""What a step is besides its work: its condition, and the steps that a loop stands for.
+
+Read `conditions`, then `loops`.
+"""

@@ -7,7 +7,16 @@ import sys
 from collections.abc import Mapping
 
 from planloom.domain.events import catalog as ev
-from planloom.domain.expressions import ENVIRONMENT, Expression, Facts, Malformed, Unanswerable, holds, read
+from planloom.domain.expressions import (
+    ENVIRONMENT,
+    EVERYWHERE,
+    Expression,
+    Facts,
+    Malformed,
+    Unanswerable,
+    holds,
+    read,
+)
 from planloom.domain.plans.outputs import output_references
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import Args, Json
@@ -31,10 +40,13 @@ async def condition(run: StepRun, context: ToolContext, tools: Registry) -> Outc
     missing = _missing_result(run.plan, step)
     if missing is not None:
         return missing
-    if step.is_unconditional or step.when is None:
+    if step.when is None or step.condition_held is True:
         return None
     try:
-        expression = read(step.when)
+        expression = read(step.when, EVERYWHERE | ({"item", "index"} if step.for_each is not None else set()))
+        if expression.names & {"item", "index"}:
+            # It is evaluated for each item, when the loop is unrolled.
+            return None
         held = holds(expression, await facts(run.plan, expression, context, tools))
     except (Malformed, Unanswerable) as error:
         return Failed(error=f"The condition of the step cannot be evaluated: {error}", code="invalid_plan")

@@ -10,6 +10,7 @@ from planloom.domain.values import PlanId, StepId
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFiles
 from planloom.execution.nodes.conditions import condition
+from planloom.execution.nodes.loops import loop
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_outcomes import (
@@ -73,9 +74,10 @@ class Runner:
         assert step is not None
         run = StepRun(self._plan_store, self._session, plan, step)
         reading = self._context_factory.reading(plan)
-        not_now = await condition(run, reading, self._context_factory.tools_of(run))
-        if not_now is not None:
-            return not_now
+        tools = self._context_factory.tools_of(run)
+        decided = await condition(run, reading, tools) or await loop(run, reading, tools)
+        if decided is not None:
+            return decided
         if step.kind == "clarification":
             return Asked(question=step.asks, options=step.options)
         attachments = await self._attachments.of(plan, step)

@@ -157,6 +157,13 @@ class ContextCompacted(OfPlan):
     by: Literal["model", "rules"]
 
 
+class StepsUnrolled(OfTask):
+    """`tasks` is the whole list of steps afterwards."""
+
+    type: Literal["steps_unrolled"] = "steps_unrolled"
+    tasks: tuple[Step, ...]
+
+
 class TasksList(OfPlan):
     type: Literal["tasks_list"] = "tasks_list"
     tasks: tuple[Step, ...]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from pydantic.alias_generators import to_camel
 
-from planloom.lsp.wire.base import Bool, Closed, Wire
+from planloom.lsp.wire.base import Bool, Closed, Int, Wire
 from planloom.lsp.wire.plan import Agent, Args, Check, ExpectedTool, Priority, StepKind
 
 
@@ -31,6 +31,8 @@ class StepFields(Closed):
     attachments: tuple[str, ...] = ()
     when: str | None = None
     for_each: str | None = None
+    repeat_until: str | None = None
+    repeat_most: Int | None = None
 
     @model_serializer(mode="wrap")
     def _only_set_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

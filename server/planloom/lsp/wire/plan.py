@@ -194,6 +194,9 @@ class Step(Wire):
     reverted: Maybe[Literal["whole", "part"]] = None
     when: Maybe[str] = None
     for_each: Maybe[str] = None
+    repeat_until: Maybe[str] = None
+    repeat_most: Maybe[Int] = None
+    parent: Maybe[str] = None
     created_at: Maybe[Time] = None
     started_at: Maybe[Time] = None
     completed_at: Maybe[Time] = None

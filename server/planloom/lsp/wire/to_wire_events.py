@@ -39,7 +39,7 @@ def _computed(happened: ev.Event, after: Plan) -> dict[str, object]:
         case ev.TaskStarted():
             step = after.step(happened.task_id)
             return {} if step is None else {"active_form": step.active_form or None, "attempt": step.attempts}
-        case ev.TasksList():
+        case ev.TasksList() | ev.StepsUnrolled():
             return {"tasks": to.steps(after)}
         case ev.TaskCreated():
             return {"task": to.step(after, after.step(happened.task.step_id) or happened.task)}

@@ -37,6 +37,8 @@ class DraftStep(Value):
     expected_tools: tuple[str, ...] = ()
     stated_seconds: int | None = None
     when: str | None = None
+    for_each: str | None = None
+    repeat_until: str | None = None
 
 
 class PlanText(Value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ _TEXTS = {
     "question": ("question",),
     "active_form": ("activeform",),
     "when": ("when",),
+    "for_each": ("foreach",),
+    "repeat_until": ("repeatuntil",),
 }
 """Fields of a step that are texts, with the keys that models use for them."""
 _EXPECTED = ("toolstoexecute", "expectedtools")
@@ -218,6 +221,8 @@ def _other_fields(keyed: Mapping[str, Json]) -> dict[str, object]:
             fields[field_name] = text.strip()
     if isinstance(when := keyed.get("when"), bool):
         fields["when"] = str(when).lower()
+    if isinstance(items := keyed.get("foreach"), list):
+        fields["for_each"] = json.dumps(items, ensure_ascii=False)
     fields["checks"] = tuple(_first(keyed, ("checks",), list) or ())
     files = _first(keyed, _FILES, list) or ()
     fields["expected_files"] = tuple(path for path in files if isinstance(path, str) and path.strip())

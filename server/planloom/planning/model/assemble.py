@@ -109,6 +109,8 @@ class StepBuilder:
             expected_files=draft.expected_files or _written(args, rules),
             tools_to_execute=self._expected(draft, tool),
             when=self._expression(draft.when),
+            for_each=self._list(draft.for_each),
+            repeat_until=self._expression(draft.repeat_until),
         )
 
     def _expected(self, draft: DraftStep, tool: str | None) -> tuple[ExpectedTool, ...]:
@@ -147,6 +149,11 @@ class StepBuilder:
                 if step_id is not None:
                     blocked.setdefault(step_id, []).append(blocker)
         return blocked
+
+    def _list(self, text: str | None) -> str | None:
+        """The list of a loop with the ids that its steps have in the plan."""
+        reference = renamed({"list": text}, self._ids) if text else None
+        return self._expression(str(reference["list"])) if reference else None
 
     def _expression(self, text: str | None) -> str | None:
         """The expression with the ids that its steps have in the plan."""

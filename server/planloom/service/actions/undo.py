@@ -185,7 +185,10 @@ def _refused(plan: Plan, reason: str) -> WrongState:
 
 
 def _standing(plan: Plan, step_id: StepId | None) -> tuple[EditRecord, ...]:
-    return tuple(edit for edit in standing(plan.edits) if step_id is None or edit.step_id == step_id)
+    step = None if step_id is None else plan.step(step_id)
+    # What a loop has changed is what the steps have that it was unrolled into.
+    chosen = {step_id, *(step.children if step is not None else ())}
+    return tuple(edit for edit in standing(plan.edits) if step_id is None or edit.step_id in chosen)
 
 
 def _covered(
