@@ -790,6 +790,11 @@ export interface ImportParams {
   text: string;
 }
 
+/** `planloom/plan/adopt`; `text` is a plan as a document, as a `*.plan.md` holds it. */
+export interface AdoptParams {
+  text: string;
+}
+
 /** Which text a conflicted file gets. */
 export interface FileChoice {
   uri: string;
@@ -1001,6 +1006,11 @@ export interface UndoResult {
   plan: Plan;
   reverted: readonly string[];
   conflicts: readonly string[];
+}
+
+/** The document of a plan. */
+export interface DocumentResult {
+  uri: string;
 }
 
 /** A plan as text. */
@@ -1814,6 +1824,8 @@ export interface Requests {
   "planloom/plan/delete": { params: PlanParams; result: Empty };
   "planloom/plan/export": { params: ExportParams; result: ExportResult };
   "planloom/plan/import": { params: ImportParams; result: PlanResult };
+  "planloom/plan/adopt": { params: AdoptParams; result: PlanResult };
+  "planloom/plan/document": { params: PlanParams; result: DocumentResult };
   "planloom/conflict/resolve": { params: ResolveConflictParams; result: PlanResult };
   "planloom/step/output": { params: StepParams; result: OutputResult };
   "planloom/conflict/texts": { params: ConflictTextsParams; result: ConflictTextsResult };

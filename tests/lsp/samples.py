@@ -570,6 +570,7 @@ def application() -> FakeApplication:
         "resume",
         "cancel",
         "import_plan",
+        "adopt_document",
     ):
         app.script[f"plans.{name}"] = PLAN
     for name in ("approvals.resolve_conflict", "steps.answer", "steps.recover"):

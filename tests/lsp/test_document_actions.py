@@ -15,9 +15,9 @@ from planloom.domain.values import ApprovalId, EditId, PlanId, Sha256, StepId, U
 from planloom.lsp import commands
 from planloom.lsp.plan_documents.buttons import OFFERED, Situation, buttons
 from tests.lsp.test_fallback import plain
-from tests.lsp.test_plan_documents import Reader, asked, at, plan
+from tests.lsp.test_plan_documents import KEPT, Reader, adopted, asked, at, plan
 from tests.support.fake_application import a_plan
-from tests.support.lsp_client import TIMEOUT, LspClient
+from tests.support.lsp_client import TIMEOUT, Failed, LspClient
 
 ONE, TWO = StepId("step_1"), StepId("step_2")
 REVIEW = ["Approve and start", "Reject", "Execute directly", "Cancel", "Plan again"]
@@ -245,3 +245,34 @@ async def test_a_step_says_what_it_proposes_and_what_it_has_changed(folder: Path
         assert "**Changed**" in await said("^step_1")
         deleted = await said("^step_2")
         assert deleted.count("\n-line") == 39 and deleted.endswith("and 13 more lines")
+
+
+def refuse(_: Any) -> None:
+    raise Failed({"code": -32601, "message": "no such method"})
+
+
+@pytest.mark.parametrize(
+    ("pressed", "plans"), [("Adopt as a new plan", 1), ("Later", 0), (None, 0), ("refused", 0), ("lens", 1)]
+)
+async def test_a_message_offers_to_adopt_a_kept_document(
+    folder: Path, pressed: str | None, plans: int
+) -> None:
+    uri = (folder / "both.plan.md").as_uri()
+    async with plain(folder) as client:
+        reader = Reader(client, **{"Adopt as a new plan": "never" if pressed == "lens" else pressed})
+        if pressed == "refused":
+            client.answer("window/showMessageRequest", refuse)
+        client.open(uri, KEPT, language_id="markdown")
+        if pressed == "refused":
+            await client.wait_shown("It is a plan of no ledger here")
+            client.shown()
+        else:
+            await client.until(lambda: reader.asked)
+            assert [each["title"] for each in reader.asked[0]["actions"]] == ["Later", "Adopt as a new plan"]
+        if pressed == "lens":
+            await adopted(client, uri)
+            assert client.told("$/cancelRequest")
+        if plans:
+            await client.until(lambda: "status: pending approval" in client.buffers[uri].text)
+        await client.request("planloom/status", {})
+        assert len((await client.request("planloom/plan/list", {}))["plans"]) == plans

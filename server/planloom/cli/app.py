@@ -105,8 +105,21 @@ def run(
 @app.command()
 def plan(
     context: typer.Context,
-    text: Text,
+    text: Annotated[
+        str | None,
+        typer.Argument(metavar="TEXT", help="What should be done; - reads it from standard input."),
+    ] = None,
     *,
+    from_: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="Take the plan from a plan document, for example one that is kept in git.",
+        ),
+    ] = None,
     workspace: Workspace = None,
     mode: Annotated[
         Literal["plan", "perspectives"],
@@ -119,8 +132,12 @@ def plan(
     set_: Set = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the plan for a request; nothing is changed."""
-    request_text, where = _request_text(text), folders(workspace)
+    """Show the plan for a request, or one from a document; nothing is changed. `planloom resume` runs it."""
+    if (text is None) == (from_ is None):
+        usage("Give either a request or --from FILE.")
+    where = folders(workspace)
+    source = None if from_ is None else _document(from_)
+    request_text = "" if text is None else _request_text(text)
 
     async def work(server: Server) -> int:
         from planloom.cli.commands import run_request
@@ -128,7 +145,7 @@ def plan(
         from planloom.cli.terminal.decisions import Flags
 
         flags = Flags(terminal=is_terminal() and text != "-", trust=trust)
-        request = Request(request_text, mode, until_ready=True)
+        request = Request(request_text, mode, until_ready=True, document=source)
         return await run_request(server, request, folders=where, flags=flags, as_json=as_json)
 
     finish(server_command(context, base_url, model, provider, set_), work)
@@ -180,6 +197,13 @@ def main(arguments: Sequence[str], *, server_command: Sequence[str] = SERVER_COM
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     return 0
+
+
+def _document(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        usage(f"{file} cannot be read: {error}.")
 
 
 def _request_text(text: str) -> str:

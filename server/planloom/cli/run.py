@@ -46,13 +46,17 @@ _OUTCOMES: Mapping[str, str] = {
 
 
 class Request(NamedTuple):
-    """A request and its options; `until_ready` stops at the drafted plan, `follows` continues the latest ended one."""
+    """A request and its options; `until_ready` stops at the drafted plan, `follows` continues the latest ended one.
+
+    `document` is the text of a plan that is there already, which is reviewed instead of a draft.
+    """
 
     text: str
     mode: str = "auto"
     review: str | None = None
     until_ready: bool = False
     follows: bool = False
+    document: str | None = None
 
 
 class Outcome(NamedTuple):
@@ -102,10 +106,19 @@ class RequestRun:
     async def carry_out(self, request: Request) -> Outcome:
         """Run the request to its end. Raises ServerError if the server refuses it or cannot go on, and ServerLost."""
         self._review, self._until_ready = request.review, request.until_ready
+        if request.document is not None:
+            return await self._adopt(request.document)
         created = await (self._continued(request.text) if request.follows else self._created(request))
         self.plan = created["plan"]
         self._screen.request_created(created)
         return await self._to_its_end()
+
+    async def _adopt(self, text: str) -> Outcome:
+        """Make a plan under review of a plan document, and show it."""
+        self.plan = (await self._connection.request("planloom/plan/adopt", {"text": text}))["plan"]
+        self._seen = self.plan["seq"]
+        end = await self._review_plan()
+        return Outcome(end, {}, self.plan, {}) if end is not None else await self._to_its_end()
 
     async def resume(self, plan: Plan) -> Outcome:
         """Go on with a plan to its end: one in review is shown and asked about, one that is paused is resumed.

@@ -71,6 +71,8 @@ CLIENT_REQUESTS: tuple[ClientRequest, ...] = (
     ClientRequest("planloom/plan/delete", "PlanParams", "Empty", "plans.delete"),
     ClientRequest("planloom/plan/export", "ExportParams", "ExportResult", "plans.export", "read"),
     ClientRequest("planloom/plan/import", "ImportParams", "PlanResult", "plans.import_plan"),
+    ClientRequest("planloom/plan/adopt", "AdoptParams", "PlanResult", "plans.adopt"),
+    ClientRequest("planloom/plan/document", "PlanParams", "DocumentResult", "plans.document"),
     ClientRequest(
         "planloom/conflict/resolve", "ResolveConflictParams", "PlanResult", "plans.resolve_conflict"
     ),

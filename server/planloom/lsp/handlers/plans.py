@@ -177,6 +177,18 @@ async def import_plan(connection: Connection, params: wire_params.ImportParams) 
     return _plan(await connection.app.plans.import_plan(params.text))
 
 
+async def adopt(connection: Connection, params: wire_params.AdoptParams) -> wire_results.PlanResult:
+    """Make a new plan under review of a plan that is written as a document. Nothing of it runs."""
+    return _plan(await connection.app.plans.adopt_document(params.text))
+
+
+async def document(connection: Connection, params: wire_params.PlanParams) -> wire_results.DocumentResult:
+    """The document of a plan, which is written unless it is there: `*.plan.md`, where the plan can be edited."""
+    plan = connection.app.plans.get(PlanId(params.plan_id), None)
+    assert plan is not None, "get() with an id returns a plan or raises"
+    return wire_results.DocumentResult(uri=await connection.plan_documents.address(plan))
+
+
 async def resolve_conflict(
     connection: Connection, params: wire_params.ResolveConflictParams
 ) -> wire_results.PlanResult:

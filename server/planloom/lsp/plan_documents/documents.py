@@ -27,7 +27,14 @@ from planloom.domain.document.reader import NEAR, Trouble, Written, read_documen
 from planloom.domain.document.render import render
 from planloom.domain.document.top import Place
 from planloom.domain.document.update import taken, up_to_date
-from planloom.domain.errors import InvalidParams, InvalidPlan, PlanloomError, UnknownThing
+from planloom.domain.errors import (
+    InvalidParams,
+    InvalidPlan,
+    PlanloomError,
+    StorageFailed,
+    UnknownThing,
+    WorkspaceRequired,
+)
 from planloom.domain.text.diff import text_edits
 from planloom.domain.text.positions import LineIndex, Position, TextEdit
 from planloom.domain.values import PlanId, StepId, Uri
@@ -53,10 +60,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ENDING: Final = ".plan.md"
+ADOPT: Final = "Adopt as a new plan"
 ADOPTABLE: Final = "It is a plan of no ledger here. “Adopt as a new plan” puts it to review."
 _SECONDS: Final = 0.1
 """The least time between two updates of a document, and between a keystroke and the diagnostics that follow it."""
 _ANSWER_SECONDS: Final = 10.0
+_OFFER_SECONDS: Final = 30.0
 _TRIES: Final = 20
 """How often one change of a plan is tried to be written while the user types."""
 _TITLE: Final = 40
@@ -142,6 +151,18 @@ class PlanDocuments:
         except (ClientGone, ClientRefused, TimeoutError) as error:
             logger.info("The client did not show %s: %s", uri, error)
         return uri
+
+    async def address(self, plan: Plan) -> Uri:
+        """The URI of the plan's document as the editor spells it, which is written unless it is there.
+
+        Raises WorkspaceRequired, StorageFailed.
+        """
+        uri = await self.write(plan)
+        if uri is not None:
+            return Uri(self._view.documents.spelling(uri))
+        if not self._view.roots.folders:
+            raise WorkspaceRequired("Open a folder first: the document of a plan lies in it.")
+        raise StorageFailed(f"The document of the plan cannot be written into {FOLDER}.")
 
     async def write(self, plan: Plan) -> Uri | None:
         """The URI of the plan's document, which is written unless it is there; None if that is not possible."""
@@ -277,13 +298,30 @@ class PlanDocuments:
         self._publish(uri, found.written, self._troubles_of_new(found), ADOPTABLE)
         if uri not in self._offered:
             self._offered.add(uri)
-            name = uri.rpartition("/")[2]
-            self._protocol.show_message("info", f"Planloom: {name}: {ADOPTABLE}")
+            self._jobs.start(f"plan-document-offer:{uri}", self._ask_to_adopt(uri))
+
+    async def _ask_to_adopt(self, uri: Uri) -> None:
+        text = f"Planloom: {uri.rpartition('/')[2]}: {ADOPTABLE}"
+        try:
+            # Other messages wait for this one, and the document has a lens for it.
+            async with asyncio.timeout(_OFFER_SECONDS):
+                chosen = await self._protocol.ask_by_message("info", text, [ADOPT])
+            if chosen == ADOPT:
+                await self._adopt(uri)
+        except TimeoutError:
+            logger.info("The message about %s was taken back", uri)
+        except ClientRefused:
+            self._protocol.show_message("info", text)
+        except ClientGone:
+            logger.info("The client disconnected before it answered")
+        except PlanloomError as error:
+            self._protocol.show_message("warning", f"Planloom: {error.message}")
 
     def _withdraw(self, uri: Uri) -> None:
         """Take back what was said of a document that was closed, or is none of a plan any more."""
         if uri in self._offered:
             self._offered.discard(uri)
+            self._jobs.cancel(f"plan-document-offer:{uri}")
             self._protocol.notify(
                 types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS,
                 {"uri": self._view.documents.spelling(uri), "diagnostics": []},
@@ -295,6 +333,10 @@ class PlanDocuments:
         Raises InvalidParams for a document that is not open, is no plan's or shows one, InvalidPlan if it has errors,
         and what `plans.adopt` raises.
         """
+        self._jobs.cancel(f"plan-document-offer:{normalized(uri)}")
+        return await self._adopt(uri)
+
+    async def _adopt(self, uri: str) -> Plan:
         document = self._view.documents.get(uri)
         shown = await self.find(uri)
         found = None if document is None or shown is not None else adoption(document.text)

@@ -13,14 +13,13 @@ from planloom.domain.document.top import STEPS
 from planloom.domain.text.positions import Encoding, LineIndex, Position
 from planloom.domain.values import Uri
 from planloom.intake.completion import written
-from planloom.lsp.plan_documents.documents import ENDING
+from planloom.lsp.plan_documents.documents import ADOPT, ENDING
 from planloom.workspace.documents import Document
 from planloom.workspace.paths.uris import name_in
 
 _COMMENT: Final = re.compile(r"\s*(?:#+!?|//+!?|--|;+|%+|/\*+|\*+/?|<!--)\s?(.*?)\s*(?:\*/|-->)?\s*")
 _PROSE: Final = frozenset({"markdown", "plaintext", "text", "rst", "asciidoc", "org", "gitcommit"})
 PLAN_THIS: Final = "Plan this with Planloom"
-ADOPT: Final = "Adopt as a new plan"
 _LONGEST: Final = 10_000
 """Characters that are taken as the words of a request."""
 

@@ -173,6 +173,12 @@ class ImportParams(Wire):
     text: str
 
 
+class AdoptParams(Wire):
+    """`planloom/plan/adopt`; `text` is a plan as a document, as a `*.plan.md` holds it."""
+
+    text: Text
+
+
 class FileChoice(Wire):
     """Which text a conflicted file gets."""
 

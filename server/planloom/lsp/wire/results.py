@@ -107,6 +107,12 @@ class UndoResult(Wire):
     conflicts: tuple[str, ...]
 
 
+class DocumentResult(Wire):
+    """The document of a plan."""
+
+    uri: str
+
+
 class ExportResult(Wire):
     """A plan as text."""
 

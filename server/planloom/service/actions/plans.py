@@ -6,7 +6,8 @@ import asyncio
 import uuid
 from collections.abc import Sequence
 
-from planloom.domain.errors import InvalidPlan, StaleVersion, WrongState
+from planloom.domain.document.adoption import adoption
+from planloom.domain.errors import InvalidParams, InvalidPlan, StaleVersion, WrongState
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.attachments import Attachment, additional
 from planloom.domain.plans.editing import EditRefused, PlanWords, StepEdit, edit_plan
@@ -82,6 +83,25 @@ class Plans(PlanReader):
         marked = self._rules.with_approvals(steps)
         ready = ev.PlanReady(version=1, steps=marked, summary=summary, sequential=False, author="user")
         return self._plan_store.record(plan_id, ev.PlanDrafting(version=0), ready, ev.PlanApprovalRequest())
+
+    async def adopt_document(self, text: str) -> Plan:
+        """A new plan under review of a plan that is written as a document (`domain/document`). Nothing of it runs.
+
+        Raises InvalidParams for a text without steps, InvalidPlan for one with errors, and what `adopt` raises.
+        """
+        found = adoption(text)
+        if found is None:
+            problem = "it has no steps, or no line “## Steps” above them"
+            raise InvalidParams(
+                f"The text is no plan: {problem}.", details=[{"field": "text", "problem": problem}]
+            )
+        if found.troubles:
+            rows = [
+                {"stepId": "", "field": f"line {each.place.line + 1}", "problem": each.text}
+                for each in found.troubles
+            ]
+            raise InvalidPlan("The document has errors.", rows)
+        return await self.adopt(found.request, found.summary, found.found.edits)
 
     async def edit(
         self, plan_id: PlanId, version: int, edits: Sequence[StepEdit], words: PlanWords | None = None
