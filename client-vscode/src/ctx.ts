@@ -384,8 +384,7 @@ export class Ctx implements vscode.Disposable {
   private refused(what: string, error: unknown): void {
     const { code, message, hint, details } = errorData(error);
     this.log.warn(`${what}: ${code}: ${message}`);
-    const steps = this.current()?.plan.steps ?? [];
-    const problems = problemLines(details, (stepId) => steps.findIndex((step) => step.stepId === stepId) + 1);
+    const problems = problemLines(details);
     const text = [message, ...problems].join("\n");
     this.notify(code === "stale_version" || code === "wrong_state" ? "warning" : "error", text, hint);
     const planId = this.state.current;

@@ -1436,10 +1436,11 @@ export interface TaskFailed extends OfTask {
   willRetry: boolean;
 }
 
-/** A step will not run. */
+/** A step will not run, or what it has done is not wanted. */
 export interface TaskSkipped extends OfTask {
   type: "task_skipped";
   reason: SkipReason;
+  detail?: string;
 }
 
 /** The condition of a running step was evaluated; if it does not hold, the step is skipped. */

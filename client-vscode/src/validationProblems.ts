@@ -4,16 +4,16 @@ import { t } from "./words";
 
 const SHOWN = 6;
 
-/** One line for each problem; `numberOf` returns the number of a step, 0 if it is unknown. */
-export function problemLines(details: unknown, numberOf: (stepId: string) => number): readonly string[] {
+/** One line for each problem. */
+export function problemLines(details: unknown): readonly string[] {
   if (!Array.isArray(details)) return [];
   const lines = details.flatMap((each: unknown) => {
     if (typeof each !== "object" || each === null || !("problem" in each) || typeof each.problem !== "string")
       return [];
+    // The sentence about a step names the step, its tool and the argument.
+    if ("stepId" in each && typeof each.stepId === "string" && each.stepId !== "") return [each.problem];
     const field = "field" in each && typeof each.field === "string" ? each.field : "";
-    const step = "stepId" in each && typeof each.stepId === "string" ? numberOf(each.stepId) : 0;
-    const where = [step > 0 ? t("Step {0}", step) : "", field].filter((part) => part !== "").join(", ");
-    return [where === "" ? each.problem : `${where}: ${each.problem}`];
+    return [field === "" ? each.problem : `${field}: ${each.problem}`];
   });
   const left = lines.length - SHOWN;
   return left > 0 ? [...lines.slice(0, SHOWN), t("and {0} more", left)] : lines;

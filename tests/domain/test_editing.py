@@ -98,7 +98,7 @@ def test_edits_are_made(before: str, edits: list[StepEdit], after: str) -> None:
             [update("a", depends_on=("b",))],
             "These steps wait for each other in a circle: a → b → a.",
         ),
-        ("a b", [update("a", description="  ")], "It is empty; describe what the step does."),
+        ("a b", [update("a", description="  ")], "The description is empty; say what the step does."),
         ("a b", [add("x", step_id=StepId("a"))], "There is a step 'a' already."),
         ("a b", [add(" ")], "A new step needs a description."),
         (

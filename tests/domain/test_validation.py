@@ -177,4 +177,5 @@ def test_problems_are_values() -> None:
         step_id=StepId("a"),
         field="tool",
         problem="There is no tool 'fly'. The tools are: delete_path, fetch_url, read_file, run_command, write_file.",
+        where="Step 1",
     )

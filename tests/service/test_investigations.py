@@ -418,5 +418,5 @@ async def test_a_file_that_the_planner_has_read_is_not_replaced_unread(tmp_path:
             at.editor.open(at.path("greet.py"), FILES["greet.py"] + "# mine\n")
         plan = await at.approve(plan)
         (approval,) = plan.pending.approvals
-        assert ("without having been read" in (approval.warning or "")) == typed
+        assert ("whose author has not read it" in (approval.warning or "")) == typed
         assert approval.effect == ("destroy" if typed else "write")

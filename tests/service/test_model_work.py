@@ -408,7 +408,7 @@ async def test_an_unknown_tool_and_wrong_arguments_are_told_to_the_model(tmp_pat
         assert plan.status == "completed"
         last = asked(model.requests[-1])
         assert "There is no tool 'make_coffee'. The tools are: read_file" in last
-        assert "path: it is required" in last
+        assert "`path` is missing" in last
 
 
 async def test_a_model_that_is_gone_pauses_the_plan_and_nothing_is_done_twice(tmp_path: Path) -> None:

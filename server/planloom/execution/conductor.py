@@ -333,7 +333,9 @@ class Conductor:
                 assert_never(outcome)
 
     def _skipped(self, plan_id: PlanId, step_id: StepId, outcome: Skipped) -> None:
-        happened: list[ev.Event] = [ev.TaskSkipped(task_id=step_id, reason=outcome.reason)]
+        happened: list[ev.Event] = [
+            ev.TaskSkipped(task_id=step_id, reason=outcome.reason, detail=outcome.detail or None)
+        ]
         if outcome.detail:
             happened.append(ev.Log(level="info", message=outcome.detail, task_id=step_id))
         self._plan_store.record(plan_id, *happened)

@@ -86,7 +86,7 @@ class ModelProposer:
             wrong = self._rules.errors(plan, inserted(plan, step.step_id, proposal))
             if wrong:
                 return ProposedRecovery(
-                    None, usage, f"The model's proposal cannot be used: {wrong[0].problem}"
+                    None, usage, f"The model's proposal cannot be used: {wrong[0].sentence}"
                 )
         return ProposedRecovery(proposal, usage)
 

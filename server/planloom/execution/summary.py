@@ -97,7 +97,7 @@ def ending_of(plan: Plan, text_of: TextOf) -> ev.PlanCompleted | ev.PlanFailed |
     if not needed or any(step.status == "completed" for step in needed):
         return completed(plan, text_of)
     for step in plan.steps:
-        if step.result is not None and not step.result.ok:
+        if step.has_failed and step.result is not None:
             why = (step.result.error or "").strip().partition("\n")[0]
             message = f"No step was completed. The step “{step.description}” failed: {why}"
             return failed(plan, PlanError(code="step_failed", message=message), text_of)

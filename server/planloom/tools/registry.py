@@ -164,20 +164,21 @@ def _rules(tool: Tool) -> ToolRules:
 
 
 def argument_problems(tool: Tool, args: Args) -> tuple[ArgumentProblem, ...]:
-    """The problems of a call's arguments, as pairs of the argument's name and a sentence."""
+    """The problems of a call's arguments, as pairs of the argument's name and a phrase that names it."""
     try:
         tool.arguments.model_validate(args)
     except ValidationError as error:
         return tuple(
-            (str(each["loc"][0]) if each["loc"] else "", _problem_text(each["type"], each["msg"]))
+            (name, _problem_text(name, each["type"], each["msg"]))
             for each in error.errors(include_url=False, include_context=False, include_input=False)
+            for name in [str(each["loc"][0]) if each["loc"] else ""]
         )
     return ()
 
 
 def problems_text(tool: Tool, problems: Iterable[ArgumentProblem]) -> str:
-    """The problems in one line, each after the name of its argument, or of the tool if it concerns no single one."""
-    return "; ".join(f"{argument or tool.name}: {problem}" for argument, problem in problems)
+    """The problems in one line; one that concerns no single argument stands after the name of the tool."""
+    return "; ".join(problem if argument else f"{tool.name}: {problem}" for argument, problem in problems)
 
 
 def callable_tool(tools: Registry, name: str, args: Args) -> Tool | ToolResult:
@@ -213,9 +214,10 @@ def not_carried_out(tool: Tool, error: OSError) -> ToolResult:
     return failed(f"{tool.name} could not be carried out: {error.strerror or error}.")
 
 
-def _problem_text(kind: str, message: str) -> str:
+def _problem_text(name: str, kind: str, message: str) -> str:
     if kind == "missing":
-        return "it is required"
+        return f"`{name}` is missing"
     if kind == "extra_forbidden":
-        return "the tool has no such argument"
-    return message[:1].lower() + message[1:]
+        return f"there is no argument `{name}`"
+    phrase = message[:1].lower() + message[1:]
+    return f"`{name}`: {phrase}" if name else phrase

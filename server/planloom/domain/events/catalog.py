@@ -268,11 +268,12 @@ class TaskFailed(Value):
 
 
 class TaskSkipped(Value):
-    """A step will not run."""
+    """A step will not run, or what it has done is not wanted. `detail` is the reason in words, if somebody gave one."""
 
     type: Literal["task_skipped"] = "task_skipped"
     task_id: StepId
     reason: SkipReason
+    detail: str | None = None
 
 
 class ConditionEvaluated(Value):

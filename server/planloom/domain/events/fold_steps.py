@@ -149,6 +149,7 @@ def task_skipped(plan: Plan, event: ev.TaskSkipped, at: Instant) -> Plan:
             step,
             status="skipped",
             skip_reason=event.reason,
+            result=_denial(event, at) if event.reason == "approval_denied" else step.result,
             staged=False,
             completed_at=at,
             calls_closed=len(step.tools_executed),
@@ -247,3 +248,8 @@ def answer(plan: Plan, event: ev.Answer, _at: Instant) -> Plan:
 def log(plan: Plan, _event: ev.Log, _at: Instant) -> Plan:
     """Nothing changes: the message is for the user."""
     return plan
+
+
+def _denial(event: ev.TaskSkipped, at: Instant) -> StepResult:
+    """The result of a step that was not allowed, so that its reason stays with it."""
+    return StepResult(ok=False, error=event.detail or "It was not allowed.", duration_ms=0, timestamp=at)

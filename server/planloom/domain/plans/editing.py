@@ -11,7 +11,7 @@ from pydantic import Field
 from planloom.domain.plans.graph import cycle, dependency_graph, execution_order
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import Check, ExpectedTool, Priority, Step, StepKind
-from planloom.domain.plans.validation import Problem, structure
+from planloom.domain.plans.validation import Problem, located, structure
 from planloom.domain.values import Args, AttachmentId, StepId, Value
 
 Clearable = Literal["tool", "args", "question", "when", "for_each", "repeat_until", "repeat_most"]
@@ -128,7 +128,7 @@ def edit_plan(steps: Sequence[Step], edits: Sequence[StepEdit]) -> tuple[Step, .
     for edit in edits:
         problem = _make(draft, edit)
         if problem is not None:
-            return EditRefused(problems=(problem,))
+            return EditRefused(problems=located((problem,), draft.steps))
     edited = draft.steps
     found = [*_still_needed(draft, edited), *_out_of_order(draft, edited)]
     earlier = set(structure(steps))
@@ -137,7 +137,7 @@ def edit_plan(steps: Sequence[Step], edits: Sequence[StepEdit]) -> tuple[Step, .
         p for p in structure(edited) if p not in earlier and not (p.step_id in reported and draft.removed)
     ]
     if found:
-        return EditRefused(problems=tuple(found))
+        return EditRefused(problems=located(found, edited))
     return tuple(edited) if cycle(edited) is not None else execution_order(edited)
 
 
@@ -230,7 +230,7 @@ def _with_changes(step: Step, changes: StepChanges) -> Step | Problem:
     update.update(dict.fromkeys(changes.cleared))
     if "description" in update:
         if not str(update["description"]).strip():
-            return _refused(step.step_id, "description", "It is empty; describe what the step does.")
+            return _refused(step.step_id, "description", "The description is empty; say what the step does.")
         if update["description"] != step.description:
             update.setdefault("active_form", "")
     if "kind" not in update and "tool" in update:

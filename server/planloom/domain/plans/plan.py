@@ -326,6 +326,11 @@ class Step(Value):
         return "failed" if self.status == "skipped" and self.skip_reason == "policy" else self.status
 
     @property
+    def has_failed(self) -> bool:
+        """Whether its last run failed, whatever was decided about it then; a step that was not allowed has not."""
+        return self.result is not None and not self.result.ok and self.skip_reason != "approval_denied"
+
+    @property
     def frees_dependents(self) -> bool:
         """Whether the steps that depend on this one may run: it is done, or need not be."""
         not_needed = self.passed_over or self.skip_reason == "condition"

@@ -44,12 +44,19 @@ class Problem(Value):
     """A problem of a plan. A plan with an error cannot be approved; a warning is only shown.
 
     `field` is the field under its name on the wire, such as `args.path`; `step_id` is None for the whole plan.
+    `where` names the step, and the tool if the problem is with its arguments: "Step 2, write_file".
     """
 
     step_id: StepId | None
     field: str
     problem: str
     severity: Literal["error", "warning"] = "error"
+    where: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The problem with its place in the plan, for people."""
+        return f"{self.where}: {self.problem}" if self.where else self.problem
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,23 @@ def problems(
             found += _unrequested(step, tools, request, wanted, existing)
     place = {step.step_id: index for index, step in reversed(list(enumerate(steps)))}
     found.sort(key=lambda problem: -1 if problem.step_id is None else place[problem.step_id])
-    return tuple(found)
+    return located(found, steps)
+
+
+def located(found: Iterable[Problem], steps: Sequence[Step]) -> tuple[Problem, ...]:
+    """The problems with their places among these steps."""
+    numbered = {step.step_id: (number, step) for number, step in reversed([*enumerate(steps, start=1)])}
+    return tuple(
+        problem.model_copy(update={"where": _where(problem, *numbered[problem.step_id])})
+        if problem.step_id in numbered
+        else problem
+        for problem in found
+    )
+
+
+def _where(problem: Problem, number: int, step: Step) -> str:
+    named = f", {step.tool}" if problem.field.startswith("args") and step.tool else ""
+    return f"Step {number}{named}"
 
 
 def errors(found: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -152,7 +175,7 @@ def _too_large(step: Step) -> Iterator[Problem]:
     )
     for field, size, most in sizes:
         if size > most:
-            yield _error(step, field, f"It has {size} characters; at most {most} are allowed.")
+            yield _error(step, field, f"`{field}` has {size} characters; at most {most} are allowed.")
     if len(step.depends_on) > _MOST_DEPENDENCIES:
         yield _error(step, "dependsOn", f"At most {_MOST_DEPENDENCIES} dependencies are allowed.")
     if step.args is not None:
@@ -161,16 +184,18 @@ def _too_large(step: Step) -> Iterator[Problem]:
             for argument in step.args.values()
         )
         if size > _LONGEST_ARGS:
-            yield _error(step, "args", f"They have {size} characters; at most {_LONGEST_ARGS} are allowed.")
+            yield _error(
+                step, "args", f"The arguments have {size} characters; at most {_LONGEST_ARGS} are allowed."
+            )
 
 
 def _empty_fields(step: Step) -> Iterator[Problem]:
     if not step.description.strip():
-        yield _error(step, "description", "It is empty; describe what the step does.")
+        yield _error(step, "description", "The description is empty; say what the step does.")
     if step.kind == "tool_call" and not step.tool:
         yield _error(step, "tool", "A tool call needs a tool.")
     if step.kind == "processing" and not step.instruction.strip():
-        yield _error(step, "instruction", "It is empty; say what to do.")
+        yield _error(step, "instruction", "The instruction is empty; say what to do.")
     if step.kind == "clarification" and not (step.question or "").strip():
         yield _error(step, "question", "A clarification needs a question.")
 
@@ -201,7 +226,7 @@ def _tool(step: Step, tools: Mapping[str, ToolRules]) -> Iterator[Problem]:
         # An argument whose value is not known yet cannot be checked, nor can the call as a whole.
         if field.split(".")[0] in open_fields or (not field and open_fields):
             continue
-        yield _error(step, f"args.{field}" if field else "args", text)
+        yield _error(step, f"args.{field}" if field else "args", f"{text.removesuffix('.')}.")
 
 
 def _references(step: Step, index: int, links: DependencyGraph, masks: Sequence[int]) -> Iterator[Problem]:

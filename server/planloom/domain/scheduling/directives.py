@@ -106,7 +106,7 @@ def after_failures(plan: Plan, steps: Sequence[Step], limits: Limits) -> Iterato
     undecided = {recovery.step_id for recovery in plan.pending.recoveries}
     for step in steps:
         final = step.status == "failed" and limits.on_failure in ("retry", "abort")
-        abandoned = step.status == "skipped" and step.attempts > 0 and _was_failed(step)
+        abandoned = step.status == "skipped" and step.attempts > 0 and step.has_failed
         if step.critical and (final or abandoned):
             yield Fail(code="step_failed", message=f"The step “{step.description}” is critical and failed.")
             return
@@ -120,10 +120,6 @@ def after_failures(plan: Plan, steps: Sequence[Step], limits: Limits) -> Iterato
             yield Skip(step_id=step.step_id, reason="policy")
         elif limits.on_failure in ("ask", "model"):
             yield AskRecovery(step_id=step.step_id, of="model" if limits.on_failure == "model" else "user")
-
-
-def _was_failed(step: Step) -> bool:
-    return step.result is not None and not step.result.ok
 
 
 def is_answered(plan: Plan) -> bool:

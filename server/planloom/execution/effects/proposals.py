@@ -140,7 +140,9 @@ async def facts_of(view: WorkspaceView, proposal: ChangeProposal) -> ChangeFacts
             protected = True
             warnings[f"{display_name(change.uri)} has changes that are not saved."] = None
         if change.uri in proposal.replaced_unread:
-            warnings[f"{display_name(change.uri)} is replaced as a whole without having been read."] = None
+            warnings[
+                f"{display_name(change.uri)} is replaced as a whole by a text whose author has not read it."
+            ] = None
         added, removed = _counts(change)
         before, after = sides(change)
         far = far_text(after or "", before or "")

@@ -203,7 +203,8 @@ class StagingArea:
             if step is None:
                 continue
             if step.was_turned_down or (step.staged and isinstance(verdict, Denied)):
-                happened.append(ev.TaskSkipped(task_id=part.step_id, reason="approval_denied"))
+                why = verdict.reason if isinstance(verdict, Denied) else None
+                happened.append(ev.TaskSkipped(task_id=part.step_id, reason="approval_denied", detail=why))
             elif step.status == "running":
                 # It may have staged more by now, so the outcome is that of the plan's staged files only.
                 files = [

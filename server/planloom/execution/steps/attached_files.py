@@ -71,18 +71,19 @@ class StepAttachments:
                     self._log_change(plan, step, now)
                 found.append(now)
             elif not _removed_by_plan(plan, attachment):
-                replacement = await self._replacement(step, attachment, now)
+                replacement = await self._replacement(plan, step, attachment, now)
                 if isinstance(replacement, Asked):
                     return replacement
                 found += replacement
         return await self._render(found) if found and step.kind != "tool_call" else Rendered("")
 
     async def _replacement(
-        self, step: Step, attachment: Attachment, gone: Unresolved
+        self, plan: Plan, step: Step, attachment: Attachment, gone: Unresolved
     ) -> Asked | Sequence[ResolvedAttachment]:
-        """The attachments that the user named instead of a missing one; the question, if not yet asked."""
+        """The attachments that the user named instead of a missing one; the question, if no step has asked it yet."""
         question = question_for(attachment, gone)
-        answer = _answer(step, question)
+        answers = (_answer(each, question) for each in (step, *plan.steps))
+        answer = next((each for each in answers if each is not None), None)
         if answer is None:
             return Asked(question=question)
         reference = answer if answer.startswith(("@", "http://", "https://")) else f'@"{answer}"'

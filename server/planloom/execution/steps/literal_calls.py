@@ -53,7 +53,7 @@ class LiteralCalls:
         problems = argument_problems(tool, args)
         if problems:
             invalid = problems_text(tool, problems)
-            return Failed(error=f"The arguments are invalid: {invalid}.", code="invalid_plan")
+            return Failed(error=f"{tool.name}: {invalid}.", code="invalid_plan")
         context = self._context_factory.context(run)
         checks = self._context_factory.checks(run, context)
         outcome = await _earlier_outcome(step, tool, args, context)

@@ -527,7 +527,7 @@ def _changes(shown: Shown, text: str, plan: Plan) -> tuple[Written, Difference]:
 
 def _refused(problems: Sequence[Problem], written: Written, found: Difference) -> Iterator[Trouble]:
     for problem, place in refusals(problems, written, found):
-        yield Trouble(place, problem.problem, _near_tool(problem, written, found.ids))
+        yield Trouble(place, problem.sentence, _near_tool(problem, written, found.ids))
 
 
 def _near_tool(problem: Problem, written: Written, ids: Sequence[StepId]) -> str | None:

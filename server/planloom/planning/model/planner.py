@@ -261,6 +261,5 @@ def _repair_request(
 
 def _unusable(found_errors: Sequence[Problem], answer: _Answer) -> ModelFailed:
     first = found_errors[0]
-    where = f"{first.step_id}: " if first.step_id else ""
     more = f" (and {len(found_errors) - 1} more)" if len(found_errors) > 1 else ""
-    return no_usable_plan(f"It was asked twice. {where}{first.problem}{more}", answer.whole)
+    return no_usable_plan(f"It was asked twice. {first.sentence}{more}", answer.whole)

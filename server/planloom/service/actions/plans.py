@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from planloom.domain.document.adoption import adoption
 from planloom.domain.errors import InvalidParams, InvalidPlan, StaleVersion, WrongState
@@ -193,9 +193,10 @@ class Plans(PlanReader):
             return self._plan_store.record(plan_id, ev.PlanPaused(reason="user"))
 
     async def resume(self, plan_id: PlanId) -> Plan:
-        """Continue a paused plan."""
+        """Continue a paused plan. What still waits for a person goes on waiting, and is told in the log."""
         async with self._turns.turn(plan_id, "resume"):
-            plan = self._plan_store.record(plan_id, ev.PlanResumed())
+            waits = _still_waiting(self._plan_store.plan(plan_id))
+            plan = self._plan_store.record(plan_id, ev.PlanResumed(), *waits)
             self._turns.conductor.conduct(plan_id)
             return plan
 
@@ -240,10 +241,24 @@ class Plans(PlanReader):
             self._turns.ownership.forget(plan_id)
 
 
+def _still_waiting(plan: Plan) -> Iterator[ev.Log]:
+    """What a plan that is resumed waits for all the same: a line for each step."""
+    waits = [
+        *((each.step_id, f"your answer: {each.question}") for each in plan.pending.questions),
+        *((each.step_id, "your decision, since it has failed") for each in plan.pending.recoveries),
+        *((each.step_id, "your choice in a conflict") for each in plan.pending.conflicts),
+    ]
+    for step_id, what in waits:
+        number = (plan.index_of(step_id) or 0) + 1
+        yield ev.Log(level="info", message=f"Step {number} still waits for {what}", task_id=step_id)
+
+
 def invalid(problems: Sequence[Problem]) -> InvalidPlan:
     """The error for validation problems, with the fields of the wire protocol as details."""
     rows = [
-        {"stepId": problem.step_id or "", "field": problem.field, "problem": problem.problem}
+        {"stepId": problem.step_id or "", "field": problem.field, "problem": problem.sentence}
         for problem in problems
     ]
-    return InvalidPlan(problems[0].problem if len(rows) == 1 else f"The plan has {len(rows)} problems.", rows)
+    return InvalidPlan(
+        problems[0].sentence if len(rows) == 1 else f"The plan has {len(rows)} problems.", rows
+    )

@@ -188,4 +188,4 @@ def _total(spent: Sequence[Usage]) -> Usage:
 
 
 def _warning(problem: Problem) -> ev.Log:
-    return ev.Log(level="warning", message=problem.problem, task_id=problem.step_id)
+    return ev.Log(level="warning", message=problem.sentence, task_id=problem.step_id)

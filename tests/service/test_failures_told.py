@@ -1,0 +1,96 @@
+"""What a person is told of a plan or step that cannot go on names the step, the tool, the argument and the reason."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from planloom.domain.errors import InvalidPlan
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.editing import AddStep, StepChanges, UpdateStep
+from planloom.domain.values import StepId
+from planloom.models.offline.scripted import ScriptedModel, makes, says
+from planloom.models.port import Capabilities
+from tests.service.test_model_work import allowed, planned
+from tests.support.studio import studio
+
+READ = {"id": "a", "description": "Read", "tool": "read_file", "args": {"path": "a.txt"}}
+WRITE = {"id": "b", "description": "Write", "tool": "write_file", "args": {"path": "b.txt"}}
+MISSING = "Step 2, write_file: `content` is missing."
+
+
+async def test_a_plan_that_fails_names_step_tool_and_argument(tmp_path: Path) -> None:
+    text = json.dumps({"steps": [READ, WRITE]})
+    model = ScriptedModel([says(text), says(text)], capabilities=Capabilities())
+    async with studio(tmp_path, model=model) as at:
+        plan = await at.ask("Create a site from a.txt", mode="plan")
+        assert plan.status == "failed" and plan.error is not None
+        assert MISSING in plan.error.message
+
+
+async def test_an_edit_that_is_refused_names_step_tool_and_argument(tmp_path: Path) -> None:
+    async with studio(tmp_path) as at:
+        plan = await at.ask("Create folder x, create folder y", mode="plan")
+        wrong = UpdateStep(
+            step_id=plan.steps[1].step_id,
+            set=StepChanges(tool="write_file", args={"path": "b.txt", "mode": "x"}),
+        )
+        with pytest.raises(InvalidPlan) as refused:
+            await at.app.plans.edit(plan.plan_id, plan.version, [wrong])
+        told = [row["problem"] for row in refused.value.details or ()]
+        assert told == [MISSING, "Step 2, write_file: there is no argument `mode`."]
+        with pytest.raises(InvalidPlan, match=r"^Step 3: The description is empty"):
+            added = AddStep(step_id=StepId("c"), step=StepChanges(description="Say hello"))
+            emptied = UpdateStep(step_id=StepId("c"), set=StepChanges(description=" "))
+            await at.app.plans.edit(plan.plan_id, plan.version, [added, emptied])
+
+
+@pytest.mark.parametrize("review", ["each", "end"])
+async def test_a_denied_step_keeps_the_reason(tmp_path: Path, review: str) -> None:
+    async with studio(tmp_path, {"a.txt": "old\n"}, settings={"execution.review": review}) as at:
+        plan = await at.ask('Replace "old" with "new" in a.txt. Create folder x', mode="plan")
+        plan = await at.respond(await at.approve(plan), "deny", reason="keep it as it is")
+        plan = await at.until(plan, lambda now: now.steps[0].status == "skipped")
+        step = plan.steps[0]
+        assert step.skip_reason == "approval_denied" and step.result is not None
+        assert (step.result.ok, "keep it as it is" in (step.result.error or "")) == (False, True)
+
+
+async def test_a_critical_step_that_is_denied_does_not_fail_the_plan(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "old\n"}) as at:
+        plan = await at.ask('Replace "old" with "new" in a.txt. Create folder x', mode="plan")
+        critical = UpdateStep(step_id=plan.steps[0].step_id, set=StepChanges(critical=True))
+        plan = await at.app.plans.edit(plan.plan_id, plan.version, [critical])
+        plan = await at.respond(await at.approve(plan), "deny")
+        while plan.pending.approvals:
+            plan = await at.respond(plan)
+        plan = await at.reach(plan, "ended")
+        assert (plan.status, [step.status for step in plan.steps]) == ("completed", ["skipped", "completed"])
+
+
+async def test_a_lost_attachment_is_asked_for_once(tmp_path: Path) -> None:
+    done = ("task_completed", {"summary": "Looked."})
+    model = ScriptedModel([makes(("list_files", {}), done), makes(("list_files", {}), done)])
+    async with studio(tmp_path, {"old.txt": "old text\n", "new.txt": "new text\n"}) as at:
+        plan = await planned(at, "Summarize @old.txt for me", ("Look", "look at it"), ("Again", "look again"))
+        at.model.model = model
+        at.path("old.txt").unlink()
+        plan = await at.approve(plan)
+        await at.app.steps.answer(plan.plan_id, plan.steps[0].step_id, "new.txt")
+        plan = await at.reach(plan, "ended")
+        assert plan.status == "completed", plan.pending
+        assert at.types().count("clarification_request") == 1
+
+
+async def test_a_resumed_plan_says_what_it_still_waits_for(tmp_path: Path) -> None:
+    model = ScriptedModel([makes(("ask_user", {"question": "Which port?"}))])
+    async with studio(tmp_path) as at:
+        plan = await planned(at, "Set up the server", ("Configure", "set the port"))
+        at.model.model = model
+        plan = await allowed(at, plan)
+        assert plan.pause_reason == "clarification"
+        await at.app.plans.resume(plan.plan_id)
+        told = [each.event.message for each in at.events if isinstance(each.event, ev.Log)]
+        assert "Step 1 still waits for your answer: Which port?" in told
