@@ -85,6 +85,12 @@ STATES: list[tuple[str, Situation, list[str], dict[str, list[str]]]] = [
         {ONE: ["80", "443"]},
     ),
     (
+        "executing, an answer is written",
+        Situation(a_plan(status="executing", pending=Pending(questions=(QUESTION,))), answers={ONE: "8080"}),
+        RUNS,
+        {ONE: ["80", "443", "Answer: 8080"]},
+    ),
+    (
         "executing, a conflict",
         Situation(a_plan(status="executing", pending=Pending(conflicts=(CONFLICT,)))),
         RUNS,

@@ -385,21 +385,32 @@ async def test_a_plan_that_another_server_runs_is_said_to_be_and_taken_over_when
             assert "The server ended while the plan ran." in asked["message"]
 
 
-async def test_a_question_without_options_is_answered_by_what_is_selected(folder: Path) -> None:
+async def asks(client: LspClient, reader: Reader) -> None:
+    """Run a plan until one of its steps asks, without options."""
+    created = await plan(client, "1. List files\n2. Read a.txt")
+    await client.until(lambda: reader.shown)
+    reader.change(
+        "- [ ] Read a.txt",
+        "- [ ] Ask\n  - kind: clarification\n  - question: Which port?\n\n- [ ] Read a.txt",
+    )
+    await client.until(lambda: "version: 2" in reader.text)
+    command = {"command": "planloom.approve", "arguments": [created["planId"], 2]}
+    await client.request("workspace/executeCommand", command)
+    await client.until(lambda: "- [?] Ask" in reader.text and "\n\nAnswer:\n\n- " in reader.text)
+
+
+async def chosen(client: LspClient, action: dict[str, Any]) -> None:
+    """Choose a code action or a lens."""
+    command = {name: action["command"][name] for name in ("command", "arguments")}
+    await client.request("workspace/executeCommand", command)
+
+
+async def test_a_question_is_answered_by_what_is_selected(folder: Path) -> None:
     async with plain(folder) as client:
         reader = Reader(client)
-        created = await plan(client, "1. List files\n2. Read a.txt")
-        await client.until(lambda: reader.shown)
-        reader.change(
-            "- [ ] Read a.txt",
-            "- [ ] Ask\n  - kind: clarification\n  - question: Which port?\n\n- [ ] Read a.txt",
-        )
-        await client.until(lambda: "version: 2" in reader.text)
-        command = {"command": "planloom.approve", "arguments": [created["planId"], 2]}
-        await client.request("workspace/executeCommand", command)
+        await asks(client, reader)
         told = await client.wait_shown("Which port?")
-        assert "select it, and choose the code action" in told["message"]
-        await client.until(lambda: "- [?] Ask" in reader.text)
+        assert "behind “Answer:” below the step" in told["message"]
         reader.change("## Steps\n", "## Steps\n\n8080, please\n", save=False)
         start, end = at(reader.text, "8080"), at(reader.text, "please", len("please"))
         span, context = {"start": start, "end": end}, {"diagnostics": []}
@@ -410,10 +421,32 @@ async def test_a_question_without_options_is_answered_by_what_is_selected(folder
             client, reader, "codeAction", range={"start": start, "end": start}, context=context
         )
         assert action["title"] not in [each["title"] for each in none]
-        command = {name: action["command"][name] for name in ("command", "arguments")}
-        await client.request("workspace/executeCommand", command)
+        await chosen(client, action)
         await client.wait_shown("3 of 3 steps done")
-        client.shown()
+        # The line of the server, in which nothing stands, is gone.
+        await client.until(lambda: "status: completed" in reader.text and "Answer:\n" not in reader.text)
+        assert "8080, please" in reader.text
+
+
+@pytest.mark.parametrize("by", ["codeLens", "codeAction"])
+async def test_a_question_is_answered_behind_its_line_in_the_document(folder: Path, by: str) -> None:
+    """Nothing is done while the answer is typed, nor by a save; it stays as a quotation."""
+    async with plain(folder) as client:
+        reader = Reader(client)
+        await asks(client, reader)
+        await client.wait_shown("Which port?")
+        reader.change("Answer:\n", "Answer: 8080\n")
+        reader.change("Answer: 8080\n", "Answer: 8080,\nplease\n", save=False)
+        place = at(reader.text, "8080")
+        params = {"range": {"start": place, "end": place}, "context": {"diagnostics": []}}
+        found = await asked(client, reader, by, **(params if by == "codeAction" else {}))
+        (action,) = [each for each in found if each["command"]["title"] == "Answer: 8080, please"]
+        assert action["command"]["arguments"][2] == "8080,\nplease"
+        assert "- [?] Ask" in reader.text
+        await chosen(client, action)
+        await client.wait_shown("3 of 3 steps done")
+        await client.until(lambda: "status: completed" in reader.text)
+        await client.until(lambda: "\n> Answer: 8080,\n> please\n" in reader.text)
 
 
 async def test_a_request_is_written_in_a_new_document_and_planned_by_its_action_or_lens(folder: Path) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
+from planloom.domain.document.answers import answers_in, quoted
 from planloom.domain.document.reader import read_document
 from planloom.domain.errors import InvalidParams, PlanloomError
 from planloom.domain.events.catalog import ConflictChoice
@@ -62,6 +64,16 @@ async def _regenerate(connection: Connection, args: Arguments) -> Any:
     if feedback is not None:
         await connection.plan_documents.rewrite(plan.plan_id, taken)
     return begun
+
+
+async def _answer(connection: Connection, args: Arguments) -> Any:
+    """Answer a step; an answer that is written in the plan's document is a quotation then."""
+    documents = connection.plan_documents
+    text = await documents.text(args["planId"])
+    answered = await connection.app.steps.answer(args["planId"], args["stepId"], args["answer"])
+    if text is not None and answers_in(read_document(text)).get(args["stepId"]) == args["answer"]:
+        await documents.rewrite(args["planId"], partial(quoted, step_id=args["stepId"]))
+    return answered
 
 
 async def _skip_step(connection: Connection, args: Arguments) -> Any:
@@ -158,7 +170,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "planloom.answer",
         "planId, stepId, answer",
-        lambda c, a: c.app.steps.answer(a["planId"], a["stepId"], a["answer"]),
+        _answer,
     ),
     Command("planloom.resolve", "planId, editId, choice", _resolve),
     Command("planloom.message", "planId, text", _message),

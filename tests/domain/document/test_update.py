@@ -6,11 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
+from planloom.domain.document.answers import answers_in, quoted
 from planloom.domain.document.difference import written_signs
 from planloom.domain.document.reader import read_document
 from planloom.domain.document.render import render, result_lines
 from planloom.domain.document.update import up_to_date
-from planloom.domain.plans.plan import Step, StepResult
+from planloom.domain.plans.indexed_tuple import IndexedTuple
+from planloom.domain.plans.plan import Pending, Question, Step, StepResult
 from planloom.domain.values import StepId
 from tests.domain.document.test_round_trip import plan_of
 
@@ -80,6 +82,31 @@ def test_a_result_of_an_earlier_run_in_a_document_found_is_the_servers() -> None
     plan = plan_of([with_result(LOOK, "It is not.")])
     text = render(plan_of([SAID]))
     assert up_to_date(text, plan, plan, written_signs(read_document(text))).text == render(plan)
+
+
+ASKS = PLAN.model_copy(
+    update={
+        "pending": Pending(questions=(Question(step_id=LOOK.step_id, question="Which?"),)),
+        "steps": IndexedTuple([LOOK.model_copy(update={"status": "needs_clarification"})]),
+    }
+)
+
+
+@pytest.mark.parametrize("note", ["", "\nMine.\n"])
+def test_a_step_that_asks_has_a_line_for_the_answer_while_it_asks(note: str) -> None:
+    text = render(PLAN) + note
+    asks = up_to_date(text, PLAN, ASKS).text
+    assert asks == render(ASKS) + note
+    assert up_to_date(asks, ASKS, ASKS).text == asks
+    assert up_to_date(asks, ASKS, PLAN).text == text
+    typed = asks.replace("Answer:\n", "Answer: this\none\n\nNot this.\n")
+    assert answers_in(read_document(typed)) == {"step_1": "this\none"}
+    assert "Answer: this\none\n\nNot this.\n" in up_to_date(typed, ASKS, PLAN).text
+    given = quoted(typed, LOOK.step_id)
+    assert "> Answer: this\n> one\n\nNot this.\n" in given and not answers_in(read_document(given))
+    # An answer of the author's own, where nothing was asked, is theirs.
+    own = text + "\nAnswer:\n"
+    assert up_to_date(own, PLAN, OTHER).text.endswith("\nAnswer:\n")
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])

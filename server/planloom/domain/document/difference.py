@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, get_args
 
 from planloom.domain.document.fields import FIELDS
 from planloom.domain.document.reader import Trouble, Written, WrittenStep, authored, key_of, values_of
-from planloom.domain.document.render import MARKS, RESULT, result_text
+from planloom.domain.document.render import MARKS, RESULT, asking, result_text
 from planloom.domain.document.top import STEPS, Place, Top, head_values, top_of
 from planloom.domain.plans.editing import (
     AddStep,
@@ -132,13 +132,14 @@ def difference(
 
 
 def signs_of(plan: Plan) -> frozenset[str]:
-    """All that only the server writes into the document of a plan: values, signs and results."""
+    """All that the server alone writes into the document of a plan: values, signs, results and lines for answers."""
     statuses = zip(plan.steps, shown_statuses(plan), strict=True)
     found = {sign_of("", name, value) for name, value in head_values(plan).items()}
     for step, status in statuses:
         found.add(sign_of(step.step_id, "mark", MARKS.get(status, " ")))
         if said := result_text(step):
             found.add(sign_of(step.step_id, "result", said))
+    found |= {sign_of(step_id, "answer", "") for step_id in asking(plan)}
     return frozenset(found)
 
 

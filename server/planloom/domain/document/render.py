@@ -28,8 +28,8 @@
     Whatever else stands between the steps is a note: it belongs to the step above it, and is kept.
 
 The sign in the box is the state: `x` done, `>` running, `?` asks, `!` failed, `-` skipped. A line that begins with `→`
-says what came of a step. All other lines of a step are the author's. `reader` reads what this module writes:
-`tests/domain/document` holds it to that.
+says what came of a step. A step that asks has a line `Answer:` below it, which is a note. All other lines of a step are
+the author's. `reader` reads what this module writes: `tests/domain/document` holds it to that.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from planloom.domain.document.scalars import is_written_plainly, written
 from planloom.domain.document.top import STEPS, head_lines, top_lines
 from planloom.domain.plans.graph import shown_statuses
 from planloom.domain.plans.plan import Plan, Step
-from planloom.domain.values import Json
+from planloom.domain.values import Json, StepId
 
 MARKS: Final[Mapping[str, str]] = {
     "completed": "x",
@@ -54,6 +54,8 @@ MARKS: Final[Mapping[str, str]] = {
 }
 """The sign in the box of a step, by its shown status; a blank for any other."""
 RESULT: Final = "→ "
+ANSWER_LINE: Final = "Answer:"
+"""Begins the answer below a step that asks."""
 _BODY: Final = 2
 _ARGUMENTS: Final = 4
 
@@ -61,15 +63,23 @@ _ARGUMENTS: Final = 4
 def render(plan: Plan, notes: Mapping[str, str] | None = None) -> str:
     """The document of a plan. `notes` are those of an earlier text, by step id; "" for those before the steps."""
     notes = notes or {}
+    asks = asking(plan)
     lines = [*head_lines(plan), "", *top_lines(plan), "", STEPS]
     lines += _note(notes.get("", ""))
     for step, shown in zip(plan.steps, shown_statuses(plan), strict=True):
         lines += ["", *step_lines(step, MARKS.get(shown, " "))]
+        if step.step_id in asks and ANSWER_LINE not in notes.get(step.step_id, ""):
+            lines += ["", ANSWER_LINE]
         lines += _note(notes.get(step.step_id, ""))
     known = {"", *(step.step_id for step in plan.steps)}
     for step_id, note in notes.items():
         lines += _note(note) if step_id not in known else ()
     return "\n".join(lines) + "\n"
+
+
+def asking(plan: Plan) -> frozenset[StepId]:
+    """The steps that wait for an answer."""
+    return frozenset(each.step_id for each in plan.pending.questions)
 
 
 def step_lines(step: Step, mark: str) -> Iterator[str]:

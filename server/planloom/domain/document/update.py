@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from planloom.domain.document.answers import with_answer_line, without_answer_line
 from planloom.domain.document.difference import Difference, difference, sign_of, signs_of
 from planloom.domain.document.reader import Written, WrittenStep, authored, read_document, values_of
-from planloom.domain.document.render import MARKS, result_lines, result_text, step_lines
+from planloom.domain.document.render import MARKS, asking, result_lines, result_text, step_lines
 from planloom.domain.document.top import Place, head_lines, head_values, top_lines, top_of
 from planloom.domain.events.folding import updated
 from planloom.domain.plans.editing import SkipStep, UnskipStep, UpdateStep
@@ -123,11 +124,11 @@ class _Text:
         above = [*self._above(begin, is_users=users.top), *self.lines[begin : [*starts, len(self.lines)][0]]]
         ends = [*starts, len(self.lines)][1:]
         bodies = {}
-        tails = {}
+        tails: dict[StepId, Sequence[str]] = {}
         for step_id, each, end in zip(self.ids, written.steps, ends, strict=True):
             own = self.lines[each.places[""].line : each.last + 1]
             bodies[step_id] = own if step_id in users.new else self._body(step_id, each, users)
-            tails[step_id] = self.lines[each.last + 1 : end]
+            tails[step_id] = self._below(step_id, self.lines[each.last + 1 : end])
         order = tuple(step.step_id for step in self.plan.steps)
         if users.order or order == tuple(self.ids):
             parts = [line for step_id in self.ids for line in (*bodies[step_id], *tails[step_id])]
@@ -139,7 +140,7 @@ class _Text:
         above: Sequence[str],
         order: Sequence[StepId],
         bodies: dict[StepId, list[str]],
-        tails: dict[StepId, list[str]],
+        tails: dict[StepId, Sequence[str]],
     ) -> Iterator[str]:
         """The steps in another order, each with what stands below it, then the notes of those that are gone."""
         if above and above[-1].strip():
@@ -203,6 +204,12 @@ class _Text:
         head = self._first_line(self.lines[first], step_id, each, is_users=step_id in users.signs)
         body = [self.lines[number] for number in range(first + 1, each.last + 1) if number not in gone]
         return [head, *body, *(self._ended(result_lines(step)) if stays is None else ())]
+
+    def _below(self, step_id: StepId, tail: Sequence[str]) -> Sequence[str]:
+        """What stands below a step, with a line for the answer while it asks."""
+        if step_id in asking(self.plan):
+            return with_answer_line(tail, self.eol)
+        return without_answer_line(tail) if sign_of(step_id, "answer", "") in self.servers else tail
 
     def _first_line(self, line: str, step_id: StepId, each: WrittenStep, *, is_users: bool) -> str:
         """The first line of a step with its sign and id."""

@@ -10,13 +10,14 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 
+from planloom.domain.document.render import ANSWER_LINE
 from planloom.domain.errors import PlanloomError, UnknownThing
 from planloom.domain.events import catalog as ev
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.counted import counted, cut
 from planloom.domain.values import Uri
 from planloom.lsp.editor.side_files import SideFiles
-from planloom.lsp.plan_documents.buttons import ANSWER, CONFLICT, recovery_choices
+from planloom.lsp.plan_documents.buttons import CONFLICT, recovery_choices
 from planloom.lsp.transport.outgoing import LATER, ClientGone, ClientRefused, MessageKind
 from planloom.workspace.paths.uris import display_name, to_path
 from planloom.workspace.scratch_files import FOLDER
@@ -350,7 +351,8 @@ class MessagePrompts:
             shown = self._documents.shown(plan.plan_id)
             place = "" if shown is None else f" in {FOLDER}/{display_name(shown.uri)}"
             command = f'planloom.answer ["{plan.plan_id}", "{question.step_id}", "…"]'
-            how = f"Write the answer{place}, select it, and choose the code action “{ANSWER}”; or use the command"
+            how = f"Write the answer{place} behind “{ANSWER_LINE}” below the step, and choose its lens or code action"
+            how = f"{how}; or use the command"
             self._protocol.show_message("warning", f"{text} {how} {command}.")
             return
         chosen = await self._choose(plan.plan_id, "info", text, list(question.options))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from planloom.domain.events.reverts import standing, steps_undone, undone
 from planloom.domain.plans.plan import SETTLED, Plan, Recovery, RecoveryAction
+from planloom.domain.text.counted import cut
 from planloom.domain.values import Json, StepId
 from planloom.service.running.states import ALLOWED, Action
 
@@ -26,6 +27,7 @@ CONFLICT: Final[Mapping[ConflictSide, str]] = {
     "both": "Keep both",
 }
 """What can be done about lines that the user and the plan have both changed, with the words on its button."""
+_LONGEST_TITLE: Final = 40
 ANSWER: Final = "Answer with the selection"
 """Answers a question without options by the text that is selected in the document."""
 
@@ -43,11 +45,12 @@ class Button(NamedTuple):
 class Situation:
     """What the offers depend on. `feedback` are the steps below which feedback is written, None for the whole plan.
 
-    `asks_trust`: the user has yet to say that they trust the folders.
+    `answers` are those that are written below steps. `asks_trust`: the user has yet to say that they trust the folders.
     """
 
     plan: Plan
     feedback: Collection[StepId | None] = ()
+    answers: Mapping[StepId, str] = field(default_factory=dict)
     asks_trust: bool = False
 
     def allows(self, action: Action) -> bool:
@@ -152,6 +155,9 @@ def _answer(of: Situation) -> Iterator[_Offer]:
     for question in of.plan.pending.questions:
         for option in question.options:
             yield _Offer(option, [of.plan.plan_id, question.step_id, option], question.step_id)
+        if answer := of.answers.get(question.step_id):
+            title = f"Answer: {cut(' '.join(answer.split()), _LONGEST_TITLE)}"
+            yield _Offer(title, [of.plan.plan_id, question.step_id, answer], question.step_id)
 
 
 def _recover(of: Situation) -> Iterator[_Offer]:

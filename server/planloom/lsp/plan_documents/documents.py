@@ -88,6 +88,10 @@ class Shown(NamedTuple):
         """The document when it shows another plan, or the plan in another state."""
         return Shown(self.uri, plan, self.earlier | signs_of(plan))
 
+    def writing(self, plan: Plan) -> Shown:
+        """The document when a text that shows a plan is about to be written into it, and may come to stand there."""
+        return Shown(self.uri, self.plan, self.earlier | signs_of(plan))
+
 
 class DocumentAbilities(NamedTuple):
     """What the client can do with a document: show it, take changes of one version of it, ask for its lenses anew."""
@@ -424,6 +428,7 @@ class PlanDocuments:
                 self._shown[plan_id] = shown.showing(new.shows)
                 await self._refresh()
                 return
+            shown = self._shown[plan_id] = shown.writing(new.shows)
             if await self._write_over(shown.uri, text, new.text):
                 self._shown[plan_id] = shown.showing(new.shows)
 

@@ -10,6 +10,7 @@ from typing import Final, get_args
 
 from lsprotocol import types
 
+from planloom.domain.document.answers import answers_in
 from planloom.domain.document.fields import FIELDS
 from planloom.domain.document.reader import Written, WrittenStep
 from planloom.domain.document.top import Place
@@ -220,7 +221,7 @@ def _placed(view: View) -> Iterator[tuple[Button, Place]]:
     top = Place(view.written.title_line, 0, 0)
     places = {each.step_id: each.places[""] for each in view.written.steps}
     feedback = tuple(dict.fromkeys(each.step_id for each in feedback_in(view.written)))
-    for button in buttons(Situation(view.plan, feedback, view.asks_trust)):
+    for button in buttons(Situation(view.plan, feedback, answers_in(view.written), view.asks_trust)):
         place = places.get(button.step_id) if button.step_id is not None else None
         yield button, place or top
 

@@ -1,0 +1,68 @@
+"""The answers in a document: what stands behind `Answer:` below a step that asks.
+
+The line is a note, so that nothing is done while it is typed. An answer that was given becomes a quotation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from planloom.domain.document.reader import Written, read_document
+from planloom.domain.document.render import ANSWER_LINE
+from planloom.domain.text.lines import split_lines
+from planloom.domain.values import StepId
+
+_BEGIN: Final = re.compile(rf"{ANSWER_LINE}[ \t]*", re.IGNORECASE)
+
+
+def answers_in(written: Written) -> Mapping[StepId, str]:
+    """What is written behind `Answer:` below each step, up to the next blank line; no step where nothing is."""
+    found: dict[StepId, str] = {}
+    for number, each in enumerate(written.steps):
+        lines = _answer(written, number)
+        text = "\n".join(written.lines[line] for line in lines)
+        answer = _BEGIN.sub("", text, count=1).strip()
+        if answer and each.step_id is not None:
+            found[StepId(each.step_id)] = answer
+    return found
+
+
+def quoted(text: str, step_id: StepId) -> str:
+    """The document with the answer below a step as a quotation, which is none any more."""
+    written, lines = read_document(text), split_lines(text)
+    for number, each in enumerate(written.steps):
+        for line in _answer(written, number) if each.step_id == step_id else ():
+            lines[line] = f"> {lines[line]}"
+    return "".join(lines)
+
+
+def with_answer_line(tail: Sequence[str], eol: str) -> list[str]:
+    """The lines below a step that asks, with one for its answer."""
+    if any(_BEGIN.match(line) for line in tail):
+        return [*tail]
+    return [eol, ANSWER_LINE + eol, *(tail if not tail or not tail[0].strip() else [eol, *tail])]
+
+
+def without_answer_line(tail: Sequence[str]) -> list[str]:
+    """The lines below a step that asks nothing any more, without the line of an answer in which nothing stands."""
+    at = next((number for number, line in enumerate(tail) if line.rstrip() == ANSWER_LINE), None)
+    if at is None or (at + 1 < len(tail) and tail[at + 1].strip()):
+        return [*tail]
+    above = tail[:at]
+    return [*(above[:-1] if above and not above[-1].strip() else above), *tail[at + 1 :]]
+
+
+def _answer(written: Written, number: int) -> range:
+    """The lines of the answer below a step."""
+    first = written.steps[number].last + 1
+    following = written.steps[number + 1 : number + 2]
+    end = following[0].places[""].line if following else len(written.lines)
+    for line in range(first, end):
+        if _BEGIN.match(written.lines[line]):
+            last = line + 1
+            while last < end and written.lines[last].strip():
+                last += 1
+            return range(line, last)
+    return range(0)
