@@ -746,10 +746,13 @@ export interface RegenerateParams {
   feedback?: string;
 }
 
-/** `planloom/plan/message`. */
+/** `planloom/plan/message`. References of the text are resolved as those of a request. */
 export interface MessageParams {
   planId: string;
   text: string;
+  context?: Context;
+  attachments?: readonly ExplicitAttachment[];
+  confirmed?: readonly string[];
 }
 
 /** `planloom/plan/approve`. */
@@ -889,6 +892,11 @@ export interface CompleteParams {
 export interface ResolveParams {
   text: string;
   context?: Context;
+}
+
+/** `planloom/attachment/keep`: an image as base64, at most 5,000,000 bytes. */
+export interface KeepImageParams {
+  data: string;
 }
 
 /** `planloom/detect`. */
@@ -1078,6 +1086,11 @@ export interface TemplatesResult {
 /** The template that was saved. */
 export interface TemplateResult {
   template: Template;
+}
+
+/** Where an image was kept, to be attached by its URI. */
+export interface KeptImage {
+  uri: string;
 }
 
 /** Why the value of a template's parameter cannot be taken. */
@@ -1330,6 +1343,7 @@ export interface PlanMessage extends OfPlan {
   type: "plan_message";
   text: string;
   outcome: MessageOutcome;
+  attachments?: readonly Attachment[];
 }
 
 /** A step's model has been sent the first `count` messages of the plan. */
@@ -1837,6 +1851,7 @@ export interface Requests {
   "planloom/approval/diff": { params: DiffParams; result: DiffResult };
   "planloom/reference/complete": { params: CompleteParams; result: CompleteResult };
   "planloom/reference/resolve": { params: ResolveParams; result: ResolveResult };
+  "planloom/attachment/keep": { params: KeepImageParams; result: KeptImage };
   "planloom/detect": { params: DetectParams; result: Detection };
   "planloom/template/list": { params: NoParams; result: TemplatesResult };
   "planloom/template/preview": { params: PreviewTemplateParams; result: TemplatePreviewResult };

@@ -376,7 +376,7 @@ EVENTS: dict[str, Any] = {
     ),
     "plan_routed": ev.PlanRouted(detection=DETECTION, qualification=QUALIFICATION, route="perspectives"),
     "plan_drafting": ev.PlanDrafting(version=2, feedback="Shorter"),
-    "plan_message": ev.PlanMessage(text="Use pytest instead", outcome="queued"),
+    "plan_message": ev.PlanMessage(text="Use pytest instead", outcome="queued", attachments=(ATTACHMENT,)),
     "messages_read": _value(ev.MessagesRead, task_id="step_2", count=1),
     "plan_direct": ev.PlanDirect(steps=STEPS, sequential=True, author="rules"),
     "perspective_start": ev.PerspectiveStart(agent="chapo"),
@@ -554,6 +554,7 @@ def application() -> FakeApplication:
             attachments=(ResolvedAttachment(attachment=ATTACHMENT, text="x"),), unresolved=(UNRESOLVED,)
         ),
         references__complete=SimpleNamespace(items=(item,), is_incomplete=True),
+        references__keep_image="file:///work/.planloom/image-0a1b.png",
         templates__list=(template,),
         templates__save=template,
         templates__preview=SimpleNamespace(steps=STEPS[3:], problems=(("kind", "it is required"),)),

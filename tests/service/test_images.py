@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from planloom.models.offline.scripted import ALL, ScriptedModel, makes
+from planloom.domain.errors import InvalidParams, UntrustedWorkspace
+from planloom.domain.events import catalog as ev
+from planloom.intake.reference_sources import Requested
+from planloom.models.offline.scripted import ALL, ScriptedModel, makes, says
 from planloom.models.port import Image
+from planloom.service.requests import Attached, CreateRequest
 from tests.support.studio import studio
 
 PICTURE = b"\x89PNG\r\n\x1a\n and more"
 SENT = (Image(media_type="image/png", data=PICTURE),)
+
+
+def kept_files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob(".planloom/*"))
 
 
 @pytest.mark.parametrize("tools", [True, False])
@@ -51,6 +60,58 @@ async def test_the_planner_sees_the_images_too(tmp_path: Path) -> None:
     ) as at:
         await at.ask("Build a page that looks like @logo.png, and describe it in notes.md", mode="plan")
     assert model.requests[0].messages[1].images == SENT
+
+
+async def test_a_person_is_told_that_the_model_takes_no_images(tmp_path: Path) -> None:
+    model = ScriptedModel([], capabilities=ALL.model_copy(update={"images": False}))
+    async with studio(
+        tmp_path, {"logo.png": PICTURE}, model=model, settings={"planning.perspectives": "never"}
+    ) as at:
+        await at.ask("Build a page that looks like @logo.png, and describe it in notes.md", mode="plan")
+        told = [each.event.message for each in at.events if isinstance(each.event, ev.Log)]
+    assert "The model takes no images, so it is shown the name alone of: logo.png." in told
+
+
+async def test_a_pasted_image_is_kept_once_and_goes_to_the_model(tmp_path: Path) -> None:
+    model = ScriptedModel([makes(("final_answer", {"text": "A red square."}))], capabilities=ALL)
+    async with studio(tmp_path, model=model) as at:
+        uri = await at.app.references.keep_image(PICTURE)
+        assert uri == await at.app.references.keep_image(PICTURE)
+        created = await at.app.plans.create(
+            CreateRequest(
+                text="What is this?", mode="direct", attachments=(Requested(uri=uri, label="Pasted"),)
+            )
+        )
+        await at.until(created.plan, lambda now: now.status == "completed")
+    assert [message.images for message in model.requests[0].messages if message.images] == [SENT]
+    assert kept_files(tmp_path) == [".gitignore", uri.rpartition("/")[2]]
+
+
+async def test_only_an_image_of_a_trusted_folder_is_kept(tmp_path: Path) -> None:
+    async with studio(tmp_path) as at:
+        for wrong in (b"#!/bin/sh\n", b"", PICTURE + bytes(5_000_000)):
+            with pytest.raises(InvalidParams):
+                await at.app.references.keep_image(wrong)
+        at.app.set_trusted(False)
+        with pytest.raises(UntrustedWorkspace):
+            await at.app.references.keep_image(PICTURE)
+    assert kept_files(tmp_path) == []
+
+
+async def test_an_image_said_to_a_plan_under_review_goes_to_its_planner(tmp_path: Path) -> None:
+    steps = {"steps": [{"id": "a", "description": "Draw it", "instruction": "Draw it", "dependsOn": []}]}
+    model = ScriptedModel([says(json.dumps(steps)), says(json.dumps(steps))], capabilities=ALL)
+    async with studio(
+        tmp_path, {"logo.png": PICTURE}, model=model, settings={"planning.perspectives": "never"}
+    ) as at:
+        plan = await at.ask("Build a page and describe it in notes.md", mode="plan")
+        uri = await at.app.references.keep_image(PICTURE)
+        said = Attached(attachments=(Requested(uri=uri, label="Pasted"),))
+        await at.app.messages.send(plan.plan_id, "It should look like this and like @logo.png", said)
+        after = await at.until(plan, lambda now: now.version == 2 and now.status == "pending_approval")
+    assert [each.attachment_id for each in after.attachments] == ["attachment_1", "attachment_2"]
+    images = [image for message in model.requests[-1].messages for image in message.images]
+    assert images == [*SENT, *SENT]
 
 
 @pytest.mark.parametrize("images", [True, False])

@@ -65,6 +65,7 @@ export function foldPlan(plan: Plan, event: Event): Plan {
       return {
         ...plan,
         messages: [...(plan.messages ?? []), { text: event.text, at: event.at, state: "open" }],
+        attachments: [...plan.attachments, ...(event.attachments ?? [])],
       };
     case "messages_read":
       return {

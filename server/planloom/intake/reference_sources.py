@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from planloom.domain.plans.attachments import ResolvedAttachment, Unresolved
 from planloom.domain.text.positions import Encoding, Range
-from planloom.domain.values import Uri, Value
+from planloom.domain.values import Sha256, Uri, Value
 from planloom.workspace.editor import FileDiagnostics
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.snapshots import Snapshot
@@ -49,6 +49,15 @@ class Resolution(Value):
 
     attachments: tuple[ResolvedAttachment, ...] = ()
     unresolved: tuple[Unresolved, ...] = ()
+
+    @property
+    def texts(self) -> tuple[tuple[Sha256, str], ...]:
+        """The attached texts by hash."""
+        return tuple(
+            (each.attachment.sha256, each.text)
+            for each in self.attachments
+            if each.attachment.sha256 is not None and each.text is not None
+        )
 
 
 class ReferenceSources(Protocol):

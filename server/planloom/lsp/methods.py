@@ -95,6 +95,7 @@ CLIENT_REQUESTS: tuple[ClientRequest, ...] = (
     ClientRequest(
         "planloom/reference/resolve", "ResolveParams", "ResolveResult", "references.resolve", "read"
     ),
+    ClientRequest("planloom/attachment/keep", "KeepImageParams", "KeptImage", "references.keep_image"),
     ClientRequest("planloom/detect", "DetectParams", "Detection", "references.detect", "read"),
     ClientRequest(
         "planloom/template/list", "NoParams", "TemplatesResult", "templates.list_templates", "read"

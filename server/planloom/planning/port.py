@@ -20,7 +20,7 @@ class PlanningRequest(Value):
 
     `surroundings` are what every prompt of the plan begins with; `finished` are steps that stay unchanged; `feedback`
     is about the draft `previous`, of which the user has edited the steps `edited` by hand; `perspectives` are the
-    reports that agents have already made.
+    reports that agents have already made; `unseen` are the names of images that the planner's model does not take.
     """
 
     text: str
@@ -32,6 +32,7 @@ class PlanningRequest(Value):
     edited: frozenset[StepId] = frozenset()
     feedback: str | None = None
     perspectives: tuple[Perspective, ...] = ()
+    unseen: tuple[str, ...] = ()
 
 
 class PerspectiveStarted(Value):

@@ -14,6 +14,7 @@ from planloom.intake.completion import Completion, OpenDocument, complete
 from planloom.intake.reference_sources import Context, Limits, Requested, Resolution
 from planloom.intake.resolve import look_again, resolve_references
 from planloom.intake.workspace_sources import WorkspaceSources
+from planloom.service.pasted_images import keep_image
 from planloom.workspace.documents import Document
 
 RECENT = 50
@@ -66,6 +67,10 @@ class WorkspaceReferences:
     async def find(self, reference: str) -> tuple[ResolvedAttachment, ...]:
         """What a reference names now, once more with its text."""
         return (await self.resolve(reference, None)).attachments
+
+    async def keep_image(self, data: bytes) -> Uri:
+        """Keep an image that has no file; its URI. Raises what `pasted_images.keep_image` raises."""
+        return await keep_image(self._session, data)
 
     async def complete(self, text: str, offset: int, limit: int, context: Context | None) -> Completion:
         """The completions at `offset`, in UTF-16 code units."""

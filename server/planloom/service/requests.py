@@ -14,17 +14,22 @@ from planloom.intake.reference_sources import Context, Requested
 Until = Literal["ready", "attention", "ended"]
 
 
-class CreateRequest(Value):
-    """A request as the user typed it; `confirmed` are references to secret files that may be attached.
+class Attached(Value):
+    """What a message attaches: `confirmed` are references to secret files that may be attached."""
+
+    context: Context | None = None
+    attachments: tuple[Requested, ...] = ()
+    confirmed: tuple[str, ...] = ()
+
+
+class CreateRequest(Attached):
+    """A request as the user typed it, and what it attaches.
 
     `follows` is the ended plan whose conversation it continues.
     """
 
     text: str
     mode: Mode = "auto"
-    context: Context | None = None
-    attachments: tuple[Requested, ...] = ()
-    confirmed: tuple[str, ...] = ()
     session_id: SessionId | None = None
     follows: PlanId | None = None
     template_id: TemplateId | None = None

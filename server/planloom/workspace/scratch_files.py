@@ -16,7 +16,7 @@ _writing = threading.Lock()
 """Held from the look at what is there until the write over it."""
 
 
-def write_scratch_file(root: Root, name: str, text: str) -> Uri | None:
+def write_scratch_file(root: Root, name: str, content: str | bytes) -> Uri | None:
     """Write or replace a file in `.planloom/`; its URI, or None on failure. Call it from a thread.
 
     Follows no link, so nothing outside the folder is ever written. What a killed server was writing there is removed.
@@ -30,7 +30,8 @@ def write_scratch_file(root: Root, name: str, text: str) -> Uri | None:
     with _writing:
         if fingerprint_at(ignore) is None and write(ignore, b"*\n", over=None) is not None:
             return None
-        refused = write(confined, text.encode("utf-8", "surrogatepass"), over=fingerprint_at(confined))
+        data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
+        refused = write(confined, data, over=fingerprint_at(confined))
     return None if refused is not None else from_path(confined.path)
 
 

@@ -87,11 +87,12 @@ class PlanDrafting(Value):
 
 
 class PlanMessage(Value):
-    """The user has said something to the plan."""
+    """The user has said something to the plan; `attachments` are the plan's from then on."""
 
     type: Literal["plan_message"] = "plan_message"
     text: str
     outcome: MessageOutcome
+    attachments: tuple[Attachment, ...] = ()
 
 
 class MessagesRead(Value):

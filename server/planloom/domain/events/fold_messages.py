@@ -10,8 +10,9 @@ from planloom.domain.values import Instant
 
 @folds(ev.PlanMessage, when=OPEN)
 def plan_message(plan: Plan, event: ev.PlanMessage, at: Instant) -> Plan:
-    """The plan with one more message, which nobody has read yet."""
-    return updated(plan, messages=(*plan.messages, UserMessage(text=event.text, at=at)))
+    """The plan with one more message, which nobody has read yet, and what it attaches."""
+    said = (*plan.messages, UserMessage(text=event.text, at=at))
+    return updated(plan, messages=said, attachments=(*plan.attachments, *event.attachments))
 
 
 @folds(ev.MessagesRead, when=ALIVE)

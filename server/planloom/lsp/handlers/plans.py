@@ -87,7 +87,7 @@ async def regenerate(connection: Connection, params: wire_params.RegenerateParam
 
 async def message(connection: Connection, params: wire_params.MessageParams) -> wire_results.MessageResult:
     """Say something to a plan: it is revised, its steps read the message, or a new plan continues an ended one."""
-    said = await connection.app.messages.send(PlanId(params.plan_id), params.text)
+    said = await connection.app.messages.send(PlanId(params.plan_id), params.text, from_wire.attached(params))
     return wire_results.MessageResult.of(said, plan_id=said.plan.plan_id, plan=to_wire.plan(said.plan))
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from typing import TYPE_CHECKING
 
+from planloom.domain.errors import InvalidParams
+from planloom.domain.values import Json
 from planloom.lsp.wire import from_wire
 from planloom.lsp.wire import params as wire_params
 from planloom.lsp.wire import results as wire_results
@@ -29,6 +32,16 @@ async def complete(connection: Connection, params: wire_params.CompleteParams) -
         params.text, params.offset, params.limit or DEFAULT_LIMIT, from_wire.context(params.context)
     )
     return wire_results.CompleteResult.of(found)
+
+
+async def keep_image(connection: Connection, params: wire_params.KeepImageParams) -> wire_results.KeptImage:
+    """Keep an image that has no file, such as a pasted one, in `.planloom/`."""
+    try:
+        data = b64decode(params.data, validate=True)
+    except ValueError:
+        problem: dict[str, Json] = {"field": "data", "problem": "it is no base64"}
+        raise InvalidParams("The image is no base64.", details=[problem]) from None
+    return wire_results.KeptImage(uri=await connection.app.references.keep_image(data))
 
 
 async def detect(connection: Connection, params: wire_params.DetectParams) -> Detection:

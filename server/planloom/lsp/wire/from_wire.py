@@ -16,7 +16,7 @@ from planloom.intake.reference_sources import Context
 from planloom.lsp.wire import edits as wire_edits
 from planloom.lsp.wire import params as wire_params
 from planloom.lsp.wire import review as wire_review
-from planloom.service.requests import CreateRequest
+from planloom.service.requests import Attached, CreateRequest
 
 _SAME_FIELDS: TypeAdapter[editing.RemoveStep | editing.MoveStep | editing.SkipStep | editing.UnskipStep] = (
     TypeAdapter(editing.RemoveStep | editing.MoveStep | editing.SkipStep | editing.UnskipStep)
@@ -27,6 +27,11 @@ _SAME_FIELDS: TypeAdapter[editing.RemoveStep | editing.MoveStep | editing.SkipSt
 def create_request(params: wire_params.CreateParams) -> CreateRequest:
     """A request for a plan; a field that is null counts as left out."""
     return CreateRequest.model_validate(params.model_dump(exclude_none=True))
+
+
+def attached(params: wire_params.MessageParams) -> Attached:
+    """What a message attaches besides the references in its text."""
+    return Attached.model_validate(params.model_dump(exclude_none=True, exclude={"plan_id", "text"}))
 
 
 def context(wire: wire_params.Context | None) -> Context | None:

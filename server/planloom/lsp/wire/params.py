@@ -123,10 +123,13 @@ class RegenerateParams(Wire):
 
 
 class MessageParams(Wire):
-    """`planloom/plan/message`."""
+    """`planloom/plan/message`. References of the text are resolved as those of a request."""
 
     plan_id: str
     text: Text
+    context: Maybe[Context] = None
+    attachments: Maybe[tuple[ExplicitAttachment, ...]] = None
+    confirmed: Maybe[tuple[str, ...]] = None
 
 
 class ApproveParams(Wire):
@@ -286,6 +289,12 @@ class ResolveParams(Wire):
 
     text: Text
     context: Maybe[Context] = None
+
+
+class KeepImageParams(Wire):
+    """`planloom/attachment/keep`: an image as base64, at most 5,000,000 bytes."""
+
+    data: Annotated[str, Field(max_length=6_700_000)]
 
 
 class DetectParams(Wire):

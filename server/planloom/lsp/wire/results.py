@@ -189,6 +189,12 @@ class TemplateResult(Wire):
     template: Template
 
 
+class KeptImage(Wire):
+    """Where an image was kept, to be attached by its URI."""
+
+    uri: str
+
+
 class ParameterProblem(Wire):
     """Why the value of a template's parameter cannot be taken."""
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from planloom.domain.errors import InvalidParams, ModelFailed, ModelProblem, PlanloomError
 from planloom.domain.events import catalog as ev
+from planloom.domain.plans.attachments import Attachment, additional
 from planloom.domain.plans.plan import ENDED, MessageOutcome, Plan, PlanStatus
 from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs
@@ -15,11 +16,12 @@ from planloom.models.port import Model
 from planloom.providers import WAYS_TO_A_MODEL
 from planloom.service.actions.plans import Plans
 from planloom.service.drafts.drafts import Drafts
-from planloom.service.requests import CreateRequest, MessageResult
+from planloom.service.requests import Attached, CreateRequest, MessageResult
 from planloom.service.running.turns import Turns
 
 _REVISED: frozenset[PlanStatus] = frozenset({"draft", "pending_approval", "rejected", "failed"})
 NO_MODEL = "A sentence revises a plan by a language model, and none is configured."
+NOTHING_ATTACHED = Attached()
 log = logging.getLogger(__name__)
 
 
@@ -46,8 +48,8 @@ class Messages:
         self._model = model
         plan_store.listen(self._on_event)
 
-    async def send(self, plan_id: PlanId, text: str) -> MessageResult:
-        """Say something to a plan, by its status.
+    async def send(self, plan_id: PlanId, text: str, attached: Attached = NOTHING_ATTACHED) -> MessageResult:
+        """Say something to a plan, by its status. What the text and `attached` refer to is the plan's from then on.
 
         A draft or a plan under review is revised: ModelFailed if there is no model. A running or paused plan reads it
         before the next request to its model; it is never taken for the answer to a question or an approval. An ended
@@ -59,16 +61,17 @@ class Messages:
                 "The message is empty.", details=[{"field": "text", "problem": "it is empty"}]
             )
         plan = self._plan_store.read(plan_id)
-        sent = None if _has_ended(plan) else await self._to_open_plan(plan_id, text)
-        return sent or await self._continue(plan_id, text)
+        sent = None if _has_ended(plan) else await self._to_open_plan(plan_id, text, attached)
+        return sent or await self._continue(plan_id, text, attached)
 
-    async def _to_open_plan(self, plan_id: PlanId, text: str) -> MessageResult | None:
+    async def _to_open_plan(self, plan_id: PlanId, text: str, attached: Attached) -> MessageResult | None:
         """Revise the plan or queue the message; None if the plan has ended meanwhile."""
+        found = await self._plans.attach(plan_id, text, attached)
         async with self._turns.turn(plan_id, "message") as plan:
             if _has_ended(plan):
                 return None
             if plan.status not in _REVISED:
-                return self._to_run(plan, text)
+                return self._to_run(plan, text, found)
             if await self._model() is None:
                 hint = f"{WAYS_TO_A_MODEL} Or edit the steps by hand."
                 raise ModelFailed(
@@ -77,20 +80,33 @@ class Messages:
             async with self._turns.halted(plan_id, "message") as halted:
                 # While the draft was being stopped, it may have become a direct run.
                 if halted.status not in _REVISED:
-                    return self._to_run(halted, text)
-                message = ev.PlanMessage(text=text, outcome="revising")
+                    return self._to_run(halted, text, found)
+                message = ev.PlanMessage(
+                    text=text, outcome="revising", attachments=additional(halted.attachments, found)
+                )
                 revised = self._drafts.begin_again(halted, halted.rejection_reason, message)
                 return MessageResult(outcome="revising", plan=revised)
 
-    def _to_run(self, plan: Plan, text: str) -> MessageResult:
+    def _to_run(self, plan: Plan, text: str, found: tuple[Attachment, ...]) -> MessageResult:
         works = any(step.status == "running" and step.kind == "processing" for step in plan.steps)
         waits_for = _waits_for(plan)
         outcome: MessageOutcome = "delivered" if works and waits_for is None else "queued"
-        queued = self._plan_store.record(plan.plan_id, ev.PlanMessage(text=text, outcome=outcome))
+        message = ev.PlanMessage(text=text, outcome=outcome, attachments=additional(plan.attachments, found))
+        queued = self._plan_store.record(plan.plan_id, message)
         return MessageResult(outcome=outcome, plan=queued, waits_for=waits_for)
 
-    async def _continue(self, plan_id: PlanId, text: str) -> MessageResult:
-        created = await self._plans.create(CreateRequest(text=text, follows=plan_id))
+    async def _continue(
+        self, plan_id: PlanId, text: str, attached: Attached = NOTHING_ATTACHED
+    ) -> MessageResult:
+        created = await self._plans.create(
+            CreateRequest(
+                text=text,
+                follows=plan_id,
+                context=attached.context,
+                attachments=attached.attachments,
+                confirmed=attached.confirmed,
+            )
+        )
         return MessageResult(outcome="continued", plan=created.plan)
 
     def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:

@@ -22,7 +22,7 @@ from planloom.service.actions.moving import read_document
 from planloom.service.actions.reading import PlanReader
 from planloom.service.actions.undo import UndoService
 from planloom.service.drafts.drafts import Drafts
-from planloom.service.requests import CreateRequest, CreateResult, UndoResult
+from planloom.service.requests import Attached, CreateRequest, CreateResult, UndoResult
 from planloom.service.running.states import require
 from planloom.service.running.turns import Turns
 from planloom.storage.ledger import Ledger
@@ -63,6 +63,12 @@ class Plans(PlanReader):
         self._turns.ownership.add(plan_id)
         plan = self._drafts.begin(plan)
         return CreateResult(plan=plan, detection=new.start.detection, unresolved=new.start.unresolved)
+
+    async def attach(self, plan_id: PlanId, text: str, attached: Attached) -> tuple[Attachment, ...]:
+        """What a message to a plan refers to and attaches; its texts are kept. Raises StorageFailed."""
+        found = await self._drafts.resolve(text, attached)
+        self._ledger.keep(plan_id, found.texts)
+        return tuple(each.attachment for each in found.attachments)
 
     async def adopt(self, request: str, summary: str, edits: Sequence[StepEdit]) -> Plan:
         """A new plan under review, whose steps are made by these edits out of none. Nothing of it runs.

@@ -81,6 +81,10 @@ class Drafting:
         planner, request = await self._planner_for(plan)
         said = (*(message.text for message in plan.unread), *filter(None, (feedback,)))
         request = request.model_copy(update={"feedback": "\n".join(said) or None})
+        if request.unseen:
+            names = ", ".join(request.unseen)
+            message = f"The model takes no images, so it is shown the name alone of: {names}."
+            self._plan_store.record(plan.plan_id, ev.Log(level="warning", message=message))
         drafted: PlanDrafted | None = None
         async with aclosing(planner.draft(request)) as events:
             async for event in events:

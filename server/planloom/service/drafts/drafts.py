@@ -9,10 +9,11 @@ from planloom.domain.values import PlanId
 from planloom.execution.conductor import Conductor
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
+from planloom.intake.reference_sources import Resolution
 from planloom.service.drafts.direct import DirectRuns
 from planloom.service.drafts.drafting import Drafting
 from planloom.service.drafts.new_request import Intake, NewRequest
-from planloom.service.requests import CreateRequest
+from planloom.service.requests import Attached, CreateRequest
 
 
 class Drafts:
@@ -41,6 +42,10 @@ class Drafts:
                 "The request is empty.", details=[{"field": "text", "problem": "it is empty"}]
             )
         return await self._intake.prepare(request)
+
+    async def resolve(self, text: str, attached: Attached) -> Resolution:
+        """What a message refers to and attaches."""
+        return await self._intake.resolve(text, attached)
 
     def begin(self, plan: Plan) -> Plan:
         """Follow the route of a new plan. An undecided one is chosen by the model first."""

@@ -14,9 +14,10 @@ from planloom.execution.session import Session
 from planloom.intake.classifier import classify
 from planloom.intake.detection import detect
 from planloom.intake.qualification import Mode, Routing, qualify, refine, route
+from planloom.intake.reference_sources import Resolution
 from planloom.service.models import Models
 from planloom.service.references import WorkspaceReferences
-from planloom.service.requests import CreateRequest
+from planloom.service.requests import Attached, CreateRequest
 from planloom.service.templates import Templates
 
 
@@ -54,9 +55,7 @@ class Intake:
             )
         if request.template_id is not None:
             self._templates.filled(request.template_id, request.parameters)
-        resolution = await self._references.resolve(
-            request.text, request.context, request.confirmed, request.attachments
-        )
+        resolution = await self.resolve(request.text, request)
         if resolution.unresolved and not resolution.attachments:
             raise _none_resolved(resolution.unresolved)
         attachments = tuple(each.attachment for each in resolution.attachments)
@@ -74,12 +73,13 @@ class Intake:
             template_id=request.template_id,
             template_parameters=dict(request.parameters),
         )
-        texts = tuple(
-            (each.attachment.sha256, each.text)
-            for each in resolution.attachments
-            if each.attachment.sha256 is not None and each.text is not None
+        return NewRequest(start, resolution.texts)
+
+    async def resolve(self, text: str, attached: Attached) -> Resolution:
+        """What a text refers to, and what the client attaches besides."""
+        return await self._references.resolve(
+            text, attached.context, attached.confirmed, attached.attachments
         )
-        return NewRequest(start, texts)
 
     def _routed(self, text: str, attachments: Sequence[Attachment], mode: Mode) -> Routing:
         settings = self._session.settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planloom.domain.plans.plan import Plan
 from planloom.execution.session import Session
-from planloom.models.port import Model
+from planloom.models.port import Capabilities, Model
 from planloom.planning.investigations.draft_investigations import DraftInvestigations, InvestigationOptions
 from planloom.planning.investigations.planner import InvestigatingPlanner
 from planloom.planning.model.planner import DraftOptions, ModelPlanner
@@ -57,9 +57,15 @@ class PlannerFactory:
             note = RULES_ONLY if plan.route == "perspectives" else ""
             return RulesPlanner(self._tools, note=note), self._requests.request(plan)
         request = await self._requests.request_for_model(plan)
-        return await self._with_model(model, plan, request), request
+        can = await model.capabilities()
+        images = (each.attachment for each in request.attachments if each.attachment.kind == "image")
+        unseen = () if can.images else tuple(each.label or each.reference for each in images)
+        planner = await self._with_model(model, can, plan, request)
+        return planner, request.model_copy(update={"unseen": unseen})
 
-    async def _with_model(self, model: Model, plan: Plan, request: PlanningRequest) -> Planner:
+    async def _with_model(
+        self, model: Model, can: Capabilities, plan: Plan, request: PlanningRequest
+    ) -> Planner:
         """An investigation if the model takes tools and has the room, else a single request."""
         settings = self._session.settings
         options = DraftOptions(
@@ -68,7 +74,6 @@ class PlannerFactory:
             temperature=settings.model.temperature,
             parallel=settings.execution.max_parallel_steps,
         )
-        can = await model.capabilities()
         small = can.context_tokens is not None and can.context_tokens < SMALL_CONTEXT
         several = plan.route == "perspectives"
         investigations = self._investigations(model, plan)
