@@ -10,6 +10,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.editing import AddStep, RemoveStep, StepChanges
 from planloom.domain.plans.plan import Plan, Usage, progress
 from planloom.domain.values import StepId
+from planloom.execution.steps.progress_evidence import PercentReader
 from planloom.models.offline.scripted import ScriptedModel, makes, says
 from tests.support.studio import Studio, studio
 
@@ -117,3 +118,50 @@ async def test_a_step_that_the_policy_skips_counts_as_failed(tmp_path: Path, pol
         assert [(each.action, each.by) for each in chosen] == [
             ("skip", "policy" if policy == "skip" else "user")
         ]
+
+
+async def test_a_run_reports_the_expected_calls_that_it_has_made(tmp_path: Path) -> None:
+    async with studio(tmp_path) as at:
+        expected = [{"tool": "write_file"}, {"tool": "write_file"}, {"tool": "list_files"}]
+        plan = await one_step(at, instruction="Write them.", tools_to_execute=expected)
+        listed = makes(("list_files", {}))
+        at.model.model = ScriptedModel(
+            [BOTH[0], makes(("list_files", {"path": "x"})), listed, BOTH[1], BOTH[2]]
+        )
+        plan = await run(at, plan)
+        reported = [event.progress for event in updates(at) if event.progress is not None]
+        assert reported == [33, 66, 100]
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        (["[ 10%] a\n", "[ 1", "2%] b\n[ 60%] c\n", "[100%] d\n"], [60, 100]),
+        (["10%\r11%\r12%\r13%\r16%\r"], [16]),
+        (["TOTAL 10 2 87%\n"], []),
+        (["a.py 100%\nb.py 75%\nTOTAL 87%\n90%\n"], []),
+        (["1.5% 20.25 % 40%"], [40]),
+        (["one 1% two 2%", " 300% 50%"], []),
+    ],
+)
+def test_percentages_in_the_output_of_a_command(output: list[str], told: list[int]) -> None:
+    reader = PercentReader()
+    assert [percent for text in output if (percent := reader.feed(text)) is not None] == told
+    fine = PercentReader()
+    assert bool([1 for sign in "".join(output) if fine.feed(sign) is not None]) == bool(told)
+
+
+async def test_the_command_of_a_step_reports_how_far_it_has_come(tmp_path: Path) -> None:
+    async with studio(tmp_path) as at:
+        command = """printf '[ 20%%]\n'; printf '[ 40%%]\n'; printf '[ 90%%]\n'"""
+        call = {"kind": "tool_call", "tool": "run_command", "args": {"command": command}}
+        plan = await run(at, await one_step(at, instruction="Build.", **call))
+        assert plan.status == "completed"
+        reported = [event.progress for event in updates(at) if event.progress is not None]
+        assert reported[-1:] == [90] and reported == sorted(reported)
+
+
+async def test_an_edit_is_followed_by_the_list_of_steps(tmp_path: Path) -> None:
+    async with studio(tmp_path) as at:
+        await one_step(at, instruction="Write them.")
+        assert at.types()[-2:] == ["plan_edited", "tasks_list"]

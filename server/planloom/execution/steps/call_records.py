@@ -16,7 +16,7 @@ from planloom.domain.plans.plan import CommandEnd
 from planloom.domain.values import Args, CallId, Uri
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.commands import CallDenied
-from planloom.execution.steps.progress_evidence import percent_written
+from planloom.execution.steps.progress_evidence import percent_done
 from planloom.tools.tool import Tool, ToolResult, shortened
 
 _INTERRUPTED: Final = "Interrupted"
@@ -89,7 +89,7 @@ async def recorded_call(run: StepRun, tool: Tool, args: Args) -> AsyncIterator[C
                 output=_output(call.result),
             )
             run.record(ended)
-            percent = percent_written(run.now)
+            percent = percent_done(run.now)
             if percent is not None and percent != run.now.progress:
                 run.update(progress=percent)
 

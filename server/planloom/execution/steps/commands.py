@@ -6,9 +6,10 @@ import asyncio
 import os
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final, Literal, NamedTuple
 
+from planloom.domain.errors import PlanloomError
 from planloom.domain.plans.background_commands import CommandProcess, background_calls
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.safety.confinement_choices import given_confinement
@@ -23,6 +24,7 @@ from planloom.execution.effects.unsaved import UnsavedFiles, UnsavedFileSaver
 from planloom.execution.step_run import StepRun
 from planloom.execution.step_waits import TERMINAL, StepWait, StepWaits, User
 from planloom.execution.steps.background import BackgroundCommands
+from planloom.execution.steps.progress_evidence import PercentReader
 from planloom.execution.summary import changed_files
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.confinement.abilities import abilities
@@ -200,7 +202,8 @@ class StepCommands:
             return ProcessResult(code=None, problem=not_made)
         async with self._allowed(command) as permitted:
             confined = self._run.session.confined(permitted.confinement)
-            result = await self._terminal.run(permitted, confined, self._on_output, self._record_process)
+            on_output = self._metered() if self._run.step.kind == "tool_call" else self._on_output
+            result = await self._terminal.run(permitted, confined, on_output, self._record_process)
         gets = permitted.confinement
         without = gets.confined and gets.network != "all" and (await asyncio.to_thread(abilities)).network
         if without and result.code not in (0, None) and lacks_network(result.output):
@@ -208,6 +211,19 @@ class StepCommands:
         if gets.confined and result.code not in (0, None) and _READ_ONLY.search(result.output):
             return result.model_copy(update={"output": f"{result.output.rstrip()}\n{_MAY_NOT_WRITE}\n"})
         return result
+
+    def _metered(self) -> Output:
+        """Passes on the output of the one command of a step, and records the percentages that it tells."""
+        percents = PercentReader()
+
+        def on_output(kind: Literal["stdout", "stderr"], text: str) -> None:
+            self._on_output(kind, text)
+            percent = percents.feed(text)
+            if percent is not None:
+                with suppress(PlanloomError):
+                    self._run.update(progress=percent)
+
+        return on_output
 
     async def start(self, command: Command) -> CommandState | NoCommand:
         """Get the command approved and start it in the background. Raises what `run` raises."""

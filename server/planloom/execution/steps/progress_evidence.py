@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from urllib.parse import unquote
 
 from planloom.agent.task import Evidence
@@ -20,6 +21,10 @@ _WRITING = re.compile(
 _REMOVING = re.compile(
     r"\b(?:delete|remove|rename|move|drop|merge|instead|no longer|without|not|don['’]t)\b", re.IGNORECASE
 )
+_PERCENT = re.compile(r"(?<![\d.,%])(\d{1,3})(?:[.,]\d{1,3})?[ ]?%")
+_LONGEST_PERCENT = 8
+LEAST_RISE = 5
+"""The least rise of a percentage in a command's output that is told."""
 _SEARCHED = 2_000
 _MOST_FILES = 10
 
@@ -54,12 +59,50 @@ def has_written(step: Step, path: str) -> bool:
     return any(f"/{unquote(uri)}".endswith(ending) for uri in written)
 
 
-def percent_written(step: Step) -> int | None:
-    """How many of the files that a step expects it has written, in percent; None if it expects fewer than two."""
-    expected = len(step.expected_files)
-    if expected < 2:
+def percent_done(step: Step) -> int | None:
+    """How many of the files that a step expects it has written, or how many of the calls it has made, in percent.
+
+    None if it expects fewer than two of either.
+    """
+    files = len(step.expected_files)
+    if files > 1:
+        return 100 * sum(has_written(step, path) for path in step.expected_files) // files
+    expected = Counter(each.tool for each in step.tools_to_execute)
+    made = Counter(call.tool for call in step.tools_executed[step.calls_closed :] if call.ok)
+    if expected.total() < 2:
         return None
-    return 100 * sum(has_written(step, path) for path in step.expected_files) // expected
+    return 100 * (expected & made).total() // expected.total()
+
+
+class PercentReader:
+    """Reads how far a command has come in its output, where that tells a rising percentage.
+
+    One percentage alone says nothing, such as that of a coverage report; after one that falls no more are read.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._seen: int | None = None
+        self._told = 0
+        self._rising = True
+
+    def feed(self, text: str) -> int | None:
+        """Read more output. Returns the percentage if it has risen by at least `LEAST_RISE`."""
+        if not self._rising:
+            return None
+        text = self._held + text
+        percent, end = None, 0
+        for found in _PERCENT.finditer(text):
+            value, end = int(found[1]), found.end()
+            self._rising = self._rising and value <= 100 and (self._seen is None or value >= self._seen)
+            if self._rising and self._seen is not None and value > self._seen:
+                percent = value
+            self._seen = value
+        self._held = text[max(end, len(text) - _LONGEST_PERCENT) :]
+        if percent is None or not self._rising or percent < self._told + LEAST_RISE:
+            return None
+        self._told = percent
+        return percent
 
 
 def _wording(step: Step) -> str:

@@ -163,7 +163,7 @@ class PlanRevisions:
                 task_id=run.step_id,
                 approval_id=approval_id,
             )
-            happened.append(edited)
+            happened += (edited, ev.TasksList())
         time = run.plan_store.clock()
         for step_id, why in proposal.done:
             result = StepResult(ok=True, value=why, summary=shortened(why), duration_ms=0, timestamp=time)

@@ -140,7 +140,7 @@ class Plans(PlanReader):
                 summary=words.summary,
                 attachments=attachments,
             )
-            return self._plan_store.record(plan_id, changed)
+            return self._plan_store.record(plan_id, changed, ev.TasksList())
 
     def problems_of_new(self, edits: Sequence[StepEdit]) -> tuple[Problem, ...]:
         """Why these edits make no plan out of none; nothing is changed."""

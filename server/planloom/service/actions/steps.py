@@ -113,7 +113,7 @@ class Steps:
             )
             steps = self._rules.with_approvals(inserted(retried, step.step_id, proposal))
             changed = ev.PlanEdited(version=plan.version + 1, edits=(), steps=steps, by="model")
-            return self._plan_store.record(plan_id, changed, ev.PlanApprovalRequest())
+            return self._plan_store.record(plan_id, changed, ev.TasksList(), ev.PlanApprovalRequest())
 
     async def _abort(self, plan_id: PlanId, step_id: StepId, by: Literal["user", "model"]) -> Plan:
         async with self._turns.halted(plan_id, "step/recover") as plan:
