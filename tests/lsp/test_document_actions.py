@@ -17,7 +17,7 @@ from planloom.lsp.plan_documents.buttons import OFFERED, Situation, buttons
 from tests.lsp.test_fallback import plain
 from tests.lsp.test_plan_documents import KEPT, Reader, adopted, asked, at, plan
 from tests.support.fake_application import a_plan
-from tests.support.lsp_client import TIMEOUT, Failed, LspClient
+from tests.support.lsp_client import FULL, TIMEOUT, Failed, LspClient
 
 ONE, TWO = StepId("step_1"), StepId("step_2")
 REVIEW = ["Approve and start", "Reject", "Execute directly", "Cancel", "Plan again"]
@@ -282,3 +282,40 @@ async def test_a_message_offers_to_adopt_a_kept_document(
             await client.until(lambda: "status: pending approval" in client.buffers[uri].text)
         await client.request("planloom/status", {})
         assert len((await client.request("planloom/plan/list", {}))["plans"]) == plans
+
+
+async def test_a_client_that_asks_for_texts_gets_diffs_and_plans_without_a_file(folder: Path) -> None:
+    serving = {"textDocumentContent": {"dynamicRegistration": True}}
+    capabilities = {**FULL, "workspace": {**FULL["workspace"], **serving}}
+    async with plain(folder, capabilities) as client:
+        texts = dict[str, str]()
+
+        async def show(params: dict[str, Any]) -> dict[str, Any]:
+            uri = params["uri"]
+            if uri.startswith("planloom:"):
+                served = await client.request("workspace/textDocumentContent", {"uri": uri})
+                texts[uri.rpartition(".")[2]] = served["text"]
+            return {"success": True}
+
+        async def press(params: dict[str, Any]) -> dict[str, Any]:
+            titles = [each["title"] for each in params["actions"]]
+            wanted = (
+                ["Start"] if "Start" in titles else ["Show changes"] if "diff" not in texts else ["Allow"]
+            )
+            return {"title": wanted[0]}
+
+        client.answer("window/showDocument", show)
+        client.answer("window/showMessageRequest", press)
+        created = await plan(client, '1. Replace "old" with "new" in a.txt\n2. List files')
+        await client.wait_shown("2 of 2 steps done")
+        asked = next(params for name, params in client.asked if name == "client/registerCapability")
+        (registered,) = [each for each in asked["registrations"] if "textDocumentContent" in each["method"]]
+        assert registered["registerOptions"] == {"schemes": ["planloom"]}
+        assert texts["diff"] == "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-old\n+new\n"
+        assert not [*(folder / ".planloom").glob("changes-*")]
+        show_plan = {"command": "planloom.showPlan", "arguments": [created["planId"]]}
+        answer = await client.request("workspace/executeCommand", show_plan)
+        assert texts["md"] == answer["text"] and "a.txt" in texts["md"]
+        for uri in ("planloom:/plans/none.md", "planloom:/changes/none.diff", "file:///etc/passwd"):
+            error = await client.fails("workspace/textDocumentContent", {"uri": uri})
+            assert error.word in ("unknown_plan", "unknown_approval")

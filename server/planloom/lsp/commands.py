@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+
+from lsprotocol import types
 
 from planloom.domain.document.answers import answers_in, quoted
 from planloom.domain.document.reader import read_document
@@ -16,10 +19,12 @@ from planloom.domain.plans.editing import SkipStep, StepEdit, UnskipStep
 from planloom.domain.plans.plan import Plan, RecoveryAction
 from planloom.domain.safety.approvals import UserDecision
 from planloom.domain.values import Json, PlanId
+from planloom.lsp.editor.served_texts import can_serve, plan_address
 from planloom.lsp.handlers.server import status
 from planloom.lsp.plan_documents.buttons import ConflictSide
 from planloom.lsp.plan_documents.feedback import as_request, feedback_in, taken
 from planloom.lsp.routing import parsed_params
+from planloom.lsp.transport.outgoing import ClientRefused
 from planloom.lsp.wire.params import CommandParams, StatusParams
 from planloom.service.requests import CreateRequest, CreateResult, UndoResult
 from planloom.service.running.states import ALLOWED, Action
@@ -117,7 +122,13 @@ async def _message(connection: Connection, args: Arguments) -> Any:
 
 
 async def _show_plan(connection: Connection, args: Arguments) -> Any:
-    return {"planId": args["planId"], "text": connection.app.plans.markdown(args["planId"])}
+    """Show a plan and what became of it, where the client asks for such texts; others show the answer."""
+    text = connection.app.plans.markdown(args["planId"])
+    if can_serve(connection.client.capabilities):
+        shown = {"uri": plan_address(args["planId"]), "takeFocus": True}
+        with suppress(ClientRefused):
+            await connection.protocol.request(types.WINDOW_SHOW_DOCUMENT, shown)
+    return {"planId": args["planId"], "text": text}
 
 
 COMMANDS: tuple[Command, ...] = (

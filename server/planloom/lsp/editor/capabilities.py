@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from lsprotocol import types
 from pygls.capabilities import ServerCapabilitiesBuilder, get_capability
@@ -13,6 +13,9 @@ from planloom.lsp.configuration import SECTION
 
 if TYPE_CHECKING:
     from planloom.domain.text.positions import Encoding
+
+SCHEME: Final = "planloom"
+"""The scheme of addresses whose texts the server serves (`served_texts`)."""
 
 
 class Client(NamedTuple):
@@ -49,7 +52,7 @@ def client_of(params: types.InitializeParams) -> Client:
 
 
 def registrations(client: types.ClientCapabilities) -> list[dict[str, Any]]:
-    """The dynamic registrations for changed settings and changed files, as far as the client supports them."""
+    """The dynamic registrations as far as the client supports them: changed settings and files, and served texts."""
     wanted: list[dict[str, Any]] = []
     if get_capability(client, "workspace.did_change_configuration.dynamic_registration", False):
         options: dict[str, Any] = {"section": SECTION}
@@ -57,6 +60,9 @@ def registrations(client: types.ClientCapabilities) -> list[dict[str, Any]]:
     if get_capability(client, "workspace.did_change_watched_files.dynamic_registration", False):
         options = {"watchers": [{"globPattern": "**/*"}]}
         wanted.append(_registration(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options))
+    if get_capability(client, "workspace.text_document_content.dynamic_registration", False):
+        options = {"schemes": [SCHEME]}
+        wanted.append(_registration(types.WORKSPACE_TEXT_DOCUMENT_CONTENT, options))
     return wanted
 
 

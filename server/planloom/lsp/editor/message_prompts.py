@@ -16,6 +16,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.counted import counted, cut
 from planloom.domain.values import Uri
+from planloom.lsp.editor.served_texts import can_serve, changes_address, shown_changes
 from planloom.lsp.editor.side_files import SideFiles
 from planloom.lsp.plan_documents.buttons import CONFLICT, recovery_choices
 from planloom.lsp.transport.outgoing import LATER, ClientGone, ClientRefused, MessageKind
@@ -97,6 +98,7 @@ class MessagePrompts:
         self._declared = client.declared
         self._app = app
         self._side_files = SideFiles(protocol, client, view)
+        self._serves = can_serve(client.capabilities)
         self._jobs = jobs
         self._listed: list[Approval] = []
         self._documents = documents
@@ -321,20 +323,14 @@ class MessagePrompts:
 
     async def _show_changes(self, approval: Approval) -> bool:
         """Show the changes, or the command, in a document; False if the editor did not."""
-        from planloom.domain.text.diff import unified
-
-        parts = []
-        for file in approval.files:
-            found = await self._app.approvals.diff(approval.approval_id, file.uri)
-            name = display_name(file.uri)
-            parts.append(unified(found.before, found.after, f"a/{name}", f"b/{name}"))
+        if self._serves and await self._side_files.show(changes_address(approval.approval_id)):
+            return True
+        text = await shown_changes(self._app, approval)
         number = approval.approval_id[:8]
+        near, name = Uri(""), f"command-{number}.txt"
         if approval.files:
-            uri = await self._side_files.write(
-                approval.files[0].uri, f"changes-{number}.diff", "\n".join(parts)
-            )
-        else:
-            uri = await self._side_files.write(Uri(""), f"command-{number}.txt", f"{approval.command}\n")
+            near, name = approval.files[0].uri, f"changes-{number}.diff"
+        uri = await self._side_files.write(near, name, text)
         return uri is not None and await self._side_files.show(uri)
 
     async def _recovery(self, plan: Plan, recovery: Recovery) -> None:

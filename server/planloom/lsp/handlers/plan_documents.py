@@ -37,6 +37,13 @@ def register(server: LanguageServer, connection: Connection) -> None:
 
         return await hovers.hover(connection.app, view, params)
 
+    @server.feature(types.WORKSPACE_TEXT_DOCUMENT_CONTENT)
+    async def content(params: types.TextDocumentContentParams) -> types.TextDocumentContentResult:
+        app = await connection.application()
+        from planloom.lsp.editor import served_texts
+
+        return types.TextDocumentContentResult(await served_texts.text_at(app, params.uri))
+
 
 def _answering(connection: Connection, name: str) -> Any:
     async def answer(params: Any) -> Any:

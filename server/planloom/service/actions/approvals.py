@@ -8,7 +8,7 @@ from planloom.domain.changes import CreateFile, EditFile
 from planloom.domain.errors import InvalidParams, UnknownThing
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
-from planloom.domain.safety.approvals import UserDecision
+from planloom.domain.safety.approvals import Approval, UserDecision
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import ApprovalId, EditId, PlanId, Uri
 from planloom.execution.effects.edited_proposals import ProposalEdit, with_edits
@@ -94,6 +94,10 @@ class Approvals:
             return FilePreview(uri=uri, now=live, proposed=text, overlaps=text is None)
         after = change.after if isinstance(change, CreateFile | EditFile) else None
         return FilePreview(uri=uri, now=live, proposed=live if change is None else after)
+
+    def pending(self, approval_id: ApprovalId) -> Approval:
+        """A pending approval. Raises UnknownThing."""
+        return self._gate.approvals.pending(approval_id)[0]
 
     async def diff(self, approval_id: ApprovalId, uri: Uri) -> FileDiff:
         """One file of a pending approval, before and after. Raises UnknownThing."""

@@ -1,0 +1,55 @@
+"""Texts that the server serves to clients that can ask for them (`workspace/textDocumentContent`), instead of files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pygls.capabilities import get_capability
+
+from planloom.domain.text.diff import unified
+from planloom.domain.values import ApprovalId, PlanId, Uri
+from planloom.lsp.editor.capabilities import SCHEME
+from planloom.workspace.paths.uris import display_name
+
+if TYPE_CHECKING:
+    from lsprotocol import types
+
+    from planloom.domain.safety.approvals import Approval
+    from planloom.service.application import Application
+
+_CHANGES, _PLANS = f"{SCHEME}:/changes/", f"{SCHEME}:/plans/"
+
+
+def can_serve(client: types.ClientCapabilities) -> bool:
+    """Whether the client asks a server for the texts of a scheme that it registers."""
+    return bool(get_capability(client, "workspace.text_document_content.dynamic_registration", False))
+
+
+def changes_address(approval_id: ApprovalId) -> Uri:
+    """Where the changes of a pending approval are served."""
+    return Uri(f"{_CHANGES}{approval_id}.diff")
+
+
+def plan_address(plan_id: PlanId) -> Uri:
+    """Where a plan and what became of it are served, to be read."""
+    return Uri(f"{_PLANS}{plan_id}.md")
+
+
+async def text_at(app: Application, uri: str) -> str:
+    """The text that is served at an address. Raises UnknownThing."""
+    if uri.startswith(_PLANS):
+        return app.plans.markdown(PlanId(uri.removeprefix(_PLANS).removesuffix(".md")))
+    approval_id = ApprovalId(uri.removeprefix(_CHANGES).removesuffix(".diff"))
+    return await shown_changes(app, app.approvals.pending(approval_id))
+
+
+async def shown_changes(app: Application, approval: Approval) -> str:
+    """The changes of an approval as one diff, or its command."""
+    if not approval.files:
+        return f"{approval.command}\n"
+    parts = []
+    for file in approval.files:
+        found = await app.approvals.diff(approval.approval_id, file.uri)
+        name = display_name(file.uri)
+        parts.append(unified(found.before, found.after, f"a/{name}", f"b/{name}"))
+    return "\n".join(parts)
