@@ -8,6 +8,7 @@ import { createInterface } from "node:readline";
 import { isDeepStrictEqual } from "node:util";
 import { applyAll, nextApproval, onDisk, plan, saveUntil, titles, version } from "./gestures.mjs";
 import { GRAPH_SCRIPT } from "./graph.mjs";
+import { IMAGE_SCRIPT } from "./images.mjs";
 import { until } from "./workbench.mjs";
 
 const PROJECT = join(import.meta.dirname, "../..");
@@ -30,6 +31,7 @@ const REPORT = { concerns: [], recommendations: ["Test it first."], estimatedEff
 /** A turn answers the first request that holds these words. */
 const SCRIPT = [
   ...GRAPH_SCRIPT,
+  ...IMAGE_SCRIPT,
   {
     when: { contains: ["USER REQUEST\nAnd how many letters are in it?"] },
     calls: [call("final_answer", { text: "Eight letters.", confidence: "high" })],

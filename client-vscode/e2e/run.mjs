@@ -6,9 +6,11 @@ import { COMPOSING } from "./composing.mjs";
 import { DECISIONS } from "./decisions.mjs";
 import { FIRST_RUN } from "./firstRun.mjs";
 import { GRAPH } from "./graph.mjs";
+import { IMAGES } from "./images.mjs";
 import { JOURNEYS } from "./journeys.mjs";
 import { startModel, WITH_MODEL } from "./model.mjs";
 import { german, looks, storm, thinking } from "./scripted.mjs";
+import { TEMPLATES } from "./templates.mjs";
 import { USED } from "./used.mjs";
 import { startWorkbench } from "./workbench.mjs";
 
@@ -116,10 +118,10 @@ const workbench = await startWorkbench({ tools, vsix }).catch((error) => giveUp(
 stops.add(workbench.stop);
 lap("the workbench is up");
 const fake = join(import.meta.dirname, "fake-server.mjs");
-await series(workbench, {}, [...JOURNEYS, ...DECISIONS, ...USED, ...COMPOSING]);
+await series(workbench, {}, [...JOURNEYS, ...DECISIONS, ...USED, ...COMPOSING, ...TEMPLATES]);
 const log = workbench.log();
 await series(workbench, {}, FIRST_RUN, { model });
-await series(workbench, model.machine, [...WITH_MODEL, ...GRAPH], { model });
+await series(workbench, model.machine, [...WITH_MODEL, ...GRAPH, ...IMAGES], { model });
 const scripted = await series(workbench, { "planloom.server.command": [process.execPath, fake] }, [
   thinking,
   looks,
@@ -139,7 +141,9 @@ const figures = {
     USED.length +
     COMPOSING.length +
     WITH_MODEL.length +
-    GRAPH.length,
+    TEMPLATES.length +
+    GRAPH.length +
+    IMAGES.length,
   failures: failures.length,
   flaky: flaky.length,
   seconds: Math.round((Date.now() - began) / 1000),

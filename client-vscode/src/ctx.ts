@@ -57,6 +57,8 @@ export class Ctx implements vscode.Disposable {
   server: ServerState = { kind: "starting", detail: t("Starting the server…") };
   /** What the user has last added of a terminal, to which `@terminal` refers. */
   terminalText: string | undefined;
+  /** Every event of a plan, in its order. */
+  readonly happened = new vscode.EventEmitter<Event>();
   private readonly status = new StatusItem();
   private readonly contexts = new Map<string, string | boolean>();
   private readonly early = new Map<string, Event[]>();
@@ -167,7 +169,7 @@ export class Ctx implements vscode.Disposable {
 
   dispose(): void {
     this.client?.dispose();
-    for (const each of [this.panel, this.diffs, this.proposals, this.status, this.log]) each.dispose();
+    for (const each of [this.panel, this.diffs, this.proposals, this.status, this.happened, this.log]) each.dispose();
   }
 
   private async startNow(): Promise<void> {
@@ -327,6 +329,7 @@ export class Ctx implements vscode.Disposable {
     if (event.type === "plan_ready" || event.type === "plan_completed" || event.type === "plan_failed")
       this.refreshStatus();
     this.panel.forward(event);
+    this.happened.fire(event);
     this.changed();
   }
 

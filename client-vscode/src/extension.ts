@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { registerChat } from "./chat/register";
 import { perform } from "./commands/actions";
 import { registerCommands } from "./commands/commands";
 import { Ctx } from "./ctx";
@@ -13,7 +14,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   const began = performance.now();
   speak(vscode.env.language, vscode.l10n.bundle ?? {});
   ctx = new Ctx(extension, perform);
-  extension.subscriptions.push(ctx, ...registerCommands(ctx));
+  extension.subscriptions.push(ctx, ...registerCommands(ctx), ...registerChat(ctx));
   ctx.log.info(`Activated in ${(performance.now() - began).toFixed(1)} ms`);
   void ctx.start();
 }

@@ -8,8 +8,11 @@ import type { FromPanel } from "../panel/messages";
 import type { Context, CreateParams, UndoParams } from "../protocol";
 import { keepRequestMode } from "../requestMode";
 import { plural, t } from "../words";
+import { addDropped } from "./adding";
 import { detect, symbolsAt } from "./composing";
+import { attachmentsOf, type Images, keepImage } from "./images";
 import { choosePlan, choosePython } from "./pickers";
+import { preview, sendTemplates } from "./templates";
 
 const COMPLETIONS = 30;
 const SYMBOLS = 10;
@@ -26,6 +29,14 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
       return complete(ctx, message);
     case "detect":
       return detect(ctx, message);
+    case "image":
+      return keepImage(ctx, message);
+    case "dropped":
+      return addDropped(ctx, message.uris);
+    case "templates":
+      return sendTemplates(ctx);
+    case "previewTemplate":
+      return preview(ctx, message);
     case "mode":
       return keepRequestMode(ctx.extension, message.mode);
     case "diff":
@@ -56,6 +67,10 @@ type Decision = Exclude<
       | "message"
       | "complete"
       | "detect"
+      | "image"
+      | "dropped"
+      | "templates"
+      | "previewTemplate"
       | "mode"
       | "diff"
       | "changes"
@@ -148,9 +163,39 @@ function editorContext(): Context {
 /** Send a request; a file that may hold secrets is attached only if the user agrees. */
 async function create(
   ctx: Ctx,
-  { text, mode, sessionId }: Pick<CreateParams, "text" | "mode" | "sessionId">,
+  {
+    text,
+    mode,
+    sessionId,
+    templateId,
+    parameters,
+    images,
+  }: Pick<CreateParams, "text" | "mode" | "sessionId" | "templateId" | "parameters"> & Images,
 ): Promise<object | undefined> {
-  const context = { ...editorContext(), terminal: text.includes("@terminal") ? ctx.terminalText : undefined };
+  const context = contextOf(ctx, text);
+  const confirmed = await confirmedSecrets(ctx, text, context);
+  if (confirmed === undefined) return undefined;
+  const result = await ctx.ask("planloom/plan/create", {
+    text,
+    mode,
+    context,
+    attachments: attachmentsOf(images),
+    confirmed: confirmed.length === 0 ? undefined : confirmed,
+    sessionId,
+    templateId,
+    parameters,
+  });
+  if (result !== undefined) await ctx.show(result.plan.planId);
+  return result;
+}
+
+/** What a request is sent with of the editor: the active file, its selections, the chosen text of a terminal. */
+function contextOf(ctx: Ctx, text: string): Context {
+  return { ...editorContext(), terminal: text.includes("@terminal") ? ctx.terminalText : undefined };
+}
+
+/** The references to secrets that the user agrees to attach; undefined if the user gave up. */
+async function confirmedSecrets(ctx: Ctx, text: string, context: Context): Promise<string[] | undefined> {
   const confirmed: string[] = [];
   if (text.includes("@")) {
     const found = await ctx.request("planloom/reference/resolve", { text, context }).catch(() => undefined);
@@ -166,20 +211,24 @@ async function create(
       if (choice === attach) confirmed.push(each.reference);
     }
   }
-  const result = await ctx.ask("planloom/plan/create", {
-    text,
-    mode,
-    context,
-    confirmed: confirmed.length === 0 ? undefined : confirmed,
-    sessionId,
-  });
-  if (result !== undefined) await ctx.show(result.plan.planId);
-  return result;
+  return confirmed;
 }
 
 /** Say something to a plan; what it must wait for is shown. A plan that continues an ended one is displayed. */
-async function say(ctx: Ctx, { planId, text }: { planId: string; text: string }): Promise<object | undefined> {
-  const said = await ctx.ask("planloom/plan/message", { planId, text });
+async function say(
+  ctx: Ctx,
+  { planId, text, images }: { planId: string; text: string } & Images,
+): Promise<object | undefined> {
+  const context = contextOf(ctx, text);
+  const confirmed = await confirmedSecrets(ctx, text, context);
+  if (confirmed === undefined) return undefined;
+  const said = await ctx.ask("planloom/plan/message", {
+    planId,
+    text,
+    context,
+    attachments: attachmentsOf(images),
+    confirmed: confirmed.length === 0 ? undefined : confirmed,
+  });
   if (said?.outcome === "continued") await ctx.show(said.planId);
   if (said?.waitsFor != null) ctx.notify("info", said.waitsFor);
   return said;

@@ -4,14 +4,15 @@ import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx";
 import { linesOf, referenceTo } from "../references";
+import { t } from "../words";
 
 /** Add the selected lines of the active editor, or its file if nothing is selected. */
 export function addSelection(ctx: Ctx): Promise<void> {
   const editor = vscode.window.activeTextEditor;
-  if (editor === undefined) return tell(ctx, "No file is open.");
+  if (editor === undefined) return tell(ctx, t("No file is open."));
   const chosen = editor.selections.filter((each) => !each.isEmpty);
   const path = pathOf(editor.document.uri);
-  if (path === undefined) return tell(ctx, OUTSIDE);
+  if (path === undefined) return tell(ctx, outside());
   const references = chosen.map(({ start, end }) => referenceTo(path, linesOf(start, end)));
   return ctx.panel.add(references.length === 0 ? [referenceTo(path)] : references);
 }
@@ -38,18 +39,32 @@ export async function addTerminal(ctx: Ctx): Promise<void> {
   await vscode.commands.executeCommand("workbench.action.terminal.copySelection");
   const text = await clipboard.readText();
   await clipboard.writeText(before);
-  if (text.trim() === "") return tell(ctx, "Nothing is selected in the terminal.");
+  if (text.trim() === "") return tell(ctx, t("Nothing is selected in the terminal."));
   ctx.terminalText = text;
   return ctx.panel.add(["@terminal"]);
 }
 
-const OUTSIDE = "Only files of the opened folders can be attached.";
+const outside = (): string => t("Only files of the opened folders can be attached.");
+
+/** Add what was dropped on the composer; a file of the system comes without its address. */
+export async function addDropped(ctx: Ctx, addresses: readonly string[]): Promise<void> {
+  const uris = addresses.flatMap((address) => {
+    try {
+      return [vscode.Uri.parse(address, true)];
+    } catch {
+      return [];
+    }
+  });
+  return uris.length === 0
+    ? tell(ctx, t("Drop files from the explorer: others do not tell where they lie."))
+    : addPaths(ctx, uris);
+}
 
 /** Add references to files and folders of the workspace. */
 export async function addPaths(ctx: Ctx, uris: readonly vscode.Uri[], kind?: "git"): Promise<void> {
   const paths = uris.map(pathOf);
   const known = paths.filter((path) => path !== undefined);
-  if (known.length < paths.length) await tell(ctx, OUTSIDE);
+  if (known.length < paths.length) await tell(ctx, outside());
   if (known.length > 0) await ctx.panel.add([...new Set(known.map((path) => referenceTo(path, undefined, kind)))]);
 }
 

@@ -1,6 +1,7 @@
 // The commands of the editor's palette, menus and keys, in one table.
 
 import * as vscode from "vscode";
+import { reviewPlan } from "../chat/register";
 import type { Ctx } from "../ctx";
 import { chooseModel } from "../models/setUp";
 import type { Plan } from "../protocol";
@@ -8,6 +9,7 @@ import { t } from "../words";
 import { addChanges, addFiles, addSelection, addTerminal } from "./adding";
 import { choosePlan } from "./pickers";
 import { REVIEW_COMMANDS } from "./reviewCommands";
+import { deleteTemplate, planTemplate, saveTemplate } from "./templates";
 
 /** A selection longer than this is code rather than a request, so `@selection` attaches it. */
 const LONGEST_REQUEST = 4000;
@@ -31,11 +33,14 @@ const COMMANDS: Readonly<Record<string, Run>> = {
   "planloom.ui.cancel": (ctx) =>
     onPlan(ctx, ({ planId }) => ctx.perform({ kind: "control", action: "cancel", planId })),
   "planloom.ui.undo": (ctx) => onPlan(ctx, ({ planId }) => ctx.perform({ kind: "undo", planId })),
+  "planloom.ui.planTemplate": planTemplate,
+  "planloom.ui.saveTemplate": saveTemplate,
+  "planloom.ui.deleteTemplate": deleteTemplate,
   "planloom.ui.showPlan": choosePlan,
   "planloom.ui.showLog": (ctx) => ctx.log.show(),
   "planloom.ui.chooseModel": chooseModel,
   "planloom.ui.restart": (ctx) => ctx.start(),
-  "planloom.ui.focus": (ctx) => ctx.panel.reveal(),
+  "planloom.ui.focus": reviewPlan,
   ...REVIEW_COMMANDS,
 };
 

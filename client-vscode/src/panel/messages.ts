@@ -16,6 +16,8 @@ import {
   STEP_KINDS,
   type StepEdit,
   type StreamParams,
+  type Template,
+  type TemplatePreviewResult,
 } from "../protocol";
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
@@ -69,10 +71,22 @@ const fromPanel = v.variant("kind", [
     text,
     mode,
     sessionId: v.optional(id),
+    templateId: v.optional(id),
+    parameters: v.optional(v.record(id, text)),
+    images: v.optional(v.array(text)),
   }),
-  v.strictObject({ ...kind("message"), ...numbered, planId: id, text }),
+  v.strictObject({ ...kind("message"), ...numbered, planId: id, text, images: v.optional(v.array(text)) }),
+  v.strictObject({ ...kind("image"), requestId: v.number(), data: v.pipe(v.string(), v.maxLength(6_700_000)) }),
+  v.strictObject({ ...kind("dropped"), uris: v.array(text) }),
   v.strictObject({ ...kind("complete"), requestId: v.number(), text, offset }),
   v.strictObject({ ...kind("detect"), requestId: v.number(), text }),
+  v.strictObject({ ...kind("templates") }),
+  v.strictObject({
+    ...kind("previewTemplate"),
+    requestId: v.number(),
+    templateId: id,
+    parameters: v.record(id, text),
+  }),
   v.strictObject({ ...kind("mode"), mode }),
   v.strictObject({ ...kind("approve"), ...numbered, planId: id, version, review: v.optional(review) }),
   v.strictObject({ ...kind("reject"), ...numbered, planId: id, reason: text }),
@@ -134,6 +148,13 @@ const completion = v.custom<ReferenceItem>(
   (value) => typeof value === "object" && value !== null && "insertText" in value,
 );
 
+const template = v.custom<Template>(
+  (value) => typeof value === "object" && value !== null && "templateId" in value && "parameters" in value,
+);
+const templatePreview = v.custom<TemplatePreviewResult>(
+  (value) => typeof value === "object" && value !== null && "problems" in value,
+);
+
 /** The state of the server, as the panel shows it. */
 export const serverState = v.variant("kind", [
   v.strictObject({ ...kind("starting"), detail: v.string() }),
@@ -161,7 +182,20 @@ const toPanel = v.variant("kind", [
   v.strictObject({ ...kind("completions"), requestId: v.number(), items: v.array(completion) }),
   v.strictObject({ ...kind("detection"), requestId: v.number(), detection, planned: v.boolean() }),
   v.strictObject({ ...kind("mode"), mode }),
-  v.strictObject({ ...kind("compose"), text: v.optional(v.string()), references: v.optional(v.array(v.string())) }),
+  v.strictObject({
+    ...kind("compose"),
+    text: v.optional(v.string()),
+    references: v.optional(v.array(v.string())),
+    template: v.optional(template),
+  }),
+  v.strictObject({ ...kind("image"), requestId: v.number(), uri: v.optional(v.string()) }),
+  v.strictObject({ ...kind("templates"), templates: v.array(template) }),
+  v.strictObject({
+    ...kind("templatePreview"),
+    requestId: v.number(),
+    templateId: v.string(),
+    preview: templatePreview,
+  }),
   v.strictObject({
     ...kind("notice"),
     level: v.picklist(["info", "warning", "error"]),

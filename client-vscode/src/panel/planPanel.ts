@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import { attention, type PanelState } from "../plan/planState";
 import { waitingFor } from "../plan/waiting";
-import type { Event, StreamParams } from "../protocol";
+import type { Event, StreamParams, Template } from "../protocol";
 import { plural } from "../words";
 import { type FromPanel, type Mode, readFromPanel, type ServerState, type ToPanel } from "./messages";
 
@@ -16,11 +16,18 @@ interface Source {
   perform(message: FromPanel): void;
 }
 
+/** What goes into the composer. */
+interface Composing {
+  text?: string;
+  references?: string[];
+  template?: Template;
+}
+
 export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable {
   private view: vscode.WebviewView | undefined;
   private ready = false;
   /** What goes into the composer once the page is ready; undefined if the composer need not open. */
-  private composing: { text?: string; references?: string[] } | undefined;
+  private composing: Composing | undefined;
   private events: Event[] = [];
   private deltas: StreamParams[] = [];
   private sending = false;
@@ -102,7 +109,12 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     await this.openComposer({ references: [...(this.composing?.references ?? []), ...references] });
   }
 
-  private async openComposer(composing: { text?: string; references?: string[] }): Promise<void> {
+  /** Reveal the panel with the form of a template in its composer. */
+  async useTemplate(template: Template): Promise<void> {
+    await this.openComposer({ template });
+  }
+
+  private async openComposer(composing: Composing): Promise<void> {
     this.composing = { ...this.composing, ...composing };
     await this.reveal();
     if (this.ready) this.sendComposing();

@@ -16,6 +16,7 @@ import { currentView, EMPTY, fold, isLive, type PanelState, withStream } from ".
 import { type Bundle, speak, t } from "../words";
 import { cards } from "./cards";
 import { composer, referenceBefore, sendWhatWaited } from "./composer/composer";
+import { filledValues, templateSearch } from "./composer/templates";
 import { focusedCard, keepFocus } from "./focus";
 import { askedUnasked, effectName } from "./format";
 import { modelSetUp } from "./modelSetUp";
@@ -44,13 +45,21 @@ const root = document.querySelector<HTMLElement>("#root") ?? document.body;
 const follow = follower(root);
 let state: PanelState = EMPTY;
 let drawing = false;
+let previewing: ReturnType<typeof setTimeout> | undefined;
 let detecting: ReturnType<typeof setTimeout> | undefined;
 
 const panel = createPanel(freshUi(host.getState()), { post: (message) => host.postMessage(message), changed });
 
 function changed(before: Ui, now: Ui): void {
-  if (before.draft !== now.draft || before.plans !== now.plans || before.history !== now.history)
+  if (
+    before.draft !== now.draft ||
+    before.plans !== now.plans ||
+    before.history !== now.history ||
+    before.images !== now.images ||
+    before.form !== now.form
+  )
     host.setState(kept(now));
+  if (now.form !== undefined && before.form?.values !== now.form.values) previewSoon();
   if (before.typing !== now.typing) detectSoon();
   drawSoon();
 }
@@ -83,8 +92,20 @@ function write(text: string, caret: number): void {
   complete(text, caret);
 }
 
+/** Ask what the values of the template's form make of it. */
+function previewSoon(): void {
+  clearTimeout(previewing);
+  previewing = setTimeout(() => {
+    const { form } = panel.ui;
+    if (form === undefined) return;
+    const { templateId } = form.template;
+    host.postMessage({ kind: "previewTemplate", requestId: form.typing, templateId, parameters: filledValues(form) });
+  }, DETECT_MS);
+}
+
 function complete(text: string, caret: number): void {
-  if (referenceBefore(text, caret) !== undefined)
+  if (templateSearch(text) !== undefined) host.postMessage({ kind: "templates" });
+  else if (referenceBefore(text, caret) !== undefined)
     host.postMessage({ kind: "complete", requestId: panel.ui.typing, text, offset: caret });
   else if (panel.ui.suggestions.length > 0) panel.update((ui) => ({ ...ui, suggestions: [] }));
 }
@@ -292,6 +313,7 @@ setInterval(() => {
 }, 1000);
 draw();
 if (panel.ui.draft !== "") detectSoon();
+if (panel.ui.form !== undefined) previewSoon();
 host.postMessage({ kind: "ready" });
 // The commands of the palette use the review that was chosen here for a plan.
 for (const [planId, { review }] of Object.entries(panel.ui.plans))

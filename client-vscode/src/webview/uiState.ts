@@ -4,11 +4,13 @@ import * as v from "valibot";
 
 import type { FromPanel, Mode, ServerState, ToPanel } from "../panel/messages";
 import type { PanelState } from "../plan/planState";
-import { type FileChoice, REVIEWS, type ReferenceItem, type Review } from "../protocol";
+import { type FileChoice, REVIEWS, type Review, type Template } from "../protocol";
 import { withReferences } from "../references";
 import { t } from "../words";
+import { type AttachedImage, addresses, withKept } from "./composer/attached";
 import { type History, NOTHING_SENT, recalled, remembered } from "./composer/history";
 import type { Verdict } from "./composer/mode";
+import { type Suggestion, type TemplateForm, templateSearch, templatesFor } from "./composer/templates";
 import { diffKey } from "./unseen";
 
 /** The content of the form for an existing step, or for a new step after another. */
@@ -60,7 +62,7 @@ export interface Notice {
 
 /** A request that has no outcome yet; `notices` are those that were shown when it was sent. */
 type Sent = { notices: readonly Notice[] } & (
-  | { kind: "create"; text: string }
+  | { kind: "create"; text: string; form?: TemplateForm | undefined }
   | { kind: "decision"; planId: string; form?: Form | undefined }
 );
 
@@ -85,8 +87,11 @@ export interface Ui {
   /** Whether the draft is sent the other way once the verdict on it is known. */
   readonly sendsOtherWay: boolean;
   readonly history: History;
-  readonly suggestions: readonly ReferenceItem[];
+  readonly suggestions: readonly Suggestion[];
   readonly suggestion: number;
+  readonly images: readonly AttachedImage[];
+  /** The template that is being filled in. */
+  readonly form?: TemplateForm | undefined;
   readonly plans: Readonly<Record<string, PlanForms>>;
   readonly requests: Readonly<Record<number, Sent>>;
   readonly lastRequest: number;
@@ -136,20 +141,29 @@ const forms = v.object({
   retryArgs: texts,
   choices: v.record(text, v.picklist(["mine", "theirs", "both", "text"])),
 });
+const keptTemplate = v.custom<Template>(
+  (value) => typeof value === "object" && value !== null && "templateId" in value && "steps" in value,
+);
 const keptUi = v.object({
   draft: v.fallback(text, ""),
   draftAt: v.fallback(v.number(), 0),
   sent: v.fallback(v.array(text), []),
+  images: v.fallback(v.array(v.object({ id: v.number(), name: text, uri: text })), []),
+  form: v.fallback(v.optional(v.object({ template: keptTemplate, values: texts })), undefined),
   plans: v.fallback(v.record(text, forms), {}),
 });
-export type Kept = Pick<Ui, "draft" | "draftAt" | "plans"> & { sent: readonly string[] };
+export type Kept = Pick<Ui, "draft" | "draftAt" | "plans"> & {
+  sent: readonly string[];
+  images: readonly AttachedImage[];
+  form?: Pick<TemplateForm, "template" | "values"> | undefined;
+};
 
 /** The state of a new page; `kept` is what the page before it saved, which is checked. */
 export function freshUi(kept: unknown = undefined): Ui {
   const read = v.safeParse(keptUi, kept);
-  const { draft, draftAt, sent, plans } = read.success
+  const { draft, draftAt, sent, images, form, plans } = read.success
     ? read.output
-    : { draft: "", draftAt: 0, sent: NOTHING_SENT.sent, plans: {} };
+    : { draft: "", draftAt: 0, sent: NOTHING_SENT.sent, images: [], form: undefined, plans: {} };
   return {
     server: { kind: "starting", detail: t("Starting the server…") },
     draft,
@@ -162,6 +176,8 @@ export function freshUi(kept: unknown = undefined): Ui {
     history: { sent },
     suggestions: [],
     suggestion: 0,
+    images,
+    ...(form === undefined ? {} : { form: { ...form, typing: 0 }, asNew: true }),
     plans,
     requests: {},
     lastRequest: 0,
@@ -173,8 +189,15 @@ export function freshUi(kept: unknown = undefined): Ui {
 }
 
 /** What the next page needs. */
-export function kept({ draft, draftAt, history, plans }: Ui): Kept {
-  return { draft, draftAt, sent: history.sent, plans: Object.fromEntries(Object.entries(plans).slice(-PLANS_KEPT)) };
+export function kept({ draft, draftAt, history, images, form, plans }: Ui): Kept {
+  return {
+    draft,
+    draftAt,
+    sent: history.sent,
+    images: images.filter(({ uri }) => uri !== undefined),
+    ...(form === undefined ? {} : { form: { template: form.template, values: form.values } }),
+    plans: Object.fromEntries(Object.entries(plans).slice(-PLANS_KEPT)),
+  };
 }
 
 const NO_FORMS: PlanForms = {
@@ -239,6 +262,30 @@ function withAdded(ui: Ui, references: readonly string[], now: number): Ui {
   return draft === ui.draft ? ui : { ...written(ui, draft, now), caret: draft.length };
 }
 
+/** The state with the form of a template open. The slash that searched for it goes from the draft. */
+export function withTemplate(ui: Ui, template: Template): Ui {
+  const searched = templateSearch(ui.draft) !== undefined;
+  return {
+    ...ui,
+    asNew: true,
+    suggestions: [],
+    draft: searched ? "" : ui.draft,
+    typing: searched ? ui.typing + 1 : ui.typing,
+    form: { template, values: {}, typing: 0 },
+  };
+}
+
+export function withoutTemplate(ui: Ui): Ui {
+  return { ...ui, form: undefined };
+}
+
+/** The state with another value for a parameter of the open form. */
+export function withValue(ui: Ui, name: string, value: string): Ui {
+  const { form } = ui;
+  if (form === undefined) return ui;
+  return { ...ui, form: { ...form, values: { ...form.values, [name]: value }, typing: form.typing + 1 } };
+}
+
 /** Whether what the composer has sent has no outcome yet: a second request would make a second plan. */
 export function isSending(ui: Ui): boolean {
   return Object.values(ui.requests).some((sent) => sent.kind === "create");
@@ -255,12 +302,21 @@ export function isBusy(ui: Ui, planId: string, form: Form): boolean {
 export type Create = Without<Extract<FromPanel, { kind: "create" | "message" }>>;
 type Without<M> = M extends { requestId?: number | undefined } ? Omit<M, "requestId"> : never;
 /** A decision about a plan, without the number of its request. */
-export type Decision = Without<Exclude<FromPanel, { kind: "create" | "message" | "complete" | "detect" | "mode" }>>;
+export type Decision = Without<
+  Exclude<
+    FromPanel,
+    { kind: "create" | "message" | "image" | "complete" | "detect" | "templates" | "previewTemplate" | "mode" }
+  >
+>;
 
 /** The message with what is written in the composer, or none while another one has no outcome. */
 export function created(ui: Ui, message: Create): { ui: Ui; message?: FromPanel } {
-  if (message.text.trim() === "" || ui.server.kind !== "running" || isSending(ui)) return { ui };
-  return asked(ui, message, { kind: "create", text: message.text, notices: ui.notices });
+  const images = addresses(ui.images);
+  if (message.text.trim() === "" || ui.server.kind !== "running" || isSending(ui) || images === undefined)
+    return { ui };
+  const form = message.kind === "create" && message.templateId !== undefined ? ui.form : undefined;
+  const whole = images.length === 0 || form !== undefined ? message : { ...message, images };
+  return asked(ui, whole, { kind: "create", text: message.text, form, notices: ui.notices });
 }
 
 /** The message of a decision, or none while the form has sent another. `form` closes once the decision is accepted. */
@@ -295,11 +351,21 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
         : ui;
     case "mode":
       return withMode(ui, message.mode);
-    case "compose":
-      return {
-        ...withAdded(composed(ui, message.text, Date.now()), message.references ?? [], Date.now()),
-        asNew: true,
-      };
+    case "compose": {
+      const added = withAdded(composed(ui, message.text, Date.now()), message.references ?? [], Date.now());
+      return message.template === undefined ? { ...added, asNew: true } : withTemplate(added, message.template);
+    }
+    case "image":
+      return { ...ui, images: withKept(ui.images, message.requestId, message.uri) };
+    case "templates": {
+      const search = templateSearch(ui.draft);
+      if (search === undefined) return ui;
+      return { ...ui, suggestions: templatesFor(search, message.templates), suggestion: 0 };
+    }
+    case "templatePreview":
+      return ui.form?.template.templateId === message.templateId && ui.form.typing === message.requestId
+        ? { ...ui, form: { ...ui.form, preview: message.preview } }
+        : ui;
     case "notice":
       return { ...ui, notices: [...ui.notices, message].slice(-NOTICES_SHOWN) };
     case "seen":
@@ -342,8 +408,10 @@ function settled(ui: Ui, requestId: number, ok: boolean): Ui {
     asNew: sent.kind === "create" ? false : ui.asNew,
     notices: ui.notices.filter((notice) => !sent.notices.includes(notice)),
   };
+  if (sent.kind === "create" && sent.form !== undefined)
+    return ui.form?.template === sent.form.template ? { ...accepted, form: undefined } : accepted;
   if (sent.kind === "create") {
-    const after = { ...accepted, history: remembered(ui.history, sent.text) };
+    const after = { ...accepted, images: [], history: remembered(ui.history, sent.text) };
     return ui.draft.startsWith(sent.text)
       ? { ...written(after, ui.draft.slice(sent.text.length).trimStart(), ui.draftAt), caret: ui.caret }
       : after;

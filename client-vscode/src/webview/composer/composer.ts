@@ -6,14 +6,18 @@ import { classMap } from "lit/directives/class-map.js";
 import { live } from "lit/directives/live.js";
 
 import type { Mode } from "../../panel/messages";
-import type { Plan, PlanStatus, ReferenceItem } from "../../protocol";
+import type { Plan, PlanStatus } from "../../protocol";
 import { t } from "../../words";
 import { reasonOf } from "../format";
-import { fieldValue, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
-import { isSending, withMode, withRecalled } from "../uiState";
+import { fieldValue, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
+import { isSending, withMode, withRecalled, withTemplate } from "../uiState";
+import { dropped, images, isForComposer, pasteImages } from "./images";
 import { CHOICES, choiceOf, nextMode, otherWay } from "./mode";
+import { templateForm } from "./templateForm";
+import type { Suggestion } from "./templates";
 
-const KIND_ICON: Readonly<Record<ReferenceItem["kind"], string>> = {
+const KIND_ICON: Readonly<Record<Suggestion["kind"], string>> = {
+  template: "notebook-template",
   file: "file",
   folder: "folder",
   symbol: "symbol-method",
@@ -78,18 +82,32 @@ interface Asks {
 export function composer(panel: Panel, current: Plan | undefined, ask: Asks): View {
   const { ui } = panel;
   const open = ui.suggestions.length > 0;
-  const compact = current !== undefined && ui.draft === "";
+  const compact = current !== undefined && ui.draft === "" && ui.images.length === 0;
   const to = addressee(panel, current);
+  if (ui.form !== undefined && to === undefined)
+    return html`<section class="composer" aria-label=${t("New request")}>
+      ${current === undefined ? nothing : recipient(panel, current)} ${templateForm(panel, ui.form)}
+    </section>`;
   return html`
     <section class="composer ${compact ? "compact" : ""}" aria-label=${to === undefined ? t("New request") : t("To this plan")}>
       ${current === undefined ? nothing : recipient(panel, current)}
-      <div class="composer-box">
+      <div
+        class="composer-box"
+        @dragover=${(event: DragEvent) => {
+          if (isForComposer(event.dataTransfer)) event.preventDefault();
+        }}
+        @drop=${(event: DragEvent) => {
+          if (!isForComposer(event.dataTransfer)) return;
+          event.preventDefault();
+          dropped(panel, event.dataTransfer);
+        }}
+      >
         <textarea
           id="request"
           rows=${compact ? 1 : 3}
           .value=${live(ui.draft)}
           ?readonly=${isSending(ui)}
-          placeholder=${to === undefined ? t("What should be done? Type @ to attach a file.") : saysOf(to.status).placeholder}
+          placeholder=${to === undefined ? t("What should be done? Type @ to attach a file, / for a template.") : saysOf(to.status).placeholder}
           aria-label=${to === undefined ? t("Describe a task") : saysOf(to.status).placeholder}
           role="combobox"
           aria-autocomplete="list"
@@ -97,11 +115,15 @@ export function composer(panel: Panel, current: Plan | undefined, ask: Asks): Vi
           aria-controls="suggestions"
           aria-activedescendant=${open ? `suggestion-${ui.suggestion}` : nothing}
           @input=${(event: InputEvent) => withCaret(event, ask.write)}
+          @paste=${(event: ClipboardEvent) => {
+            if (pasteImages(panel, event.clipboardData)) event.preventDefault();
+          }}
           @click=${(event: MouseEvent) => withCaret(event, ask.complete)}
           @keydown=${(event: KeyboardEvent) => onKey(panel, to, event, ask)}
         ></textarea>
         ${open ? suggestions(panel, ask) : nothing}
       </div>
+      ${images(panel)}
       ${compact ? nothing : to === undefined ? verdict(panel) : saying(panel, to)}
     </section>
   `;
@@ -312,7 +334,13 @@ function atEdge({ key, target }: KeyboardEvent): boolean {
   return !(key === "ArrowUp" ? value.slice(0, selectionStart) : value.slice(selectionEnd)).includes("\n");
 }
 
-function accept(panel: Panel, item: ReferenceItem, ask: Asks): void {
+function accept(panel: Panel, item: Suggestion, ask: Asks): void {
+  if (item.kind === "template") {
+    panel.update((ui) => withTemplate(ui, item.template));
+    const [first] = item.template.parameters;
+    focusSoon(first === undefined ? "#template-send" : `#template-${first.name}`);
+    return;
+  }
   const [from, to] = item.replace;
   const { draft } = panel.ui;
   const goesOn = item.kind === "folder";

@@ -134,8 +134,8 @@ function node(panel: Panel, plan: Plan, layout: Layout, step: Step, index: numbe
     ><span class="node-state">${icon(look.icon)}<span class="number">${index + 1}</span></span><span
       class="node-title"
       >${shown(step.description)}</span
-    >${step.when === undefined ? nothing : icon("question", undefined, "node-mark")}${
-      step.forEach === undefined ? nothing : icon("sync", undefined, "node-mark")
+    >${step.when == null ? nothing : icon("git-compare", undefined, "node-mark")}${
+      step.forEach == null ? nothing : icon("sync", undefined, "node-mark")
     }</button>`}</foreignObject>`;
 }
 
