@@ -93,6 +93,24 @@ test("a step is one wave behind the latest that it waits for; a sequential plan 
   expect(wavesOf(chain(5000)).at(-1)).toBe(4999);
 });
 
+test.each([
+  [false, [0, 1, 1, 2, 3]],
+  [true, [0, 1, 2, 3, 4]],
+])("a loop waits for the steps that it became; sequential: %s", (sequential, waves) => {
+  const steps = [
+    step("a"),
+    step("x1", { dependsOn: ["a"], parent: "loop" }),
+    step("x2", { dependsOn: ["a"], parent: "loop" }),
+    step("loop", { dependsOn: ["a"] }),
+    step("after", { dependsOn: ["loop"] }),
+  ];
+  expect(wavesOf(dependenciesOf(steps, sequential))).toEqual(waves);
+  // The server puts them behind their loop.
+  const [a, x1, x2, loop, after] = steps as [(typeof steps)[0], ...typeof steps];
+  const moved = wavesOf(dependenciesOf([a, loop!, x1!, x2!, after!], sequential));
+  expect(moved).toEqual([waves[0], waves[3], waves[1], waves[2], waves[4]]);
+});
+
 test("a cycle in a draft is cut", () => {
   expect(wavesOf([[1], [2], [0]])).toEqual([2, 1, 0]);
   expect(wavesOf([[0]])).toEqual([0]);

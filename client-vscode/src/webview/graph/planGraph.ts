@@ -27,6 +27,13 @@ const WITH_TITLE = 1;
 /** With more steps than this the drawing begins with numbers alone. */
 const MANY = 40;
 
+/** The signs of what decides whether and how often a step runs; its row says it in words. */
+const MARKS = [
+  ["when", "git-compare"],
+  ["forEach", "list-unordered"],
+  ["repeatUntil", "sync"],
+] as const;
+
 let last: { key: string; layout: Layout } | undefined;
 
 export function planGraph(panel: Panel, view: PlanView): View {
@@ -88,7 +95,12 @@ export function selectedStep(panel: Panel, plan: Plan): string | undefined {
 
 /** The layout for this width. It is kept while only statuses change. */
 function laidOut({ steps, sequential }: Plan, width: number, zoom: number): Layout {
-  const key = JSON.stringify([width, zoom, sequential, steps.map((step) => [step.stepId, step.dependsOn])]);
+  const key = JSON.stringify([
+    width,
+    zoom,
+    sequential,
+    steps.map((step) => [step.stepId, step.dependsOn, step.parent]),
+  ]);
   if (last?.key !== key) {
     const step = SIZES[zoom] ?? SIZES[WITH_TITLE];
     last = { key, layout: layoutOf(dependenciesOf(steps, sequential), { width, step: step as Room["step"] }) };
@@ -134,9 +146,7 @@ function node(panel: Panel, plan: Plan, layout: Layout, step: Step, index: numbe
     ><span class="node-state">${icon(look.icon)}<span class="number">${index + 1}</span></span><span
       class="node-title"
       >${shown(step.description)}</span
-    >${step.when == null ? nothing : icon("git-compare", undefined, "node-mark")}${
-      step.forEach == null ? nothing : icon("sync", undefined, "node-mark")
-    }</button>`}</foreignObject>`;
+    >${MARKS.map(([field, name]) => (step[field] == null ? nothing : icon(name, undefined, "node-mark")))}</button>`}</foreignObject>`;
 }
 
 /** The arrow keys go along a row and to the nearest step of the next one; `Home` and `End` to the first and the last. */

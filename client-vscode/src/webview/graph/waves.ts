@@ -9,16 +9,33 @@ export interface Bundle {
   readonly targets: readonly number[];
 }
 
-/** The dependencies of steps by place. Unknown steps are left out; a sequential plan waits for each step before. */
-export function dependenciesOf(
-  steps: readonly { readonly stepId: string; readonly dependsOn: readonly string[] }[],
-  sequential: boolean,
-): Dependencies {
+/**
+ * The dependencies of steps by place. Unknown steps are left out. A loop waits for the steps that it became, and in a
+ * sequential plan each step for the one before it.
+ */
+export function dependenciesOf(steps: readonly Linked[], sequential: boolean): Dependencies {
   const places = new Map(steps.map(({ stepId }, place) => [stepId, place]));
-  return steps.map(({ dependsOn }, place) => {
-    const before = dependsOn.flatMap((id) => places.get(id) ?? []).filter((each) => each !== place);
-    return [...new Set(sequential && place > 0 ? [...before, place - 1] : before)];
-  });
+  const before = steps.map(({ dependsOn }, place) =>
+    dependsOn.flatMap((id) => places.get(id) ?? []).filter((each) => each !== place),
+  );
+  // A loop comes after the steps that it became, which stand right behind it.
+  const turns = steps.map((_, place) => place);
+  for (const [place, { parent }] of steps.entries()) {
+    const loop = places.get(parent ?? "");
+    if (loop === undefined) continue;
+    before[loop]?.push(place);
+    raise(turns, loop, place + 0.5);
+  }
+  const order = [...steps.keys()].sort((one, other) => (turns[one] ?? 0) - (turns[other] ?? 0));
+  if (sequential) for (const [index, place] of order.entries()) before[place]?.push(...order.slice(index - 1, index));
+  return before.map((each) => [...new Set(each)]);
+}
+
+interface Linked {
+  readonly stepId: string;
+  readonly dependsOn: readonly string[];
+  /** The loop that became this step. */
+  readonly parent?: string | undefined;
 }
 
 const OPEN = 1;
