@@ -2,12 +2,19 @@
 
 import { html, nothing } from "lit";
 
-import type { TemplateParameter } from "../../protocol";
+import type { Step, TemplateParameter } from "../../protocol";
 import { t } from "../../words";
 import { headline } from "../format";
 import { fieldValue, icon, iconButton, type Panel, shown, type View } from "../ui";
 import { isSending, type Ui, withoutTemplate, withValue } from "../uiState";
 import { filledValues, requestOf, type TemplateForm } from "./templates";
+
+/** A step's call, unless its description says the same. */
+function call({ tool, args, description }: Step): View {
+  const about = headline(args);
+  if (tool == null || (about !== "" && description.includes(about))) return nothing;
+  return html`<span class="quiet">${shown(tool)} <span class="arg">${shown(about)}</span></span>`;
+}
 
 function isReady(ui: Ui, { preview }: TemplateForm): boolean {
   return preview?.problems.length === 0 && ui.server.kind === "running" && !isSending(ui);
@@ -41,8 +48,7 @@ export function templateForm(panel: Panel, form: TemplateForm): View {
       <summary>${t("Steps")}</summary>
       <ol class="template-steps">${(preview?.steps ?? template.steps).map(
         (step, index) =>
-          html`<li><span class="number">${index + 1}</span><span>${shown(step.description)}
-            ${step.tool == null ? nothing : html`<span class="quiet">${shown(step.tool)} <span class="arg">${shown(headline(step.args))}</span></span>`}</span></li>`,
+          html`<li><span class="number">${index + 1}</span><span>${shown(step.description)} ${call(step)}</span></li>`,
       )}</ol>
     </details>
     <div class="actions">
