@@ -27,7 +27,10 @@ interface ToolInterface {
 
 export function registerChat(ctx: Ctx): vscode.Disposable[] {
   const planner: Planner = {
-    request: (method, params) => ctx.request(method, params),
+    request: async (method, params) => {
+      if (!ctx.isRunning) await ctx.start();
+      return ctx.request(method, params);
+    },
     listen: (planId, hear) => {
       const listening = ctx.happened.event((event) => {
         if (event.planId === planId) hear(event);
