@@ -32,7 +32,7 @@ export const STEP_STATUSES = [
 ] as const;
 export type StepStatus = (typeof STEP_STATUSES)[number];
 
-export const STEP_KINDS = ["tool_call", "processing", "clarification"] as const;
+export const STEP_KINDS = ["tool_call", "processing", "clarification", "check", "approval"] as const;
 export type StepKind = (typeof STEP_KINDS)[number];
 
 export const PRIORITIES = ["critical", "high", "normal", "low"] as const;
@@ -186,7 +186,7 @@ export interface ListPlace {
   size: number;
 }
 
-/** What waits for permission: a change, command or fetch; with `planChanges`, another rest of the plan. */
+/** What waits for permission: a change, command or fetch; `planChanges`: another rest; `goesOn`: a gate. */
 export interface Approval {
   approvalId: string;
   planId: string;
@@ -205,6 +205,7 @@ export interface Approval {
   url?: string;
   host?: string;
   planChanges?: readonly PlanChange[];
+  goesOn?: boolean;
 }
 
 /** One file of an edit, with the hashes of its texts. */
@@ -382,7 +383,7 @@ export interface PlanError {
 
 /** A check that proves a step done. */
 export interface Check {
-  kind: "file_exists" | "file_contains" | "no_new_errors" | "command";
+  kind: "file_exists" | "file_contains" | "no_new_errors" | "command" | "condition";
   path?: string;
   text?: string;
   command?: string;

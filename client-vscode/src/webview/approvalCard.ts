@@ -102,7 +102,7 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
   const allow = (decision: "allow" | "allowForPlan") => () => respond(panel, plan, approval, decision);
   const isPossible = armed && (approval.files.length === 0 || files.length > 0);
   return html`<article class="card approval" data-effect=${effect} data-approval=${approvalId}>
-    <h3>${icon(planChanges.length > 0 ? "checklist" : EFFECT_ICON[effect])}<span class="grow">${shown(approval.title)}</span></h3>
+    <h3>${icon(approval.goesOn === true ? "pass" : planChanges.length > 0 ? "checklist" : EFFECT_ICON[effect])}<span class="grow">${shown(approval.title)}</span></h3>
     <p class="card-meta">
       <span>${stepNumber(plan, approval.stepId)}</span>
       ${words.chip === undefined ? nothing : html`<span class="chip risk-${words.chip[0]}">${words.chip[1]}</span>`}
@@ -155,13 +155,14 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
             class="skip"
             secondary
             @click=${() => startSkip(panel, plan, approvalId)}
-          >${planChanges.length > 0 ? t("Keep the plan…") : t("Skip…")}</vscode-button>
+          >${approval.goesOn === true ? t("Not yet…") : planChanges.length > 0 ? t("Keep the plan…") : t("Skip…")}</vscode-button>
           <span class="grow"></span>
           ${
             effect === "destroy" ||
             approval.protected ||
             out.length > 0 ||
             planChanges.length > 0 ||
+            approval.goesOn === true ||
             unseen !== undefined ||
             offer?.confined === false
               ? nothing
@@ -246,7 +247,8 @@ function confinementIcon({ confined, network }: Confinement): string {
   return network === "none" ? "shield" : "globe";
 }
 
-function wordsOf({ effect, planChanges }: Approval): Words {
+function wordsOf({ effect, planChanges, goesOn }: Approval): Words {
+  if (goesOn === true) return { allow: t("Go on"), deny: t("Pause the plan here") };
   return (planChanges ?? []).length > 0
     ? { allow: t("Change the plan"), chip: ["medium", t("goes beyond what you approved")], deny: t("Keep the plan") }
     : effectWords(effect);
@@ -277,7 +279,7 @@ function startSkip(panel: Panel, { planId }: Plan, approvalId: string): void {
 }
 
 function skipForm(panel: Panel, plan: Plan, approval: Approval, text: string): View {
-  const { approvalId, stepId, planChanges = [] } = approval;
+  const { approvalId, stepId, planChanges = [], goesOn } = approval;
   const { planId } = plan;
   const form = { form: "skip", id: approvalId } as const;
   const deny = () =>
@@ -288,7 +290,7 @@ function skipForm(panel: Panel, plan: Plan, approval: Approval, text: string): V
     );
   const back = () => panel.change(planId, (forms) => delete forms.skips[approvalId]);
   const cancel = () => panel.decide(planId, { kind: "respond", approvalId, decision: "cancel" });
-  const lost = stepId == null || planChanges.length > 0 ? undefined : skippedWith(plan, stepId);
+  const lost = stepId == null || planChanges.length > 0 || goesOn === true ? undefined : skippedWith(plan, stepId);
   return html`<div class="prompt">
     <vscode-textarea
       class="skip-reason"

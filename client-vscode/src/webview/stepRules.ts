@@ -1,4 +1,5 @@
-// What decides whether and how often a step runs: shown in its row, since the plan is approved with it.
+// What decides whether and how often a step runs, and what it is besides work: shown in its row, since the plan is
+// approved with it.
 
 import { html, nothing } from "lit";
 
@@ -23,6 +24,18 @@ export function stepRules(step: Step): View {
       ? nothing
       : html`<span class="rule" title=${t("At most {0} rounds", repeatMost ?? DEFAULT_ROUNDS)}>${icon("sync")}${phrase("again until {0}", shown(repeatUntil))}</span>`
   }`;
+}
+
+/** Whether a step is a node of the plan that neither calls a tool nor is work for an agent. */
+export function isNode({ kind }: Step): boolean {
+  return kind === "clarification" || kind === "check" || kind === "approval";
+}
+
+/** The kind of such a step. */
+export function nodeOf({ kind }: Step): View {
+  const node = (name: string, words: string): View => html`<span class="tool">${icon(name)}${words}</span>`;
+  if (kind === "check") return node("beaker", t("check"));
+  return kind === "approval" ? node("pass", t("waits for your yes")) : node("question", t("question"));
 }
 
 const DEFAULT_ROUNDS = 5;

@@ -15,7 +15,7 @@ import { planGraph, selectedStep } from "./graph/planGraph";
 import { inlineDiff } from "./inlineDiff";
 import { runningStep } from "./planBar";
 import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
-import { stepRules } from "./stepRules";
+import { isNode, nodeOf, stepRules } from "./stepRules";
 import { focusSoon, icon, iconButton, linkButton, type Panel, phrase, shown, type View } from "./ui";
 import type { StepDraft } from "./uiState";
 
@@ -184,8 +184,8 @@ function meta(view: PlanView, step: Step): View {
   if (retry !== undefined) return html`<span class="warn">${phrase("retrying: {0}", shown(retry))}</span>`;
   return html`${wait === undefined ? nothing : html`<span class="warn waits">${waitWords(wait)}</span>`}${
     step.tool == null
-      ? step.kind === "clarification"
-        ? html`<span class="tool">${icon("question")}${t("question")}</span>`
+      ? isNode(step)
+        ? nodeOf(step)
         : html`<span class="tool">${icon("hubot")}${agentName(step.agent)}</span>`
       : html`<span class="tool">${icon("tools")}${callText({ tool: step.tool, args: step.args })}</span>`
   }
@@ -292,6 +292,7 @@ function checkRow(check: Check): View {
     file_contains: t("contains"),
     no_new_errors: t("no new errors"),
     command: t("runs"),
+    condition: t("holds"),
   }[check.kind];
   const outcome = { passed: t("passed"), failed: t("failed"), unknown: t("unknown") };
   return html`<li>${icon(name, check.outcome == null ? t("not checked yet") : outcome[check.outcome], tone)}<span

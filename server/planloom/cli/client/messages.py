@@ -84,7 +84,7 @@ class ListPlace(TypedDict, total=False):
 
 
 class Approval(TypedDict, total=False):
-    """What waits for permission: a change, command or fetch; with `planChanges`, another rest of the plan."""
+    """What waits for permission: a change, command or fetch; `planChanges`: another rest; `goesOn`: a gate."""
 
     approvalId: str
     planId: str
@@ -103,6 +103,7 @@ class Approval(TypedDict, total=False):
     url: str
     host: str
     planChanges: list[Json]
+    goesOn: bool
 
 
 class ConflictHunk(TypedDict, total=False):
@@ -179,7 +180,7 @@ class Step(TypedDict, total=False):
     description: str
     instruction: str
     activeForm: str
-    kind: Literal["tool_call", "processing", "clarification"]
+    kind: Literal["tool_call", "processing", "clarification", "check", "approval"]
     agent: Literal["chapo", "koda", "devo"]
     tool: str
     args: Json

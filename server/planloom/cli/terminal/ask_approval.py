@@ -95,7 +95,7 @@ async def _asked_once(terminal: Terminal, approval: Approval, pages: Pages, left
 
 def _ways_to_allow(approval: Approval) -> dict[str, str]:
     choices = {"y": "allow"}
-    once_only = bool(approval.get("protected") or approval.get("planChanges"))
+    once_only = bool(approval.get("protected") or approval.get("planChanges") or approval.get("goesOn"))
     if approval.get("effect") != "destroy" and not once_only:
         choices["p"] = _for_plan(approval)
     if len(approval.get("files") or []) > 1:

@@ -124,8 +124,14 @@ def verdict_by_flags(approval: Approval, flags: Flags) -> Verdict | None:
         return Verdict("allow")
     if flags.terminal:
         return None
-    what = "changes of the plan" if approval.get("planChanges") else "writes"
+    what = _what(approval)
     return Verdict("deny", f"There is no terminal to ask at: --yes allows {what}.")
+
+
+def _what(approval: Approval) -> str:
+    if approval.get("goesOn"):
+        return "the plan to go on"
+    return "changes of the plan" if approval.get("planChanges") else "writes"
 
 
 def _why_denied(approval: Approval) -> str:

@@ -114,6 +114,14 @@ def _what_runs(step: Step) -> Text:
         return Text.assemble(
             ("asks ", "magenta"), visible(step.get("question") or step.get("instruction", ""))
         )
+    if step.get("kind") == "approval":
+        return Text.assemble(("waits for your yes ", "magenta"), visible(step.get("question") or ""))
+    if step.get("kind") == "check":
+        checks = (
+            each.get("command") or each.get("text") or each.get("path") or ""
+            for each in step.get("checks") or []
+        )
+        return Text.assemble(("checks ", "magenta"), visible(", ".join(checks)))
     if step.get("kind") == "tool_call" and step.get("tool"):
         return Text.assemble((visible(step["tool"] or ""), "cyan"), " ", arguments(step.get("args") or {}))
     text = Text.assemble((f"{visible(step.get('agent', 'koda'))} ", "magenta"))

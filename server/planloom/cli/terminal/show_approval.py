@@ -55,7 +55,7 @@ def approval_panel(
         parts.append(Text(f"GET {visible(approval.get('url') or '')}", "bold", overflow="fold"))
         parts.append(Text(f"  from {visible(approval.get('host') or '')}", "dim"))
     plan_changes = approval.get("planChanges") or []
-    if plan_changes:
+    if plan_changes or approval.get("goesOn"):
         # The title ends with the model's reason, which the border may cut.
         parts.append(Text(visible(approval.get("title", "")), "dim", overflow="fold"))
     for change in plan_changes:

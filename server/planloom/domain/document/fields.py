@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from planloom.domain.document.scalars import is_written_plainly
 from planloom.domain.plans.perspectives import Agent
-from planloom.domain.plans.plan import Check, ExpectedTool, Priority, Step
+from planloom.domain.plans.plan import Check, ExpectedTool, Priority, Step, StepKind
 from planloom.domain.values import Args, Json
 
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
@@ -18,7 +18,11 @@ NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 _NO_ARGUMENTS: Final = "none"
 _LINE: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]*")
 _AGENTS: Final[Mapping[Agent, str]] = {"koda": "code", "chapo": "strategy", "devo": "operations"}
-_CHECKS: Final = {"file_exists": ("file exists", "path"), "command": ("command", "command")}
+_CHECKS: Final = {
+    "file_exists": ("file exists", "path"),
+    "command": ("command", "command"),
+    "condition": ("condition", "text"),
+}
 _NO_ERRORS: Final = "no new errors"
 
 
@@ -111,9 +115,9 @@ def _count(value: Json, _raw: str) -> int:
 
 def _kind(value: Json, raw: str) -> str:
     word = _text(value, raw).strip().lower().replace(" ", "_")
-    if word in ("tool_call", "processing", "clarification"):
+    if word in get_args(StepKind):
         return word
-    raise Unreadable("A kind is tool call, processing or clarification.")
+    raise Unreadable("A kind is tool call, processing, clarification, check or approval.")
 
 
 def implied_kind(tool: str | None) -> str:
@@ -167,7 +171,9 @@ def _check(value: Json, raw: str) -> Check:
     for kind, (words, name) in _CHECKS.items():
         if line.startswith(f"{words}: "):
             return Check.model_validate({"kind": kind, name: line[len(words) + 2 :]})
-    raise Unreadable(f"A check is “file exists: PATH”, “command: COMMAND”, “{_NO_ERRORS}”, or JSON.")
+    raise Unreadable(
+        f"A check is “file exists: PATH”, “command: COMMAND”, “condition: EXPRESSION”, “{_NO_ERRORS}”, or JSON."
+    )
 
 
 def _hidden_instruction(step: Step) -> Json:

@@ -57,7 +57,8 @@ StepStatus = Literal[
 ENDED: frozenset[PlanStatus] = frozenset({"completed", "failed", "cancelled"})
 SETTLED: frozenset[StepStatus] = frozenset({"completed", "failed", "skipped"})
 
-StepKind = Literal["tool_call", "processing", "clarification"]
+StepKind = Literal["tool_call", "processing", "clarification", "check", "approval"]
+"""A call of a tool; work for a model; a question; the checks of the step alone; a person's yes to go on."""
 Priority = Literal["critical", "high", "normal", "low"]
 Route = Literal["plan", "perspectives", "direct", "undecided"]
 Review = Literal["each", "end", "auto"]
@@ -153,9 +154,9 @@ class PlanError(Value):
 
 
 class Check(Value):
-    """A check that proves a step, and its outcome once it has run."""
+    """A check that proves a step, and its outcome once it has run. The `text` of a condition is an expression."""
 
-    kind: Literal["file_exists", "file_contains", "no_new_errors", "command"]
+    kind: Literal["file_exists", "file_contains", "no_new_errors", "command", "condition"]
     path: str | None = None
     text: str | None = None
     command: str | None = None
@@ -337,8 +338,13 @@ class Step(Value):
         return self.status == "completed" or (self.status == "skipped" and not_needed)
 
     @property
+    def is_critical(self) -> bool:
+        """Whether the plan fails if the step does: it is marked so, or is there to stop the plan."""
+        return self.critical or self.kind in ("check", "approval")
+
+    @property
     def asks(self) -> str:
-        """What a clarification asks."""
+        """What a clarification or an approval gate asks."""
         return self.question or self.instruction or self.description
 
     @property

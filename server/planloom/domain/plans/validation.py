@@ -196,6 +196,8 @@ def _empty_fields(step: Step) -> Iterator[Problem]:
         yield _error(step, "tool", "A tool call needs a tool.")
     if step.kind == "processing" and not step.instruction.strip():
         yield _error(step, "instruction", "The instruction is empty; say what to do.")
+    if step.kind == "check" and not step.checks:
+        yield _error(step, "checks", "A check needs something to check.")
     if step.kind == "clarification" and not (step.question or "").strip():
         yield _error(step, "question", "A clarification needs a question.")
 
@@ -263,6 +265,9 @@ def _texts(step: Step) -> Iterator[tuple[str, str, frozenset[Name]]]:
         yield "when", step.when, EVERYWHERE if step.for_each is None else EVERYWHERE | {"item", "index"}
     if step.repeat_until is not None:
         yield "repeatUntil", step.repeat_until, EVERYWHERE | {"last", "index"}
+    for check in step.checks:
+        if check.kind == "condition":
+            yield "checks", check.text or "", EVERYWHERE
     if step.for_each is not None and not is_written_out(step.for_each):
         yield "forEach", step.for_each, EVERYWHERE
 

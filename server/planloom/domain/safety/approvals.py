@@ -68,7 +68,8 @@ class Approval(Value):
 
     `confinement` is what a command gets, and what the user may choose instead. `listed`: it is asked with others.
     `url` is an address exactly as it is going to be used, `host` its host and how people write it. With
-    `plan_changes` it is about the steps still to come, and has no files.
+    `plan_changes` it is about the steps still to come, and has no files. `goes_on`: it is about nothing but whether the
+    plan goes on.
     """
 
     approval_id: ApprovalId
@@ -88,6 +89,7 @@ class Approval(Value):
     url: str | None = None
     host: str | None = None
     plan_changes: tuple[PlanChange, ...] = ()
+    goes_on: bool | None = None
 
 
 def same_question(one: Approval, other: Approval) -> bool:

@@ -87,7 +87,7 @@ Directive = Annotated[
 
 def recovery_options(step: Step) -> tuple[RecoveryAction, ...]:
     """The decisions on a failed step that need no model. Without a critical step no plan goes on."""
-    return ("retry", "skip", "abort") if step.critical else ("retry", "skip", "go_on", "abort")
+    return ("retry", "skip", "abort") if step.is_critical else ("retry", "skip", "go_on", "abort")
 
 
 def will_retry(step: Step, limits: Limits) -> bool:
@@ -107,7 +107,7 @@ def after_failures(plan: Plan, steps: Sequence[Step], limits: Limits) -> Iterato
     for step in steps:
         final = step.status == "failed" and limits.on_failure in ("retry", "abort")
         abandoned = step.status == "skipped" and step.attempts > 0 and step.has_failed
-        if step.critical and (final or abandoned):
+        if step.is_critical and (final or abandoned):
             yield Fail(code="step_failed", message=f"The step “{step.description}” is critical and failed.")
             return
         if step.status == "failed" and limits.on_failure == "abort":

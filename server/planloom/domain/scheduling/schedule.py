@@ -65,7 +65,7 @@ class Schedule:
         self._running = self._status.count("running")
         self._failed = {index for index, status in enumerate(self._status) if status == "failed"}
         self._abandoned = {
-            index for index, step in enumerate(plan.steps) if step.critical and step.status == "skipped"
+            index for index, step in enumerate(plan.steps) if step.is_critical and step.status == "skipped"
         }
         self._spreading = {index for index, status in enumerate(self._status) if status in _FAILED_OR_SKIPPED}
         self._questions = any(step.kind == "clarification" for step in plan.steps)
@@ -104,7 +104,7 @@ class Schedule:
             self._count_missing(index, -1 if now == "completed" else 1)
         for group, holds in (
             (self._failed, now == "failed"),
-            (self._abandoned, step.status == "skipped" and step.critical),
+            (self._abandoned, step.status == "skipped" and step.is_critical),
             (self._spreading, now in _FAILED_OR_SKIPPED),
         ):
             group.add(index) if holds else group.discard(index)

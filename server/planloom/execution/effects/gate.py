@@ -216,6 +216,12 @@ class Gate:
         denied = self._denied(approval.plan_id, response, "The user did not allow this change of the plan.")
         return denied if denied is not None else Permitted()
 
+    async def permit_going_on(self, approval: Approval) -> Permitted | Denied:
+        """Ask whether the plan goes on. No policy allows it without asking."""
+        response = await self.approvals.ask(approval, Changeset())
+        denied = self._denied(approval.plan_id, response, "The user did not allow the plan to go on.")
+        return denied if denied is not None else Permitted()
+
     def keep_grants(self, plan_id: PlanId, version: int, narrowed: int) -> None:
         """Let what was allowed for a version of a plan hold for the next one, which only narrows it."""
         _carry(self._granted, plan_id, version, narrowed)

@@ -1,4 +1,4 @@
-"""What a step is besides its work: its condition, and the steps that a loop stands for.
+"""What a step is besides its work: its condition, the steps that a loop stands for, and the yes of a gate.
 
-Read `conditions`, then `loops`.
+Read `conditions`, then `loops` and `gates`.
 """

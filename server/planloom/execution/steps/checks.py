@@ -9,8 +9,10 @@ from typing import Literal, NamedTuple
 
 from planloom.domain.changes import Changeset
 from planloom.domain.events import catalog as ev
+from planloom.domain.expressions import Malformed, Unanswerable, holds, read
 from planloom.domain.plans.plan import Check, Step
 from planloom.domain.values import Args, Uri
+from planloom.execution.nodes.conditions import facts
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_records import recorded_call
 from planloom.execution.steps.commands import CallDenied
@@ -122,6 +124,8 @@ class StepChecks:
                 return await self._contains(check)
             case "no_new_errors":
                 return await self._no_new_errors(check)
+            case "condition":
+                return await self._condition(check)
             case "command":
                 return await self._command(check)
 
@@ -141,6 +145,14 @@ class StepChecks:
         if check.text in file.text or check.text.replace("\n", "\r\n") in file.text:
             return _Answer("passed")
         return _Answer("failed", f"{check.path} does not contain the text that it should: {check.text[:200]}")
+
+    async def _condition(self, check: Check) -> _Answer:
+        try:
+            expression = read(check.text or "")
+            held = holds(expression, await facts(self._run.plan, expression, self._context, self._tools))
+        except (Malformed, Unanswerable) as error:
+            return _Answer("failed", f"The condition cannot be evaluated: {error}")
+        return _Answer("passed") if held else _Answer("failed", f"This does not hold: {check.text}")
 
     async def _command(self, check: Check) -> _Answer:
         tool = self._tools.get("run_command")

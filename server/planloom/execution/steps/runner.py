@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.values import PlanId, StepId
+from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFiles
 from planloom.execution.nodes.conditions import condition
+from planloom.execution.nodes.gates import ask_at_gate
 from planloom.execution.nodes.loops import loop
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
@@ -36,10 +38,11 @@ log = logging.getLogger(__name__)
 
 
 class Work(NamedTuple):
-    """Who does the work of a step."""
+    """Who does the work of a step, by its kind."""
 
     literal_calls: LiteralCalls
     model_work: ModelWork
+    gate: Gate
 
 
 class Runner:
@@ -59,7 +62,7 @@ class Runner:
         self._plan_time = PlanTimeBudget(session, plan_store)
         self._staging = staging
         self._attachments = attachments
-        self._literal_calls, self._model_work = work
+        self._literal_calls, self._model_work, self._gate = work
         self._context_factory = context_factory
 
     async def run(self, plan_id: PlanId, step_id: StepId) -> Outcome:
@@ -94,6 +97,10 @@ class Runner:
 
     async def _work(self, run: StepRun, attachments: Rendered, clock: StepClock) -> Outcome:
         """Run the literal call or the model. A call that ran and failed is a result, which the model works with."""
+        if run.step.kind == "check":
+            return await self._check(run)
+        if run.step.kind == "approval":
+            return await ask_at_gate(run, self._gate)
         if run.step.kind != "tool_call":
             return await self._model_work.run(run, attachments, clock)
         outcome = await self._literal_calls.run(run)
@@ -114,6 +121,14 @@ class Runner:
         if isinstance(taken_over, Failed):
             return taken_over.model_copy(update={"error": f"{taken_over.error}\n{outcome.failure.error}"})
         return taken_over
+
+    async def _check(self, run: StepRun) -> Outcome:
+        """Run the checks of a step that is nothing else."""
+        checks = self._context_factory.checks(run, self._context_factory.context(run))
+        failed = [*await checks.staged(), *await checks.made()]
+        if failed:
+            return Failed(error="\n".join(failed), code="check_failed")
+        return Done(summary="Nothing speaks against it")
 
     async def before_end(self, plan_id: PlanId) -> bool:
         """Commit what the plan has staged. False if the plan must not end yet."""

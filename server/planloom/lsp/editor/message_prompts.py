@@ -290,7 +290,12 @@ class MessagePrompts:
                 await self._report_failure(answering)
 
     async def _approval(self, approval: Approval) -> None:
-        once_only = approval.protected or approval.effect == "destroy" or bool(approval.plan_changes)
+        once_only = (
+            approval.protected
+            or approval.effect == "destroy"
+            or bool(approval.plan_changes)
+            or bool(approval.goes_on)
+        )
         offers = approval.confinement.offers if approval.confinement is not None else ()
         more = [SHOW] if self._can_show and (approval.files or _is_long(approval)) else []
         more += [OTHERWISE] if offers else []
@@ -408,6 +413,8 @@ def _approval_text(approval: Approval) -> str:
             f"Planloom wants to fetch from {approval.host}: {approval.url}",
             f"“{ALLOW_PLAN}” covers all pages of this host.",
         ]
+    if approval.goes_on:
+        lines = [f"Planloom asks before it goes on: {approval.title}"]
     if approval.plan_changes:
         lines = [f"Planloom: {approval.title}", *map(_change_text, approval.plan_changes)]
     for file in approval.files[:_FILES]:

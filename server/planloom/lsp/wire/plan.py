@@ -30,7 +30,7 @@ PlanStatus = Literal[
 StepStatus = Literal[
     "pending", "blocked", "ready", "running", "needs_clarification", "completed", "failed", "skipped"
 ]
-StepKind = Literal["tool_call", "processing", "clarification"]
+StepKind = Literal["tool_call", "processing", "clarification", "check", "approval"]
 Priority = Literal["critical", "high", "normal", "low"]
 Route = Literal["plan", "perspectives", "direct", "undecided"]
 Review = Literal["each", "end", "auto"]
@@ -124,7 +124,7 @@ class PlanError(Wire):
 class Check(Wire):
     """A check that proves a step done."""
 
-    kind: Literal["file_exists", "file_contains", "no_new_errors", "command"]
+    kind: Literal["file_exists", "file_contains", "no_new_errors", "command", "condition"]
     path: Maybe[str] = None
     text: Maybe[str] = None
     command: Maybe[str] = None

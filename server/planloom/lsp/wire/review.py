@@ -101,7 +101,7 @@ class ListPlace(Wire):
 
 
 class Approval(Wire):
-    """What waits for permission: a change, command or fetch; with `planChanges`, another rest of the plan."""
+    """What waits for permission: a change, command or fetch; `planChanges`: another rest; `goesOn`: a gate."""
 
     approval_id: str
     plan_id: str
@@ -120,6 +120,7 @@ class Approval(Wire):
     url: Maybe[str] = None
     host: Maybe[str] = None
     plan_changes: MaybeMany[PlanChange] = None
+    goes_on: Maybe[Bool] = None
 
 
 class EditedFile(Wire):

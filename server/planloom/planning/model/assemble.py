@@ -32,6 +32,8 @@ _KINDS: Mapping[str, StepKind] = {
     "instruction": "processing",
     "clarification": "clarification",
     "question": "clarification",
+    "check": "check",
+    "approval": "approval",
 }
 _NUMBER = re.compile(r"#?(?:step|task)?[ _#-]*([0-9]{1,6})", re.IGNORECASE)
 _STEP_IN_EXPRESSION = re.compile(r"(?<=\bsteps\.)[A-Za-z_][A-Za-z0-9_]*")
@@ -193,7 +195,9 @@ def _kind(draft: DraftStep, *, known: bool) -> StepKind:
     named_kind = _KINDS.get(re.sub(r"[^a-z]", "", (draft.kind or "").lower()))
     if named_kind == "clarification" or (named_kind is None and draft.question and draft.tool is None):
         return "clarification"
-    if named_kind == "processing":
+    if named_kind == "processing" or (named_kind == "check" and draft.checks) or named_kind == "approval":
+        return named_kind
+    if named_kind == "check":
         return "processing"
     if draft.tool is None:
         return "tool_call" if named_kind == "tool_call" else "processing"
