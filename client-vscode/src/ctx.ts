@@ -11,7 +11,7 @@ import { reviewSetting, unasked, userValues } from "./connection/settings";
 import { Diffs } from "./diffs";
 import { Keys } from "./models/keys";
 import { type KeptKey, keysToSend } from "./models/modelChoice";
-import type { FromPanel, Mode, ServerState } from "./panel/messages";
+import type { FromPanel, Mode, ServerState, ToPanel } from "./panel/messages";
 import { PlanPanel } from "./panel/planPanel";
 import {
   currentView,
@@ -30,7 +30,11 @@ import {
 import type { PlanView } from "./plan/planView";
 import type { Event, Plan, Requests, Review } from "./protocol";
 import { requestMode } from "./requestMode";
+import { Marks } from "./review/marks";
+import { Merges } from "./review/merges";
 import { Proposals } from "./review/proposals";
+import { Unopened } from "./review/unopened";
+import { Unsaved } from "./review/unsaved";
 import { StatusItem } from "./status";
 import { problemLines } from "./validationProblems";
 import { t } from "./words";
@@ -42,8 +46,9 @@ const RESTORED = 20;
 
 export class Ctx implements vscode.Disposable {
   readonly log = vscode.window.createOutputChannel("Planloom", { log: true });
-  readonly proposals = new Proposals((approvalId, uri, edit) =>
-    this.request("planloom/approval/preview", { approvalId, uri, edit }),
+  readonly proposals = new Proposals(
+    (approvalId, uri, edit) => this.request("planloom/approval/preview", { approvalId, uri, edit }),
+    (shown) => this.panel.post({ kind: "proposal", ...shown }),
   );
   readonly diffs = new Diffs(
     (approvalId, uri) => this.request("planloom/approval/diff", { approvalId, uri }),
@@ -51,6 +56,16 @@ export class Ctx implements vscode.Disposable {
     (approvalId, uri) => this.panel.post({ kind: "seen", approvalId, uri }),
     this.proposals,
   );
+  readonly merges = new Merges(
+    (editId, uri) => this.request("planloom/conflict/texts", { editId, uri }),
+    (merged) => {
+      if (this.panel.isVisible) this.panel.post({ kind: "merged", ...merged });
+      else void this.panel.reveal();
+    },
+  );
+  private readonly marks = new Marks();
+  private readonly unopened = new Unopened();
+  private readonly unsaved = new Unsaved((uris) => this.panel.post({ kind: "unsaved", uris: [...uris] }));
   readonly panel: PlanPanel;
   readonly keys: Keys;
   state: PanelState = EMPTY;
@@ -83,6 +98,12 @@ export class Ctx implements vscode.Disposable {
   /** How new requests are sent. */
   get mode(): Mode {
     return requestMode(this.extension);
+  }
+
+  /** What a new page of the panel needs besides the plans. */
+  get extras(): readonly ToPanel[] {
+    const merged = this.merges.merged().map((each) => ({ kind: "merged" as const, ...each }));
+    return [...merged, { kind: "unsaved", uris: [...this.unsaved.uris()] }];
   }
 
   get isRunning(): boolean {
@@ -169,7 +190,18 @@ export class Ctx implements vscode.Disposable {
 
   dispose(): void {
     this.client?.dispose();
-    for (const each of [this.panel, this.diffs, this.proposals, this.status, this.happened, this.log]) each.dispose();
+    for (const each of [
+      this.panel,
+      this.diffs,
+      this.proposals,
+      this.merges,
+      this.marks,
+      this.unsaved,
+      this.status,
+      this.happened,
+      this.log,
+    ])
+      each.dispose();
   }
 
   private async startNow(): Promise<void> {
@@ -201,6 +233,10 @@ export class Ctx implements vscode.Disposable {
           this.perform({ kind: "create", text, mode: "plan" });
         },
         settingsSent: () => this.sendKeysSoon(),
+        editing: (uris, apply) => {
+          this.unopened.note(uris);
+          return this.marks.during(apply);
+        },
       });
       this.log.info(`Server ready after ${Math.round(performance.now() - began)} ms`);
       await this.refresh();
@@ -326,6 +362,9 @@ export class Ctx implements vscode.Disposable {
     if (state === this.state) return;
     this.state = state;
     if (event.type === "approval_resolved") void this.diffs.forget(event.approvalId);
+    if (event.type === "conflict_resolved") void this.merges.forget(event.editId);
+    if (event.type === "edit_applied" || event.type === "edit_reverted")
+      void this.unopened.settle(event.files.map((file) => file.newUri ?? file.uri));
     if (event.type === "plan_ready" || event.type === "plan_completed" || event.type === "plan_failed")
       this.refreshStatus();
     this.panel.forward(event);

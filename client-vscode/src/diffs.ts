@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import { lastChangedLine } from "./plan/lastChange";
-import type { ApprovalFile, DiffResult, Plan, ReportedFile } from "./protocol";
+import type { Approval, ApprovalFile, DiffResult, Plan, ReportedFile } from "./protocol";
 import { PROPOSAL, type Proposals } from "./review/proposals";
 import { diffKey } from "./webview/unseen";
 import { t } from "./words";
@@ -17,6 +17,8 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
   readonly seen: string[] = [];
   /** When a diff was last shown, in milliseconds since 1970. */
   shownAt = 0;
+  /** The titles of the lists of all changes of an approval: the editor does not say what such a tab shows, and adds a number to its title. */
+  private readonly lists = new Map<string, string>();
   private readonly fetched = new Map<string, Promise<DiffResult>>();
   private readonly registrations = [
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
@@ -56,33 +58,55 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
           : t("{0} (now ↔ proposed)", name);
     const isText = file.change === "create" || file.change === "edit";
     const proposal = isText ? await this.proposals.show(approvalId, file.uri) : undefined;
+    const after = proposal ?? side("after");
     const live = proposal !== undefined && file.change === "edit" ? vscode.Uri.parse(file.uri) : side("before");
-    await openDiff(live, proposal ?? side("after"), title, preserveFocus);
+    if (file.change === "create") await openOne(after, title, preserveFocus);
+    else await openDiff(live, after, title, preserveFocus);
+    this.shownAt = Date.now();
+  }
+
+  /** Show all files of an approval below each other; what is proposed as a text can be changed there. */
+  async showAll({ approvalId, files }: Approval): Promise<void> {
+    const shown = files.filter(({ change }) => change !== "createFolder");
+    const resources = await Promise.all(
+      shown.map(async ({ uri, newUri, change }): Promise<Resource> => {
+        const { path } = vscode.Uri.parse(newUri ?? uri);
+        const side = (which: Side): vscode.Uri => address(path, { approvalId, uri, side: which });
+        const isText = change === "create" || change === "edit";
+        const proposal = isText ? await this.proposals.show(approvalId, uri) : undefined;
+        const live = proposal !== undefined && change === "edit" ? vscode.Uri.parse(uri) : side("before");
+        return resource(vscode.Uri.parse(newUri ?? uri), change, live, proposal ?? side("after"));
+      }),
+    );
+    const label = t("Proposed changes");
+    this.lists.set(approvalId, label);
+    await openAll(label, resources);
     this.shownAt = Date.now();
   }
 
   /** Show files before and after a plan. The number of its last event makes the texts new after an undo. */
   async showPlan({ planId, seq }: Plan, files: readonly ReportedFile[]): Promise<void> {
-    const sides = files.map(({ uri, oldUri, change }) => {
+    const all = files.map(({ uri, oldUri, change }) => {
       const { path } = vscode.Uri.parse(uri);
       const side = (at: string, which: Side): vscode.Uri => address(at, { planId, seq: String(seq), uri, side: which });
       const before = side(vscode.Uri.parse(oldUri ?? uri).path, "before");
-      return { uri: vscode.Uri.parse(uri), path, change, before, after: side(path, "after") };
+      return {
+        uri: vscode.Uri.parse(uri),
+        change,
+        name: path.split("/").pop() ?? path,
+        before,
+        after: side(path, "after"),
+      };
     });
-    const [only, ...others] = sides;
-    if (only !== undefined && others.length === 0)
-      return openDiff(
-        only.before,
-        only.after,
-        t("{0} (before ↔ after the plan)", only.path.split("/").pop() ?? only.path),
+    const [only, ...others] = all;
+    if (only === undefined || others.length > 0)
+      return openAll(
+        t("Changes of the plan"),
+        all.map(({ uri, change, before, after }) => resource(uri, change, before, after)),
       );
-    // The workbench marks a file as new or deleted only if the side that does not exist is left out.
-    const resources = sides.map(({ uri, change, before, after }) => [
-      uri,
-      change === "create" ? undefined : before,
-      change === "delete" ? undefined : after,
-    ]);
-    await vscode.commands.executeCommand("vscode.changes", t("Changes of the plan"), resources);
+    const { change, name, before, after } = only;
+    if (change === "create") await openOne(after, t("{0} (new file)", name));
+    else await openDiff(before, after, t("{0} (before ↔ after the plan)", name));
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
@@ -101,9 +125,15 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
 
   /** Close the diffs of an approval that has been answered, and forget its texts. */
   async forget(approvalId: string): Promise<void> {
+    const list = this.lists.get(approvalId);
+    this.lists.delete(approvalId);
     const tabs = vscode.window.tabGroups.all
       .flatMap((group) => group.tabs)
-      .filter((tab) => new URLSearchParams(proposedOf(tab)?.query).get("approvalId") === approvalId);
+      .filter(
+        (tab) =>
+          new URLSearchParams(proposedOf(tab)?.query).get("approvalId") === approvalId ||
+          (list !== undefined && tab.label.startsWith(list) && !(tab.input instanceof vscode.TabInputText)),
+      );
     for (const tab of tabs.filter((each) => each.isDirty)) {
       const address = proposedOf(tab)?.toString();
       await vscode.workspace.textDocuments.find((each) => each.uri.toString() === address)?.save();
@@ -151,12 +181,34 @@ function address(path: string, query: Record<string, string>): vscode.Uri {
   return vscode.Uri.from({ scheme: SCHEME, path, query: new URLSearchParams(query).toString() });
 }
 
+/** A file with its text before and after; the workbench marks it as new or deleted if the one that is not there is left out. */
+type Resource = readonly [vscode.Uri, vscode.Uri | undefined, vscode.Uri | undefined];
+
+function resource(uri: vscode.Uri, change: ReportedFile["change"], before: vscode.Uri, after: vscode.Uri): Resource {
+  return [uri, change === "create" ? undefined : before, change === "delete" ? undefined : after];
+}
+
 /** The document of a proposed change that a tab shows. */
 function proposedOf(tab: vscode.Tab | undefined): vscode.Uri | undefined {
-  const shown = tab?.input instanceof vscode.TabInputTextDiff ? tab.input.modified : undefined;
+  const input = tab?.input;
+  const shown =
+    input instanceof vscode.TabInputTextDiff
+      ? input.modified
+      : input instanceof vscode.TabInputText
+        ? input.uri
+        : undefined;
   return shown?.scheme === PROPOSAL || shown?.scheme === SCHEME ? shown : undefined;
 }
 
 async function openDiff(before: vscode.Uri, after: vscode.Uri, title: string, preserveFocus = true): Promise<void> {
   await vscode.commands.executeCommand("vscode.diff", before, after, title, { preview: true, preserveFocus });
+}
+
+/** A file that has only one side is shown as it is. */
+async function openOne(uri: vscode.Uri, title: string, preserveFocus = true): Promise<void> {
+  await vscode.commands.executeCommand("vscode.open", uri, { preview: true, preserveFocus }, title);
+}
+
+async function openAll(title: string, resources: readonly Resource[]): Promise<void> {
+  await vscode.commands.executeCommand("vscode.changes", title, resources);
 }

@@ -586,6 +586,17 @@ function endedWith(
   return replay(stream.events)!;
 }
 
+test("the changed files that have unsaved text can be saved at the end, and no others", () => {
+  const { panel, sent } = panelOf();
+  expect(drawn(outcome(panel, endedWith(REPORT))).querySelector("#save")).toBeNull();
+  const uris = ["file:///w/a.py", "file:///w/own.py"];
+  panel.update((ui) => taken(ui, { kind: "unsaved", uris }, EMPTY));
+  drawn(outcome(panel, endedWith(REPORT)))
+    .querySelector<HTMLElement>("#save")!
+    .click();
+  expect(sent).toEqual([{ kind: "save", uris: ["file:///w/a.py"] }]);
+});
+
 test("the end of a plan shows the closing words, the commands and the lines of its files, and opens its changes", () => {
   const { panel, sent } = panelOf();
   const root = drawn(outcome(panel, endedWith(REPORT)));
@@ -653,6 +664,34 @@ test("a conflict offers both texts, and says before which steps are lost with on
       files: [{ uri: "file:///w/a.txt", choice: "both", sha256: "5ee" }],
     },
   ]);
+});
+
+test("a text that was merged in the editor becomes a choice of its conflict, with what it changes", () => {
+  const uri = "file:///w/a.txt";
+  const conflict = { editId: "e", stepId: "a", files: [{ uri, hunks: [], sha256: "5ee" }] };
+  const pending = { approvals: [], questions: [], recoveries: [], conflicts: [conflict] };
+  const view = viewOf(plan([step("a", { status: "running" })], { status: "paused", pending }));
+  const { panel, sent } = panelOf();
+  const root = drawn(cards(panel, view));
+  expect(root.querySelectorAll('input[type="radio"]')).toHaveLength(3);
+  root.querySelector<HTMLElement>(".merge")!.click();
+  const merged = { kind: "merged" as const, planId: "p1", editId: "e", uri, mine: "mine\n", text: "joined\n" };
+  panel.update((ui) => taken(ui, merged, EMPTY));
+  render(cards(panel, view), root);
+  expect([...root.querySelectorAll(".merged .diff-text")].map((line) => line.textContent)).toEqual(["mine", "joined"]);
+  root.querySelector<HTMLElement>(".resolve")!.click();
+  expect(sent).toEqual([
+    { kind: "merge", planId: "p1", editId: "e", uri },
+    {
+      kind: "resolve",
+      requestId: 1,
+      planId: "p1",
+      editId: "e",
+      files: [{ uri, choice: "text", text: "joined\n", sha256: "5ee" }],
+    },
+  ]);
+  panel.update((ui) => taken(ui, { kind: "settled", requestId: 1, ok: true }, EMPTY));
+  expect(panel.forms("p1").merged).toEqual({});
 });
 
 test("plans that are not on display are named with what they wait for", () => {

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { saveFiles } from "../connection/editor";
 import type { Ctx } from "../ctx";
 import { chooseModel, setUp } from "../models/setUp";
 import type { FromPanel } from "../panel/messages";
@@ -43,6 +44,14 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
       return diff(ctx, message);
     case "changes":
       return changes(ctx, message);
+    case "preview":
+      return ctx.proposals.review(message.approvalId, message.uri);
+    case "leaveOut":
+      return ctx.proposals.leaveOut(message.approvalId, message.uri, message.hunks);
+    case "save":
+      return save(ctx, message.uris);
+    case "merge":
+      return ctx.merges.show(message.planId, message.editId, message.uri);
     case "open":
       return open(message);
     case "show":
@@ -74,6 +83,10 @@ type Decision = Exclude<
       | "mode"
       | "diff"
       | "changes"
+      | "preview"
+      | "leaveOut"
+      | "merge"
+      | "save"
       | "open"
       | "setUp"
       | "show"
@@ -254,10 +267,30 @@ async function complete(
   if (symbols.length > 0) ctx.panel.post({ kind: "completions", requestId, items: [...items, ...symbols] });
 }
 
-async function diff(ctx: Ctx, { approvalId, uri }: { approvalId: string; uri: string }): Promise<void> {
+/** Show what an approval would change: one file, or all of them below each other. */
+async function diff(ctx: Ctx, { approvalId, uri }: { approvalId: string; uri?: string | undefined }): Promise<void> {
   const approval = ctx.current()?.plan.pending.approvals.find((each) => each.approvalId === approvalId);
-  const file = approval?.files.find((each) => each.uri === uri);
+  if (approval === undefined) return;
+  if (uri === undefined) return ctx.diffs.showAll(approval);
+  const file = approval.files.find((each) => each.uri === uri);
   if (file !== undefined) await ctx.diffs.show(approvalId, file);
+}
+
+/** Save files of a plan; what the user has typed in them is saved too. */
+async function save(ctx: Ctx, uris: readonly string[]): Promise<void> {
+  const { failed } = await saveFiles(uris);
+  if (failed.length > 0)
+    ctx.notify("warning", plural(failed.length, "1 file could not be saved.", "{0} files could not be saved."));
+}
+
+/** Show all that the displayed plan proposes, or else all that it has changed. */
+export async function showAllChanges(ctx: Ctx): Promise<void> {
+  const plan = ctx.current()?.plan;
+  const approval = plan?.pending.approvals.find((each) => each.files.length > 0);
+  if (approval !== undefined) return ctx.diffs.showAll(approval);
+  if (plan === undefined || (plan.report?.files ?? []).length === 0)
+    return ctx.notify("info", t("The plan has no changes to show."));
+  await changes(ctx, { planId: plan.planId });
 }
 
 /** Show what an ended plan has changed: one file, or all of them side by side. */

@@ -6,7 +6,9 @@ import type { Ctx } from "../ctx";
 import { chooseModel } from "../models/setUp";
 import type { Plan } from "../protocol";
 import { t } from "../words";
+import { showAllChanges } from "./actions";
 import { addChanges, addFiles, addSelection, addTerminal } from "./adding";
+import { answerWaiting } from "./answering";
 import { choosePlan } from "./pickers";
 import { REVIEW_COMMANDS } from "./reviewCommands";
 import { deleteTemplate, planTemplate, saveTemplate } from "./templates";
@@ -36,6 +38,8 @@ const COMMANDS: Readonly<Record<string, Run>> = {
   "planloom.ui.planTemplate": planTemplate,
   "planloom.ui.saveTemplate": saveTemplate,
   "planloom.ui.deleteTemplate": deleteTemplate,
+  "planloom.ui.answer": answerWaiting,
+  "planloom.ui.showChanges": showAllChanges,
   "planloom.ui.showPlan": choosePlan,
   "planloom.ui.showLog": (ctx) => ctx.log.show(),
   "planloom.ui.chooseModel": chooseModel,

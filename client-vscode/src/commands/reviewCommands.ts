@@ -20,6 +20,7 @@ export const REVIEW_COMMANDS: Readonly<Record<string, (ctx: Ctx) => unknown>> = 
   "planloom.ui.skipChange": (ctx) => onShown(ctx, ({ approval }) => skip(ctx, approval)),
   "planloom.ui.previousChange": (ctx) => step(ctx, -1),
   "planloom.ui.nextChange": (ctx) => step(ctx, 1),
+  "planloom.ui.completeMerge": (ctx) => ctx.merges.complete(),
 };
 
 /** The files that wait for an answer, of all plans, the displayed plan first. */

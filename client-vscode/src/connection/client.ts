@@ -8,6 +8,7 @@ import {
   type ServerOptions,
   State,
   type StaticFeature,
+  type WorkspaceEdit,
 } from "vscode-languageclient/node";
 import { isEvent } from "../panel/messages";
 import type {
@@ -43,6 +44,8 @@ interface Listeners {
   stopped(): void;
   planRequested(text: string): void;
   settingsSent(): void;
+  /** The server edits these files: `apply` makes the edit. */
+  editing<R>(uris: readonly string[], apply: () => PromiseLike<R>): Promise<R>;
 }
 
 export class Client implements vscode.Disposable {
@@ -213,6 +216,10 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
               ? sharedValues(item.scopeUri === undefined ? undefined : vscode.Uri.parse(item.scopeUri))
               : null,
           ),
+        handleApplyEdit: (params, next) =>
+          listeners.editing(editedFiles(params.edit), async () =>
+            next(params, new vscode.CancellationTokenSource().token),
+          ),
       },
       executeCommand: (command, args, next) => {
         // What a code action plans is shown in the panel, and asks there about files that may hold secrets.
@@ -224,6 +231,12 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
       },
     },
   };
+}
+
+/** The files whose text an edit changes. */
+function editedFiles({ changes, documentChanges }: WorkspaceEdit): readonly string[] {
+  const documents = documentChanges?.flatMap((each) => ("textDocument" in each ? [each.textDocument.uri] : [])) ?? [];
+  return [...documents, ...Object.keys(changes ?? {})];
 }
 
 function notify<M extends keyof Notifications>(

@@ -108,7 +108,7 @@ const fromPanel = v.variant("kind", [
     files: v.optional(v.array(text)),
     confinement: v.optional(v.strictObject({ confined: v.boolean(), network: v.optional(v.picklist(NETWORKS)) })),
   }),
-  v.strictObject({ ...kind("diff"), approvalId: id, uri: text }),
+  v.strictObject({ ...kind("diff"), approvalId: id, uri: v.optional(text) }),
   v.strictObject({ ...kind("changes"), planId: id, uri: v.optional(text) }),
   v.strictObject({ ...kind("answer"), ...numbered, planId: id, stepId: id, answer: text }),
   v.strictObject({
@@ -133,6 +133,10 @@ const fromPanel = v.variant("kind", [
       }),
     ),
   }),
+  v.strictObject({ ...kind("preview"), approvalId: id, uri: text }),
+  v.strictObject({ ...kind("leaveOut"), approvalId: id, uri: text, hunks: v.array(offset) }),
+  v.strictObject({ ...kind("merge"), planId: id, editId: id, uri: text }),
+  v.strictObject({ ...kind("save"), uris: v.array(text) }),
   v.strictObject({ ...kind("review"), planId: id, review }),
   v.strictObject({ ...kind("select"), planId: id }),
   v.strictObject({ ...kind("open"), uri: text, line: v.optional(offset) }),
@@ -173,6 +177,17 @@ export const serverState = v.variant("kind", [
 ]);
 export type ServerState = v.InferOutput<typeof serverState>;
 
+/** What is proposed for a file. `text` is what an Apply would make of it, with the hunks at the places `left` left out. */
+const shownProposal = v.strictObject({
+  approvalId: v.string(),
+  uri: v.string(),
+  now: v.nullable(v.string()),
+  proposed: v.nullable(v.string()),
+  text: v.string(),
+  left: v.array(v.number()),
+});
+export type ShownProposal = v.InferOutput<typeof shownProposal>;
+
 /** Messages of the extension. */
 const toPanel = v.variant("kind", [
   v.strictObject({ ...kind("state"), state: known }),
@@ -203,6 +218,16 @@ const toPanel = v.variant("kind", [
     hint: v.optional(v.string()),
   }),
   v.strictObject({ ...kind("seen"), approvalId: v.string(), uri: v.string() }),
+  v.strictObject({ ...kind("unsaved"), uris: v.array(v.string()) }),
+  v.strictObject({ ...kind("proposal"), ...shownProposal.entries }),
+  v.strictObject({
+    ...kind("merged"),
+    planId: v.string(),
+    editId: v.string(),
+    uri: v.string(),
+    mine: v.string(),
+    text: v.string(),
+  }),
   v.strictObject({ ...kind("settled"), requestId: v.number(), ok: v.boolean() }),
 ]);
 

@@ -13,6 +13,8 @@ interface Source {
   readonly state: PanelState;
   readonly server: ServerState;
   readonly mode: Mode;
+  /** What a new page needs besides the plans. */
+  readonly extras: readonly ToPanel[];
   perform(message: FromPanel): void;
 }
 
@@ -131,6 +133,7 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     this.server();
     this.post({ kind: "mode", mode: this.source.mode });
     this.reset();
+    for (const message of this.source.extras) this.post(message);
     this.sendComposing();
   }
 

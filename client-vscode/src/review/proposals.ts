@@ -1,56 +1,72 @@
 // The proposed text of a file as a document that the user can change before it is applied; it follows the live buffer.
+// Hunks that the user leaves out in the panel are left out of the document, too.
 
 import * as vscode from "vscode";
 
+import type { ShownProposal } from "../panel/messages";
 import type { PreviewResult, ProposalEdit } from "../protocol";
+import { withoutHunks } from "../text/lineDiff";
+import { type KeptText, TextFiles } from "./textFiles";
 
 export const PROPOSAL = "planloom-proposal";
 const FOLLOW_MS = 100;
 const SAVE_MS = 200;
 
-interface Proposal {
+interface Proposal extends KeptText {
   readonly approvalId: string;
   readonly uri: string;
-  /** The file's text with which the proposal was last merged, and that merge. */
+  /** The file's text with which the proposal was last merged, and that merge; null if they overlap. */
   now: string | null;
-  proposed: string;
-  /** What is going to be approved. */
-  text: string;
-  at: number;
+  proposed: string | null;
+  /** The hunks from `now` to `proposed` that were left out, by their places. */
+  left: number[];
 }
 
 type Preview = (approvalId: string, uri: string, edit?: ProposalEdit) => Promise<PreviewResult>;
 
-export class Proposals implements vscode.FileSystemProvider, vscode.Disposable {
-  private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
-  readonly onDidChangeFile = this.changed.event;
+export class Proposals implements vscode.Disposable {
   private readonly open = new Map<string, Proposal>();
   private readonly timers = new Map<string, ReturnType<typeof setTimeout>>();
-  private readonly owned = [
-    this.changed,
-    vscode.workspace.registerFileSystemProvider(PROPOSAL, this, { isCaseSensitive: true }),
-    vscode.workspace.onDidChangeTextDocument(({ document }) => this.onTyped(document)),
-  ];
+  private readonly files = new TextFiles(
+    PROPOSAL,
+    ({ query }) => this.open.get(query),
+    ({ query }) => this.tell(this.open.get(query)),
+  );
+  private readonly typing = vscode.workspace.onDidChangeTextDocument(({ document }) => this.onTyped(document));
 
-  constructor(private readonly preview: Preview) {}
+  /** `onChanged` is told of each proposal that was changed, by the user or with the file. */
+  constructor(
+    private readonly preview: Preview,
+    private readonly onChanged: (shown: ShownProposal) => void,
+  ) {}
 
   /** The document of a proposed text; undefined if it overlaps with what the user has typed. */
   async show(approvalId: string, uri: string): Promise<vscode.Uri | undefined> {
-    const address = addressOf(approvalId, uri);
-    if (!this.open.has(address.query)) {
-      const { now, proposed } = await this.preview(approvalId, uri);
-      if (proposed === null) return undefined;
-      this.open.set(address.query, { approvalId, uri, now, proposed, text: proposed, at: Date.now() });
-    }
-    return address;
+    const { proposed } = await this.found(approvalId, uri);
+    return proposed === null ? undefined : addressOf(approvalId, uri);
+  }
+
+  /** Tell what is proposed for a file. */
+  async review(approvalId: string, uri: string): Promise<void> {
+    this.tell(await this.found(approvalId, uri));
+  }
+
+  /** Leave out these hunks of a proposal, and no others. */
+  async leaveOut(approvalId: string, uri: string, left: number[]): Promise<void> {
+    const each = await this.found(approvalId, uri);
+    const { now, proposed } = each;
+    // What the user has written there is not taken back by a box in the panel.
+    if (proposed === null || this.textOf(each) !== withoutHunks(now ?? "", proposed, each.left)) return this.tell(each);
+    each.left = left;
+    this.replace(each, withoutHunks(now ?? "", proposed, left));
   }
 
   /** The texts that the user has changed, for the answer to an approval; `files` are those that it allows. */
   edits(approvalId: string, files: readonly string[] | undefined): readonly ProposalEdit[] {
     return [...this.open.values()]
       .filter((each) => each.approvalId === approvalId && (files === undefined || files.includes(each.uri)))
-      .map((each) => ({ ...each, text: this.documentOf(each)?.getText() ?? each.text }))
-      .filter(({ text, proposed }) => text !== proposed)
+      .map((each) => ({ ...each, text: this.textOf(each) }))
+      .filter(({ text, proposed }) => proposed !== null && text !== proposed)
       .map(({ uri, text, now }) => ({ uri, text, ...(now === null ? {} : { before: now }) }));
   }
 
@@ -60,53 +76,39 @@ export class Proposals implements vscode.FileSystemProvider, vscode.Disposable {
 
   dispose(): void {
     for (const timer of this.timers.values()) clearTimeout(timer);
-    for (const each of this.owned) each.dispose();
+    for (const each of [this.files, this.typing]) each.dispose();
   }
 
-  watch(): vscode.Disposable {
-    return new vscode.Disposable(() => undefined);
-  }
-
-  stat(uri: vscode.Uri): vscode.FileStat {
-    const { text, at } = this.found(uri);
-    return { type: vscode.FileType.File, ctime: 0, mtime: at, size: Buffer.byteLength(text) };
-  }
-
-  readFile(uri: vscode.Uri): Uint8Array {
-    return Buffer.from(this.found(uri).text);
-  }
-
-  writeFile(uri: vscode.Uri, content: Uint8Array): void {
-    const found = this.found(uri);
-    found.text = Buffer.from(content).toString();
-    found.at = Math.max(Date.now(), found.at + 1);
-  }
-
-  readDirectory(): [string, vscode.FileType][] {
-    return [];
-  }
-
-  createDirectory(uri: vscode.Uri): void {
-    throw vscode.FileSystemError.NoPermissions(uri);
-  }
-
-  delete(uri: vscode.Uri): void {
-    throw vscode.FileSystemError.NoPermissions(uri);
-  }
-
-  rename(uri: vscode.Uri): void {
-    throw vscode.FileSystemError.NoPermissions(uri);
-  }
-
-  private found(uri: vscode.Uri): Proposal {
-    const found = this.open.get(uri.query);
-    if (found === undefined) throw vscode.FileSystemError.FileNotFound(uri);
-    return found;
+  private async found(approvalId: string, uri: string): Promise<Proposal> {
+    const key = addressOf(approvalId, uri).query;
+    const known = this.open.get(key);
+    if (known !== undefined && known.proposed !== null) return known;
+    const { now, proposed } = await this.preview(approvalId, uri);
+    const found = { approvalId, uri, now, proposed, left: [], text: proposed ?? "", at: Date.now() };
+    if (this.open.get(key) === known) this.open.set(key, found);
+    return this.open.get(key) ?? found;
   }
 
   private documentOf({ approvalId, uri }: Proposal): vscode.TextDocument | undefined {
     const address = addressOf(approvalId, uri).toString();
     return vscode.workspace.textDocuments.find((each) => each.uri.toString() === address);
+  }
+
+  /** What stands in the document, if that is not saved yet; else what it is to show, which it may not show yet. */
+  private textOf(each: Proposal): string {
+    const document = this.documentOf(each);
+    return document?.isDirty === true ? document.getText() : each.text;
+  }
+
+  private replace(each: Proposal, text: string): void {
+    this.files.replace(addressOf(each.approvalId, each.uri), each, text);
+    this.tell(each);
+  }
+
+  private tell(each: Proposal | undefined): void {
+    if (each === undefined) return;
+    const { approvalId, uri, now, proposed, text, left } = each;
+    this.onChanged({ approvalId, uri, now, proposed, text, left });
   }
 
   /** A changed proposal is kept, so that no tab stays unsaved; a changed file moves its proposal on. */
@@ -134,15 +136,15 @@ export class Proposals implements vscode.FileSystemProvider, vscode.Disposable {
     const document = this.documentOf(each);
     if (document?.isDirty === true) await document.save();
     const { uri, text, now } = each;
-    const changed = text !== each.proposed && now !== null;
+    const changed = each.proposed !== null && text !== each.proposed && now !== null;
     const next = await this.preview(each.approvalId, uri);
     const mine = changed ? await this.preview(each.approvalId, uri, { uri, text, before: now }) : next;
-    // What overlaps stays as it was: the answer to the approval asks about it.
-    if (next.proposed === null || mine.proposed === null || next.now !== mine.now) return;
     if (each.text !== text || this.open.get(key) !== each) return;
-    Object.assign(each, { now: next.now, proposed: next.proposed, text: mine.proposed });
-    each.at = Math.max(Date.now(), each.at + 1);
-    this.changed.fire([{ type: vscode.FileChangeType.Changed, uri: addressOf(each.approvalId, uri) }]);
+    // What overlaps stays as it was: the answer to the approval asks about it.
+    if (next.proposed === null || mine.proposed === null) return this.tell({ ...each, proposed: null });
+    if (next.now !== mine.now) return;
+    Object.assign(each, { now: next.now, proposed: next.proposed });
+    this.replace(each, mine.proposed);
   }
 }
 

@@ -46,6 +46,11 @@ export function withHunks(before: string, hunks: readonly Hunk[], isTaken: (plac
   return lines.join("");
 }
 
+/** A changed text with the hunks at these places left out. */
+export function withoutHunks(before: string, after: string, left: readonly number[]): string {
+  return withHunks(before, hunksOf(before, after), (place) => !left.includes(place));
+}
+
 /** The places of the lines that both texts keep, in their order. */
 function keptLines(old: readonly string[], now: readonly string[]): readonly (readonly [number, number])[] {
   if (old.length === 0 || now.length === 0) return [];

@@ -5,6 +5,7 @@ import { repeat } from "lit/directives/repeat.js";
 
 import type { Approval, ApprovalFile, Confinement, ConfinementOffer, Plan, PlanChange } from "../protocol";
 import { plural, t } from "../words";
+import { fileChanges, hasLines, isAllLeft, isShown, takenHunks } from "./fileChanges";
 import { CHANGE_LETTER, changeName, pathOf, skippedWith, stepNumber, stepPlace } from "./format";
 import { plain } from "./hiddenCharacters";
 import { fieldValue, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "./ui";
@@ -95,12 +96,14 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
   const planChanges = approval.planChanges ?? [];
   const words = wordsOf(approval);
   const out = forms.leftOut[approvalId] ?? [];
-  const files = approval.files.filter((file) => !out.includes(file.uri)).map((file) => file.uri);
   const armed = panel.ui.armed.includes(approvalId);
   const unseen = unseenOf(approval, out, panel.ui.seen);
   const offer = chosenOffer(panel, plan, approval);
   const allow = (decision: "allow" | "allowForPlan") => () => respond(panel, plan, approval, decision);
-  const isPossible = armed && (approval.files.length === 0 || files.length > 0);
+  const made = approval.files.filter((file) => !out.includes(file.uri) && !isAllLeft(panel, approval, file));
+  const isPossible = armed && (approval.files.length === 0 || made.length > 0);
+  const hunks = takenHunks(panel, approval, out);
+  const label = hunks === undefined ? words.allow : t("{0} {1} of {2}", words.allow, hunks.taken, hunks.all);
   return html`<article class="card approval" data-effect=${effect} data-approval=${approvalId}>
     <h3>${icon(approval.goesOn === true ? "pass" : planChanges.length > 0 ? "checklist" : EFFECT_ICON[effect])}<span class="grow">${shown(approval.title)}</span></h3>
     <p class="card-meta">
@@ -143,6 +146,14 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
         </ul>${end(endKey(approvalId, "files"))}`
     }
     ${
+      approval.files.length < 2
+        ? nothing
+        : linkButton(t("Show all changes"), () => panel.post({ kind: "diff", approvalId }), {
+            icon: "diff-multiple",
+            classes: "all-changes",
+          })
+    }
+    ${
       skipping === undefined
         ? html`<div class="actions" data-arm=${approvalId}>
           <vscode-button
@@ -150,7 +161,7 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
             ?disabled=${!isPossible || unseen !== undefined}
             title=${unseen === undefined ? nothing : t("Not seen yet: {0}", unseen)}
             @click=${allow("allow")}
-          >${offer === undefined ? words.allow : `${words.allow} ${offer.label}`}</vscode-button>
+          >${offer === undefined ? label : `${words.allow} ${offer.label}`}</vscode-button>
           <vscode-button
             class="skip"
             secondary
@@ -161,6 +172,7 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
             effect === "destroy" ||
             approval.protected ||
             out.length > 0 ||
+            hunks !== undefined ||
             planChanges.length > 0 ||
             approval.goesOn === true ||
             unseen !== undefined ||
@@ -343,6 +355,7 @@ function fileRow(panel: Panel, plan: Plan, approval: Approval, file: ApprovalFil
         />`
         : nothing
     }
+    ${hasLines(file) ? linesButton(panel, plan, approval, file) : nothing}
     <span class="letter change-${file.change}" title=${changeName(file.change)}>${CHANGE_LETTER[file.change]}</span>
     <button
       class="path"
@@ -372,7 +385,21 @@ function fileRow(panel: Panel, plan: Plan, approval: Approval, file: ApprovalFil
           : icon("eye-closed", t("long, and not seen to its last change"), "quiet")
     }
     ${elsewhere.map((real) => html`<span class="resolved warn">${icon("warning")} ${phrase("really {0}", shown(real))}</span>`)}
+    ${isShown(panel.forms(plan.planId), approval, file) ? fileChanges(panel, approval, file) : nothing}
   </li>`;
+}
+
+/** Shows or hides the changed lines of a file. */
+function linesButton(panel: Panel, { planId, workspaceFolders }: Plan, approval: Approval, file: ApprovalFile): View {
+  const isOpen = isShown(panel.forms(planId), approval, file);
+  const path = pathOf(file.uri, workspaceFolders);
+  return html`<button
+    class="icon-button lines"
+    type="button"
+    aria-expanded=${isOpen}
+    aria-label=${plain(t("Changed lines of {0}", path))}
+    @click=${() => panel.change(planId, (forms) => (forms.diffs[diffKey(approval.approvalId, file.uri)] = !isOpen))}
+  >${icon(isOpen ? "chevron-down" : "chevron-right")}</button>`;
 }
 
 /** Whether a URI and a resolved path are the same place. If not, the card shows both, since a link can mislead. */

@@ -1,18 +1,17 @@
-// The cards of what waits for the user: questions, failures and conflicts; those of approvals are in approvalCard.ts.
+// The cards of what waits for the user. Those of questions and failures are here, the others in modules of their own.
 
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
 import { attention } from "../plan/planState";
 import type { PlanView } from "../plan/planView";
-import type { Approval, Conflict, FileChoice, Plan, Question, Recovery, Step } from "../protocol";
+import type { Approval, Plan, Question, Recovery, Step } from "../protocol";
 import { t } from "../words";
 import { approvalCard, approvalList } from "./approvalCard";
-import { pathOf, skippedWith, stepNumber, stepPlace } from "./format";
-import { plain } from "./hiddenCharacters";
+import { conflictCard } from "./conflictCard";
+import { skippedWith, stepNumber } from "./format";
 import { readArgs } from "./stepForm";
 import { fieldValue, icon, linkButton, type Panel, shown, type View } from "./ui";
-import { isBusy } from "./uiState";
 
 export function cards(panel: Panel, view: PlanView): View {
   const { plan } = view;
@@ -194,12 +193,6 @@ function retryForm(panel: Panel, plan: Plan, recovery: Recovery, text: string): 
   </div>`;
 }
 
-const choicesOf = (): readonly (readonly [FileChoice["choice"], string])[] => [
-  ["mine", t("Keep mine")],
-  ["theirs", t("Take the plan's")],
-  ["both", t("Keep both")],
-];
-
 /** What the model proposes to do about a failed step. */
 function proposed(action: NonNullable<Recovery["proposal"]>["action"]): string {
   switch (action) {
@@ -212,72 +205,4 @@ function proposed(action: NonNullable<Recovery["proposal"]>["action"]): string {
     case "abort":
       return t("The model proposes to end the plan.");
   }
-}
-
-function conflictCard(panel: Panel, plan: Plan, conflict: Conflict): View {
-  const { planId } = plan;
-  const { editId, stepId } = conflict;
-  const form = { form: "conflict", id: editId } as const;
-  const key = (uri: string): string => `${editId} ${uri}`;
-  const { choices } = panel.forms(planId);
-  const chosen = conflict.files.map((file) => ({ ...file, choice: choices[key(file.uri)] }));
-  // The hash names the text in which these overlaps were found, so that what is typed later is merged.
-  const files = chosen.flatMap(({ uri, choice, sha256 }) =>
-    choice === undefined ? [] : [{ uri, choice, ...(sha256 ? { sha256 } : {}) }],
-  );
-  const lost = skippedWith(plan, stepId);
-  return html`<article class="card conflict" data-edit=${editId}>
-    <h3>
-      ${icon("git-merge")}<span class="grow">${t("Your typing and step {0} overlap", stepPlace(plan, stepId) ?? "")}</span>
-    </h3>
-    <p class="quiet">${t("Nothing was written. Choose which text stays.")}</p>
-    ${conflict.files.map(
-      (file) => html`<section class="conflict-file">
-        <button
-          class="path"
-          type="button"
-          @click=${() => panel.post({ kind: "open", uri: file.uri, line: file.hunks[0]?.range.start.line ?? 0 })}
-        >${shown(pathOf(file.uri, plan.workspaceFolders))}</button>
-        ${file.hunks.map(
-          (hunk) => html`<div class="hunk">
-            <figure class="mine">
-              <figcaption>${t("Yours · line {0}", hunk.range.start.line + 1)}</figcaption><pre>${shown(hunk.mine)}</pre>
-            </figure>
-            <figure class="theirs"><figcaption>${t("The plan's")}</figcaption><pre>${shown(hunk.theirs)}</pre></figure>
-          </div>`,
-        )}
-        <div
-          class="actions"
-          role="radiogroup"
-          aria-label=${plain(t("Which text stays in {0}", pathOf(file.uri, plan.workspaceFolders)))}
-        >
-          ${choicesOf().map(
-            ([choice, label]) => html`<label class="radio"
-              ><input
-                type="radio"
-                name=${key(file.uri)}
-                .checked=${choices[key(file.uri)] === choice}
-                @change=${() => panel.change(planId, (forms) => (forms.choices[key(file.uri)] = choice))}
-              />
-              ${label}</label
-            >`,
-          )}
-        </div>
-      </section>`,
-    )}
-    ${
-      lost === undefined
-        ? nothing
-        : html`<p class="warn lost">
-            ${icon("warning")} ${t("If you keep only yours, step {0} loses its change.", stepPlace(plan, stepId) ?? "")} ${lost}
-          </p>`
-    }
-    <div class="actions">
-      <vscode-button
-        class="resolve"
-        ?disabled=${files.length < conflict.files.length || isBusy(panel.ui, planId, form)}
-        @click=${() => panel.decide(planId, { kind: "resolve", planId, editId, files }, form)}
-      >${t("Resolve")}</vscode-button>
-    </div>
-  </article>`;
 }

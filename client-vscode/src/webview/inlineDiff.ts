@@ -16,6 +16,10 @@ export interface InlineDiffOptions {
   numbers?: boolean;
   /** What stands above each hunk, such as a choice. */
   heading?: (hunk: Hunk, place: number) => View;
+  /** Whether a hunk was left out. */
+  isLeft?: (place: number) => boolean;
+  /** What stands below the last line, unless lines were cut. */
+  ending?: View;
 }
 
 interface Line {
@@ -29,7 +33,7 @@ interface Line {
 
 /** The difference of two texts. A text that is null is a file that does not exist. */
 export function inlineDiff(before: string | null, after: string | null, options: InlineDiffOptions = {}): View {
-  const { limit = LIMIT, numbers = true, heading } = options;
+  const { limit = LIMIT, numbers = true, heading, isLeft, ending = nothing } = options;
   const [old, now] = [before ?? "", after ?? ""];
   const hunks = hunksOf(old, now);
   const lines = linesOf(old);
@@ -40,14 +44,14 @@ export function inlineDiff(before: string | null, after: string | null, options:
     drawn += all.length;
     return rows.length === 0 && heading === undefined
       ? nothing
-      : html`<div class="diff-hunk" data-hunk=${place}>
+      : html`<div class="diff-hunk" data-hunk=${place} data-left=${isLeft?.(place) ?? false}>
           ${heading?.(hunk, place) ?? nothing}${rows.map((line) => row(line, numbers))}
         </div>`;
   });
   const more = drawn - limit;
   return html`<div class="inline-diff" role="group" aria-label=${t("Changed lines")} tabindex="0">
     ${hunks.length === 0 ? html`<p class="quiet">${t("No line is changed.")}</p>` : groups}
-    ${more > 0 ? html`<p class="quiet more">${plural(more, "1 more line", "{0} more lines")}</p>` : nothing}
+    ${more > 0 ? html`<p class="quiet more">${plural(more, "1 more line", "{0} more lines")}</p>` : ending}
   </div>`;
 }
 

@@ -277,6 +277,8 @@ const watching = new IntersectionObserver((entries) => {
     if (key !== undefined) panel.update((ui) => withAway(ui, key, !isIntersecting));
   }
 });
+/** The files whose proposals were asked for. */
+const previewed = new Set<string>();
 const watched = new Map<Element, string>();
 const observed = new WeakSet<Element>();
 
@@ -292,6 +294,12 @@ function observeCards(): void {
     if (element.isConnected && element.matches("[data-away]")) continue;
     watching.unobserve(element);
     watched.delete(element);
+  }
+  for (const { dataset } of root.querySelectorAll<HTMLElement>("[data-preview]")) {
+    const { preview = "", approvalId = "", uri = "" } = dataset;
+    if (previewed.has(preview)) continue;
+    previewed.add(preview);
+    host.postMessage({ kind: "preview", approvalId, uri });
   }
   for (const element of root.querySelectorAll("[data-end]")) {
     if (observed.has(element)) continue;

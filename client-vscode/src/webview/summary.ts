@@ -192,6 +192,7 @@ function files(panel: Panel, view: PlanView): View {
           })
         : nothing
     }
+    ${saveButton(panel, changed)}
     ${
       isUndoable(view)
         ? linkButton(t("Undo all edits of this plan"), () => panel.decide(planId, { kind: "undo", planId }), {
@@ -207,6 +208,22 @@ function files(panel: Panel, view: PlanView): View {
           : nothing
     }
   </section>`;
+}
+
+/** Saves those of the changed files that have unsaved text. */
+function saveButton(panel: Panel, changed: readonly ChangedFile[]): View {
+  const uris = changed.map((file) => file.newUri ?? file.uri).filter((uri) => panel.ui.unsaved.includes(uri));
+  return uris.length === 0
+    ? nothing
+    : linkButton(
+        plural(uris.length, "Save 1 changed file", "Save {0} changed files"),
+        () => panel.post({ kind: "save", uris }),
+        {
+          icon: "save-all",
+          id: "save",
+          title: t("What you have typed in them is saved too"),
+        },
+      );
 }
 
 function lines(file: { added?: number; removed?: number } | undefined): View {

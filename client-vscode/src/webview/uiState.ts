@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 
-import type { FromPanel, Mode, ServerState, ToPanel } from "../panel/messages";
+import type { FromPanel, Mode, ServerState, ShownProposal, ToPanel } from "../panel/messages";
 import type { PanelState } from "../plan/planState";
 import { type FileChoice, REVIEWS, type Review, type Template } from "../protocol";
 import { withReferences } from "../references";
@@ -42,6 +42,8 @@ export interface PlanForms {
   /** Reasons for skipping, and files left out, by approval. */
   skips: Record<string, string>;
   leftOut: Record<string, string[]>;
+  /** Files of approvals whose changed lines are shown or hidden other than by themselves, by the names of unseen.ts. */
+  diffs: Record<string, boolean>;
   /** Which offer of a command's approval is chosen, by approval. */
   confinements: Record<string, number>;
   /** Answers and the arguments of retries, by step. */
@@ -49,6 +51,8 @@ export interface PlanForms {
   retryArgs: Record<string, string>;
   /** Which text of a conflict stays, by edit and file. */
   choices: Record<string, FileChoice["choice"]>;
+  /** What was merged in the editor, beside the user's own text, by edit and file. */
+  merged: Record<string, { mine: string; text: string }>;
 }
 
 /** One form of a plan, which closes once its request was accepted. */
@@ -99,9 +103,13 @@ export interface Ui {
   readonly armed: readonly string[];
   /** What was seen to its end, by the keys of unseen.ts. */
   readonly seen: readonly string[];
+  /** What is proposed for the files of approvals, by the names of diffs in unseen.ts. */
+  readonly proposals: Readonly<Record<string, ShownProposal>>;
   /** What of the displayed plan is out of view: `head`, and the id of the running step. */
   readonly away: readonly string[];
   readonly notices: readonly Notice[];
+  /** The files with unsaved text in the editor. */
+  readonly unsaved: readonly string[];
 }
 
 /** How many plans keep their forms, those changed last. */
@@ -136,10 +144,12 @@ const forms = v.object({
   review: v.optional(v.picklist(REVIEWS)),
   skips: texts,
   leftOut: v.record(text, v.array(text)),
+  diffs: v.fallback(v.record(text, v.boolean()), {}),
   confinements: v.fallback(v.record(text, v.number()), {}),
   answers: texts,
   retryArgs: texts,
   choices: v.record(text, v.picklist(["mine", "theirs", "both", "text"])),
+  merged: v.fallback(v.record(text, v.object({ mine: text, text })), {}),
 });
 const keptTemplate = v.custom<Template>(
   (value) => typeof value === "object" && value !== null && "templateId" in value && "steps" in value,
@@ -183,8 +193,10 @@ export function freshUi(kept: unknown = undefined): Ui {
     lastRequest: 0,
     armed: [],
     seen: [],
+    proposals: {},
     away: [],
     notices: [],
+    unsaved: [],
   };
 }
 
@@ -205,11 +217,18 @@ const NO_FORMS: PlanForms = {
   wholeRequest: false,
   skips: {},
   leftOut: {},
+  diffs: {},
   confinements: {},
   answers: {},
   retryArgs: {},
   choices: {},
+  merged: {},
 };
+
+/** The name under which a choice, or a merged text, is kept for a file of a conflict. */
+export function conflictKey(editId: string, uri: string): string {
+  return `${editId} ${uri}`;
+}
 
 export function formsOf(ui: Ui, planId: string): PlanForms {
   return ui.plans[planId] ?? NO_FORMS;
@@ -370,6 +389,18 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
       return { ...ui, notices: [...ui.notices, message].slice(-NOTICES_SHOWN) };
     case "seen":
       return withSeen(ui, diffKey(message.approvalId, message.uri));
+    case "unsaved":
+      return { ...ui, unsaved: message.uris };
+    case "proposal": {
+      const { kind: _, ...proposal } = message;
+      return { ...ui, proposals: { ...ui.proposals, [diffKey(proposal.approvalId, proposal.uri)]: proposal } };
+    }
+    case "merged":
+      return withForms(ui, message.planId, (forms) => {
+        const key = conflictKey(message.editId, message.uri);
+        forms.merged[key] = { mine: message.mine, text: message.text };
+        forms.choices[key] = "text";
+      });
     case "settled":
       return settled(ui, message.requestId, message.ok);
     case "streams":
@@ -436,7 +467,8 @@ function close(forms: PlanForms, form: Form): void {
       delete forms.retryArgs[form.id];
       return;
     case "conflict":
-      for (const key of Object.keys(forms.choices)) if (key.startsWith(`${form.id} `)) delete forms.choices[key];
+      for (const kept of [forms.choices, forms.merged])
+        for (const key of Object.keys(kept)) if (key.startsWith(`${form.id} `)) delete kept[key];
       return;
   }
 }

@@ -1,0 +1,89 @@
+// The command that answers what waits for the user, in whatever plan: by a list where there is one, else where it is shown.
+
+import * as vscode from "vscode";
+
+import type { Ctx } from "../ctx";
+import { waitWords } from "../plan/waiting";
+import type { Approval, Plan, Question } from "../protocol";
+import { t } from "../words";
+
+interface Waiting extends vscode.QuickPickItem {
+  answer(): Promise<unknown>;
+}
+
+/** Answer what waits; if several things do, the user picks one. */
+export async function answerWaiting(ctx: Ctx): Promise<void> {
+  const all = Object.values(ctx.state.plans)
+    .sort(
+      (one, other) => Number(other.plan.planId === ctx.state.current) - Number(one.plan.planId === ctx.state.current),
+    )
+    .flatMap(({ plan }) => waitingOf(ctx, plan));
+  if (all.length === 0) return ctx.notify("info", t("Nothing waits for you."));
+  const [only, ...others] = all;
+  const chosen =
+    others.length === 0
+      ? only
+      : await vscode.window.showQuickPick(all, { title: t("Answer"), matchOnDescription: true, matchOnDetail: true });
+  await chosen?.answer();
+}
+
+function waitingOf(ctx: Ctx, plan: Plan): readonly Waiting[] {
+  const { approvals, questions, recoveries, conflicts } = plan.pending;
+  const detail = plan.request.split("\n")[0]?.slice(0, 120) ?? "";
+  const label = (stepId: string | null | undefined): string =>
+    plan.steps.find((step) => step.stepId === stepId)?.description ?? plan.summary;
+  const inPanel = async (): Promise<void> => {
+    await ctx.show(plan.planId);
+    await ctx.panel.reveal();
+  };
+  return [
+    ...questions.map((question) => ({
+      label: `$(question) ${question.question}`,
+      description: waitWords("answer"),
+      detail,
+      answer: () => answerQuestion(ctx, plan, question),
+    })),
+    ...approvals.map((approval) => ({
+      label: `$(checklist) ${approval.title}`,
+      description: waitWords("approval"),
+      detail,
+      answer: () => review(ctx, approval, inPanel),
+    })),
+    ...conflicts.map((conflict) => ({
+      label: `$(git-merge) ${label(conflict.stepId)}`,
+      description: waitWords("conflict"),
+      detail,
+      answer: inPanel,
+    })),
+    ...recoveries.map((recovery) => ({
+      label: `$(error) ${label(recovery.stepId)}`,
+      description: waitWords("recovery"),
+      detail,
+      answer: inPanel,
+    })),
+    ...(plan.status === "pending_approval"
+      ? [{ label: `$(list-ordered) ${plan.summary}`, description: t("waits for your review"), detail, answer: inPanel }]
+      : []),
+  ];
+}
+
+/** A change is reviewed in the editor; a command or a fetch is judged in its card. */
+async function review(ctx: Ctx, { approvalId, files }: Approval, inPanel: () => Promise<void>): Promise<void> {
+  const file = files.find(({ change }) => change === "edit" || change === "create" || change === "delete");
+  await inPanel();
+  if (file !== undefined) await ctx.diffs.show(approvalId, file, false);
+}
+
+async function answerQuestion(ctx: Ctx, { planId }: Plan, { stepId, question, options }: Question): Promise<void> {
+  const own = t("Another answer…");
+  const picked =
+    options == null || options.length === 0
+      ? own
+      : await vscode.window.showQuickPick([...options, own], { title: question, ignoreFocusOut: true });
+  if (picked === undefined) return;
+  const answer =
+    picked === own
+      ? await vscode.window.showInputBox({ title: question, prompt: t("Your answer"), ignoreFocusOut: true })
+      : picked;
+  if (answer !== undefined && answer.trim() !== "") ctx.perform({ kind: "answer", planId, stepId, answer });
+}

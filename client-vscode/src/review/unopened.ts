@@ -1,0 +1,44 @@
+// Files that no tab shows when the server edits them are saved afterwards, so that a long plan leaves no heap of tabs.
+
+import * as vscode from "vscode";
+
+export class Unopened {
+  private readonly files = new Set<string>();
+
+  /** Note which of these files no tab shows, before the editor edits them. */
+  note(uris: readonly string[]): void {
+    if (vscode.workspace.getConfiguration("planloom.edits").get("save") === "never") return;
+    for (const uri of uris.map(normal)) if (tabsOf(uri).length === 0) this.files.add(uri);
+  }
+
+  /** Save those of these files whose edit is recorded, and close the tabs that the editor has opened for them. */
+  async settle(uris: readonly string[]): Promise<void> {
+    for (const uri of uris.map(normal)) {
+      if (!this.files.delete(uri)) continue;
+      if (vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri)?.isDirty !== true) continue;
+      // Opened by an extension it stays open for a while, so that other tools can look at it for the step's checks.
+      const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(uri));
+      if (!(await document.save())) continue;
+      // A tab in front is one that the user has opened meanwhile.
+      await vscode.window.tabGroups.close(
+        tabsOf(uri).filter((tab) => !tab.isActive && !tab.isDirty),
+        true,
+      );
+    }
+  }
+}
+
+function normal(uri: string): string {
+  return vscode.Uri.parse(uri).toString();
+}
+
+function tabsOf(uri: string): readonly vscode.Tab[] {
+  return vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter((tab) => shows(tab, uri));
+}
+
+function shows({ input }: vscode.Tab, uri: string): boolean {
+  if (input instanceof vscode.TabInputText) return input.uri.toString() === uri;
+  if (input instanceof vscode.TabInputTextDiff)
+    return input.original.toString() === uri || input.modified.toString() === uri;
+  return false;
+}

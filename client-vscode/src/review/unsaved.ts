@@ -1,0 +1,42 @@
+// Which files have unsaved text in the editor, for the summary of a plan; and saving them.
+
+import * as vscode from "vscode";
+
+const SOON_MS = 150;
+
+export class Unsaved implements vscode.Disposable {
+  private told: readonly string[] = [];
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly owned = [
+    vscode.workspace.onDidChangeTextDocument(() => this.soon()),
+    vscode.workspace.onDidSaveTextDocument(() => this.soon()),
+    vscode.workspace.onDidCloseTextDocument(() => this.soon()),
+  ];
+
+  /** `onChanged` is told when another file has unsaved text, or one has none any more. */
+  constructor(private readonly onChanged: (uris: readonly string[]) => void) {}
+
+  /** The files with unsaved text. */
+  uris(): readonly string[] {
+    return unsaved().map(({ uri }) => uri.toString());
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+    for (const each of this.owned) each.dispose();
+  }
+
+  private soon(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      const now = this.uris();
+      if (now.length === this.told.length && now.every((uri) => this.told.includes(uri))) return;
+      this.told = now;
+      this.onChanged(now);
+    }, SOON_MS);
+  }
+}
+
+function unsaved(): readonly vscode.TextDocument[] {
+  return vscode.workspace.textDocuments.filter(({ uri, isDirty }) => uri.scheme === "file" && isDirty);
+}
