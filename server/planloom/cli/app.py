@@ -16,13 +16,16 @@ from planloom.cli.client.connection import SERVER_COMMAND, Server
 from planloom.cli.options import (
     BaseUrl,
     Model,
+    Parameters,
     Provider,
     Set,
+    TemplateName,
     Trust,
     Workspace,
     finish,
     folders,
     is_terminal,
+    parameters,
     server_command,
     usage,
 )
@@ -37,7 +40,7 @@ app = typer.Typer(
 )
 
 Text = Annotated[
-    str, typer.Argument(metavar="TEXT", help="What should be done; - reads it from standard input.")
+    str | None, typer.Argument(metavar="TEXT", help="What should be done; - reads it from standard input.")
 ]
 Mode = Annotated[
     Literal["auto", "plan", "direct", "perspectives"],
@@ -54,8 +57,10 @@ AsJson = Annotated[
 @app.command()
 def run(
     context: typer.Context,
-    text: Text,
+    text: Text = None,
     *,
+    template: TemplateName = None,
+    param: Parameters = None,
     workspace: Workspace = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve the plan and its writes.")] = False,
     yes_commands: Annotated[
@@ -83,7 +88,10 @@ def run(
         usage(
             "There is no terminal to ask at. Use --yes to approve the plan and its writes, or `planloom plan`."
         )
-    request_text, where = _request_text(text), folders(workspace)
+    if text is None and template is None:
+        usage("Give a request, or --template NAME.")
+    request_text, where = "" if text is None else _request_text(text), folders(workspace)
+    values = parameters(param)
 
     async def work(server: Server) -> int:
         from planloom.cli.commands import run_request
@@ -93,7 +101,7 @@ def run(
         flags = Flags(yes, yes_commands, terminal and text != "-", trust)
         return await run_request(
             server,
-            Request(request_text, mode, review, follows=continue_),
+            Request(request_text, mode, review, follows=continue_, template=template, parameters=values),
             folders=where,
             flags=flags,
             as_json=as_json,
@@ -120,6 +128,8 @@ def plan(
             help="Take the plan from a plan document, for example one that is kept in git.",
         ),
     ] = None,
+    template: TemplateName = None,
+    param: Parameters = None,
     workspace: Workspace = None,
     mode: Annotated[
         Literal["plan", "perspectives"],
@@ -133,8 +143,9 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Show the plan for a request, or one from a document; nothing is changed. `planloom resume` runs it."""
-    if (text is None) == (from_ is None):
-        usage("Give either a request or --from FILE.")
+    if (text is None and template is None) == (from_ is None):
+        usage("Give either a request, --template NAME or --from FILE.")
+    values = parameters(param)
     where = folders(workspace)
     source = None if from_ is None else _document(from_)
     request_text = "" if text is None else _request_text(text)
@@ -145,7 +156,9 @@ def plan(
         from planloom.cli.terminal.decisions import Flags
 
         flags = Flags(terminal=is_terminal() and text != "-", trust=trust)
-        request = Request(request_text, mode, until_ready=True, document=source)
+        request = Request(
+            request_text, mode, until_ready=True, document=source, template=template, parameters=values
+        )
         return await run_request(server, request, folders=where, flags=flags, as_json=as_json)
 
     finish(server_command(context, base_url, model, provider, set_), work)

@@ -1,4 +1,4 @@
-"""The commands on plans that exist: `plans`, `show`, `diff`, `resume`, `undo`, `export` and `import`."""
+"""The commands on plans that exist: `plans`, `show`, `diff`, `templates`, `resume`, `undo`, `export` and `import`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from planloom.cli.client.connection import Server
 from planloom.cli.options import (
     BaseUrl,
     Model,
+    Parameters,
     Provider,
     Set,
     Trust,
@@ -19,6 +20,7 @@ from planloom.cli.options import (
     finish,
     folders,
     is_terminal,
+    parameters,
     server_command,
     usage,
 )
@@ -90,6 +92,29 @@ def diff(
         from planloom.cli.changes import show_changes
 
         return await show_changes(server, plan, folders=where)
+
+    finish(server_command(context, assignments=set_), work)
+
+
+@app.command()
+def templates(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show the steps of this one.")] = None,
+    *,
+    param: Parameters = None,
+    workspace: Workspace = None,
+    set_: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the templates of plans, or show one as its values fill it in. `planloom plan --template` plans by it."""
+    where, values = folders(workspace), parameters(param)
+
+    async def work(server: Server) -> int:
+        from planloom.cli.templates import list_templates, show_template
+
+        if name is None:
+            return await list_templates(server, folders=where, as_json=as_json)
+        return await show_template(server, name, values, folders=where, as_json=as_json)
 
     finish(server_command(context, assignments=set_), work)
 

@@ -34,6 +34,16 @@ Set = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="Any setting, such as execution.maxParallelSteps=2."),
 ]
 
+TemplateName = Annotated[
+    str | None,
+    typer.Option(
+        "--template", metavar="NAME", help="Plan by this template; `planloom templates` lists them."
+    ),
+]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option("--param", "-p", metavar="NAME=VALUE", help="A value of the template; may be repeated."),
+]
 
 Trust = Annotated[bool, typer.Option("--trust", help="Trust the folder in this run, without asking.")]
 
@@ -70,6 +80,17 @@ def folders(paths: list[Path] | None) -> list[Path]:
         if not folder.is_dir():
             usage(f"{folder} is not a folder.")
     return found
+
+
+def parameters(assignments: list[str] | None) -> dict[str, str]:
+    """The values of a template; wrong usage if one has no name."""
+    values: dict[str, str] = {}
+    for assignment in assignments or []:
+        name, equals, value = assignment.partition("=")
+        if not equals or not name:
+            usage(f"--param needs NAME=VALUE, not {assignment!r}.")
+        values[name] = value
+    return values
 
 
 def server_command(

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Awaitable, Mapping
 from typing import Any, NamedTuple, TypeVar, cast
 
+from planloom.cli import templates
 from planloom.cli.client.connection import Connection, ServerError, ServerLost
 from planloom.cli.client.messages import (
     Approval,
@@ -48,7 +49,8 @@ _OUTCOMES: Mapping[str, str] = {
 class Request(NamedTuple):
     """A request and its options; `until_ready` stops at the drafted plan, `follows` continues the latest ended one.
 
-    `document` is the text of a plan that is there already, which is reviewed instead of a draft.
+    `document` is the text of a plan that is there already, which is reviewed instead of a draft. `template` is the name
+    of one that is planned with these `parameters`.
     """
 
     text: str
@@ -57,6 +59,8 @@ class Request(NamedTuple):
     until_ready: bool = False
     follows: bool = False
     document: str | None = None
+    template: str | None = None
+    parameters: Mapping[str, str] = {}
 
 
 class Outcome(NamedTuple):
@@ -173,6 +177,10 @@ class RequestRun:
 
     async def _created(self, request: Request) -> Json:
         params: Json = {"text": request.text, "mode": request.mode}
+        if request.template is not None:
+            template = await templates.named(self._connection, request.template)
+            params["text"] = request.text or template["name"]
+            params |= {"templateId": template["templateId"], "parameters": dict(request.parameters)}
         confirmed = await self._confirmed_secrets(request.text)
         more = {"confirmed": confirmed} if confirmed else {}
         created: Json = await self._connection.request("planloom/plan/create", params | more)

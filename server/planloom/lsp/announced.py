@@ -57,6 +57,8 @@ EVENT_TYPES = (
 
 COMMAND_NAMES = (
     "planloom.plan",
+    "planloom.templates",
+    "planloom.template",
     "planloom.approve",
     "planloom.direct",
     "planloom.respond",

@@ -21,11 +21,12 @@ from planloom.domain.safety.approvals import UserDecision
 from planloom.domain.values import Json, PlanId
 from planloom.lsp.editor.served_texts import can_serve, plan_address
 from planloom.lsp.handlers.server import status
+from planloom.lsp.handlers.templates import list_templates
 from planloom.lsp.plan_documents.buttons import ConflictSide
 from planloom.lsp.plan_documents.feedback import as_request, feedback_in, taken
 from planloom.lsp.routing import parsed_params
 from planloom.lsp.transport.outgoing import ClientRefused
-from planloom.lsp.wire.params import CommandParams, StatusParams
+from planloom.lsp.wire.params import CommandParams, NoParams, StatusParams
 from planloom.service.requests import CreateRequest, CreateResult, UndoResult
 from planloom.service.running.states import ALLOWED, Action
 
@@ -131,8 +132,24 @@ async def _show_plan(connection: Connection, args: Arguments) -> Any:
     return {"planId": args["planId"], "text": text}
 
 
+async def _templates(connection: Connection, _: Arguments) -> Any:
+    """The templates, each with its parameters."""
+    listed = await list_templates(connection, NoParams())
+    return {"templates": [each.model_dump(exclude={"steps"}) for each in listed.templates]}
+
+
+async def _template(connection: Connection, args: Arguments) -> Any:
+    """A plan for review by the template of this name, with its values."""
+    template = connection.app.templates.named(args["name"])
+    values = args["parameters"] or {}
+    request = CreateRequest(text=template.name, template_id=template.template_id, parameters=values)
+    return await connection.app.plans.create(request)
+
+
 COMMANDS: tuple[Command, ...] = (
     Command("planloom.plan", "text", lambda c, a: c.app.plans.create(CreateRequest(text=a["text"]))),
+    Command("planloom.templates", "", _templates),
+    Command("planloom.template", "name, parameters?", _template),
     Command(
         "planloom.approve",
         "planId, version",
@@ -195,12 +212,13 @@ COMMANDS: tuple[Command, ...] = (
 _OF_DOCUMENT: frozenset[Action | None] = frozenset({"approve", "resume", "regenerate"})
 """What is done with a plan as its document says it."""
 _INTEGERS = frozenset({"version"})
+_OBJECTS = frozenset({"parameters"})
 _WORDS = {
     "decision": get_args(UserDecision),
     "action": get_args(RecoveryAction),
     "choice": get_args(ConflictSide),
 }
-"""The arguments that are not any string: integers, and one of a few words."""
+"""The arguments that are not any string: integers, objects of strings, and one of a few words."""
 
 _BY_NAME = {command.name: command for command in COMMANDS}
 _job_numbers = itertools.count(1)
@@ -268,6 +286,9 @@ def _parsed(command: Command, values: Sequence[Any]) -> Arguments:
         elif name in _INTEGERS:
             if type(value) is not int:
                 raise _invalid(field, f"{name} must be an integer")
+        elif name in _OBJECTS:
+            if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
+                raise _invalid(field, f"{name} must be an object of strings")
         elif not isinstance(value, str):
             raise _invalid(field, f"{name} must be a string")
         elif name in _WORDS and value not in _WORDS[name]:

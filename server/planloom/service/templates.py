@@ -43,6 +43,13 @@ class Templates:
                 return template
         raise UnknownThing("template", template_id)
 
+    def named(self, name: str) -> Template:
+        """The template of this name, in letters of any case, or with this id. Raises UnknownThing."""
+        for template in self.list():
+            if name in (template.template_id, template.name) or name.casefold() == template.name.casefold():
+                return template
+        raise UnknownThing("template", name)
+
     def preview(self, template_id: TemplateId, values: Mapping[str, str]) -> TemplatePreview:
         """A template as these values fill it in. Raises UnknownThing."""
         return preview(self.get(template_id), values)
