@@ -8,7 +8,7 @@ import type { Approval, ApprovalFile } from "../src/protocol";
 import { approvalCard } from "../src/webview/approvalCard";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, taken } from "../src/webview/uiState";
-import { plan, step } from "./events";
+import { plan, Stream, step } from "./events";
 
 const URI = "file:///w/a.txt";
 const NOW = "a\nb\nc\nd\ne\nf\ng\n";
@@ -90,4 +90,11 @@ test("what was changed in the editor is shown as it would be made, without boxes
 test("a change that overlaps with typing says so", () => {
   propose({ proposed: null, text: "" });
   expect(draw(file(URI)).querySelector(".file-changes")?.textContent).toContain("overlaps");
+});
+
+test("the texts of an approval are forgotten once it is answered", () => {
+  propose();
+  const { events } = new Stream().start().add("approval_resolved", { approvalId: "x", decision: "allow", by: "user" });
+  panel.update((ui) => taken(ui, { kind: "events", events: [...events] }, EMPTY));
+  expect(panel.ui.proposals).toEqual({});
 });

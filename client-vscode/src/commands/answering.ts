@@ -50,7 +50,7 @@ function waitingOf(ctx: Ctx, plan: Plan): readonly Waiting[] {
       answer: () => review(ctx, approval, inPanel),
     })),
     ...conflicts.map((conflict) => ({
-      label: `$(git-merge) ${label(conflict.stepId)}`,
+      label: `$(git-merge) ${conflict.files.map(({ uri }) => vscode.Uri.parse(uri).path.split("/").pop()).join(", ")}`,
       description: waitWords("conflict"),
       detail,
       answer: inPanel,

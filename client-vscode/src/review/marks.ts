@@ -12,8 +12,10 @@ export class Marks implements vscode.Disposable {
     backgroundColor: new vscode.ThemeColor("diffEditor.insertedLineBackground"),
     overviewRulerColor: new vscode.ThemeColor("editorOverviewRuler.addedForeground"),
     overviewRulerLane: vscode.OverviewRulerLane.Left,
-    // High contrast themes have borders instead of backgrounds.
-    borderColor: new vscode.ThemeColor("diffEditor.insertedTextBorder"),
+    // High contrast themes have no backgrounds.
+    borderWidth: "0 0 0 2px",
+    borderStyle: "solid",
+    borderColor: new vscode.ThemeColor("editorGutter.addedBackground"),
   });
   private readonly marked = new Map<string, { ranges: vscode.Range[]; timer: ReturnType<typeof setTimeout> }>();
   private applying = 0;

@@ -46,9 +46,9 @@ export class Proposals implements vscode.Disposable {
     return proposed === null ? undefined : addressOf(approvalId, uri);
   }
 
-  /** Tell what is proposed for a file. */
+  /** Tell what is proposed for a file; nothing if the approval was answered meanwhile. */
   async review(approvalId: string, uri: string): Promise<void> {
-    this.tell(await this.found(approvalId, uri));
+    this.tell(await this.found(approvalId, uri).catch(() => undefined));
   }
 
   /** Leave out these hunks of a proposal, and no others. */

@@ -4,7 +4,7 @@ import * as v from "valibot";
 
 import type { FromPanel, Mode, ServerState, ShownProposal, ToPanel } from "../panel/messages";
 import type { PanelState } from "../plan/planState";
-import { type FileChoice, REVIEWS, type Review, type Template } from "../protocol";
+import { type Event, type FileChoice, REVIEWS, type Review, type Template } from "../protocol";
 import { withReferences } from "../references";
 import { t } from "../words";
 import { type AttachedImage, addresses, withKept } from "./composer/attached";
@@ -356,8 +356,9 @@ function asked(ui: Ui, message: Create | Decision, sent: Sent): { ui: Ui; messag
 export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
   switch (message.kind) {
     case "state":
-    case "events":
       return withoutSentDraft(ui, state);
+    case "events":
+      return withoutSentDraft(withoutAnswered(ui, message.events), state);
     case "server":
       return { ...ui, server: message.server };
     case "completions":
@@ -417,6 +418,14 @@ export function withSeen(ui: Ui, key: string): Ui {
 export function withAway(ui: Ui, key: string, isAway: boolean): Ui {
   if (ui.away.includes(key) === isAway) return ui;
   return { ...ui, away: isAway ? [...ui.away, key] : ui.away.filter((each) => each !== key) };
+}
+
+/** Forget the texts of approvals that were answered. */
+function withoutAnswered(ui: Ui, events: readonly Event[]): Ui {
+  const answered = events.flatMap((event) => (event.type === "approval_resolved" ? [event.approvalId] : []));
+  if (answered.length === 0) return ui;
+  const proposals = Object.entries(ui.proposals).filter(([, each]) => !answered.includes(each.approvalId));
+  return { ...ui, proposals: Object.fromEntries(proposals) };
 }
 
 /** A page may close before it hears that its request was accepted; then the plan itself shows that it was. */
