@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 from lsprotocol import types
 
 from planloom.domain.document.answers import answers_in, quoted
+from planloom.domain.document.feedback import as_request, feedback_in, taken
 from planloom.domain.document.reader import read_document
 from planloom.domain.errors import InvalidParams, PlanloomError
 from planloom.domain.events.catalog import ConflictChoice
@@ -23,7 +24,6 @@ from planloom.lsp.editor.served_texts import can_serve, plan_address
 from planloom.lsp.handlers.server import status
 from planloom.lsp.handlers.templates import list_templates
 from planloom.lsp.plan_documents.buttons import ConflictSide
-from planloom.lsp.plan_documents.feedback import as_request, feedback_in, taken
 from planloom.lsp.routing import parsed_params
 from planloom.lsp.transport.outgoing import ClientRefused
 from planloom.lsp.wire.params import CommandParams, NoParams, StatusParams

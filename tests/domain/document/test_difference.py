@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planloom.domain.document.difference import difference, place_of
+from planloom.domain.document.feedback import Feedback, feedback_in, taken
 from planloom.domain.document.reader import read_document
 from planloom.domain.document.render import render
 from planloom.domain.plans.editing import EditRefused, MoveStep, edit_plan
@@ -186,3 +187,34 @@ def test_notes_are_kept_below_their_step() -> None:
 def test_any_text_can_be_read(text: str) -> None:
     difference(plan_of(PLAN), read_document("## Steps\n" + text))
     difference(plan_of(PLAN), read_document(text))
+
+
+@pytest.mark.parametrize(
+    ("typed", "instead"),
+    [
+        ("  Feedback: shorter\n", "Feedback:"),
+        ("  answer: 80\n", "answer:"),
+        ("  Feedback: x\n  - after: a\n", None),
+    ],
+)
+def test_what_is_said_to_the_server_within_a_step_is_no_instruction(typed: str, instead: str | None) -> None:
+    text = f"# Do it\n\n## Steps\n\n- [ ] One ^a\n- [ ] Two ^b\n{typed}"
+    (trouble,) = read_document(text).troubles
+    assert "stands at the margin" in trouble.text and trouble.instead == instead
+    if instead is not None:
+        lines = text.split("\n")
+        lines[trouble.place.line] = instead + lines[trouble.place.line][trouble.place.end :]
+        mended = read_document("\n".join(lines))
+        assert not mended.troubles and mended.steps[1].values["instruction"] == "Two"
+
+
+def test_feedback_ends_at_a_blank_line_and_belongs_to_the_step_above() -> None:
+    text = (
+        "# Do it\r\n\r\nFeedback: of the summary\r\n\r\n## Steps\r\n\r\nfeedback: fewer\r\nsteps\r\n\r\n"
+        "- [ ] One ^a\r\n  - check: command: echo Feedback: no\r\n\r\nA note.\r\nFeedback:\r\n\r\n"
+        "Feedback: two\r\n- [ ] New\r\n"
+    )
+    found = feedback_in(read_document(text))
+    assert found == (Feedback(None, "fewer\nsteps"), Feedback(StepId("a"), "two"))
+    assert feedback_in(read_document(taken(text))) == ()
+    assert taken(text).replace("> ", "") == text and taken(text).count("> ") == 4

@@ -6,7 +6,7 @@ The line is a note, so that nothing is done while it is typed. An answer that wa
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from planloom.domain.document.reader import Written, read_document
@@ -54,15 +54,21 @@ def without_answer_line(tail: Sequence[str]) -> list[str]:
     return [*(above[:-1] if above and not above[-1].strip() else above), *tail[at + 1 :]]
 
 
+def paragraphs(lines: Sequence[str], among: range, begin: re.Pattern[str]) -> Iterator[range]:
+    """Each run of lines that begins so and ends before a blank line."""
+    line = among.start
+    while line < among.stop:
+        last = line + 1
+        if begin.match(lines[line]):
+            while last < among.stop and lines[last].strip():
+                last += 1
+            yield range(line, last)
+        line = last
+
+
 def _answer(written: Written, number: int) -> range:
     """The lines of the answer below a step."""
     first = written.steps[number].last + 1
     following = written.steps[number + 1 : number + 2]
     end = following[0].places[""].line if following else len(written.lines)
-    for line in range(first, end):
-        if _BEGIN.match(written.lines[line]):
-            last = line + 1
-            while last < end and written.lines[last].strip():
-                last += 1
-            return range(line, last)
-    return range(0)
+    return next(paragraphs(written.lines, range(first, end), _BEGIN), range(0))

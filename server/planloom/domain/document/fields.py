@@ -210,11 +210,13 @@ FIELDS: Final[Mapping[str, Field]] = {
     "instruction": Field("instruction", _hidden_instruction, _text),
 }
 """The fields by the names that they have in a document, in the order in which they are written."""
-_OWN: Final = re.compile(rf"(?:- (?:{'|'.join(FIELDS)}):|→ |\\)")
+MARGINAL: Final = re.compile(r"(?i:feedback|answer):")
+"""Begins a note to the server, which stands at the margin below a step."""
+_OWN: Final = re.compile(rf"(?:- (?:{'|'.join(FIELDS)}):|→ |\\|{MARGINAL.pattern})")
 
 
 def escaped(line: str) -> str:
-    """A line of an instruction that does not read as a field or a result."""
+    """A line of an instruction that does not read as a field, a result, an answer or feedback."""
     return "\\" + line if _OWN.match(line) else line
 
 

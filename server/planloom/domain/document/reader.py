@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from planloom.domain.document.fields import FIELDS, NAME, Unreadable, implied_kind, unescaped
+from planloom.domain.document.fields import FIELDS, MARGINAL, NAME, Unreadable, implied_kind, unescaped
 from planloom.domain.document.render import RESULT
 from planloom.domain.document.scalars import read
 from planloom.domain.document.top import LINE_END, STEPS, Place, Top, read_top
@@ -218,6 +218,8 @@ class _Reader:
                 step.last = max(step.last, self.at)
                 self.at += 1
                 continue
+            if (word := MARGINAL.match(text)) is not None:
+                self._indented(word[0])
             instruction += [""] * (blank if instruction else 0)
             blank = 0
             instruction.append(unescaped(text))
@@ -235,6 +237,15 @@ class _Reader:
         if "tool" in step.values:
             step.values.setdefault("args", {})
         step.values.setdefault("kind", implied_kind(step.values.get("tool")))
+
+    def _indented(self, word: str) -> None:
+        """Mark an answer or feedback that would be read as part of the instruction."""
+        rest = (line for line in self.lines[self.at + 1 :] if line.strip())
+        is_last = not next(rest, "").startswith((" ", "\t"))
+        line = self.lines[self.at]
+        place = Place(self.at, 0, line.index(word) + len(word))
+        text = f"“{word}” stands at the margin, below the whole step: here it is read as the instruction."
+        self._trouble(place, text, word if is_last else None)
 
     def _field(self, step: WrittenStep, text: str) -> bool:
         """Read a field that begins in this line, with its block and arguments. Leaves `at` at its last line."""

@@ -11,6 +11,7 @@ from typing import Final, get_args
 from lsprotocol import types
 
 from planloom.domain.document.answers import answers_in
+from planloom.domain.document.feedback import feedback_in
 from planloom.domain.document.fields import FIELDS
 from planloom.domain.document.reader import Written, WrittenStep
 from planloom.domain.document.top import Place
@@ -20,7 +21,6 @@ from planloom.domain.text.positions import Encoding, LineIndex, Position
 from planloom.domain.text.units import width
 from planloom.domain.values import Json, StepId
 from planloom.lsp.plan_documents.buttons import ANSWER, Button, Situation, buttons
-from planloom.lsp.plan_documents.feedback import feedback_in
 from planloom.lsp.plan_documents.offers import mends
 from planloom.tools.registry import Registry, schema
 from planloom.workspace.paths.roots import Root
