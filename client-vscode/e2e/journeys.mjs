@@ -149,7 +149,11 @@ export const JOURNEYS = [
   },
   {
     name: "files are suggested behind @",
-    files: { "src/greeting.py": "", "docs/guide.md": "" },
+    files: {
+      "src/greeting.py": "",
+      "docs/guide.md": "",
+      ...Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`parts/part${at}.md`, ""])),
+    },
     async run({ window, shots }) {
       const { panel, page } = window;
       await window.showPanel();
@@ -159,6 +163,20 @@ export const JOURNEYS = [
       await window.shot(join(shots, "composer-dark.png"));
       await page.keyboard.press("Enter");
       assert.match(await panel.locator("#request").inputValue(), /@src\/greeting\.py $/);
+      await page.keyboard.type("and @part");
+      const items = panel.locator("#suggestions li");
+      await until("the parts", async () => (await items.count()) > 15);
+      // Upwards from the first entry is the last, far below the end of the list.
+      await page.keyboard.press("ArrowUp");
+      const last = items.last();
+      const isSeen = (item) => {
+        const [row, list] = [item.getBoundingClientRect(), item.parentElement.getBoundingClientRect()];
+        return item.matches(".active") && row.top >= list.top - 1 && row.bottom <= list.bottom + 1;
+      };
+      await until("the last entry in view", () => last.evaluate(isSeen));
+      await page.keyboard.press("F1");
+      await until("the list closed without the caret", async () => (await items.count()) === 0);
+      await page.keyboard.press("Escape");
     },
   },
   {

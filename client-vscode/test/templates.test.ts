@@ -101,6 +101,17 @@ test("a template takes the place of the search, is asked for, planned with its v
   expect([panel.ui.form, panel.ui.history.sent]).toEqual([undefined, []]);
 });
 
+test("the list closes when the caret goes elsewhere", () => {
+  const panel = createPanel(
+    { ...ui("/"), suggestions: templatesFor("", [PACKAGE]) },
+    { post: () => undefined, changed: () => undefined },
+  );
+  const root = document.createElement("div");
+  render(composer(panel, undefined, { write: () => undefined, complete: () => undefined }), root);
+  root.querySelector("#request")!.dispatchEvent(new Event("blur"));
+  expect(panel.ui.suggestions).toEqual([]);
+});
+
 test("a value that does not fit is told at its field, an empty one is not", () => {
   let state = withValue(withTemplate(ui(""), PACKAGE), "where", "/etc");
   const problems = [

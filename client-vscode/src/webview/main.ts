@@ -45,6 +45,8 @@ const root = document.querySelector<HTMLElement>("#root") ?? document.body;
 const follow = follower(root);
 let state: PanelState = EMPTY;
 let drawing = false;
+/** Which entry of the list behind the caret was active when the page was last drawn. */
+let suggested = 0;
 let previewing: ReturnType<typeof setTimeout> | undefined;
 let detecting: ReturnType<typeof setTimeout> | undefined;
 
@@ -148,6 +150,11 @@ function draw(): void {
   if (caret !== undefined) {
     placeCaret(caret);
     panel.update((ui) => ({ ...ui, caret: undefined }));
+  }
+  if (panel.ui.suggestion !== suggested) {
+    suggested = panel.ui.suggestion;
+    // The entry that the arrow keys have reached may be below the end of the list.
+    root.querySelector("#suggestions .active")?.scrollIntoView({ block: "nearest" });
   }
   observeCards();
 }

@@ -115,6 +115,7 @@ export function composer(panel: Panel, current: Plan | undefined, ask: Asks): Vi
           aria-controls="suggestions"
           aria-activedescendant=${open ? `suggestion-${ui.suggestion}` : nothing}
           @input=${(event: InputEvent) => withCaret(event, ask.write)}
+          @blur=${() => panel.update((now) => (now.suggestions.length === 0 ? now : { ...now, suggestions: [] }))}
           @paste=${(event: ClipboardEvent) => {
             if (pasteImages(panel, event.clipboardData)) event.preventDefault();
           }}
