@@ -195,6 +195,7 @@ test("the graph has each step with its status, and the selected one below it", (
   );
   const after = drawn(panel, running);
   expect([...after.querySelectorAll(".step")].map((each) => each.getAttribute("data-step"))).toEqual(["c"]);
+  expect(after.querySelectorAll(".details").length, "a click shows the details").toBe(1);
   const node = after.querySelector('.node[data-node="c"]')!;
   expect([node.getAttribute("data-status"), node.getAttribute("tabindex")]).toEqual(["running", "0"]);
   expect(node.getAttribute("aria-label")).toBe("Step 3, running: Do c, after 1, wave 2 of 2");

@@ -12,6 +12,7 @@ import { plural, t } from "../../words";
 import { dependencyNumbers, STEP_ICON } from "../format";
 import { plain } from "../hiddenCharacters";
 import { icon, iconButton, type Panel, shown, type View } from "../ui";
+import type { PlanForms } from "../uiState";
 import { type Layout, layoutOf, type Room } from "./layout";
 import { dependenciesOf } from "./waves";
 
@@ -142,11 +143,17 @@ function node(panel: Panel, plan: Plan, layout: Layout, step: Step, index: numbe
       aria-label=${plain(name.filter((each) => each !== "").join(", "))}
       title=${plain(step.description)}
       @focus=${choose}
-      @click=${choose}
+      @click=${() => panel.change(plan.planId, (forms) => openOrClose(forms, step.stepId))}
     ><span class="node-state">${icon(look.icon)}<span class="number">${index + 1}</span></span><span
       class="node-title"
       >${shown(step.description)}</span
     >${MARKS.map(([field, name]) => (step[field] == null ? nothing : icon(name, undefined, "node-mark")))}</button>`}</foreignObject>`;
+}
+
+/** Show a step below the graph with its details, or without them if they were shown. */
+function openOrClose(forms: PlanForms, stepId: string): void {
+  forms.row = stepId;
+  forms.open = forms.open.includes(stepId) ? forms.open.filter((each) => each !== stepId) : [...forms.open, stepId];
 }
 
 /** The arrow keys go along a row and to the nearest step of the next one; `Home` and `End` to the first and the last. */
