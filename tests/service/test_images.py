@@ -51,6 +51,8 @@ async def test_a_model_without_images_is_told_that_there_is_one(tmp_path: Path) 
     (request,) = model.requests
     assert not any(message.images for message in request.messages)
     assert "this model takes no images; do not guess what it shows" in request.messages[1].text
+    told = [each.event.message for each in at.events if isinstance(each.event, ev.Log)]
+    assert told == ["The model takes no images, so it is shown the name alone of: logo.png."]
 
 
 async def test_the_planner_sees_the_images_too(tmp_path: Path) -> None:

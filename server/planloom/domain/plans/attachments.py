@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Literal
 
@@ -40,6 +40,17 @@ class Attachment(Value):
     def id(self) -> AttachmentId:
         """`attachment_id` under its name on the wire."""
         return self.attachment_id
+
+
+def images_of(attached: Iterable[ResolvedAttachment]) -> tuple[str, ...]:
+    """The names of the images among the attachments."""
+    found = (each.attachment for each in attached if each.attachment.kind == "image")
+    return tuple(each.label or each.reference for each in found)
+
+
+def not_shown(images: Sequence[str]) -> str:
+    """What a person is told whose model takes no images."""
+    return f"The model takes no images, so it is shown the name alone of: {', '.join(images)}."
 
 
 def additional(known: Sequence[Attachment], found: Sequence[Attachment]) -> tuple[Attachment, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved
+from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved, images_of, not_shown
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import AttachmentId, PlanId, Sha256
 from planloom.execution.plan_store import PlanStore
@@ -75,7 +75,7 @@ class StepAttachments:
                 if isinstance(replacement, Asked):
                     return replacement
                 found += replacement
-        return await self._render(found) if found and step.kind != "tool_call" else Rendered("")
+        return await self._render(plan, step, found) if found and step.kind != "tool_call" else Rendered("")
 
     async def _replacement(
         self, plan: Plan, step: Step, attachment: Attachment, gone: Unresolved
@@ -90,10 +90,16 @@ class StepAttachments:
         # An answer that is not a reference is in the instruction, where the model reads it.
         return await self._source.find(reference)
 
-    async def _render(self, found: Sequence[ResolvedAttachment]) -> Rendered:
+    async def _render(self, plan: Plan, step: Step, found: Sequence[ResolvedAttachment]) -> Rendered:
         """The attachments, as much as fits into the model's context, with images if the model takes them."""
         model = await self._model()
         capabilities = await model.capabilities() if model is not None else Capabilities()
+        unseen = () if model is None or capabilities.images else images_of(found)
+        # The draft of a plan says it too.
+        if unseen and plan.route == "direct":
+            self._plan_store.record(
+                plan.plan_id, ev.Log(level="warning", message=not_shown(unseen), task_id=step.step_id)
+            )
         shares = shares_of(capabilities, self._session.settings)
         return render(tuple(found), most_characters=shares.attached_characters, images=capabilities.images)
 

@@ -10,6 +10,7 @@ from functools import reduce
 from planloom.domain.errors import DEFECT, ModelFailed, OwnedElsewhere, PlanloomError, StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.agents import NAMES
+from planloom.domain.plans.attachments import not_shown
 from planloom.domain.plans.outputs import unused_id
 from planloom.domain.plans.plan import Plan, PlanError, Step, Usage
 from planloom.domain.plans.validation import Problem
@@ -82,9 +83,7 @@ class Drafting:
         said = (*(message.text for message in plan.unread), *filter(None, (feedback,)))
         request = request.model_copy(update={"feedback": "\n".join(said) or None})
         if request.unseen:
-            names = ", ".join(request.unseen)
-            message = f"The model takes no images, so it is shown the name alone of: {names}."
-            self._plan_store.record(plan.plan_id, ev.Log(level="warning", message=message))
+            self._plan_store.record(plan.plan_id, ev.Log(level="warning", message=not_shown(request.unseen)))
         drafted: PlanDrafted | None = None
         async with aclosing(planner.draft(request)) as events:
             async for event in events:

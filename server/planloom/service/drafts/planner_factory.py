@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planloom.domain.plans.attachments import images_of
 from planloom.domain.plans.plan import Plan
 from planloom.execution.session import Session
 from planloom.models.port import Capabilities, Model
@@ -58,8 +59,7 @@ class PlannerFactory:
             return RulesPlanner(self._tools, note=note), self._requests.request(plan)
         request = await self._requests.request_for_model(plan)
         can = await model.capabilities()
-        images = (each.attachment for each in request.attachments if each.attachment.kind == "image")
-        unseen = () if can.images else tuple(each.label or each.reference for each in images)
+        unseen = () if can.images else images_of(request.attachments)
         planner = await self._with_model(model, can, plan, request)
         return planner, request.model_copy(update={"unseen": unseen})
 
