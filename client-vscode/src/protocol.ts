@@ -32,7 +32,7 @@ export const STEP_STATUSES = [
 ] as const;
 export type StepStatus = (typeof STEP_STATUSES)[number];
 
-export const STEP_KINDS = ["tool_call", "processing", "clarification", "check", "approval"] as const;
+export const STEP_KINDS = ["tool_call", "processing", "clarification", "check", "approval", "sub_plan"] as const;
 export type StepKind = (typeof STEP_KINDS)[number];
 
 export const PRIORITIES = ["critical", "high", "normal", "low"] as const;
@@ -451,6 +451,7 @@ export interface Step {
   forEach?: string;
   repeatUntil?: string;
   repeatMost?: number;
+  templateId?: string;
   parent?: string;
   createdAt?: string;
   startedAt?: string;
@@ -606,6 +607,7 @@ export interface StepFields {
   forEach?: string | null;
   repeatUntil?: string | null;
   repeatMost?: number | null;
+  templateId?: string | null;
 }
 
 /** A step to add; later edits of the same batch can refer to its id. */
@@ -1464,7 +1466,7 @@ export interface ConditionEvaluated extends OfTask {
   holds: boolean;
 }
 
-/** A running loop was unrolled: it waits for these new steps, which stand right behind it. */
+/** A running loop or sub-plan was unrolled: it waits for these new steps, which stand behind it. */
 export interface StepsUnrolled extends OfTask {
   type: "steps_unrolled";
   tasks: readonly Step[];

@@ -33,6 +33,7 @@ WRITTEN: frozenset[str] = frozenset(
         "for_each",
         "repeat_until",
         "repeat_most",
+        "template_id",
     }
 )
 """The fields that the author of a step writes; a new field must be in one of the two sets."""

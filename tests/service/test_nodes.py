@@ -14,7 +14,7 @@ from planloom.domain.plans.plan import Check
 from planloom.storage.ledger import Ledger
 from tests.service.test_conditions import finished
 from tests.service.test_execution_rules import happened, tool_step, with_steps
-from tests.support.studio import studio
+from tests.support.studio import Studio, studio
 
 SETTINGS = {"approvals.write": "allow", "approvals.execute": "allow"}
 WRITE = tool_step("write_file", {"path": "after.txt", "content": "x"})
@@ -96,3 +96,109 @@ async def test_a_gate_asks_again_after_the_server_has_ended(tmp_path: Path) -> N
         assert plan.pending.approvals and not again.path("after.txt").exists()
         plan = await again.respond(plan)
         assert plan.status == "completed" and again.path("after.txt").exists()
+
+
+async def saved(at: Studio, *steps: StepChanges) -> str:
+    """A template of these steps, and its id; what says NAME in them is its parameter."""
+    plan = await with_steps(at, *steps)
+    template = await at.app.templates.save(plan.plan_id, "Two files", None, (("name", "NAME"),))
+    return template.template_id
+
+
+async def test_a_template_is_one_step_whose_steps_a_person_sees_first(tmp_path: Path) -> None:
+    async with studio(tmp_path, settings=SETTINGS) as at:
+        template = await saved(
+            at,
+            tool_step("write_file", {"path": "NAME.md", "content": "one"}),
+            tool_step("write_file", {"path": "NAME.txt", "content": "$s1"}, when="steps.s1.ok"),
+        )
+        plan = await with_steps(
+            at, node("sub_plan", template_id=template, args={"name": "made"}), tool_step("list_files", {})
+        )
+        plan = await at.approve(plan)
+        (approval,) = plan.pending.approvals
+        assert [(each.kind, each.step_id) for each in approval.plan_changes] == [
+            ("added", "s1_s1"),
+            ("added", "s1_s2"),
+        ]
+        assert "made.md" in (approval.plan_changes[0].after or "") and not at.path("made.md").exists()
+        plan = await at.respond(plan)
+        assert plan.status == "completed" and at.text("made.txt") == "made.md"
+        assert [(step.step_id, step.parent) for step in plan.steps] == [
+            ("s1", None),
+            ("s1_s1", "s1"),
+            ("s1_s2", "s1"),
+            ("s2", None),
+        ]
+        assert plan.steps[0].result is not None and plan.steps[0].result.value == "made.txt"
+        await at.app.plans.undo(plan.plan_id, plan.steps[0].step_id, False)
+        assert not at.path("made.md").exists()
+
+
+async def test_a_template_that_a_person_does_not_allow_does_not_run(tmp_path: Path) -> None:
+    async with studio(tmp_path, settings=SETTINGS) as at:
+        template = await saved(at, tool_step("write_file", {"path": "NAME.md", "content": "one"}))
+        plan = await at.approve(await with_steps(at, node("sub_plan", template_id=template), WRITE))
+        plan = await at.respond(plan, "deny", reason="no")
+        assert [step.skip_reason for step in plan.steps] == ["approval_denied", None]
+        assert not at.path("NAME.md").exists()
+
+
+async def test_tests_are_run_and_mended_until_they_hold(tmp_path: Path) -> None:
+    """A round of a template with two steps: run the tests; if they fail, mend something."""
+    async with studio(tmp_path, {"bugs": "xx"}, settings=SETTINGS) as at:
+        template = await saved(
+            at,
+            tool_step("run_command", {"command": "test ! -s bugs"}),
+            tool_step(
+                "run_command",
+                {"command": "python3 -c \"b=open('bugs').read();open('bugs','w').write(b[1:])\""},
+                when="!steps.s1.ok",
+            ),
+        )
+        plan = await with_steps(
+            at, node("sub_plan", template_id=template, repeat_until="last.ok", repeat_most=4), WRITE
+        )
+        plan = await finished(at, plan)
+        assert plan.status == "completed", plan.error
+        assert plan.steps[0].result is not None and plan.steps[0].result.summary == "Done after 3 rounds"
+        assert [step.step_id for step in plan.steps] == [
+            "s1",
+            *("s1_1", "s1_1_s1", "s1_1_s2"),
+            *("s1_2", "s1_2_s1", "s1_2_s2"),
+            *("s1_3", "s1_3_s1", "s1_3_s2"),
+            "s2",
+        ]
+        assert len([each for each in happened(at, ev.ApprovalRequested) if each.approval.plan_changes]) == 1
+        assert plan.report is not None and plan.report.left == () and at.path("after.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({}, "needs a template"),
+        ({"template_id": "t", "args": {"name": "$s9"}}, "written out"),
+        ({"template_id": "t", "for_each": "[1]"}, "not for items"),
+    ],
+)
+async def test_a_sub_plan_that_cannot_be_made_cannot_be_approved(
+    tmp_path: Path, fields: dict[str, Any], problem: str
+) -> None:
+    async with studio(tmp_path) as at:
+        with pytest.raises(InvalidPlan) as refused:
+            await with_steps(at, node("sub_plan", **fields))
+        assert any(problem in each["problem"] for each in refused.value.details)
+
+
+async def test_a_template_that_is_gone_fails_the_step(tmp_path: Path) -> None:
+    async with studio(tmp_path, settings={"execution.onFailure": "skip"}) as at:
+        plan = await finished(at, await with_steps(at, node("sub_plan", template_id="gone")))
+        assert plan.status == "failed" and plan.error is not None and "gone" in plan.error.message
+
+
+async def test_a_check_is_repeated_until_it_holds(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"n": "0"}, settings=SETTINGS) as at:
+        counts = Check(kind="command", command="n=$(cat n); echo $((n+1)) > n; test $n -ge 1")
+        plan = await with_steps(at, node("check", checks=(counts,), repeat_until="last.ok"), WRITE)
+        plan = await finished(at, plan)
+        assert plan.status == "completed" and len(plan.steps) == 4

@@ -133,14 +133,16 @@ export function unchanged<T>(state: T, _event: never): T {
   return state;
 }
 
-/** The loop of a settled step has the share of its steps that are settled as its progress. */
+/** The loop or sub-plan of a settled step has the share of its steps that are settled as its progress. */
 function withProgressOfLoop(plan: Plan, { type, taskId }: TaskEvent): Plan {
   const parent = plan.steps.find((step) => step.stepId === taskId)?.parent;
   if (parent == null || (type !== "task_completed" && type !== "task_skipped")) return plan;
   const children = plan.steps.filter((step) => step.parent === parent);
   const settled = children.filter((step) => SETTLED.includes(step.status));
   return change(plan, parent, (loop) =>
-    loop.forEach == null ? loop : { ...loop, progress: Math.floor((settled.length * 100) / children.length) },
+    loop.forEach == null && loop.kind !== "sub_plan"
+      ? loop
+      : { ...loop, progress: Math.floor((settled.length * 100) / children.length) },
   );
 }
 

@@ -28,12 +28,13 @@ export function stepRules(step: Step): View {
 
 /** Whether a step is a node of the plan that neither calls a tool nor is work for an agent. */
 export function isNode({ kind }: Step): boolean {
-  return kind === "clarification" || kind === "check" || kind === "approval";
+  return kind === "clarification" || kind === "check" || kind === "approval" || kind === "sub_plan";
 }
 
 /** The kind of such a step. */
-export function nodeOf({ kind }: Step): View {
-  const node = (name: string, words: string): View => html`<span class="tool">${icon(name)}${words}</span>`;
+export function nodeOf({ kind, templateId }: Step): View {
+  const node = (name: string, words: View): View => html`<span class="tool">${icon(name)}${words}</span>`;
+  if (kind === "sub_plan") return node("layers", phrase("template {0}", shown(templateId ?? "")));
   if (kind === "check") return node("beaker", t("check"));
   return kind === "approval" ? node("pass", t("waits for your yes")) : node("question", t("question"));
 }

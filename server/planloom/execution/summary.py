@@ -317,14 +317,18 @@ def _command(command: str, call: ExecutedTool, runs: int) -> ReportedCommand:
 def _left(plan: Plan) -> Iterator[LeftStep]:
     """The steps that are not done, each with the reason."""
     for step in plan.steps:
-        loop = None if step.parent is None else plan.step(step.parent)
-        if loop is not None and loop.repeat_until is not None and loop.status == "completed":
-            # A round that failed was made up for by a later one.
-            continue
-        left = _why_left(step)
+        left = None if _made_up_for(plan, step) else _why_left(step)
         if left is not None:
             status, reason = left
             yield LeftStep(step_id=step.step_id, description=step.description, status=status, reason=reason)
+
+
+def _made_up_for(plan: Plan, step: Step) -> bool:
+    """Whether the step belongs to a loop that was done in the end: a later round has made up for it."""
+    loop = None if step.parent is None else plan.step(step.parent)
+    if loop is None:
+        return False
+    return (loop.repeat_until is not None and loop.status == "completed") or _made_up_for(plan, loop)
 
 
 def _why_left(step: Step) -> tuple[LeftStatus, str] | None:

@@ -123,7 +123,7 @@ class Application:
             plan_store,
             staging,
             StepAttachments(session, plan_store, references, models.current),
-            Work(LiteralCalls(tools, staging, context_factory), model_work, gate),
+            Work(LiteralCalls(tools, staging, context_factory), model_work, gate, templates.get),
             context_factory,
         )
         resources = Resources(partial(claims_of, tools), partial(capacity_of, models), feed.waits)

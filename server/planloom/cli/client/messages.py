@@ -180,7 +180,7 @@ class Step(TypedDict, total=False):
     description: str
     instruction: str
     activeForm: str
-    kind: Literal["tool_call", "processing", "clarification", "check", "approval"]
+    kind: Literal["tool_call", "processing", "clarification", "check", "approval", "sub_plan"]
     agent: Literal["chapo", "koda", "devo"]
     tool: str
     args: Json
@@ -209,6 +209,7 @@ class Step(TypedDict, total=False):
     forEach: str
     repeatUntil: str
     repeatMost: int
+    templateId: str
     parent: str
     createdAt: str
     startedAt: str

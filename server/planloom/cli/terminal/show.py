@@ -116,6 +116,9 @@ def _what_runs(step: Step) -> Text:
         )
     if step.get("kind") == "approval":
         return Text.assemble(("waits for your yes ", "magenta"), visible(step.get("question") or ""))
+    if step.get("kind") == "sub_plan":
+        words = Text.assemble(("template ", "magenta"), visible(step.get("templateId") or ""), " ")
+        return words.append_text(arguments(step.get("args") or {}))
     if step.get("kind") == "check":
         checks = (
             each.get("command") or each.get("text") or each.get("path") or ""

@@ -35,6 +35,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "forEach": "for each",
     "repeatUntil": "repeat until",
     "repeatMost": "at most",
+    "templateId": "template",
     "expectedFiles": "files",
     "checks": "check",
     "attachments": "attached",

@@ -117,7 +117,7 @@ def _kind(value: Json, raw: str) -> str:
     word = _text(value, raw).strip().lower().replace(" ", "_")
     if word in get_args(StepKind):
         return word
-    raise Unreadable("A kind is tool call, processing, clarification, check or approval.")
+    raise Unreadable("A kind is tool call, processing, clarification, check, approval or sub plan.")
 
 
 def implied_kind(tool: str | None) -> str:
@@ -207,6 +207,7 @@ FIELDS: Final[Mapping[str, Field]] = {
     "for each": Field("for_each", lambda step: step.for_each, _text),
     "repeat until": Field("repeat_until", lambda step: step.repeat_until, _text),
     "at most": Field("repeat_most", lambda step: step.repeat_most, _count),
+    "template": Field("template_id", lambda step: step.template_id, _text),
     "instruction": Field("instruction", _hidden_instruction, _text),
 }
 """The fields by the names that they have in a document, in the order in which they are written."""

@@ -286,7 +286,7 @@ class ConditionEvaluated(Value):
 
 
 class StepsUnrolled(Value):
-    """A running loop was unrolled: it waits for these new steps, which stand right behind it."""
+    """A running loop or sub-plan was unrolled: it waits for these new steps, which stand behind it."""
 
     type: Literal["steps_unrolled"] = "steps_unrolled"
     task_id: StepId

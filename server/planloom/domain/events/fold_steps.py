@@ -101,10 +101,10 @@ def task_completed(plan: Plan, event: ev.TaskCompleted, at: Instant) -> Plan:
 
 
 def _with_progress_of_loop(plan: Plan, step_id: StepId) -> Plan:
-    """The plan with the progress of the loop that a settled step belongs to: the share of its steps that are."""
+    """The plan with the progress of what a settled step was unrolled from: the share of its steps that are settled."""
     step = plan.step(step_id)
     loop = None if step is None or step.parent is None else plan.step(step.parent)
-    if loop is None or loop.for_each is None:
+    if loop is None or (loop.for_each is None and loop.kind != "sub_plan"):
         return plan
     settled = sum(child is not None and child.status in SETTLED for child in map(plan.step, loop.children))
     share = settled * 100 // len(loop.children)
@@ -168,7 +168,7 @@ def condition_evaluated(plan: Plan, event: ev.ConditionEvaluated, _at: Instant) 
 
 @folds(ev.StepsUnrolled, when=ALIVE)
 def steps_unrolled(plan: Plan, event: ev.StepsUnrolled, at: Instant) -> Plan:
-    """The plan with the steps of a loop behind it and its earlier ones; the loop is pending until they have ended."""
+    """The plan with the new steps behind those there are; what was unrolled is pending until they have ended."""
     index = plan.index_of(event.task_id)
     ids = tuple(step.step_id for step in event.steps)
     if index is None or any(plan.step(step_id) is not None for step_id in ids):
@@ -179,7 +179,7 @@ def steps_unrolled(plan: Plan, event: ev.StepsUnrolled, at: Instant) -> Plan:
         {"running"},
         lambda step: updated(step, status="pending", children=(*step.children, *ids)),
     )
-    places = map(plan.index_of, plan.steps[index].children)
+    places = map(plan.index_of, plan.made_of(event.task_id))
     end = 1 + max((place for place in places if place is not None), default=index)
     steps = (*waiting.steps[:end], *event.steps, *waiting.steps[end:])
     return updated(waiting, steps=as_plan_steps(steps, at))

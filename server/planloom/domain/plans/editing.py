@@ -12,9 +12,11 @@ from planloom.domain.plans.graph import cycle, dependency_graph, execution_order
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import Check, ExpectedTool, Priority, Step, StepKind
 from planloom.domain.plans.validation import Problem, located, structure
-from planloom.domain.values import Args, AttachmentId, StepId, Value
+from planloom.domain.values import Args, AttachmentId, StepId, TemplateId, Value
 
-Clearable = Literal["tool", "args", "question", "when", "for_each", "repeat_until", "repeat_most"]
+Clearable = Literal[
+    "tool", "args", "question", "when", "for_each", "repeat_until", "repeat_most", "template_id"
+]
 
 
 class StepChanges(Value):
@@ -39,6 +41,7 @@ class StepChanges(Value):
     for_each: str | None = None
     repeat_until: str | None = None
     repeat_most: int | None = None
+    template_id: TemplateId | None = None
     cleared: tuple[Clearable, ...] = ()
 
 
@@ -235,8 +238,10 @@ def _with_changes(step: Step, changes: StepChanges) -> Step | Problem:
             update.setdefault("active_form", "")
     if "kind" not in update and "tool" in update:
         update["kind"] = "tool_call" if update["tool"] else "processing"
-    if update.get("kind", "tool_call") != "tool_call" and "tool" not in update:
-        update |= {"tool": None, "args": None}
+    kind = update.get("kind", "tool_call")
+    if kind != "tool_call" and "tool" not in update:
+        # The arguments of a sub-plan are the parameters of its template.
+        update |= {"tool": None} if kind == "sub_plan" else {"tool": None, "args": None}
     return step.model_copy(update=update)
 
 

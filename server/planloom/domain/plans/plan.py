@@ -57,8 +57,8 @@ StepStatus = Literal[
 ENDED: frozenset[PlanStatus] = frozenset({"completed", "failed", "cancelled"})
 SETTLED: frozenset[StepStatus] = frozenset({"completed", "failed", "skipped"})
 
-StepKind = Literal["tool_call", "processing", "clarification", "check", "approval"]
-"""A call of a tool; work for a model; a question; the checks of the step alone; a person's yes to go on."""
+StepKind = Literal["tool_call", "processing", "clarification", "check", "approval", "sub_plan"]
+"""A call of a tool; work for a model; a question; checks alone; a person's yes to go on; the steps of a template."""
 Priority = Literal["critical", "high", "normal", "low"]
 Route = Literal["plan", "perspectives", "direct", "undecided"]
 Review = Literal["each", "end", "auto"]
@@ -269,8 +269,8 @@ class Step(Value):
     their results. `skip_reason` holds for a step that was skipped while the plan ran. `when` is a condition,
     `for_each` a list, `repeat_until` the condition that ends a loop of at most `repeat_most` rounds (docs/planning.md
     has the language); `condition_held` says how the condition was found, after which it is not evaluated again.
-    `children` are the steps that a loop was unrolled into and waits for, `parent` is the loop. `usage` is what all
-    its runs have used; None before the first request.
+    `children` are the steps that a loop or a sub-plan was unrolled into and waits for, `parent` is that step.
+    `template_id` is that of a sub-plan. `usage` is what all its runs have used; None before the first request.
     """
 
     step_id: StepId
@@ -311,6 +311,7 @@ class Step(Value):
     for_each: str | None = None
     repeat_until: str | None = None
     repeat_most: int | None = None
+    template_id: TemplateId | None = None
     created_at: Instant | None = None
     started_at: Instant | None = None
     completed_at: Instant | None = None
@@ -572,6 +573,12 @@ class Plan(Value):
     def step(self, step_id: StepId) -> Step | None:
         """The step with this id, if the plan has one."""
         return self.steps.find(step_id)
+
+    def made_of(self, step_id: StepId) -> tuple[StepId, ...]:
+        """The steps that a loop or a sub-plan was unrolled into, with those that these were unrolled into."""
+        step = self.step(step_id)
+        children = () if step is None else step.children
+        return tuple(each for child in children for each in (child, *self.made_of(child)))
 
     def index_of(self, step_id: StepId) -> int | None:
         """The index in `steps` of the first step with this id."""

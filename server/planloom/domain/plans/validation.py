@@ -198,8 +198,21 @@ def _empty_fields(step: Step) -> Iterator[Problem]:
         yield _error(step, "instruction", "The instruction is empty; say what to do.")
     if step.kind == "check" and not step.checks:
         yield _error(step, "checks", "A check needs something to check.")
+    if step.kind == "sub_plan":
+        yield from _sub_plan(step)
     if step.kind == "clarification" and not (step.question or "").strip():
         yield _error(step, "question", "A clarification needs a question.")
+
+
+def _sub_plan(step: Step) -> Iterator[Problem]:
+    if not step.template_id:
+        yield _error(step, "templateId", "A sub-plan needs a template.")
+    if step.for_each is not None:
+        yield _error(step, "forEach", "A sub-plan can be repeated until a condition holds, not for items.")
+    for name, value in (step.args or {}).items():
+        # They become parts of commands and paths, which a result must not.
+        if not isinstance(value, str | int | float) or output_reference(value) is not None:
+            yield _error(step, f"args.{name}", "The parameters of a template are written out.")
 
 
 def _tool(step: Step, tools: Mapping[str, ToolRules]) -> Iterator[Problem]:

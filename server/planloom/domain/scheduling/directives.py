@@ -96,9 +96,9 @@ def will_retry(step: Step, limits: Limits) -> bool:
 
 
 def is_round(plan: Plan, step: Step) -> bool:
-    """Whether the step is a round of a loop, which may fail: the condition of the loop decides what follows."""
+    """Whether the step is, or belongs to, a round of a loop. It may fail: the condition of the loop decides then."""
     loop = None if step.parent is None else plan.step(step.parent)
-    return loop is not None and loop.repeat_until is not None
+    return loop is not None and (loop.repeat_until is not None or is_round(plan, loop))
 
 
 def after_failures(plan: Plan, steps: Sequence[Step], limits: Limits) -> Iterator[Directive]:
@@ -107,7 +107,7 @@ def after_failures(plan: Plan, steps: Sequence[Step], limits: Limits) -> Iterato
     for step in steps:
         final = step.status == "failed" and limits.on_failure in ("retry", "abort")
         abandoned = step.status == "skipped" and step.attempts > 0 and step.has_failed
-        if step.is_critical and (final or abandoned):
+        if step.is_critical and not step.passed_over and (final or abandoned):
             yield Fail(code="step_failed", message=f"The step “{step.description}” is critical and failed.")
             return
         if step.status == "failed" and limits.on_failure == "abort":

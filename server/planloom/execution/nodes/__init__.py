@@ -1,4 +1,4 @@
-"""What a step is besides its work: its condition, the steps that a loop stands for, and the yes of a gate.
+"""What a step is besides its work: its condition, the steps that it stands for, the yes of a gate.
 
-Read `conditions`, then `loops` and `gates`.
+Read `conditions`, then `loops`, `sub_plans` and `gates`.
 """

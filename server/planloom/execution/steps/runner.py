@@ -13,6 +13,7 @@ from planloom.execution.effects.unsaved import UnsavedFiles
 from planloom.execution.nodes.conditions import condition
 from planloom.execution.nodes.gates import ask_at_gate
 from planloom.execution.nodes.loops import loop
+from planloom.execution.nodes.sub_plans import TemplateOf, run_sub_plan
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_outcomes import (
@@ -43,6 +44,7 @@ class Work(NamedTuple):
     literal_calls: LiteralCalls
     model_work: ModelWork
     gate: Gate
+    template_of: TemplateOf
 
 
 class Runner:
@@ -62,7 +64,7 @@ class Runner:
         self._plan_time = PlanTimeBudget(session, plan_store)
         self._staging = staging
         self._attachments = attachments
-        self._literal_calls, self._model_work, self._gate = work
+        self._literal_calls, self._model_work, self._gate, self._template_of = work
         self._context_factory = context_factory
 
     async def run(self, plan_id: PlanId, step_id: StepId) -> Outcome:
@@ -101,6 +103,8 @@ class Runner:
             return await self._check(run)
         if run.step.kind == "approval":
             return await ask_at_gate(run, self._gate)
+        if run.step.kind == "sub_plan":
+            return await run_sub_plan(run, self._gate, self._template_of)
         if run.step.kind != "tool_call":
             return await self._model_work.run(run, attachments, clock)
         outcome = await self._literal_calls.run(run)

@@ -31,7 +31,7 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
     "agent": ("code", "strategy", "operations"),
     "priority": get_args(Priority),
     "critical": ("yes", "no"),
-    "kind": ("tool call", "processing", "clarification", "check", "approval"),
+    "kind": ("tool call", "processing", "clarification", "check", "approval", "sub plan"),
     "check": ("file exists: ", "command: ", "no new errors"),
 }
 _ABOUT: Final = {

@@ -33,6 +33,7 @@ class StepFields(Closed):
     for_each: str | None = None
     repeat_until: str | None = None
     repeat_most: Int | None = None
+    template_id: str | None = None
 
     @model_serializer(mode="wrap")
     def _only_set_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

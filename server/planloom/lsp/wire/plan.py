@@ -30,7 +30,7 @@ PlanStatus = Literal[
 StepStatus = Literal[
     "pending", "blocked", "ready", "running", "needs_clarification", "completed", "failed", "skipped"
 ]
-StepKind = Literal["tool_call", "processing", "clarification", "check", "approval"]
+StepKind = Literal["tool_call", "processing", "clarification", "check", "approval", "sub_plan"]
 Priority = Literal["critical", "high", "normal", "low"]
 Route = Literal["plan", "perspectives", "direct", "undecided"]
 Review = Literal["each", "end", "auto"]
@@ -196,6 +196,7 @@ class Step(Wire):
     for_each: Maybe[str] = None
     repeat_until: Maybe[str] = None
     repeat_most: Maybe[Int] = None
+    template_id: Maybe[str] = None
     parent: Maybe[str] = None
     created_at: Maybe[Time] = None
     started_at: Maybe[Time] = None

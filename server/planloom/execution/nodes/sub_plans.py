@@ -1,0 +1,81 @@
+"""Unrolls a sub-plan that is due into the steps of its template, once a person has seen and allowed them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Callable
+
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Step
+from planloom.domain.plans.revision import plan_changes
+from planloom.domain.plans.sub_plans import same_steps, sub_plan
+from planloom.domain.plans.templates import Template, TemplateRefused, applied
+from planloom.domain.safety.approvals import Approval
+from planloom.domain.text.counted import counted
+from planloom.domain.values import ApprovalId, Sha256, TemplateId
+from planloom.execution.effects.gate import Gate
+from planloom.execution.effects.proposals import Denied
+from planloom.execution.step_outcomes import Done, Failed, Outcome, Rerouted, Skipped
+from planloom.execution.step_run import StepRun
+
+TemplateOf = Callable[[TemplateId], Template]
+"""A template by its id. Raises UnknownThing."""
+
+
+async def run_sub_plan(run: StepRun, gate: Gate, template_of: TemplateOf) -> Outcome:
+    """Unroll the sub-plan, or end it if its steps have ended: it fails if one of them has. Raises UnknownThing."""
+    step = run.now
+    children = [each for each in map(run.plan.step, step.children) if each is not None]
+    if children:
+        lost = [each.description for each in children if each.counts_as == "failed"]
+        if lost:
+            return Failed(error=f"This failed: {', '.join(lost)}", code="step_failed")
+        last = children[-1].result
+        return Done(
+            summary=f"{counted(len(children), 'step')} done", value=None if last is None else last.value
+        )
+    template = template_of(step.template_id or TemplateId(""))
+    filled = applied(template, {name: str(value) for name, value in (step.args or {}).items()})
+    if isinstance(filled, TemplateRefused):
+        wrong = "; ".join(f"{name}: {problem}" for name, problem in filled.problems)
+        return Failed(error=f"The template “{template.name}” cannot be applied: {wrong}", code="invalid_plan")
+    if any(each.kind == "sub_plan" for each in filled):
+        return Failed(error="A template in a sub-plan cannot hold a sub-plan.", code="invalid_plan")
+    steps = sub_plan(run.plan, step, filled, sequential=template.sequential)
+    if not _was_allowed(run, steps):
+        verdict = await gate.permit_revision(_approval(run, template, steps))
+        if isinstance(verdict, Denied):
+            if verdict.cancelled:
+                return Rerouted()
+            return Skipped(reason="approval_denied", detail=verdict.reason)
+    run.record(ev.StepsUnrolled(task_id=step.step_id, steps=steps))
+    return Rerouted()
+
+
+def _was_allowed(run: StepRun, steps: tuple[Step, ...]) -> bool:
+    """Whether an earlier round of the same loop had these very steps: they are allowed once for all rounds."""
+    loop = None if run.step.parent is None else run.plan.step(run.step.parent)
+    for earlier in (run.plan.step(step_id) for step_id in (loop.children if loop is not None else ())):
+        if earlier is None or earlier.kind != "sub_plan" or not earlier.children:
+            continue
+        made = [each for each in map(run.plan.step, earlier.children) if each is not None]
+        if same_steps((earlier.step_id, made), (run.step_id, steps)):
+            return True
+    return False
+
+
+def _approval(run: StepRun, template: Template, steps: tuple[Step, ...]) -> Approval:
+    before = tuple(run.plan.steps)
+    changes = plan_changes(before, (*before, *steps), ())
+    rows = json.dumps([each.model_dump(mode="json") for each in changes])
+    return Approval(
+        approval_id=ApprovalId(uuid.uuid4().hex),
+        plan_id=run.plan_id,
+        step_id=run.step_id,
+        proposal=Sha256(hashlib.sha256(rows.encode()).hexdigest()),
+        effect="write",
+        title=f"Run the template “{template.name}” ({counted(len(steps), 'step')})",
+        plan_changes=changes,
+    )
