@@ -10,7 +10,7 @@ import pytest
 
 from planloom.domain.changes import Conflict, ConflictFile, EditRecord
 from planloom.domain.plans.plan import Pending, Plan, PlanStatus, Question, Recovery
-from planloom.domain.safety.approvals import Approval
+from planloom.domain.safety.approvals import Approval, ApprovalFile
 from planloom.domain.values import ApprovalId, EditId, PlanId, Sha256, StepId, Uri
 from planloom.lsp import commands
 from planloom.lsp.plan_documents.buttons import OFFERED, Situation, buttons
@@ -45,6 +45,8 @@ APPROVAL = Approval(
     effect="write",
     title="a.txt",
 )
+FILE = ApprovalFile(uri=Uri("file:///a"), change="delete", added=0, removed=1, resolved_path="/a")
+DELETE = APPROVAL.model_copy(update={"effect": "destroy", "files": (FILE,)})
 QUESTION = Question(step_id=ONE, question="Which?", options=("80", "443"))
 FAILED = Recovery(step_id=ONE, error="no", options=("retry", "skip", "abort"))
 CONFLICT = Conflict(edit_id=EditId("e1"), step_id=TWO, files=(ConflictFile(uri=Uri("file:///a"), hunks=()),))
@@ -76,7 +78,13 @@ STATES: list[tuple[str, Situation, list[str], dict[str, list[str]]]] = [
         "executing, asks for an approval",
         Situation(a_plan(status="executing", pending=Pending(approvals=(APPROVAL,)))),
         RUNS,
-        {ONE: ["Allow", "Deny"]},
+        {ONE: ["Allow", "Allow for plan", "Deny"]},
+    ),
+    (
+        "executing, asks to delete",
+        Situation(a_plan(status="executing", pending=Pending(approvals=(DELETE,)))),
+        RUNS,
+        {ONE: ["Allow", "Deny", "Show changes"]},
     ),
     (
         "executing, asks a question",
@@ -245,6 +253,9 @@ async def test_a_step_says_what_it_proposes_and_what_it_has_changed(folder: Path
             "**Proposed**\n\n`a.txt`\n\n````diff\n@@ -47,6 +47,6 @@\n line 46\n line 47\n line 48\n"
             "-line 49\n+line 50\n ```\n <img src=x><U+202E>\n````"
         )
+        await press(client, reader, "Show changes", "^step_1")
+        await client.until(lambda: reader.shown[-1].endswith(".diff"))
+        assert "\n+line 50\n" in client.buffers[reader.shown[-1]].text
         go.set()
         await client.until(lambda: "status: completed" in reader.text)
         assert proposed.partition("\n")[2] in await said("^step_1")

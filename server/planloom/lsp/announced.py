@@ -76,6 +76,7 @@ COMMAND_NAMES = (
     "planloom.resolve",
     "planloom.message",
     "planloom.regenerate",
+    "planloom.showChanges",
     "planloom.showPlan",
     "planloom.adopt",
     "planloom.trust",

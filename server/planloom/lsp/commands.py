@@ -20,7 +20,9 @@ from planloom.domain.plans.editing import SkipStep, StepEdit, UnskipStep
 from planloom.domain.plans.plan import Plan, RecoveryAction
 from planloom.domain.safety.approvals import UserDecision
 from planloom.domain.values import Json, PlanId
-from planloom.lsp.editor.served_texts import can_serve, plan_address
+from planloom.lsp.editor.capabilities import can_serve
+from planloom.lsp.editor.served_texts import plan_address, show_changes, shown_changes
+from planloom.lsp.editor.side_files import SideFiles
 from planloom.lsp.handlers.server import status
 from planloom.lsp.handlers.templates import list_templates
 from planloom.lsp.plan_documents.buttons import ConflictSide
@@ -122,6 +124,14 @@ async def _message(connection: Connection, args: Arguments) -> Any:
     return {"planId": said.plan.plan_id, "status": said.plan.status, "outcome": said.outcome, **more}
 
 
+async def _show_changes(connection: Connection, args: Arguments) -> Any:
+    """Show what a pending approval would change; clients that show no documents show the answer."""
+    approval = connection.app.approvals.pending(args["approvalId"])
+    files = SideFiles(connection.protocol, connection.client, connection.view)
+    shown = await show_changes(connection.app, files, approval)
+    return {"shown": shown, "text": await shown_changes(connection.app, approval)}
+
+
 async def _show_plan(connection: Connection, args: Arguments) -> Any:
     """Show a plan and what became of it, where the client asks for such texts; others show the answer."""
     text = connection.app.plans.markdown(args["planId"])
@@ -203,6 +213,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("planloom.resolve", "planId, editId, choice", _resolve),
     Command("planloom.message", "planId, text", _message),
     Command("planloom.regenerate", "planId?, feedback?", _regenerate, "regenerate"),
+    Command("planloom.showChanges", "approvalId", _show_changes),
     Command("planloom.showPlan", "planId?", _show_plan),
     Command("planloom.adopt", "uri", lambda c, a: c.plan_documents.adopt(a["uri"])),
     Command("planloom.trust", "", lambda c, _: c.trust_folders()),

@@ -91,6 +91,11 @@ class Approval(Value):
     plan_changes: tuple[PlanChange, ...] = ()
     goes_on: bool | None = None
 
+    @property
+    def only_once(self) -> bool:
+        """Whether it cannot be allowed for the rest of the plan."""
+        return bool(self.protected or self.effect == "destroy" or self.plan_changes or self.goes_on)
+
 
 def same_question(one: Approval, other: Approval) -> bool:
     """Whether two approvals ask the very same."""

@@ -51,6 +51,11 @@ def client_of(params: types.InitializeParams) -> Client:
     )
 
 
+def can_serve(client: types.ClientCapabilities) -> bool:
+    """Whether the client asks a server for the texts of a scheme that it registers."""
+    return bool(get_capability(client, "workspace.text_document_content.dynamic_registration", False))
+
+
 def registrations(client: types.ClientCapabilities) -> list[dict[str, Any]]:
     """The dynamic registrations as far as the client supports them: changed settings and files, and served texts."""
     wanted: list[dict[str, Any]] = []
@@ -60,7 +65,7 @@ def registrations(client: types.ClientCapabilities) -> list[dict[str, Any]]:
     if get_capability(client, "workspace.did_change_watched_files.dynamic_registration", False):
         options = {"watchers": [{"globPattern": "**/*"}]}
         wanted.append(_registration(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options))
-    if get_capability(client, "workspace.text_document_content.dynamic_registration", False):
+    if can_serve(client):
         options = {"schemes": [SCHEME]}
         wanted.append(_registration(types.WORKSPACE_TEXT_DOCUMENT_CONTENT, options))
     return wanted

@@ -16,7 +16,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.counted import counted, cut
 from planloom.domain.values import Uri
-from planloom.lsp.editor.served_texts import can_serve, changes_address, shown_changes
+from planloom.lsp.editor.served_texts import show_changes
 from planloom.lsp.editor.side_files import SideFiles
 from planloom.lsp.plan_documents.buttons import CONFLICT, recovery_choices
 from planloom.lsp.transport.outgoing import LATER, ClientGone, ClientRefused, MessageKind
@@ -98,7 +98,6 @@ class MessagePrompts:
         self._declared = client.declared
         self._app = app
         self._side_files = SideFiles(protocol, client, view)
-        self._serves = can_serve(client.capabilities)
         self._jobs = jobs
         self._listed: list[Approval] = []
         self._documents = documents
@@ -290,23 +289,17 @@ class MessagePrompts:
                 await self._report_failure(answering)
 
     async def _approval(self, approval: Approval) -> None:
-        once_only = (
-            approval.protected
-            or approval.effect == "destroy"
-            or bool(approval.plan_changes)
-            or bool(approval.goes_on)
-        )
         offers = approval.confinement.offers if approval.confinement is not None else ()
         more = [SHOW] if self._can_show and (approval.files or _is_long(approval)) else []
         more += [OTHERWISE] if offers else []
         level: Literal["warning", "info"] = "warning" if approval.warning else "info"
         unseen = _is_long(approval)
         while True:
-            allow = [ALLOW_UNSEEN] if unseen else [ALLOW] if once_only else [ALLOW, ALLOW_PLAN]
+            allow = [ALLOW_UNSEEN] if unseen else [ALLOW] if approval.only_once else [ALLOW, ALLOW_PLAN]
             buttons = [*allow, DENY, CANCEL, *more]
             chosen = await self._choose(approval.plan_id, level, _approval_text(approval), buttons)
             if chosen == SHOW:
-                unseen = not await self._show_changes(approval)
+                unseen = not await show_changes(self._app, self._side_files, approval)
             elif chosen == OTHERWISE:
                 offer = await self._offer(approval, offers)
                 if offer is not None:
@@ -325,18 +318,6 @@ class MessagePrompts:
         text = "\n".join([_command_text(approval), *lines])
         chosen = await self._choose(approval.plan_id, "warning", text, [*by_label], BACK)
         return None if chosen is None else by_label[chosen]
-
-    async def _show_changes(self, approval: Approval) -> bool:
-        """Show the changes, or the command, in a document; False if the editor did not."""
-        if self._serves and await self._side_files.show(changes_address(approval.approval_id)):
-            return True
-        text = await shown_changes(self._app, approval)
-        number = approval.approval_id[:8]
-        near, name = Uri(""), f"command-{number}.txt"
-        if approval.files:
-            near, name = approval.files[0].uri, f"changes-{number}.diff"
-        uri = await self._side_files.write(near, name, text)
-        return uri is not None and await self._side_files.show(uri)
 
     async def _recovery(self, plan: Plan, recovery: Recovery) -> None:
         buttons = recovery_choices(recovery)

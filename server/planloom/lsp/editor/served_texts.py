@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pygls.capabilities import get_capability
-
 from planloom.domain.text.diff import unified
 from planloom.domain.values import ApprovalId, PlanId, Uri
 from planloom.lsp.editor.capabilities import SCHEME
 from planloom.workspace.paths.uris import display_name
 
 if TYPE_CHECKING:
-    from lsprotocol import types
-
     from planloom.domain.safety.approvals import Approval
+    from planloom.lsp.editor.side_files import SideFiles
     from planloom.service.application import Application
 
 _CHANGES, _PLANS = f"{SCHEME}:/changes/", f"{SCHEME}:/plans/"
-
-
-def can_serve(client: types.ClientCapabilities) -> bool:
-    """Whether the client asks a server for the texts of a scheme that it registers."""
-    return bool(get_capability(client, "workspace.text_document_content.dynamic_registration", False))
 
 
 def changes_address(approval_id: ApprovalId) -> Uri:
@@ -41,6 +33,18 @@ async def text_at(app: Application, uri: str) -> str:
         return app.plans.markdown(PlanId(uri.removeprefix(_PLANS).removesuffix(".md")))
     approval_id = ApprovalId(uri.removeprefix(_CHANGES).removesuffix(".diff"))
     return await shown_changes(app, app.approvals.pending(approval_id))
+
+
+async def show_changes(app: Application, files: SideFiles, approval: Approval) -> bool:
+    """Show the changes of an approval, or its command, in a document; False if the editor did not."""
+    if files.can_serve and await files.show(changes_address(approval.approval_id)):
+        return True
+    number = approval.approval_id[:8]
+    near, name = Uri(""), f"command-{number}.txt"
+    if approval.files:
+        near, name = approval.files[0].uri, f"changes-{number}.diff"
+    uri = await files.write(near, name, await shown_changes(app, approval))
+    return uri is not None and await files.show(uri)
 
 
 async def shown_changes(app: Application, approval: Approval) -> str:

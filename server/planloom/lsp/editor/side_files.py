@@ -10,6 +10,7 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from planloom.domain.values import Uri
+from planloom.lsp.editor.capabilities import can_serve
 from planloom.lsp.transport.outgoing import ClientRefused
 from planloom.workspace.scratch_files import read_scratch_file, write_scratch_file
 
@@ -22,12 +23,15 @@ logger = logging.getLogger(__name__)
 
 
 class SideFiles:
-    """Writes, shows and reads these files. `can_show`: the client shows documents."""
+    """Writes, shows and reads these files. `can_show`: the client shows documents; `can_serve`: those that the server
+    serves, too.
+    """
 
     def __init__(self, protocol: PlanloomProtocol, client: Client, view: WorkspaceView) -> None:
         self._protocol = protocol
         self._view = view
         self.can_show = bool(get_capability(client.capabilities, "window.show_document.support", False))
+        self.can_serve = can_serve(client.capabilities)
 
     async def write(self, near: Uri, name: str, text: str) -> Uri | None:
         """Write a file in the folder that holds `near`, else in the first; None if that is not possible."""

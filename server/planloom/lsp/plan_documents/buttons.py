@@ -148,7 +148,15 @@ def _respond(of: Situation) -> Iterator[_Offer]:
         yield _Offer(
             "Allow with network" if asks else "Allow", [approval.approval_id, "allow"], approval.step_id
         )
+        if not approval.only_once:
+            yield _Offer("Allow for plan", [approval.approval_id, "allowForPlan"], approval.step_id)
         yield _Offer("Deny", [approval.approval_id, "deny"], approval.step_id)
+
+
+def _show_changes(of: Situation) -> Iterator[_Offer]:
+    for approval in of.plan.pending.approvals:
+        if approval.files or approval.command is not None:
+            yield _Offer("Show changes", [approval.approval_id], approval.step_id)
 
 
 def _answer(of: Situation) -> Iterator[_Offer]:
@@ -182,6 +190,7 @@ OFFERED: Final[tuple[tuple[str, Callable[[Situation], Iterable[_Offer]]], ...]] 
     ("planloom.cancel", _of_plan("cancel", "Cancel")),
     ("planloom.regenerate", _regenerate),
     ("planloom.respond", _respond),
+    ("planloom.showChanges", _show_changes),
     ("planloom.answer", _answer),
     ("planloom.recover", _recover),
     ("planloom.resolve", _resolve),
