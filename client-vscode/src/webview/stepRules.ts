@@ -33,7 +33,7 @@ export function isNode({ kind }: Step): boolean {
 
 /** The kind of such a step. */
 export function nodeOf({ kind, templateId }: Step): View {
-  const node = (name: string, words: View): View => html`<span class="tool">${icon(name)}${words}</span>`;
+  const node = (name: string, words: View | string): View => html`<span class="tool">${icon(name)}${words}</span>`;
   if (kind === "sub_plan") return node("layers", phrase("template {0}", shown(templateId ?? "")));
   if (kind === "check") return node("beaker", t("check"));
   return kind === "approval" ? node("pass", t("waits for your yes")) : node("question", t("question"));
