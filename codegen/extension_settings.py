@@ -12,6 +12,7 @@ from planloom.settings import LOWERED, USER_ONLY, Settings
 _CLIENT: Final = Path(__file__).parents[1] / "client-vscode"
 _CONSTRAINTS: Final = ("minimum", "maximum", "exclusiveMinimum", "enum", "items")
 _EDITOR_ONLY: Final = ("order", "editPresentation")
+_OWN: Final = ("planloom.composer.", "planloom.notifications", "planloom.server.", "planloom.trace.")
 
 
 def manifest() -> str:
@@ -22,7 +23,7 @@ def manifest() -> str:
     own = {
         name: value
         for name, value in configuration["properties"].items()
-        if name.startswith(("planloom.composer.", "planloom.server.", "planloom.trace."))
+        if name.startswith(_OWN)
     }
     configuration["properties"] = {**declared, **own}
     return json.dumps(written, indent=2, ensure_ascii=False) + "\n"

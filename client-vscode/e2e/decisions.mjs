@@ -281,7 +281,7 @@ export const DECISIONS = [
       );
       await applyAll(window);
       await window.command("Planloom: Show Plan…");
-      await window.pick(/Create file one/);
+      await panel.locator(".listed", { hasText: "Create file one" }).locator(".listed-plan").click();
       await window.waitForStatus("rejected");
       await window.command("Planloom: Show Log");
       await page.locator(".part.panel .view-line, .part.panel .monaco-editor").first().waitFor();

@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { ATTENTION } from "./attention.mjs";
 import { COMPOSING } from "./composing.mjs";
 import { DECISIONS } from "./decisions.mjs";
 import { FIRST_RUN } from "./firstRun.mjs";
@@ -118,7 +119,7 @@ const workbench = await startWorkbench({ tools, vsix }).catch((error) => giveUp(
 stops.add(workbench.stop);
 lap("the workbench is up");
 const fake = join(import.meta.dirname, "fake-server.mjs");
-await series(workbench, {}, [...JOURNEYS, ...DECISIONS, ...USED, ...COMPOSING, ...TEMPLATES]);
+await series(workbench, {}, [...JOURNEYS, ...DECISIONS, ...USED, ...ATTENTION, ...COMPOSING, ...TEMPLATES]);
 const log = workbench.log();
 await series(workbench, {}, FIRST_RUN, { model });
 await series(workbench, model.machine, [...WITH_MODEL, ...GRAPH, ...IMAGES], { model });
@@ -139,6 +140,7 @@ const figures = {
     JOURNEYS.length +
     DECISIONS.length +
     USED.length +
+    ATTENTION.length +
     COMPOSING.length +
     WITH_MODEL.length +
     TEMPLATES.length +

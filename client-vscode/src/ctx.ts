@@ -11,8 +11,10 @@ import { reviewSetting, unasked, userValues } from "./connection/settings";
 import { Diffs } from "./diffs";
 import { Keys } from "./models/keys";
 import { type KeptKey, keysToSend } from "./models/modelChoice";
+import { notifier } from "./notifications";
 import type { FromPanel, Mode, ServerState, ToPanel } from "./panel/messages";
 import { PlanPanel } from "./panel/planPanel";
+import { Attention } from "./plan/attention";
 import {
   currentView,
   EMPTY,
@@ -23,12 +25,15 @@ import {
   type PanelState,
   replay,
   select,
+  withoutPlan,
+  withoutWaits,
   withPlan,
   withStream,
   withView,
+  withWaits,
 } from "./plan/planState";
 import type { PlanView } from "./plan/planView";
-import type { Event, Plan, Requests, Review } from "./protocol";
+import type { Event, Plan, Requests, Review, WaitsParams } from "./protocol";
 import { requestMode } from "./requestMode";
 import { Marks } from "./review/marks";
 import { Merges } from "./review/merges";
@@ -37,7 +42,7 @@ import { Unopened } from "./review/unopened";
 import { Unsaved } from "./review/unsaved";
 import { StatusItem } from "./status";
 import { problemLines } from "./validationProblems";
-import { t } from "./words";
+import { linkless, t } from "./words";
 
 const CURRENT_KEY = "planloom.currentPlan";
 const PAGE = 500;
@@ -75,6 +80,7 @@ export class Ctx implements vscode.Disposable {
   /** Every event of a plan, in its order. */
   readonly happened = new vscode.EventEmitter<Event>();
   private readonly status = new StatusItem();
+  private readonly attention: Attention;
   private readonly contexts = new Map<string, string | boolean>();
   private readonly early = new Map<string, Event[]>();
   private readonly reviews = new Map<string, Review>();
@@ -87,6 +93,8 @@ export class Ctx implements vscode.Disposable {
   ) {
     this.keys = new Keys(extension.secrets);
     this.panel = new PlanPanel(extension.extensionUri, this, this.log);
+    this.attention = new Attention(notifier(() => this.panel.isVisible));
+    this.panel.onShown = () => this.attention.seen();
   }
 
   /** Start the server, or restart it if it runs. */
@@ -125,7 +133,7 @@ export class Ctx implements vscode.Disposable {
         this.applyPlan(result.plan as Plan);
       return result;
     } catch (error) {
-      this.refused(method, error);
+      this.refused(method, error, planOf(params));
       return undefined;
     }
   }
@@ -148,6 +156,14 @@ export class Ctx implements vscode.Disposable {
     if (this.state.plans[planId] === undefined) await this.load(planId);
     this.state = select(this.state, this.state.plans[planId] === undefined ? this.state.current : planId);
     this.panel.reset();
+    this.panel.postWhenReady({ kind: "display" });
+    this.changed();
+  }
+
+  /** Forget a plan that was deleted. */
+  forget(planId: string): void {
+    this.state = withoutPlan(this.state, planId);
+    this.panel.reset();
     this.changed();
   }
 
@@ -162,7 +178,7 @@ export class Ctx implements vscode.Disposable {
       warning: vscode.window.showWarningMessage,
       error: vscode.window.showErrorMessage,
     }[level];
-    void show(hint === undefined ? message : `${message} ${hint}`);
+    void show(linkless(hint === undefined ? message : `${message} ${hint}`));
   }
 
   perform(message: FromPanel): void {
@@ -190,6 +206,7 @@ export class Ctx implements vscode.Disposable {
 
   dispose(): void {
     this.client?.dispose();
+    this.attention.seen();
     for (const each of [
       this.panel,
       this.diffs,
@@ -218,16 +235,20 @@ export class Ctx implements vscode.Disposable {
       this.client = await Client.start(command, cwd, this.log, this.keys.masking(this.log), {
         event: (event) => this.receive(event),
         health: () => this.refreshStatus(),
+        waits: (waits) => this.receiveWaits(waits),
         stream: (delta) => {
           this.state = withStream(this.state, delta);
           this.panel.stream(delta);
         },
         running: () => void this.refresh().catch((error: unknown) => this.log.error(String(error))),
-        stopped: () =>
+        stopped: () => {
+          this.state = withoutWaits(this.state);
           this.setServer({
             kind: "stopped",
             detail: t("The server has stopped. It restarts by itself, up to a few times."),
-          }),
+          });
+          this.panel.reset();
+        },
         planRequested: (text) => {
           void this.panel.reveal();
           this.perform({ kind: "create", text, mode: "plan" });
@@ -372,6 +393,13 @@ export class Ctx implements vscode.Disposable {
     this.changed();
   }
 
+  private receiveWaits(waits: WaitsParams): void {
+    const at = new Date().toISOString();
+    this.state = withWaits(this.state, waits, at);
+    this.panel.post({ kind: "waits", waits, at });
+    this.changed();
+  }
+
   private refreshStatus(): void {
     void this.readStatus().catch((error: unknown) =>
       this.log.warn(`The server's status could not be read: ${errorData(error).message}`),
@@ -423,13 +451,13 @@ export class Ctx implements vscode.Disposable {
     this.changed();
   }
 
-  private refused(what: string, error: unknown): void {
+  /** Show an error. A plan that has changed meanwhile is read anew: the one of the request, else the displayed one. */
+  private refused(what: string, error: unknown, planId = this.state.current): void {
     const { code, message, hint, details } = errorData(error);
     this.log.warn(`${what}: ${code}: ${message}`);
     const problems = problemLines(details);
     const text = [message, ...problems].join("\n");
     this.notify(code === "stale_version" || code === "wrong_state" ? "warning" : "error", text, hint);
-    const planId = this.state.current;
     if ((code === "stale_version" || code === "wrong_state") && planId !== undefined)
       void this.load(planId).then(
         () => this.panel.reset(),
@@ -453,12 +481,18 @@ export class Ctx implements vscode.Disposable {
   private changed(): void {
     const view = this.current();
     this.status.show(this.server, this.state);
+    this.attention.look(this.state);
     this.setContext("status", view?.plan.status ?? "");
     this.setContext("live", view !== undefined && isLive(view.plan));
     this.setContext("undoable", view !== undefined && isUndoable(view));
     if (this.state.current !== undefined && this.extension.workspaceState.get(CURRENT_KEY) !== this.state.current)
       void this.extension.workspaceState.update(CURRENT_KEY, this.state.current);
   }
+}
+
+/** The plan that a request is about. */
+function planOf(params: object): string | undefined {
+  return "planId" in params && typeof params.planId === "string" ? params.planId : undefined;
 }
 
 /** The user's provider and address; `baseUrl` is undefined where it is not set in the editor. */

@@ -977,11 +977,16 @@ export interface TasksResult {
   progress: Progress;
 }
 
-/** What a command has printed, of a long output the beginning and the end; null if that was not stored. */
+/**
+ * What a command has printed, of a long output the beginning and the end; null if that was not stored. `command` is as
+ * a shell takes it, `cwd` relative to the workspace; without `exitCode` it did not end by itself.
+ */
 export interface CommandOutput {
   callId: string;
   command: string;
+  cwd?: string;
   ok: boolean;
+  exitCode?: number;
   output: string | null;
 }
 
@@ -1451,6 +1456,7 @@ export interface TaskFailed extends OfTask {
   error: string;
   code?: string;
   willRetry: boolean;
+  durationMs?: number;
 }
 
 /** A step will not run, or what it has done is not wanted. */

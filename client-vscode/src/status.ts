@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { ServerState } from "./panel/messages";
 import { currentView, others, type PanelState, progressOf } from "./plan/planState";
 import { planStatus } from "./plan/statusWords";
-import { isPartly, waitingFor } from "./plan/waiting";
+import { isPartly, stalledWords, waitingFor } from "./plan/waiting";
 import type { PlanStatus } from "./protocol";
 import { plural, t } from "./words";
 
@@ -75,6 +75,9 @@ function describe(server: ServerState, state: PanelState): { text: string; toolt
     };
   if (elsewhere !== "")
     return { text: `$(bell-dot) Planloom${count}, ${elsewhere}`, tooltip: `Planloom: ${elsewhere}`, waiting: true };
+  const stalled = stalledWords(view);
+  if (stalled !== undefined)
+    return { text: `$(clock) Planloom${count} ${stalled}`, tooltip: `Planloom ${stalled}`, waiting: false };
   if (isPartly(view))
     return {
       text: `$(warning) Planloom${count}`,

@@ -60,6 +60,23 @@ export function moment(at: string): string {
   return new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(new Date(at));
 }
 
+const AGES = [
+  ["year", 365 * 86_400],
+  ["month", 30 * 86_400],
+  ["week", 7 * 86_400],
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+] as const;
+
+/** How long ago a moment was, by the largest unit that fits: `2 hours ago`, `yesterday`; `now` in milliseconds. */
+export function ago(at: string, now: number): string {
+  const seconds = Math.max(0, (now - Date.parse(at)) / 1000);
+  const words = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
+  const [unit, length] = AGES.find(([, least]) => seconds >= least) ?? ["second", 1];
+  return words.format(unit === "second" ? 0 : -Math.floor(seconds / length), unit);
+}
+
 /** The time of day of a moment, with seconds. */
 export function timeOfDay(at: string): string {
   return new Intl.DateTimeFormat(language, { timeStyle: "medium" }).format(new Date(at));
@@ -68,4 +85,9 @@ export function timeOfDay(at: string): string {
 /** The language's tag, for `Intl`. */
 export function languageTag(): string {
   return language;
+}
+
+/** A text that a notification shows as it stands: it would make links, of commands too, of Markdown in it. */
+export function linkless(text: string): string {
+  return text.replaceAll("](", "] (");
 }

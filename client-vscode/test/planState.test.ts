@@ -243,3 +243,60 @@ test("a step that the setting skips counts as failed, and a later run is told wi
     .add("task_skipped", { taskId: "a", reason: "policy" });
   expect(progressOf(view(stream).plan)).toMatchObject({ failed: 1, skipped: 0 });
 });
+
+test("a draft that came to nothing keeps its feedback and the reason until the plan is approved", () => {
+  const earlier = plan([step("a")], { seq: 2 });
+  const stream = new Stream()
+    .start()
+    .add("plan_ready", { plan: earlier })
+    .add("plan_drafting", { version: 2, feedback: "Use pytest" })
+    .add("plan_ready", { plan: { ...earlier, seq: 4 } })
+    .add("log", { level: "warning", message: "The new draft failed." });
+  expect(replay(stream.events)?.draft).toEqual({
+    version: 2,
+    feedback: "Use pytest",
+    failed: true,
+    warnings: ["The new draft failed."],
+  });
+  stream.add("plan_drafting", { version: 2 }).add("plan_ready", { plan: { ...earlier, version: 2, seq: 7 } });
+  expect(replay(stream.events)?.draft).toMatchObject({ failed: false, warnings: [] });
+  expect(replay(stream.add("plan_approved", { version: 2, review: "each" }).events)?.draft).toBeUndefined();
+});
+
+test("questions keep their answers, each its own", () => {
+  const stream = new Stream()
+    .start()
+    .add("plan_ready", { plan: plan([step("a"), step("b")], { seq: 2 }) })
+    .add("clarification_request", { taskId: "a", question: "Which?" })
+    .add("clarification_provided", { taskId: "a", answer: "This" })
+    .add("clarification_request", { taskId: "b", question: "Why?" })
+    .add("clarification_request", { taskId: "a", question: "Which?" });
+  expect(replay(stream.events)?.asked).toEqual([
+    { stepId: "a", question: "Which?", answer: "This" },
+    { stepId: "b", question: "Why?" },
+    { stepId: "a", question: "Which?" },
+  ]);
+});
+
+test("what a running step has cost counts at once, and once", () => {
+  const used = (requests: number) => ({ requests, promptTokens: 10 * requests, completionTokens: requests });
+  const stream = new Stream()
+    .start()
+    .add("plan_ready", { plan: plan([step("a")], { seq: 2, usage: used(1) }) })
+    .add("task_started", { taskId: "a", agent: "koda" })
+    .add("task_update", { taskId: "a", status: "running", usage: used(2) });
+  expect(replay(stream.events)?.plan).toMatchObject({ usage: used(3), steps: [{ usage: used(2) }] });
+  stream
+    .add("task_update", { taskId: "a", status: "running", usage: used(1) })
+    .add("task_completed", { taskId: "a", result: { ok: true, durationMs: 1, timestamp: "" }, usage: used(3) });
+  expect(replay(stream.events)?.plan).toMatchObject({ usage: used(4), steps: [{ usage: used(3) }] });
+});
+
+test("a failed step took as long as the server says", () => {
+  const stream = new Stream()
+    .start()
+    .add("plan_ready", { plan: plan([step("a")], { seq: 2 }) })
+    .add("task_started", { taskId: "a", agent: "koda" })
+    .add("task_failed", { taskId: "a", error: "no", willRetry: false, durationMs: 296 });
+  expect(replay(stream.events)?.plan.steps[0]?.result?.durationMs).toBe(296);
+});

@@ -193,3 +193,15 @@ test("forms of the plans that were changed last are kept", () => {
   const names = Object.keys(kept(ui).plans);
   expect([names.length, names.includes("p0"), names.includes("p1")]).toEqual([20, true, false]);
 });
+
+test("how far plans were scrolled is kept for the next page, of many plans the last", () => {
+  const scrolls = Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`p${index}`, index]));
+  const next = freshUi(kept({ ...freshUi(), scrolls }));
+  expect([Object.keys(next.scrolls).length, next.scrolls.p24, next.scrolls.p0]).toEqual([20, 24, undefined]);
+});
+
+test("a plan that is shown closes the list of all, and its cards come into view once", () => {
+  const open = taken(freshUi(), { kind: "plans", plans: [] }, { plans: {} });
+  const { list, toCards } = taken(open, { kind: "display" }, { plans: {} });
+  expect([open.list?.find, list, toCards]).toEqual(["", undefined, true]);
+});

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { workedMs } from "../src/plan/clocks";
-import { replay } from "../src/plan/planState";
+import { EMPTY, fold, replay, withWaits } from "../src/plan/planState";
 import type { PlanView } from "../src/plan/planView";
 import { dependants, isPartly, notDone, restOf, waitingFor, waitOf } from "../src/plan/waiting";
 import type { Approval, Plan, TaskSkipped } from "../src/protocol";
@@ -57,6 +57,18 @@ test("a review and a pause wait for the user, unless the user paused", () => {
     undefined,
   ]);
   expect(waitingFor(viewOf(plan([], { status: "executing" })))).toBeUndefined();
+});
+
+test("a clock does not count the time in which a step waits for the terminal", () => {
+  const state = running().events.reduce((now, event) => fold(now, event).state, EMPTY);
+  const wait = { stepId: "a", resource: "terminal", usedByPlan: "p2", usedByStep: "x" } as const;
+  const at = (second: number) => new Date(Date.UTC(2030, 0, 1, 12, 0, second)).toISOString();
+  const waiting = withWaits(state, { planId: "p1", waits: [wait] }, at(7));
+  const worked = ({ plans }: typeof state, second: number) =>
+    workedMs(plans.p1!.clocks, plans.p1!.plan.steps[0]!, Date.parse(at(second)));
+  expect([worked(waiting, 60), worked(withWaits(waiting, { planId: "p1", waits: [] }, at(17)), 18)]).toEqual([
+    2000, 3000,
+  ]);
 });
 
 test("a clock does not count the time that a step waits", () => {

@@ -14,6 +14,7 @@ from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Un
 from planloom.domain.plans.perspectives import ChapoPerspective, DevoPerspective, KodaPerspective
 from planloom.domain.plans.plan import (
     Check,
+    CommandOutcome,
     Detection,
     ExecutedTool,
     ExpectedTool,
@@ -533,7 +534,8 @@ def application() -> FakeApplication:
                 summary="`pytest` ended with exit code 0",
                 duration_ms=900,
                 command="ended",
-                output="1 passed\n",
+                outcome=CommandOutcome(exit_code=0, line="1 passed"),
+                output="The command ended with exit code 0.\n1 passed\n",
             ),
         ),
         plans__events=((recorded(EVENTS["plan_paused"]), PLAN),),

@@ -10,9 +10,11 @@ import type { Context, CreateParams, UndoParams } from "../protocol";
 import { keepRequestMode } from "../requestMode";
 import { plural, t } from "../words";
 import { addDropped } from "./adding";
+import { deletePlan, exportPlan, showAllPlans } from "./allPlans";
 import { detect, symbolsAt } from "./composing";
 import { attachmentsOf, type Images, keepImage } from "./images";
-import { choosePlan, choosePython } from "./pickers";
+import { openOutput, runInTerminal, sendOutput } from "./outputs";
+import { choosePython } from "./pickers";
 import { preview, sendTemplates } from "./templates";
 
 const COMPLETIONS = 30;
@@ -62,6 +64,16 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
       return ctx.chooseReview(message.planId, message.review);
     case "select":
       return ctx.show(message.planId);
+    case "delete":
+      return deletePlan(ctx, message.planId);
+    case "output":
+      return sendOutput(ctx, message);
+    case "openOutput":
+      return openOutput(ctx, message);
+    case "runInTerminal":
+      return runInTerminal(ctx, message);
+    case "export":
+      return exportPlan(ctx, message.planId);
     default:
       return settle(ctx, message, decide(ctx, message));
   }
@@ -91,7 +103,12 @@ type Decision = Exclude<
       | "setUp"
       | "show"
       | "review"
-      | "select";
+      | "select"
+      | "delete"
+      | "export"
+      | "output"
+      | "openOutput"
+      | "runInTerminal";
   }
 >;
 
@@ -334,7 +351,7 @@ async function show(ctx: Ctx, what: Extract<FromPanel, { kind: "show" }>["what"]
     case "restart":
       return ctx.start();
     case "plans":
-      return choosePlan(ctx);
+      return showAllPlans(ctx);
     case "models":
       return chooseModel(ctx);
     case "settings":

@@ -8,8 +8,8 @@ import type { Plan } from "../protocol";
 import { t } from "../words";
 import { showAllChanges } from "./actions";
 import { addChanges, addFiles, addSelection, addTerminal } from "./adding";
+import { showAllPlans } from "./allPlans";
 import { answerWaiting } from "./answering";
-import { choosePlan } from "./pickers";
 import { REVIEW_COMMANDS } from "./reviewCommands";
 import { deleteTemplate, planTemplate, saveTemplate } from "./templates";
 
@@ -40,7 +40,7 @@ const COMMANDS: Readonly<Record<string, Run>> = {
   "planloom.ui.deleteTemplate": deleteTemplate,
   "planloom.ui.answer": answerWaiting,
   "planloom.ui.showChanges": showAllChanges,
-  "planloom.ui.showPlan": choosePlan,
+  "planloom.ui.showPlan": showAllPlans,
   "planloom.ui.showLog": (ctx) => ctx.log.show(),
   "planloom.ui.chooseModel": chooseModel,
   "planloom.ui.restart": (ctx) => ctx.start(),

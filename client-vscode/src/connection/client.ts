@@ -19,6 +19,7 @@ import type {
   Requests,
   ServerNotifications,
   StreamParams,
+  WaitsParams,
 } from "../protocol";
 import { OtherTools, saveFiles } from "./editor";
 import { answerWithModel, hasModels } from "./languageModel";
@@ -40,6 +41,7 @@ interface Listeners {
   event(event: Event): void;
   stream(delta: StreamParams): void;
   health(): void;
+  waits(waits: WaitsParams): void;
   running(): void;
   stopped(): void;
   planRequested(text: string): void;
@@ -96,6 +98,7 @@ export class Client implements vscode.Disposable {
       }),
       on("planloom/stream", listeners.stream),
       on("planloom/health", listeners.health),
+      on("planloom/waits", listeners.waits),
       answer("planloom/editor/diagnostics", ({ uris }) => others.answer(language, uris)),
       answer("planloom/editor/save", ({ uris }) => saveFiles(uris)),
       answer("planloom/editor/complete", answerWithModel),

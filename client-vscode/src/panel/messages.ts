@@ -6,9 +6,11 @@ import { WAYS } from "../models/ways";
 import type { PanelState } from "../plan/planState";
 import {
   AGENTS,
+  type CommandOutput,
   type Detection,
   type Event,
   type Json,
+  type PlanSummary,
   PRIORITIES,
   RECOVERY_ACTIONS,
   REVIEWS,
@@ -18,6 +20,7 @@ import {
   type StreamParams,
   type Template,
   type TemplatePreviewResult,
+  type WaitsParams,
 } from "../protocol";
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
@@ -139,6 +142,11 @@ const fromPanel = v.variant("kind", [
   v.strictObject({ ...kind("save"), uris: v.array(text) }),
   v.strictObject({ ...kind("review"), planId: id, review }),
   v.strictObject({ ...kind("select"), planId: id }),
+  v.strictObject({ ...kind("delete"), planId: id }),
+  v.strictObject({ ...kind("output"), planId: id, stepId: id, key: text }),
+  v.strictObject({ ...kind("openOutput"), planId: id, stepId: id, callId: id }),
+  v.strictObject({ ...kind("runInTerminal"), planId: id, stepId: id, callId: id }),
+  v.strictObject({ ...kind("export"), planId: id }),
   v.strictObject({ ...kind("open"), uri: text, line: v.optional(offset) }),
   v.strictObject({ ...kind("setUp"), way: v.picklist(WAYS) }),
   v.strictObject({ ...kind("show"), what: v.picklist(["log", "plans", "models", "settings", "python", "restart"]) }),
@@ -147,6 +155,11 @@ const fromPanel = v.variant("kind", [
 const known = v.custom<PanelState>((value) => typeof value === "object" && value !== null && "plans" in value);
 const event = v.custom<Event>(isEvent);
 const delta = v.custom<StreamParams>((value) => typeof value === "object" && value !== null && "delta" in value);
+const told = v.custom<WaitsParams>((value) => typeof value === "object" && value !== null && "waits" in value);
+const commandOutput = v.custom<CommandOutput>(
+  (value) => typeof value === "object" && value !== null && "callId" in value,
+);
+const summary = v.custom<PlanSummary>((value) => typeof value === "object" && value !== null && "planId" in value);
 const detection = v.custom<Detection>((value) => typeof value === "object" && value !== null && "planned" in value);
 const completion = v.custom<ReferenceItem>(
   (value) => typeof value === "object" && value !== null && "insertText" in value,
@@ -194,6 +207,7 @@ const toPanel = v.variant("kind", [
   v.strictObject({ ...kind("events"), events: v.array(event) }),
   v.strictObject({ ...kind("streams"), deltas: v.array(delta) }),
   v.strictObject({ ...kind("server"), server: serverState }),
+  v.strictObject({ ...kind("waits"), waits: told, at: v.string() }),
   v.strictObject({ ...kind("completions"), requestId: v.number(), items: v.array(completion) }),
   v.strictObject({ ...kind("detection"), requestId: v.number(), detection, planned: v.boolean() }),
   v.strictObject({ ...kind("mode"), mode }),
@@ -211,6 +225,9 @@ const toPanel = v.variant("kind", [
     templateId: v.string(),
     preview: templatePreview,
   }),
+  v.strictObject({ ...kind("display") }),
+  v.strictObject({ ...kind("output"), key: v.string(), commands: v.array(commandOutput) }),
+  v.strictObject({ ...kind("plans"), plans: v.array(summary) }),
   v.strictObject({
     ...kind("notice"),
     level: v.picklist(["info", "warning", "error"]),

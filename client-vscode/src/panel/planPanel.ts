@@ -30,9 +30,13 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   private ready = false;
   /** What goes into the composer once the page is ready; undefined if the composer need not open. */
   private composing: Composing | undefined;
+  /** What the page is sent when it is ready. */
+  private later: ToPanel[] = [];
   private events: Event[] = [];
   private deltas: StreamParams[] = [];
   private sending = false;
+  /** Called when the panel comes into view. */
+  onShown: () => void = () => undefined;
   private readonly registration = vscode.window.registerWebviewViewProvider(VIEW_ID, this);
 
   constructor(
@@ -55,12 +59,14 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     // A hidden panel has no page; the next page gets the whole state.
     view.onDidChangeVisibility(() => {
       if (!view.visible) this.ready = false;
+      else this.onShown();
     });
     view.onDidDispose(() => {
       this.view = undefined;
       this.ready = false;
     });
     view.webview.html = page(view.webview, resources);
+    this.onShown();
     this.badge();
   }
 
@@ -70,6 +76,12 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
 
   post(message: ToPanel): void {
     void this.deliver(message);
+  }
+
+  /** Send a message now, or once the page is ready. */
+  postWhenReady(message: ToPanel): void {
+    if (this.ready) this.post(message);
+    else this.later.push(message);
   }
 
   /** Send the whole state: after a reload of the page, or when the state was rebuilt. */
@@ -134,6 +146,7 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     this.post({ kind: "mode", mode: this.source.mode });
     this.reset();
     for (const message of this.source.extras) this.post(message);
+    for (const message of this.later.splice(0)) this.post(message);
     this.sendComposing();
   }
 

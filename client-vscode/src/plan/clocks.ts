@@ -1,8 +1,8 @@
-// How long each step has worked: the time between its events, less the time that it waited for the user.
+// How long each step has worked: the time between its events, less the time that it waited for the user or another step.
 
 import type { Event, Step } from "../protocol";
 
-/** When a step's attempt began, how long it has waited for the user since, and the decisions that it waits for now. */
+/** When a step's attempt began, how long it has waited since, and what it waits for now. */
 interface Clock {
   startedAt: string;
   waitedMs: number;
@@ -35,6 +35,14 @@ export function foldClocks(clocks: Clocks, event: Event): Clocks {
     default:
       return clocks;
   }
+}
+
+/** The clocks when these steps, and no others, wait for what another step uses. */
+export function foldResourceWaits(clocks: Clocks, stepIds: readonly string[], at: string): Clocks {
+  const key = (stepId: string): string => `resource ${stepId}`;
+  const over = Object.keys(clocks).filter((id) => clocks[id]?.open.includes(key(id)) && !stepIds.includes(id));
+  const closedNow = over.reduce((after, id) => closed(after, key(id), at), clocks);
+  return stepIds.reduce((after, id) => opened(after, id, key(id), at), closedNow);
 }
 
 /** How long the step's last attempt has worked, in milliseconds; undefined while it has not begun. */

@@ -24,8 +24,10 @@ import type {
   TaskSkipped,
   TaskStarted,
   TaskUpdate,
+  Usage,
 } from "../protocol";
 
+export const NO_USAGE: Usage = { requests: 0, promptTokens: 0, completionTokens: 0 };
 export const NO_PENDING: Pending = { approvals: [], questions: [], recoveries: [], conflicts: [] };
 
 /** The plan after an event. */
@@ -163,8 +165,9 @@ function foldTask(plan: Plan, event: TaskEvent): Plan {
         progress: undefined,
       }));
     case "task_update":
-      return change(plan, event.taskId, (step) => ({
+      return change(withUsage(plan, event.usage), event.taskId, (step) => ({
         ...step,
+        usage: event.usage == null ? step.usage : sum(step.usage ?? NO_USAGE, event.usage),
         status: event.status,
         progress: event.progress ?? step.progress,
         activeForm: event.activeForm ?? step.activeForm,
@@ -183,7 +186,7 @@ function foldTask(plan: Plan, event: TaskEvent): Plan {
         ...step,
         status: event.willRetry ? "pending" : "failed",
         completedAt: event.at,
-        result: event.willRetry ? step.result : failure(step, event.error, event.at),
+        result: event.willRetry ? step.result : failure(step, event),
       }));
     case "task_skipped":
       return {
@@ -202,9 +205,9 @@ function foldTask(plan: Plan, event: TaskEvent): Plan {
   }
 }
 
-function failure(step: Step, error: string, at: string): Step["result"] {
-  const durationMs = step.startedAt == null ? 0 : Math.max(0, Date.parse(at) - Date.parse(step.startedAt));
-  return { ok: false, error, durationMs, timestamp: at };
+function failure({ startedAt }: Step, { error, durationMs, at }: TaskFailed): Step["result"] {
+  const since = startedAt == null ? 0 : Math.max(0, Date.parse(at) - Date.parse(startedAt));
+  return { ok: false, error, durationMs: durationMs ?? since, timestamp: at };
 }
 
 type DecisionEvent =
@@ -286,6 +289,18 @@ function withoutApproval(approvals: readonly Approval[], approvalId: string): re
 
 function withoutStep<E extends { stepId: string }>(waiting: readonly E[], stepId: string): readonly E[] {
   return waiting.filter((each) => each.stepId !== stepId);
+}
+
+function sum(one: Usage, other: Usage): Usage {
+  return {
+    requests: one.requests + other.requests,
+    promptTokens: one.promptTokens + other.promptTokens,
+    completionTokens: one.completionTokens + other.completionTokens,
+  };
+}
+
+function withUsage(plan: Plan, usage: Usage | undefined): Plan {
+  return usage == null ? plan : { ...plan, usage: sum(plan.usage, usage) };
 }
 
 /** The plan with what a step has used, of which it may hold a part already. */

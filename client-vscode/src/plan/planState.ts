@@ -1,6 +1,7 @@
 // The state of all plans, as a pure fold of the server's events. It imports no vscode, so recorded streams test it.
 
-import type { Event, Plan, PlanStatus, Progress, Step, StepStatus, StreamParams } from "../protocol";
+import type { Event, Plan, PlanStatus, Progress, Step, StepStatus, StreamParams, WaitsParams } from "../protocol";
+import { foldResourceWaits } from "./clocks";
 import { begun, foldView, type PlanView, UNDOABLE, withText } from "./planView";
 
 export interface PanelState {
@@ -68,11 +69,37 @@ export function withView(state: PanelState, view: PlanView): PanelState {
   return { ...state, plans: { ...state.plans, [view.plan.planId]: kept } };
 }
 
+/** The state without a plan that was deleted. */
+export function withoutPlan({ plans, current }: PanelState, planId: string): PanelState {
+  const { [planId]: _, ...others } = plans;
+  return current === undefined || current === planId ? { plans: others } : { plans: others, current };
+}
+
 /** Append text of a running answer. */
 export function withStream(state: PanelState, delta: StreamParams): PanelState {
   const planId = delta.planId ?? state.current;
   const view = planId === undefined ? undefined : state.plans[planId];
   return view === undefined ? state : withView(state, withText(view, delta));
+}
+
+/** Set which steps of a plan wait for what another step uses, from this moment on. */
+export function withWaits(state: PanelState, { planId, waits }: WaitsParams, at: string): PanelState {
+  const view = state.plans[planId];
+  if (view === undefined) return state;
+  const clocks = foldResourceWaits(
+    view.clocks,
+    waits.map((wait) => wait.stepId),
+    at,
+  );
+  return withView(state, { ...view, waits, clocks });
+}
+
+/** Forget the waits of all plans: the server that told them has ended. */
+export function withoutWaits(state: PanelState): PanelState {
+  return {
+    ...state,
+    plans: Object.fromEntries(Object.entries(state.plans).map(([id, view]) => [id, { ...view, waits: [] }])),
+  };
 }
 
 /** The status of a step, with `blocked` and `ready` computed from its dependencies: no event sets them. */

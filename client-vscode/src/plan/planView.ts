@@ -5,6 +5,7 @@ import type {
   Answer,
   BackgroundEnded,
   ChangeKind,
+  ClarificationProvided,
   Detection,
   EditApplied,
   EditConflict,
@@ -18,13 +19,13 @@ import type {
   PlanPaused,
   PlanStart,
   PlanStatus,
+  StepWait,
   StreamParams,
   Unresolved,
-  Usage,
 } from "../protocol";
 import { number, t } from "../words";
 import { type Clocks, foldClocks } from "./clocks";
-import { change, foldPlan, NO_PENDING, unchanged } from "./planFold";
+import { change, foldPlan, NO_PENDING, NO_USAGE, unchanged } from "./planFold";
 
 /** How many characters of a running answer and how many log lines are kept. */
 const STREAM_KEPT = 4000;
@@ -69,6 +70,19 @@ export interface LogLine {
   at: string;
 }
 
+export interface DraftOutcome {
+  version: number;
+  feedback?: string | undefined;
+  failed: boolean;
+  warnings: readonly string[];
+}
+
+export interface AskedQuestion {
+  stepId: string;
+  question: string;
+  answer?: string;
+}
+
 /** A plan and what only its events carry. `folded` is the number of the last folded event. */
 export interface PlanView {
   plan: Plan;
@@ -86,6 +100,12 @@ export interface PlanView {
   perspectiveErrors: Readonly<Partial<Record<Agent, string>>>;
   retries: Readonly<Record<string, string>>;
   clocks: Clocks;
+  /** The draft that the user asked for last, until the plan is approved: with what feedback, whether it came to nothing, and what was warned of. */
+  draft?: DraftOutcome;
+  /** The questions that steps have asked, with their answers, in order. */
+  asked: readonly AskedQuestion[];
+  /** The steps that wait for what another step uses, as the server has last told. */
+  waits: readonly StepWait[];
   pause?: { reason: PlanPaused["reason"]; detail?: string };
   answer?: { text: string; confidence?: Answer["confidence"] };
   feedback?: string;
@@ -94,8 +114,6 @@ export interface PlanView {
 
 /** Statuses in which edits can be undone. */
 export const UNDOABLE: readonly PlanStatus[] = ["paused", "completed", "failed", "cancelled"];
-
-const NO_USAGE: Usage = { requests: 0, promptTokens: 0, completionTokens: 0 };
 
 /** The view of a new plan. */
 export function begun(event: PlanStart): PlanView {
@@ -136,6 +154,8 @@ export function begun(event: PlanStart): PlanView {
     perspectiveErrors: {},
     retries: {},
     clocks: {},
+    asked: [],
+    waits: [],
     log: [],
   };
 }
@@ -179,14 +199,25 @@ function foldAround(view: PlanView, event: Event): PlanView {
       return {
         ...view,
         feedback: event.feedback,
+        draft: { version: event.version, feedback: event.feedback, failed: false, warnings: [] },
         streams: {},
         asking: [],
         perspectiveErrors: {},
         pause: undefined,
       };
     case "plan_ready":
-    case "plan_direct":
-      return { ...view, feedback: undefined, streams: {}, asking: [], calls: [], pause: undefined };
+    case "plan_direct": {
+      // A version before the one that was drafted is the earlier plan, which has come back.
+      const failed = view.draft !== undefined && event.plan.version < view.draft.version;
+      const draft = view.draft === undefined ? undefined : { ...view.draft, failed };
+      return { ...view, feedback: undefined, draft, streams: {}, asking: [], calls: [], pause: undefined };
+    }
+    case "plan_approved":
+      return { ...view, draft: undefined };
+    case "clarification_request":
+      return { ...view, asked: [...view.asked, { stepId: event.taskId, question: event.question }] };
+    case "clarification_provided":
+      return { ...view, asked: answered(view.asked, event) };
     case "plan_edited":
     case "plan_resumed":
     case "plan_executing":
@@ -236,7 +267,7 @@ function foldAround(view: PlanView, event: Event): PlanView {
     case "plan_imported":
       return logged(view, "info", t("The plan was imported from another machine."), event.at);
     case "log":
-      return logged(view, event.level, event.message, event.at);
+      return logged(withDraftWarning(view, event), event.level, event.message, event.at);
     case "context_compacted":
       return logged(
         view,
@@ -255,7 +286,6 @@ function foldAround(view: PlanView, event: Event): PlanView {
     case "plan_message":
     case "messages_read":
     case "plan_approval_request":
-    case "plan_approved":
     case "plan_rejected":
     case "task_created":
     case "tasks_list":
@@ -265,14 +295,28 @@ function foldAround(view: PlanView, event: Event): PlanView {
     case "conflict_resolved":
     case "check_completed":
     case "condition_evaluated":
-    case "clarification_request":
-    case "clarification_provided":
     case "recovery_request":
     case "recovery_chosen":
       return view;
     default:
       return unchanged(view, event);
   }
+}
+
+/** The questions with an answer to the last one of its step. */
+function answered(
+  asked: readonly AskedQuestion[],
+  { taskId, answer }: ClarificationProvided,
+): readonly AskedQuestion[] {
+  const open = asked.findLastIndex((each) => each.stepId === taskId && each.answer === undefined);
+  return asked.map((each, index) => (index === open ? { ...each, answer } : each));
+}
+
+/** A warning while a plan is under review is about its draft. */
+function withDraftWarning(view: PlanView, { level, message }: Log): PlanView {
+  if (view.draft === undefined || level === "info" || level === "debug") return view;
+  if (view.plan.status !== "draft" && view.plan.status !== "pending_approval") return view;
+  return { ...view, draft: { ...view.draft, warnings: [...view.draft.warnings, message] } };
 }
 
 type EditEvent = EditStarted | EditApplied | EditRejected | EditReverted | EditConflict;

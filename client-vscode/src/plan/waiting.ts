@@ -1,6 +1,6 @@
 // What in a plan waits for the user, and which steps are lost if the user refuses: pure functions over the plan.
 
-import type { Plan, Step } from "../protocol";
+import type { Plan, Step, StepWait } from "../protocol";
 import { t } from "../words";
 import type { PlanView } from "./planView";
 
@@ -48,6 +48,54 @@ export function waitingFor({ plan, pause }: PlanView): string | undefined {
   if (plan.status === "pending_approval") return t("waits for your review");
   if (plan.status !== "paused") return undefined;
   return (pause?.reason ?? plan.pauseReason) === "user" ? undefined : t("is paused and waits for you");
+}
+
+/** What in a plan calls for the user's attention, as keys: a decision keeps its key until it is answered. */
+export function causes({ plan, pause }: PlanView): readonly string[] {
+  const { planId, version, status, pending } = plan;
+  const decisions = [
+    ...pending.conflicts.map((each) => `conflict ${each.editId}`),
+    ...pending.approvals.map((each) => `approval ${each.listed?.listId ?? each.approvalId}`),
+    ...pending.questions.map((each) => `question ${planId} ${each.stepId} ${each.question}`),
+    ...pending.recoveries.map((each) => `recovery ${planId} ${each.stepId} ${each.error}`),
+  ];
+  if (decisions.length > 0) return [...new Set(decisions)];
+  if (status === "pending_approval") return [`review ${planId} ${version}`];
+  const reason = pause?.reason ?? plan.pauseReason;
+  return status === "paused" && reason !== "user" ? [`pause ${planId} ${reason ?? ""}`] : [];
+}
+
+/** What this step waits for that another step uses. */
+export function resourceOf(view: PlanView, stepId: string): StepWait | undefined {
+  return view.waits.find((each) => each.stepId === stepId);
+}
+
+/** What a step waits for that another step uses, in words that can follow its name. */
+export function resourceWords({ resource, path }: StepWait): string {
+  switch (resource) {
+    case "terminal":
+      return t("waits for the terminal");
+    case "model":
+      return t("waits for the model");
+    case "path":
+      return t("waits for {0}", path ?? "");
+  }
+}
+
+/** What a running plan waits for, in words, if none of its steps is at work. */
+export function stalledWords(view: PlanView): string | undefined {
+  const { plan, waits } = view;
+  const [first] = waits;
+  if (plan.status !== "executing" || first === undefined) return undefined;
+  if (plan.steps.some((step) => step.status === "running" && resourceOf(view, step.stepId) === undefined))
+    return undefined;
+  return resourceWords(first);
+}
+
+/** The waits for steps of other plans, one of each plan. */
+export function waitsForPlans({ plan, waits }: PlanView): readonly StepWait[] {
+  const others = waits.filter((each) => each.usedByPlan !== plan.planId);
+  return [...new Map(others.map((each) => [each.usedByPlan, each])).values()];
 }
 
 /** The steps that have not run and depend on this one, directly or not, in the plan's order. */

@@ -9,7 +9,7 @@ import type { Approval, Plan, Question, Recovery, Step } from "../protocol";
 import { t } from "../words";
 import { approvalCard, approvalList } from "./approvalCard";
 import { conflictCard } from "./conflictCard";
-import { skippedWith, stepNumber } from "./format";
+import { firstLine, skippedWith, stepNumber } from "./format";
 import { readArgs } from "./stepForm";
 import { fieldValue, icon, linkButton, type Panel, shown, type View } from "./ui";
 
@@ -99,7 +99,7 @@ function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
   return html`<article class="card failure" data-step=${stepId}>
     <h3>${icon("error")}<span class="grow">${t("{0} failed", stepNumber(plan, stepId))}</span></h3>
     ${step === undefined ? nothing : html`<p class="quiet">${shown(step.description)}</p>`}
-    <p class="error-text">${shown(recovery.error)}</p>
+    ${failureText(recovery.error)}
     ${
       proposal == null
         ? nothing
@@ -191,6 +191,13 @@ function retryForm(panel: Panel, plan: Plan, recovery: Recovery, text: string): 
       @click=${send}
     >${t("Retry with these")}</vscode-button></div>
   </div>`;
+}
+
+/** Why a step failed, and below it what its command printed at its end, in the type of a terminal. */
+function failureText(error: string): View {
+  const rest = error.slice(firstLine(error).length + 1);
+  return html`<p class="error-text">${shown(firstLine(error))}</p>
+    ${rest.trim() === "" ? nothing : html`<pre class="printed" tabindex="0" aria-label=${t("Details of the failure")}><span>${shown(rest)}</span></pre>`}`;
 }
 
 /** What the model proposes to do about a failed step. */

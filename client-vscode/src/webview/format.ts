@@ -115,6 +115,11 @@ export function reasonOf(detection: Detection): string {
   return words[detection.rule] ?? detection.rule.replaceAll("_", " ");
 }
 
+/** The first line of a text. */
+export function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
+}
+
 /** `800 ms`, `4.2 s`, `3 min 20 s`. */
 export function duration(milliseconds: number): string {
   if (milliseconds < 1000) return t("{0} ms", Math.round(milliseconds));

@@ -12,7 +12,8 @@ import { html, nothing, render } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 
 import { type FromPanel, readToPanel, type ToPanel } from "../panel/messages";
-import { currentView, EMPTY, fold, isLive, type PanelState, withStream } from "../plan/planState";
+import { attention, currentView, EMPTY, fold, isLive, type PanelState, withStream, withWaits } from "../plan/planState";
+import type { PlanView } from "../plan/planView";
 import { type Bundle, speak, t } from "../words";
 import { cards } from "./cards";
 import { composer, referenceBefore, sendWhatWaited } from "./composer/composer";
@@ -23,6 +24,9 @@ import { modelSetUp } from "./modelSetUp";
 import { otherPlans } from "./otherPlans";
 import { follower, planBar } from "./planBar";
 import { planHeader, reviewOf } from "./planHeader";
+import { plansPage } from "./plansPage";
+import { resourceWaits } from "./resourceWaits";
+import { placeOf, scrollKeeper } from "./scrolling";
 import { steps } from "./steps";
 import { outcome } from "./summary";
 import { createPanel, icon, iconButton, linkButton, shown, type View } from "./ui";
@@ -44,6 +48,8 @@ const host = acquireVsCodeApi();
 const root = document.querySelector<HTMLElement>("#root") ?? document.body;
 const follow = follower(root);
 let state: PanelState = EMPTY;
+/** The keys of output that was asked for; a page that comes back asks anew. */
+const asked = new Set<string>();
 let drawing = false;
 /** Which entry of the list behind the caret was active when the page was last drawn. */
 let suggested = 0;
@@ -51,16 +57,11 @@ let previewing: ReturnType<typeof setTimeout> | undefined;
 let detecting: ReturnType<typeof setTimeout> | undefined;
 
 const panel = createPanel(freshUi(host.getState()), { post: (message) => host.postMessage(message), changed });
+const scroll = scrollKeeper(panel.ui.scrolls, (scrolls) => panel.update((ui) => ({ ...ui, scrolls })));
 
 function changed(before: Ui, now: Ui): void {
-  if (
-    before.draft !== now.draft ||
-    before.plans !== now.plans ||
-    before.history !== now.history ||
-    before.images !== now.images ||
-    before.form !== now.form
-  )
-    host.setState(kept(now));
+  const names = ["draft", "plans", "scrolls", "history", "images", "form"] as const;
+  if (names.some((name) => before[name] !== now[name])) host.setState(kept(now));
   if (now.form !== undefined && before.form?.values !== now.form.values) previewSoon();
   if (before.typing !== now.typing) detectSoon();
   drawSoon();
@@ -81,6 +82,9 @@ function receive(message: ToPanel): void {
   const { current } = state;
   if (message.kind === "state") state = message.state;
   if (message.kind === "events") for (const event of message.events) state = fold(state, event).state;
+  // Output that was dropped meanwhile can be asked for again.
+  if (message.kind === "output") asked.delete(message.key);
+  if (message.kind === "waits") state = withWaits(state, message.waits, message.at);
   if (message.kind === "streams") for (const delta of message.deltas) state = withStream(state, delta);
   // The cards of another plan come into view only now.
   if (state.current !== current) panel.update((ui) => ({ ...ui, armed: [], away: [] }));
@@ -127,21 +131,7 @@ function draw(): void {
   follow(view?.plan, () => {
     render(
       html`
-      ${serverBanner()} ${composer(panel, view?.plan, { write, complete })} ${notices()}
-      ${view === undefined ? modelSetUp(panel, (way) => host.postMessage({ kind: "setUp", way })) : nothing} ${otherPlans(panel, state)}
-      ${
-        view === undefined
-          ? welcome()
-          : keyed(
-              view.plan.planId,
-              html`<main
-                class="plan"
-                data-plan=${view.plan.planId}
-                data-seq=${view.plan.seq}
-              >${planBar(panel, view)} ${planHeader(panel, view)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}</main>`,
-            )
-      }
-      ${footer()}
+      ${serverBanner()} ${page(view)} ${footer()}
     `,
       root,
     );
@@ -156,7 +146,43 @@ function draw(): void {
     // The entry that the arrow keys have reached may be below the end of the list.
     root.querySelector("#suggestions .active")?.scrollIntoView({ block: "nearest" });
   }
+  const waiting = view !== undefined && panel.ui.toCards && panel.ui.list === undefined && attention(view.plan) > 0;
+  scroll.show(placeOf(panel.ui, view?.plan.planId), waiting ? root.querySelector(".cards") : null);
+  if (panel.ui.toCards && view !== undefined) panel.update((ui) => ({ ...ui, toCards: false }));
   observeCards();
+  askForOutput();
+}
+
+/** The page of all plans, or the composer with the displayed plan. */
+function page(view: PlanView | undefined): View {
+  if (panel.ui.list !== undefined) return html`${notices()} ${plansPage(panel, state)}`;
+  return html`
+    ${composer(panel, view?.plan, { write, complete })} ${notices()}
+    ${view === undefined ? modelSetUp(panel, (way) => host.postMessage({ kind: "setUp", way })) : nothing}
+    ${otherPlans(panel, state)}
+    ${
+      view === undefined
+        ? welcome()
+        : keyed(
+            view.plan.planId,
+            html`<main
+              class="plan"
+              data-plan=${view.plan.planId}
+              data-seq=${view.plan.seq}
+            >${planBar(panel, view)} ${planHeader(panel, view)} ${resourceWaits(panel, view, state)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}</main>`,
+          )
+    }
+  `;
+}
+
+/** Ask for what the drawn steps' commands have printed. */
+function askForOutput(): void {
+  for (const { dataset } of root.querySelectorAll<HTMLElement>("[data-wants]")) {
+    const { wants: key = "", plan: planId = "", step: stepId = "" } = dataset;
+    if (asked.has(key)) continue;
+    asked.add(key);
+    host.postMessage({ kind: "output", planId, stepId, key });
+  }
 }
 
 function placeCaret(caret: number): void {
@@ -194,7 +220,7 @@ function failed(detail: string, actions: View): View {
 
 function notices(): View {
   const without = (notice: Notice) => (ui: Ui) => ({ ...ui, notices: ui.notices.filter((each) => each !== notice) });
-  return html`${panel.ui.notices.map(
+  return html`<div class="notices">${panel.ui.notices.map(
     (notice) => html`<div class="banner ${notice.level}" role="alert">
       ${icon(notice.level === "error" ? "error" : notice.level === "warning" ? "warning" : "info")}
       <span>${shown(notice.message)} ${
@@ -202,7 +228,7 @@ function notices(): View {
       }</span>
       ${iconButton("close", t("Dismiss"), () => panel.update(without(notice)))}
     </div>`,
-  )}`;
+  )}</div>`;
 }
 
 function welcome(): View {

@@ -7,12 +7,13 @@ import type { PlanView } from "../plan/planView";
 import { planStatus } from "../plan/statusWords";
 import { waitingFor } from "../plan/waiting";
 import { t } from "../words";
+import { toAllPlans } from "./plansPage";
 import { icon, type Panel, shown, type View } from "./ui";
 
 export function otherPlans(panel: Panel, state: PanelState): View {
   const views = others(state);
   if (views.length === 0) return nothing;
-  return html`<nav class="others" aria-label=${t("Other plans")}>${views.map((view) => row(panel, view))}</nav>`;
+  return html`<nav class="others" aria-label=${t("Other plans")}>${views.map((view) => row(panel, view))}${toAllPlans(panel)}</nav>`;
 }
 
 function row(panel: Panel, view: PlanView): View {

@@ -5,9 +5,10 @@ import { html, nothing } from "lit";
 import { attention, progressOf } from "../plan/planState";
 import type { PlanView } from "../plan/planView";
 import { planStatus } from "../plan/statusWords";
-import { isPartly, waitingFor } from "../plan/waiting";
+import { isPartly, stalledWords, waitingFor } from "../plan/waiting";
 import { type Attachment, type Plan, type PlanStatus, REVIEWS, type Review, type UserMessage } from "../protocol";
 import { percent, plural, t } from "../words";
+import { draftOutcome } from "./draftOutcome";
 import { duration, pauseReason, reasonOf, riskName, spent, taskWords, whatIsAsked } from "./format";
 import { plain } from "./hiddenCharacters";
 import { perspectives, thought } from "./perspectives";
@@ -55,7 +56,7 @@ export function planHeader(panel: Panel, view: PlanView): View {
       ${request(panel, plan)} ${messages(panel, plan)} ${attached(view)} ${
         plan.summary === "" ? nothing : html`<p class="summary">${shown(plan.summary)}</p>`
       }
-      ${verdictLine(view)} ${progress(view)} ${pause(view)} ${controls(panel, view)}
+      ${verdictLine(view)} ${progress(view)} ${pause(view)} ${draftOutcome(panel, view)} ${controls(panel, view)}
     </header>
     ${perspectives(view)}
   `;
@@ -71,6 +72,8 @@ export function stateWords(view: PlanView): string {
   const { plan } = view;
   const waits = waitsInCards(view);
   if (waits !== undefined) return capitalized(waits);
+  const stalled = stalledWords(view);
+  if (stalled !== undefined) return capitalized(stalled);
   if (!isPartly(view)) return planStatus(plan.status);
   const { completed, total } = progressOf(plan);
   return completed === 0 ? t("Not done, {0} of {1}", completed, total) : t("Partly done, {0} of {1}", completed, total);
@@ -91,15 +94,23 @@ function statusPill(view: PlanView): View {
     cancelled: "circle-slash",
     rejected: "thumbsdown",
   };
+  const glyph =
+    waits !== undefined
+      ? "bell-dot"
+      : partly
+        ? "warning"
+        : stalledWords(view) !== undefined
+          ? "clock"
+          : icons[plan.status];
   return html`<span
     class="pill"
     role="status"
     data-status=${waits !== undefined ? "waiting" : plan.status}
     data-partly=${partly}
-  >${icon(waits !== undefined ? "bell-dot" : partly ? "warning" : icons[plan.status])}${stateWords(view)}</span>`;
+  >${icon(glyph)}${stateWords(view)}</span>`;
 }
 
-function capitalized(words: string): string {
+export function capitalized(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

@@ -7,10 +7,21 @@ import { workedMs } from "../plan/clocks";
 import { isRedoable, shownStatus } from "../plan/planState";
 import { type PlanView, UNDOABLE } from "../plan/planView";
 import { stepStatus } from "../plan/statusWords";
-import { waitOf, waitWords } from "../plan/waiting";
+import { resourceOf, resourceWords, waitOf, waitWords } from "../plan/waiting";
 import type { Check, JsonObject, Plan, Step } from "../protocol";
 import { t } from "../words";
-import { agentName, dependencyNumbers, duration, headline, STEP_ICON, skipReason, spent, valueText } from "./format";
+import { commandOutput, isCommand } from "./commandOutput";
+import {
+  agentName,
+  dependencyNumbers,
+  duration,
+  firstLine,
+  headline,
+  STEP_ICON,
+  skipReason,
+  spent,
+  valueText,
+} from "./format";
 import { planGraph, selectedStep } from "./graph/planGraph";
 import { inlineDiff } from "./inlineDiff";
 import { runningStep } from "./planBar";
@@ -104,10 +115,13 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
     return html`<li class="step editing">${editForm(panel, plan, step)}</li>`;
   const status = shownStatus(plan, step);
   const wait = waitOf(plan, step.stepId);
+  const resource = resourceOf(view, step.stepId);
   const look =
-    wait === undefined
-      ? { icon: STEP_ICON[status], label: stepStatus(status) }
-      : { icon: wait === "recovery" ? "error" : "bell-dot", label: waitWords(wait) };
+    wait !== undefined
+      ? { icon: wait === "recovery" ? "error" : "bell-dot", label: waitWords(wait) }
+      : resource !== undefined
+        ? { icon: "clock", label: resourceWords(resource) }
+        : { icon: STEP_ICON[status], label: stepStatus(status) };
   const open = forms.open.includes(step.stepId);
   const toggle = () =>
     panel.change(
@@ -166,23 +180,31 @@ function keepRow(panel: Panel, plan: Plan, { target }: FocusEvent): void {
     panel.change(plan.planId, (forms) => (forms.row = stepId));
 }
 
-/** Whether a step runs and waits for nobody. */
+/** Whether a step runs and waits for nothing. */
 function runs(view: PlanView, step: Step): boolean {
-  return step.status === "running" && waitOf(view.plan, step.stepId) === undefined;
+  return (
+    step.status === "running" &&
+    waitOf(view.plan, step.stepId) === undefined &&
+    resourceOf(view, step.stepId) === undefined
+  );
 }
 
 function meta(view: PlanView, step: Step): View {
   const { plan } = view;
   const wait = waitOf(plan, step.stepId);
-  const call = wait === undefined ? view.calls.find((each) => each.stepId === step.stepId) : undefined;
+  const resource = resourceOf(view, step.stepId);
+  const call =
+    wait === undefined && resource === undefined ? view.calls.find((each) => each.stepId === step.stepId) : undefined;
   const after = dependencyNumbers(plan, step);
   const retry = view.retries[step.stepId];
   const background = view.background.find((each) => each.stepId === step.stepId);
   if (call !== undefined) return html`<span class="tool running">${icon("tools")}${callText(call)}</span>`;
   if (step.status === "skipped") return html`<span>${skipReason(step.skipReason ?? "")}</span>`;
-  if (step.status === "failed") return html`<span class="bad">${shown(step.result?.error)}</span>`;
+  if (step.status === "failed") return html`<span class="bad">${shown(firstLine(step.result?.error ?? ""))}</span>`;
   if (retry !== undefined) return html`<span class="warn">${phrase("retrying: {0}", shown(retry))}</span>`;
   return html`${wait === undefined ? nothing : html`<span class="warn waits">${waitWords(wait)}</span>`}${
+    wait !== undefined || resource === undefined ? nothing : html`<span class="waits">${resourceWords(resource)}</span>`
+  }${
     step.tool == null
       ? isNode(step)
         ? nodeOf(step)
@@ -229,24 +251,29 @@ function side(panel: Panel, view: PlanView, step: Step): View {
 function details(panel: Panel, view: PlanView, step: Step, index: number): View {
   const { plan } = view;
   const stream = view.streams[step.stepId] ?? "";
-  const printed = view.printed[step.stepId] ?? "";
+  const calls = step.toolsExecuted.filter((call) => !isCommand(call));
+  const commands = step.toolsExecuted.filter(isCommand);
+  const isSaid = (text: string): boolean => commands.some((call) => call.summary === text);
+  // A failed command's output stands with the command.
+  const error = step.result?.error ?? "";
+  const shownError = commands.length > 0 ? firstLine(error) : error;
   return html`<div class="details">
     ${
       step.instruction === "" || step.instruction === step.description
         ? nothing
         : html`<p class="instruction">${shown(step.instruction)}</p>`
     }
-    ${argumentTable(step)}
+    ${commands.length > 0 ? nothing : argumentTable(step)}
     ${
       step.checks.length === 0
         ? nothing
         : html`<ul class="checks" aria-label=${t("Checks")}>${step.checks.map(checkRow)}</ul>`
     }
     ${
-      step.toolsExecuted.length === 0
+      calls.length === 0
         ? nothing
         : html`<ul class="calls" aria-label=${t("Tool calls")}>
-          ${step.toolsExecuted.map(
+          ${calls.map(
             (call) =>
               html`<li>
                 ${call.ok ? icon("check", t("succeeded"), "good") : icon("close", t("failed"), "bad")}<b>${shown(call.tool)}</b>
@@ -256,19 +283,24 @@ function details(panel: Panel, view: PlanView, step: Step, index: number): View 
           )}
         </ul>`
     }
-    ${
-      printed === ""
-        ? nothing
-        : html`<pre class="printed" tabindex="0" aria-label=${t("Output of the commands")}><span>${shown(
-            printed,
-          )}</span></pre>`
-    }
+    ${questions(view, step)} ${commandOutput(panel, view, step)}
     ${stream === "" ? nothing : html`<pre class="stream">${shown(stream.slice(-1500))}</pre>`}
-    ${step.result?.summary == null ? nothing : html`<p class="result">${shown(step.result.summary)}</p>`}
+    ${step.result?.summary == null || isSaid(step.result.summary) ? nothing : html`<p class="result">${shown(step.result.summary)}</p>`}
     ${step.usage == null ? nothing : html`<p class="quiet">${spent(step.usage)}</p>`}
-    ${step.result?.error == null ? nothing : html`<p class="bad">${shown(step.result.error)}</p>`}
+    ${shownError === "" || isSaid(shownError) ? nothing : html`<p class="bad">${shown(shownError)}</p>`}
     ${isEditable(plan) ? tools(panel, plan, step, index) : undo(panel, view, step)}
   </div>`;
+}
+
+/** What the step has asked, and what the user has answered. */
+function questions(view: PlanView, step: Step): View {
+  const asked = view.asked.filter((each) => each.stepId === step.stepId && each.answer !== undefined);
+  return asked.length === 0
+    ? nothing
+    : html`<dl class="asked-before" aria-label=${t("Questions and answers")}>${asked.map(
+        ({ question, answer }) =>
+          html`<dt>${icon("question")} ${shown(question)}</dt><dd>${icon("reply")} ${shown(answer)}</dd>`,
+      )}</dl>`;
 }
 
 /** The arguments of a step's call; the texts of an edit are drawn as their difference. */

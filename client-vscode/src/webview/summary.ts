@@ -9,6 +9,7 @@ import type { Report, ReportedCommand } from "../protocol";
 import { plural, t, timeOfDay } from "../words";
 import { CHANGE_LETTER, changeName, latest, pathOf, spent, whyNot } from "./format";
 import { plain } from "./hiddenCharacters";
+import { markdownView } from "./markdownView";
 import { icon, linkButton, type Panel, shown, type View } from "./ui";
 import { isSending } from "./uiState";
 
@@ -24,10 +25,10 @@ function answer(view: PlanView): View {
     const text = stepId === undefined ? "" : (view.streams[stepId] ?? "");
     return text === ""
       ? nothing
-      : html`<section class="answer-text streaming" aria-label=${t("Answer")}>${shown(text)}</section>`;
+      : html`<section class="answer-text streaming" aria-label=${t("Answer")}>${markdownView(text)}</section>`;
   }
   const { text, confidence } = view.answer;
-  return html`<section class="answer-text" aria-label=${t("Answer")}>${shown(text)}
+  return html`<section class="answer-text" aria-label=${t("Answer")}>${markdownView(text)}
     ${
       confidence === undefined ? nothing : html`<p class="quiet">${icon("verified")} ${confidenceName(confidence)}</p>`
     }</section>`;
@@ -70,7 +71,7 @@ function summary(view: PlanView): View {
     ${
       plan.report?.closing == null || plan.report.answered
         ? nothing
-        : html`<p class="closing">${shown(plan.report.closing)}</p>`
+        : html`<div class="closing">${markdownView(plan.report.closing)}</div>`
     }
     <p class="summary-text">${shown(plan.executionSummary)}</p>
     ${commands(plan.report?.commands ?? [])}

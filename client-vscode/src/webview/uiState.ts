@@ -3,8 +3,17 @@
 import * as v from "valibot";
 
 import type { FromPanel, Mode, ServerState, ShownProposal, ToPanel } from "../panel/messages";
+import type { Filter } from "../plan/planList";
 import type { PanelState } from "../plan/planState";
-import { type Event, type FileChoice, REVIEWS, type Review, type Template } from "../protocol";
+import {
+  type CommandOutput,
+  type Event,
+  type FileChoice,
+  type PlanSummary,
+  REVIEWS,
+  type Review,
+  type Template,
+} from "../protocol";
 import { withReferences } from "../references";
 import { t } from "../words";
 import { type AttachedImage, addresses, withKept } from "./composer/attached";
@@ -97,6 +106,10 @@ export interface Ui {
   /** The template that is being filled in. */
   readonly form?: TemplateForm | undefined;
   readonly plans: Readonly<Record<string, PlanForms>>;
+  /** How far each plan was scrolled, in pixels. */
+  readonly scrolls: Readonly<Record<string, number>>;
+  /** Whether the next drawing goes to the cards of the displayed plan. */
+  readonly toCards: boolean;
   readonly requests: Readonly<Record<number, Sent>>;
   readonly lastRequest: number;
   /** Approvals whose card has been in view long enough for its Apply to work. */
@@ -110,11 +123,17 @@ export interface Ui {
   readonly notices: readonly Notice[];
   /** The files with unsaved text in the editor. */
   readonly unsaved: readonly string[];
+  /** What commands have printed, as it is stored, by the keys of commandOutput.ts. */
+  readonly outputs: Readonly<Record<string, readonly CommandOutput[]>>;
+  /** The page of all plans while it is open; `plans` is undefined until they were read. */
+  readonly list?: { plans?: readonly PlanSummary[]; find: string; filter: Filter } | undefined;
 }
 
 /** How many plans keep their forms, those changed last. */
 const PLANS_KEPT = 20;
 const NOTICES_SHOWN = 3;
+/** Of how many steps the output of commands is kept, each at most some 8 kB. */
+const OUTPUTS_KEPT = 50;
 
 const text = v.string();
 const texts = v.record(text, text);
@@ -161,8 +180,9 @@ const keptUi = v.object({
   images: v.fallback(v.array(v.object({ id: v.number(), name: text, uri: text })), []),
   form: v.fallback(v.optional(v.object({ template: keptTemplate, values: texts })), undefined),
   plans: v.fallback(v.record(text, forms), {}),
+  scrolls: v.fallback(v.record(text, v.number()), {}),
 });
-export type Kept = Pick<Ui, "draft" | "draftAt" | "plans"> & {
+export type Kept = Pick<Ui, "draft" | "draftAt" | "plans" | "scrolls"> & {
   sent: readonly string[];
   images: readonly AttachedImage[];
   form?: Pick<TemplateForm, "template" | "values"> | undefined;
@@ -171,9 +191,9 @@ export type Kept = Pick<Ui, "draft" | "draftAt" | "plans"> & {
 /** The state of a new page; `kept` is what the page before it saved, which is checked. */
 export function freshUi(kept: unknown = undefined): Ui {
   const read = v.safeParse(keptUi, kept);
-  const { draft, draftAt, sent, images, form, plans } = read.success
+  const { draft, draftAt, sent, images, form, plans, scrolls } = read.success
     ? read.output
-    : { draft: "", draftAt: 0, sent: NOTHING_SENT.sent, images: [], form: undefined, plans: {} };
+    : { draft: "", draftAt: 0, sent: NOTHING_SENT.sent, images: [], form: undefined, plans: {}, scrolls: {} };
   return {
     server: { kind: "starting", detail: t("Starting the server…") },
     draft,
@@ -189,6 +209,8 @@ export function freshUi(kept: unknown = undefined): Ui {
     images,
     ...(form === undefined ? {} : { form: { ...form, typing: 0 }, asNew: true }),
     plans,
+    scrolls,
+    toCards: false,
     requests: {},
     lastRequest: 0,
     armed: [],
@@ -197,18 +219,21 @@ export function freshUi(kept: unknown = undefined): Ui {
     away: [],
     notices: [],
     unsaved: [],
+    outputs: {},
   };
 }
 
 /** What the next page needs. */
-export function kept({ draft, draftAt, history, images, form, plans }: Ui): Kept {
+export function kept({ draft, draftAt, history, images, form, plans, scrolls }: Ui): Kept {
+  const last = <V>(of: Readonly<Record<string, V>>) => Object.fromEntries(Object.entries(of).slice(-PLANS_KEPT));
   return {
     draft,
     draftAt,
     sent: history.sent,
     images: images.filter(({ uri }) => uri !== undefined),
     ...(form === undefined ? {} : { form: { template: form.template, values: form.values } }),
-    plans: Object.fromEntries(Object.entries(plans).slice(-PLANS_KEPT)),
+    plans: last(plans),
+    scrolls: last(scrolls),
   };
 }
 
@@ -372,7 +397,11 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
     case "mode":
       return withMode(ui, message.mode);
     case "compose": {
-      const added = withAdded(composed(ui, message.text, Date.now()), message.references ?? [], Date.now());
+      const added = withAdded(
+        composed({ ...ui, list: undefined }, message.text, Date.now()),
+        message.references ?? [],
+        Date.now(),
+      );
       return message.template === undefined ? { ...added, asNew: true } : withTemplate(added, message.template);
     }
     case "image":
@@ -386,6 +415,12 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
       return ui.form?.template.templateId === message.templateId && ui.form.typing === message.requestId
         ? { ...ui, form: { ...ui.form, preview: message.preview } }
         : ui;
+    case "display":
+      return { ...ui, list: undefined, toCards: true };
+    case "output":
+      return { ...ui, outputs: withLatest(ui.outputs, message.key, message.commands) };
+    case "plans":
+      return { ...ui, list: { find: "", filter: "all", ...ui.list, plans: message.plans } };
     case "notice":
       return { ...ui, notices: [...ui.notices, message].slice(-NOTICES_SHOWN) };
     case "seen":
@@ -405,8 +440,15 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
     case "settled":
       return settled(ui, message.requestId, message.ok);
     case "streams":
+    case "waits":
       return ui;
   }
+}
+
+/** The record with one more entry; the oldest of many is dropped. */
+function withLatest<V>(record: Readonly<Record<string, V>>, key: string, value: V): Readonly<Record<string, V>> {
+  const { [key]: _, ...others } = record;
+  return Object.fromEntries([...Object.entries(others).slice(1 - OUTPUTS_KEPT), [key, value]]);
 }
 
 /** Note that something was seen to its end. */

@@ -59,17 +59,7 @@ async def events(connection: Connection, params: wire_params.EventsParams) -> wi
 async def output(connection: Connection, params: wire_params.StepParams) -> wire_results.OutputResult:
     """What the finished commands of a step have printed, as far as it is stored."""
     calls = connection.app.plans.commands_of(PlanId(params.plan_id), StepId(params.step_id))
-    return wire_results.OutputResult(
-        commands=tuple(
-            wire_results.CommandOutput(
-                call_id=call.call_id,
-                command=str(call.args.get("command", "")),
-                ok=call.ok,
-                output=call.output,
-            )
-            for call in calls
-        )
-    )
+    return wire_results.OutputResult(commands=tuple(to_wire.command_output(call) for call in calls))
 
 
 async def edit(connection: Connection, params: wire_params.EditParams) -> wire_results.PlanResult:

@@ -101,6 +101,7 @@ class TaskFailed(OfTask):
     error: str
     code: Maybe[str] = None
     will_retry: Bool
+    duration_ms: Maybe[Int] = None
 
 
 class ToolStarted(OfTask):

@@ -60,11 +60,16 @@ class TasksResult(Wire):
 
 
 class CommandOutput(Wire):
-    """What a command has printed, of a long output the beginning and the end; null if that was not stored."""
+    """What a command has printed, of a long output the beginning and the end; null if that was not stored.
+
+    `command` is as a shell takes it, `cwd` relative to the workspace; without `exitCode` it did not end by itself.
+    """
 
     call_id: str
     command: str
+    cwd: Maybe[str] = None
     ok: Bool
+    exit_code: Maybe[Int] = None
     output: str | None
 
 

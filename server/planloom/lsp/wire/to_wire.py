@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 
 from planloom.domain.plans import graph
@@ -12,6 +13,7 @@ from planloom.execution.step_waits import StepWait
 from planloom.lsp.wire import plan as wire
 from planloom.lsp.wire import results
 from planloom.service.running.resource_claims import described
+from planloom.tools.processes.run_command import NO_OUTPUT
 
 
 def plan(whole: plans.Plan) -> wire.Plan:
@@ -53,6 +55,20 @@ def step(whole: plans.Plan, one: plans.Step) -> wire.Step:
 def recovery_proposal(whole: plans.Plan, proposal: plans.RecoveryProposal) -> wire.Proposal:
     """The model's proposal for a failed step of this plan."""
     return wire.Proposal.of(proposal, steps=steps(whole, proposal.steps))
+
+
+def command_output(call: plans.ExecutedTool) -> results.CommandOutput:
+    """What a command has printed. The first line of what is stored says how it ended, which is a field here."""
+    command, cwd = call.args.get("command"), call.args.get("cwd")
+    output = None if call.output is None else call.output.partition("\n")[2]
+    return results.CommandOutput(
+        call_id=call.call_id,
+        command=shlex.join(map(str, command)) if isinstance(command, list) else str(command),
+        cwd=cwd if isinstance(cwd, str) else None,
+        ok=call.ok,
+        exit_code=None if call.outcome is None else call.outcome.exit_code,
+        output="" if output == NO_OUTPUT else output,
+    )
 
 
 def waits(plan_id: PlanId, told: Iterable[StepWait]) -> results.WaitsParams:

@@ -57,7 +57,8 @@ class RulesPlanner:
         noted = (note,) if self._note else ()
         found = problems(steps, rules, sequential=True, request=request.text)
         literal = sum(step.kind == "tool_call" for step in steps)
-        needs = "nothing that needs a model" if literal == len(steps) else f"{literal} of them literal"
+        by_model = len(steps) - literal
+        needs = f"{by_model} of them by a model" if by_model else "nothing that needs a model"
         yield PlanDrafted(
             steps=steps,
             summary=f"{counted(len(steps), 'step')}, {needs}.",

@@ -16,6 +16,7 @@ from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 DEFAULT_SECONDS: Final = 120.0
 MOST_SECONDS: Final = 3600.0
 MAX_COMMAND: Final = 20_000
+NO_OUTPUT: Final = "(no output)"
 _TOO_LONG: Final = " Give a larger timeout_seconds. A server or a watcher never ends: run it with background."
 _WITHOUT_NETWORK: Final = (
     "It ran without the network, which it seems to need. If it is run again, the user is asked to give it "
@@ -118,7 +119,7 @@ def _ended(
 ) -> ToolResult:
     line = outcome_line(output)
     text = f"The command {how}.{_TOO_LONG if timed_out else ''}\n"
-    text += output if output.strip() else "(no output)"
+    text += output if output.strip() else NO_OUTPUT
     text += f"\n{_WITHOUT_NETWORK}" if lacked_network else ""
     return ToolResult(
         ok=code == 0,

@@ -1,0 +1,105 @@
+// What the commands of a step have printed: while they run as it comes, afterwards each by itself as it is stored.
+
+import { html, nothing } from "lit";
+
+import type { PlanView } from "../plan/planView";
+import { testResults } from "../plan/testResults";
+import type { CommandOutput, ExecutedTool, Step } from "../protocol";
+import { list, t } from "../words";
+import { icon, linkButton, type Panel, shown, type View } from "./ui";
+
+const COMMAND = "run_command";
+const FAILURES_SHOWN = 10;
+
+/** Whether this call runs a command, whose output is drawn here. */
+export function isCommand({ tool }: { tool: string }): boolean {
+  return tool === COMMAND;
+}
+
+/** The key of what a step's commands have printed: another run of the step has other calls. */
+export function outputKey(planId: string, step: Step): string {
+  return `${planId} ${step.stepId} ${commandsOf(step).length}`;
+}
+
+/** The commands of a step with their output. An element whose `data-wants` names a key asks for what is stored. */
+export function commandOutput(panel: Panel, view: PlanView, step: Step): View {
+  const { planId } = view.plan;
+  const key = outputKey(planId, step);
+  const stored = panel.ui.outputs[key];
+  const wants = commandsOf(step).length > 0 && stored === undefined;
+  const live = view.printed[step.stepId] ?? "";
+  const runs = step.status === "running" || stored === undefined;
+  return html`${wants ? html`<span hidden data-wants=${key} data-plan=${planId} data-step=${step.stepId}></span>` : nothing}
+    ${stored?.map((each) => block(panel, planId, step, each)) ?? nothing}
+    ${live === "" || !runs ? nothing : printed(live)}`;
+}
+
+function commandsOf({ toolsExecuted }: Step): readonly ExecutedTool[] {
+  return toolsExecuted.filter(isCommand);
+}
+
+function block(panel: Panel, planId: string, step: Step, command: CommandOutput): View {
+  const { callId, ok, exitCode, output } = command;
+  const where = { planId, stepId: step.stepId, callId };
+  return html`<figure class="command-output" data-good=${ok}>
+    <figcaption>
+      ${ok ? icon("pass", t("succeeded"), "good") : icon("error", t("failed"), "bad")}<code>${shown(command.command)}</code>${
+        exitCode === undefined || exitCode === 0
+          ? nothing
+          : html`<span class="quiet">${t("exit code {0}", exitCode)}</span>`
+      }
+    </figcaption>
+    ${results(output ?? "")}
+    ${
+      output === null
+        ? html`<p class="quiet">${t("What it printed was not stored.")}</p>`
+        : output.trim() === ""
+          ? html`<p class="quiet">${t("It printed nothing.")}</p>`
+          : printed(output)
+    }
+    <div class="actions">
+      ${
+        output === null || output.trim() === ""
+          ? nothing
+          : linkButton(t("Show all"), () => panel.post({ kind: "openOutput", ...where }), {
+              icon: "go-to-file",
+              classes: "open-output",
+            })
+      }
+      ${linkButton(t("Run in terminal"), () => panel.post({ kind: "runInTerminal", ...where }), {
+        icon: "terminal",
+        classes: "run-in-terminal",
+        title: t("Types the command into a terminal; you run it"),
+      })}
+    </div>
+  </figure>`;
+}
+
+/** A terminal's box; of a long text the end is in view. */
+function printed(text: string): View {
+  return html`<pre class="printed" tabindex="0" aria-label=${t("Output of the commands")}><span>${shown(text)}</span></pre>`;
+}
+
+/** The counts of a test run, and which tests failed. */
+function results(output: string): View {
+  const found = testResults(output);
+  if (found === undefined) return nothing;
+  const { passed, failed, skipped, failures } = found;
+  const counts = [
+    ...(failed > 0 ? [t("{0} failed", failed)] : []),
+    t("{0} passed", passed),
+    ...(skipped > 0 ? [t("{0} skipped", skipped)] : []),
+  ];
+  return html`<div class="test-results" data-good=${failed === 0}>
+    ${icon("beaker")}<span>${t("Tests: {0}", list(counts))}</span>
+    ${
+      failures.length === 0
+        ? nothing
+        : html`<ul>${failures.slice(0, FAILURES_SHOWN).map((each) => html`<li>${shown(each)}</li>`)}</ul>${
+            failures.length > FAILURES_SHOWN
+              ? html`<span class="quiet">${t("and {0} more", failures.length - FAILURES_SHOWN)}</span>`
+              : nothing
+          }`
+    }
+  </div>`;
+}

@@ -1,0 +1,28 @@
+// What became of the last draft: why it failed, with the feedback that it was for, or what the planner warns of.
+
+import { html, nothing } from "lit";
+
+import type { PlanView } from "../plan/planView";
+import { t } from "../words";
+import { focusSoon, icon, linkButton, type Panel, shown, type View } from "./ui";
+
+export function draftOutcome(panel: Panel, view: PlanView): View {
+  const { draft, plan } = view;
+  if (
+    draft === undefined ||
+    plan.status !== "pending_approval" ||
+    (!draft.failed && (draft.version === 1 || draft.warnings.length === 0))
+  )
+    return nothing;
+  const { feedback = "", failed, warnings } = draft;
+  const again = () => {
+    panel.change(plan.planId, (forms) => (forms.prompt = { kind: "regenerate", text: feedback }));
+    focusSoon("#prompt-text");
+  };
+  return html`<div class="banner warning draft-outcome" role="status">
+    ${icon("warning")}<span>${warnings.map((each) => html`<div>${shown(each)}</div>`)}${
+      failed && feedback !== "" ? html`<div class="quiet">${t("Your feedback: {0}", feedback)}</div>` : nothing
+    }</span>
+    ${failed ? linkButton(t("Try again…"), again, { icon: "refresh", id: "draft-again" }) : nothing}
+  </div>`;
+}

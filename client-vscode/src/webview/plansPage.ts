@@ -1,0 +1,141 @@
+// The page with all plans: search, filter, and what can be done with each.
+
+import { html, nothing } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+
+import { FILTERS, type Filter, type ListedPlan, listed, listedState, matching } from "../plan/planList";
+import { LIVE, type PanelState } from "../plan/planState";
+import type { PlanStatus } from "../protocol";
+import { ago, moment, plural, t } from "../words";
+import { plain } from "./hiddenCharacters";
+import { fieldValue, icon, iconButton, linkButton, type Panel, shown, type View } from "./ui";
+import type { Ui } from "./uiState";
+
+/** Without an end of its own, a list of many hundred plans would take long to draw at each key. */
+const MOST_DRAWN = 200;
+/** Statuses in which no step has run, so that their number says nothing. */
+const UNSTARTED: readonly PlanStatus[] = ["draft", "pending_approval", "rejected"];
+
+export function plansPage(panel: Panel, state: PanelState): View {
+  const { list } = panel.ui;
+  if (list === undefined) return nothing;
+  const all = listed(list.plans ?? [], state);
+  const found = matching(all, list.find, list.filter);
+  const change = (more: Partial<NonNullable<Ui["list"]>>) =>
+    panel.update((ui) => (ui.list === undefined ? ui : { ...ui, list: { ...ui.list, ...more } }));
+  const close = () => panel.update((ui) => ({ ...ui, list: undefined }));
+  return html`<main
+    class="plans-page"
+    @keydown=${(event: KeyboardEvent) => {
+      if (event.key === "Escape") close();
+    }}
+  >
+    <div class="plans-head">
+      ${iconButton("arrow-left", t("Back"), close)}
+      <h1>${t("All plans")}</h1>
+      <span class="quiet" role="status">${plural(found.length, "1 plan", "{0} plans")}</span>
+    </div>
+    <div class="plans-find">
+      <vscode-textfield
+        id="find-plan"
+        .label=${t("Search the requests")}
+        placeholder=${t("Search the requests")}
+        .value=${list.find}
+        @input=${(event: Event) => change({ find: fieldValue(event) })}
+      ></vscode-textfield>
+      <vscode-single-select
+        id="filter-plans"
+        .label=${t("Which plans")}
+        .value=${list.filter}
+        @change=${(event: Event) => change({ filter: FILTERS.find((each) => each === fieldValue(event)) ?? "all" })}
+      >
+        ${FILTERS.map(
+          (each) =>
+            html`<vscode-option value=${each} ?selected=${each === list.filter}>${filterName(each)}</vscode-option>`,
+        )}
+      </vscode-single-select>
+    </div>
+    ${
+      found.length === 0
+        ? html`<p class="quiet nothing-found">${
+            list.plans === undefined
+              ? t("Reading the plans…")
+              : all.length === 0
+                ? t("There are no plans yet.")
+                : t("No plan matches.")
+          }</p>`
+        : html`<ul class="plan-list">${repeat(
+            found.slice(0, MOST_DRAWN),
+            (each) => each.planId,
+            (each) => row(panel, each, close, state.current),
+          )}</ul>`
+    }
+    ${
+      found.length > MOST_DRAWN
+        ? html`<p class="quiet">${t("The first {0} are shown. Search for the others.", MOST_DRAWN)}</p>`
+        : nothing
+    }
+  </main>`;
+}
+
+function row(panel: Panel, plan: ListedPlan, close: () => void, current: string | undefined): View {
+  const { planId } = plan;
+  const title = plan.request.trim().split("\n")[0] ?? "";
+  const ended = !LIVE.includes(plan.status);
+  const show = () => {
+    close();
+    panel.post({ kind: "select", planId });
+  };
+  return html`<li class="listed" data-plan=${planId} data-status=${plan.status} data-waits=${plan.waits !== undefined}>
+    <button class="listed-plan" type="button" aria-current=${planId === current ? "true" : nothing} @click=${show}>
+      ${icon(glyph(plan), undefined, plan.waits === undefined ? "" : "warn")}
+      <span class="listed-title">${shown(title)}</span>
+      <span class="listed-state"
+        ><span class=${plan.waits === undefined ? "" : "warn"}>${listedState(plan)}</span>${
+          plan.total === 0 || UNSTARTED.includes(plan.status) ? nothing : html` · ${plan.completed}/${plan.total}`
+        } · <time datetime=${plan.at} title=${moment(plan.at)}>${ago(plan.at, Date.now())}</time></span>
+    </button>
+    <span class="listed-actions">
+      ${iconButton("export", plain(t("Export “{0}”…", title)), () => panel.post({ kind: "export", planId }))}
+      ${
+        ended
+          ? iconButton("trash", plain(t("Delete “{0}”…", title)), () => panel.post({ kind: "delete", planId }))
+          : nothing
+      }
+    </span>
+  </li>`;
+}
+
+function glyph({ waits, partly, status }: ListedPlan): string {
+  if (waits !== undefined) return "bell-dot";
+  if (partly) return "warning";
+  const icons = {
+    draft: "loading",
+    pending_approval: "checklist",
+    approved: "loading",
+    executing: "loading",
+    paused: "debug-pause",
+    completed: "pass",
+    failed: "error",
+    cancelled: "circle-slash",
+    rejected: "thumbsdown",
+  };
+  return icons[status];
+}
+
+function filterName(filter: Filter): string {
+  return {
+    all: t("All"),
+    waiting: t("Waiting for you"),
+    open: t("Not ended"),
+    ended: t("Ended"),
+  }[filter];
+}
+
+/** The way to the list, from the foot of the other plans. */
+export function toAllPlans(panel: Panel): View {
+  return linkButton(t("All plans"), () => panel.post({ kind: "show", what: "plans" }), {
+    icon: "history",
+    id: "all-plans",
+  });
+}

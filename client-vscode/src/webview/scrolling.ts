@@ -1,0 +1,50 @@
+// Keeps for each plan how far it was scrolled, while another one is displayed and while the page is closed.
+
+import type { Ui } from "./uiState";
+
+/** How long after the last movement the place is saved. */
+const SAVE_MS = 150;
+
+/** The place on the page: a plan, the list of all plans, or neither. */
+export function placeOf(ui: Ui, planId: string | undefined): string {
+  return ui.list !== undefined ? "" : (planId ?? "");
+}
+
+/** Keeps the places of one window. `save` stores them; `before` are those that the page before has stored. */
+export function scrollKeeper(
+  before: Readonly<Record<string, number>>,
+  save: (scrolls: Readonly<Record<string, number>>) => void,
+): { show(place: string, waits: Element | null): void } {
+  const scrolls: Record<string, number> = { ...before };
+  let place = "";
+  let moving = false;
+  let saving: ReturnType<typeof setTimeout> | undefined;
+  const store = (): void => save({ ...scrolls });
+  const moveTo = (move: () => void): void => {
+    // Until the new content stands, the page moves by itself.
+    moving = true;
+    requestAnimationFrame(() => {
+      move();
+      requestAnimationFrame(() => (moving = false));
+    });
+  };
+  window.addEventListener(
+    "scroll",
+    () => {
+      if (moving || place === "") return;
+      scrolls[place] = Math.round(window.scrollY);
+      clearTimeout(saving);
+      saving = setTimeout(store, SAVE_MS);
+    },
+    { passive: true },
+  );
+  window.addEventListener("pagehide", store);
+  return {
+    /** After a drawing: go to where this place was left, or to the cards that wait in it. */
+    show: (next, waits) => {
+      if (waits !== null) moveTo(() => waits.scrollIntoView({ block: "start" }));
+      else if (next !== place) moveTo(() => window.scrollTo({ top: scrolls[next] ?? 0 }));
+      place = next;
+    },
+  };
+}
