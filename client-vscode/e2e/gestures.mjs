@@ -18,11 +18,19 @@ export async function hidePanel(window) {
   await window.page.locator("iframe.webview.ready").waitFor({ state: "detached" });
 }
 
+/** Scroll to the buttons of the first approval, if there is one: they work once they have been in view. */
+export async function showNextApproval(window) {
+  const buttons = window.panel.locator(".card.approval [data-arm]").first();
+  if ((await buttons.count()) > 0)
+    await buttons.evaluate((element) => element.scrollIntoView({ block: "nearest" })).catch(() => undefined);
+}
+
 /** Apply every approval that comes until the plan has this status. */
 export async function applyAll(window, status = "completed", seconds = 60) {
   await until(
     `status ${status}`,
     async () => {
+      await showNextApproval(window);
       const allow = window.panel.locator(".card.approval .allow:not([disabled])").first();
       if ((await allow.count()) > 0) await allow.click({ timeout: 2000 }).catch(() => undefined);
       return (await window.status()) === status;
@@ -34,6 +42,8 @@ export async function applyAll(window, status = "completed", seconds = 60) {
 /** The card of the next approval, once it can be applied. */
 export async function nextApproval(window) {
   const card = window.panel.locator(".card.approval").first();
+  await card.waitFor();
+  await showNextApproval(window);
   await card.locator(".allow:not([disabled])").waitFor();
   return card;
 }
