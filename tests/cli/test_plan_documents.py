@@ -28,7 +28,10 @@ def machine(tmp_path: Path) -> Machine:
     return machine
 
 
-def test_a_plan_from_a_document_is_shown_and_run_by_resume(machine: Machine) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_a_plan_from_a_document_is_shown_and_run_by_resume(machine: Machine, encoding: str) -> None:
+    document = f"---\nplan: of-elsewhere\nversion: 3\n---\n\n{KEPT}"
+    (machine.root / "kept.plan.md").write_text(document, encoding=encoding)
     ended = machine.run("plan", "--from", "kept.plan.md")
     assert (ended.code, ended.err) == (0, "")
     assert "Write the greeting" in ended.out and not (machine.work / "hello.txt").exists()

@@ -214,7 +214,7 @@ def main(arguments: Sequence[str], *, server_command: Sequence[str] = SERVER_COM
 
 def _document(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         usage(f"{file} cannot be read: {error}.")
 
