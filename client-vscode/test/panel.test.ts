@@ -651,7 +651,10 @@ test("a conflict offers both texts, and says before which steps are lost with on
   const { panel, sent } = panelOf();
   const root = drawn(cards(panel, view));
   expect(root.querySelector(".lost")?.textContent).toContain("Step 2 depends on it and is skipped too.");
-  const [, , both] = root.querySelectorAll<HTMLInputElement>('.conflict input[type="radio"]');
+  const [mine, , both] = root.querySelectorAll<HTMLInputElement>('.conflict input[type="radio"]');
+  mine!.dispatchEvent(new Event("change"));
+  render(cards(panel, view), root);
+  expect(root.querySelector(".conflict-file")?.textContent).toContain("changes nothing in this file");
   both!.dispatchEvent(new Event("change"));
   render(cards(panel, view), root);
   root.querySelector<HTMLElement>(".resolve")!.click();

@@ -13,19 +13,24 @@ export class Unopened {
 
   /** Save those of these files whose edit is recorded, and close the tabs that the editor has opened for them. */
   async settle(uris: readonly string[]): Promise<void> {
-    for (const uri of uris.map(normal)) {
-      if (!this.files.delete(uri)) continue;
-      if (vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri)?.isDirty !== true) continue;
-      // Opened by an extension it stays open for a while, so that other tools can look at it for the step's checks.
-      const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(uri));
-      if (!(await document.save())) continue;
-      // A tab in front is one that the user has opened meanwhile.
-      await vscode.window.tabGroups.close(
-        tabsOf(uri).filter((tab) => !tab.isActive && !tab.isDirty),
-        true,
-      );
-    }
+    const files = uris.map(normal).filter((uri) => this.files.delete(uri));
+    // At once, since the editor opens a tab for what stays unsaved for a moment.
+    const saved = await Promise.all(files.map(save));
+    const tabs = files.filter((_, place) => saved[place]).flatMap(tabsOf);
+    // A tab in front is one that the user has opened meanwhile.
+    await vscode.window.tabGroups.close(
+      tabs.filter((tab) => !tab.isActive && !tab.isDirty),
+      true,
+    );
   }
+}
+
+/** Save a file if it has unsaved text; whether it has none any more. */
+async function save(uri: string): Promise<boolean> {
+  if (vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri)?.isDirty !== true) return true;
+  // Opened by an extension it stays open for a while, so that other tools can look at it for the step's checks.
+  const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(uri));
+  return document.save();
 }
 
 function normal(uri: string): string {

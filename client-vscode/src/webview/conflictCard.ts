@@ -102,6 +102,11 @@ function fileOf(panel: Panel, plan: Plan, { editId }: Conflict, file: ConflictFi
       })}
     </div>
     ${
+      choices[key] === "mine"
+        ? html`<p class="quiet">${t("The plan then changes nothing in this file, also where nothing overlaps.")}</p>`
+        : nothing
+    }
+    ${
       ownMerge === undefined || choices[key] !== "text"
         ? nothing
         : html`<div class="merged">${inlineDiff(ownMerge.mine, ownMerge.text, { limit: MERGED_LINES })}</div>`
