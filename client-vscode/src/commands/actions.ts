@@ -55,7 +55,7 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
     case "merge":
       return ctx.merges.show(message.planId, message.editId, message.uri);
     case "open":
-      return open(message);
+      return open(ctx, message);
     case "show":
       return show(ctx, message.what);
     case "setUp":
@@ -337,9 +337,20 @@ async function undo(ctx: Ctx, { planId, stepId, redo }: UndoParams): Promise<obj
   return result;
 }
 
-async function open({ uri, line }: { uri: string; line?: number }): Promise<void> {
+/** Open a file. One that an undo or a later step has removed is named, rather than the editor's own error. */
+async function open(ctx: Ctx, { uri, line }: { uri: string; line?: number }): Promise<void> {
   const target = vscode.Uri.parse(uri, true);
   if (target.scheme !== "file") return;
+  const found = await vscode.workspace.fs.stat(target).then(
+    ({ type }) => type,
+    () => undefined,
+  );
+  const name = vscode.workspace.asRelativePath(target);
+  if (found === undefined) return ctx.notify("info", t("{0} is not there: it was deleted, renamed or undone.", name));
+  if (found & vscode.FileType.Directory) {
+    await vscode.commands.executeCommand("revealInExplorer", target);
+    return;
+  }
   const selection = line === undefined ? undefined : new vscode.Range(line, 0, line, 0);
   await vscode.window.showTextDocument(target, { preview: true, selection });
 }
