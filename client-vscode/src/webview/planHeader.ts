@@ -2,6 +2,7 @@
 
 import { html, nothing } from "lit";
 
+import { draftText } from "../plan/draftText";
 import { attention, progressOf } from "../plan/planState";
 import type { PlanView } from "../plan/planView";
 import { planStatus } from "../plan/statusWords";
@@ -203,13 +204,13 @@ function progress(view: PlanView): View {
   const { plan } = view;
   const tokens = spent(plan.usage);
   if (plan.status === "draft") {
-    const tail = view.streams[""] ?? "";
+    const tail = draftText(view.streams[""] ?? "");
     return html`<vscode-progress-bar indeterminate aria-label=${t("Drafting the plan")}></vscode-progress-bar>
       <div class="figures">
         <span>${plan.steps.length === 0 ? thought(view) : plural(plan.steps.length, "1 step so far", "{0} steps so far")}</span>
         <span class="grow"></span><span>${tokens}</span>
       </div>
-      ${tail === "" ? nothing : html`<pre class="stream" aria-hidden="true">${shown(tail.slice(-400))}</pre>`}`;
+      ${tail === "" ? nothing : html`<pre class="stream" aria-hidden="true">${shown(tail)}</pre>`}`;
   }
   const counts = progressOf(plan);
   if (counts.total === 0) return nothing;
