@@ -38,7 +38,15 @@ export function registerChat(ctx: Ctx): vscode.Disposable[] {
       return () => listening.dispose();
     },
   };
-  return [...participant(ctx, planner), ...tools(planner)];
+  return [() => participant(ctx, planner), () => tools(planner)].flatMap((offer) => {
+    try {
+      return offer();
+    } catch (error) {
+      // An editor may refuse it, such as one whose chat is switched off; all else works without.
+      ctx.log.warn(`The editor's chat does not take plans: ${errorData(error).message}`);
+      return [];
+    }
+  });
 }
 
 function participant(ctx: Ctx, planner: Planner): vscode.Disposable[] {
