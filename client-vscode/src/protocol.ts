@@ -1008,13 +1008,14 @@ export interface WaitResult {
 
 /**
  * What becomes of the message. `planId` is the plan that has it now: for `continued`, the new one, which is `plan`.
- * `waitsFor` says what must happen before a queued message is read.
+ * `waitsFor` says what must happen before a queued message is read, `unresolved` what could not be attached.
  */
 export interface MessageResult {
   outcome: MessageOutcome;
   planId: string;
   plan: Plan;
   waitsFor?: string;
+  unresolved?: readonly Unresolved[];
 }
 
 /** The plan, the reverted files, and the files that could not be reverted. */

@@ -519,7 +519,9 @@ def application() -> FakeApplication:
     said = (UserMessage(text="Use pytest instead", at=NOON, state="read"),)
     follows = PLAN.model_copy(update={"follows": PlanId("p0"), "messages": said})
     app = FakeApplication(
-        messages__send=MessageResult(outcome="queued", plan=follows, waits_for="The plan is paused."),
+        messages__send=MessageResult(
+            outcome="queued", plan=follows, waits_for="The plan is paused.", unresolved=(UNRESOLVED,)
+        ),
         plans__create=CreateResult(plan=PLAN, detection=DETECTION, unresolved=(UNRESOLVED,)),
         plans__get=PLAN,
         plans__list=(summary(PLAN),),

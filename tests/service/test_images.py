@@ -109,11 +109,36 @@ async def test_an_image_said_to_a_plan_under_review_goes_to_its_planner(tmp_path
         plan = await at.ask("Build a page and describe it in notes.md", mode="plan")
         uri = await at.app.references.keep_image(PICTURE)
         said = Attached(attachments=(Requested(uri=uri, label="Pasted"),))
-        await at.app.messages.send(plan.plan_id, "It should look like this and like @logo.png", said)
+        sent = await at.app.messages.send(
+            plan.plan_id, "It should look like this, like @logo.png and like @gone.png", said
+        )
+        assert [each.reference for each in sent.unresolved] == ["@gone.png"]
         after = await at.until(plan, lambda now: now.version == 2 and now.status == "pending_approval")
     assert [each.attachment_id for each in after.attachments] == ["attachment_1", "attachment_2"]
     images = [image for message in model.requests[-1].messages for image in message.images]
     assert images == [*SENT, *SENT]
+
+
+async def test_an_image_that_no_step_has_seen_goes_to_the_plan_that_continues(tmp_path: Path) -> None:
+    async with studio(tmp_path) as at:
+        plan = await at.approve(await at.ask("1. Create folder one\n2. Create folder two", mode="plan"))
+        answer = makes(("final_answer", {"text": "A red square."}))
+        at.model.model = model = ScriptedModel([answer], capabilities=ALL)
+        uri = await at.app.references.keep_image(PICTURE)
+        said = Attached(attachments=(Requested(uri=uri, label="Pasted"),))
+        sent = await at.app.messages.send(plan.plan_id, "What is this?", said)
+        assert sent.outcome == "queued"
+        while plan.pending.approvals:
+            plan = await at.respond(plan)
+
+        def starts() -> list[ev.Recorded]:
+            return [each for each in at.events if isinstance(each.event, ev.PlanStart)]
+
+        await at.until(plan, lambda _: len(starts()) == 2)
+        follow = at.app.plans.get(starts()[-1].plan_id, None)
+        assert follow is not None and follow.follows == plan.plan_id
+        await at.reach(follow, "ended")
+    assert [message.images for message in model.requests[0].messages if message.images] == [SENT]
 
 
 @pytest.mark.parametrize("images", [True, False])

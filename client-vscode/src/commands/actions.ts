@@ -261,6 +261,9 @@ async function say(
   });
   if (said?.outcome === "continued") await ctx.show(said.planId);
   if (said?.waitsFor != null) ctx.notify("info", said.waitsFor);
+  // A file that may hold secrets was asked for.
+  for (const each of said?.unresolved?.filter(({ code }) => code !== "secret") ?? [])
+    ctx.notify("warning", each.message);
   return said;
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from planloom.domain.plans.attachments import ResolvedAttachment, Unresolved
+from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved
 from planloom.domain.text.positions import Encoding, Range
 from planloom.domain.values import Sha256, Uri, Value
 from planloom.workspace.editor import FileDiagnostics
@@ -49,6 +49,11 @@ class Resolution(Value):
 
     attachments: tuple[ResolvedAttachment, ...] = ()
     unresolved: tuple[Unresolved, ...] = ()
+
+    @property
+    def plain(self) -> tuple[Attachment, ...]:
+        """The attachments without their contents."""
+        return tuple(each.attachment for each in self.attachments)
 
     @property
     def texts(self) -> tuple[tuple[Sha256, str], ...]:

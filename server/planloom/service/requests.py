@@ -47,12 +47,14 @@ class CreateResult(Value):
 class MessageResult(Value):
     """What became of a message, and the plan that it went to: for `continued`, the new one.
 
-    `waits_for` says what must happen before it is read, if something must.
+    `waits_for` says what must happen before it is read, if something must; `unresolved` are references in it that
+    could not be attached.
     """
 
     outcome: MessageOutcome
     plan: Plan
     waits_for: str | None = None
+    unresolved: tuple[Unresolved, ...] = ()
 
 
 class UndoResult(Value):

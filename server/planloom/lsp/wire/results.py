@@ -95,13 +95,14 @@ class WaitResult(Wire):
 class MessageResult(Wire):
     """What becomes of the message. `planId` is the plan that has it now: for `continued`, the new one, which is `plan`.
 
-    `waitsFor` says what must happen before a queued message is read.
+    `waitsFor` says what must happen before a queued message is read, `unresolved` what could not be attached.
     """
 
     outcome: MessageOutcome
     plan_id: str
     plan: Plan
     waits_for: Maybe[str] = None
+    unresolved: MaybeMany[Unresolved] = None
 
 
 class UndoResult(Wire):

@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable
 
 from planloom.domain.errors import InvalidParams, ModelFailed, ModelProblem, PlanloomError
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.attachments import Attachment, additional
+from planloom.domain.plans.attachments import additional
 from planloom.domain.plans.plan import ENDED, MessageOutcome, Plan, PlanStatus
 from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
+from planloom.intake.reference_sources import Requested, Resolution
 from planloom.models.port import Model
 from planloom.providers import WAYS_TO_A_MODEL
 from planloom.service.actions.plans import Plans
@@ -82,18 +83,19 @@ class Messages:
                 if halted.status not in _REVISED:
                     return self._to_run(halted, text, found)
                 message = ev.PlanMessage(
-                    text=text, outcome="revising", attachments=additional(halted.attachments, found)
+                    text=text, outcome="revising", attachments=additional(halted.attachments, found.plain)
                 )
                 revised = self._drafts.begin_again(halted, halted.rejection_reason, message)
-                return MessageResult(outcome="revising", plan=revised)
+                return MessageResult(outcome="revising", plan=revised, unresolved=found.unresolved)
 
-    def _to_run(self, plan: Plan, text: str, found: tuple[Attachment, ...]) -> MessageResult:
+    def _to_run(self, plan: Plan, text: str, found: Resolution) -> MessageResult:
         works = any(step.status == "running" and step.kind == "processing" for step in plan.steps)
         waits_for = _waits_for(plan)
         outcome: MessageOutcome = "delivered" if works and waits_for is None else "queued"
-        message = ev.PlanMessage(text=text, outcome=outcome, attachments=additional(plan.attachments, found))
+        fresh = additional(plan.attachments, found.plain)
+        message = ev.PlanMessage(text=text, outcome=outcome, attachments=fresh)
         queued = self._plan_store.record(plan.plan_id, message)
-        return MessageResult(outcome=outcome, plan=queued, waits_for=waits_for)
+        return MessageResult(outcome=outcome, plan=queued, waits_for=waits_for, unresolved=found.unresolved)
 
     async def _continue(
         self, plan_id: PlanId, text: str, attached: Attached = NOTHING_ATTACHED
@@ -107,16 +109,23 @@ class Messages:
                 confirmed=attached.confirmed,
             )
         )
-        return MessageResult(outcome="continued", plan=created.plan)
+        return MessageResult(outcome="continued", plan=created.plan, unresolved=created.unresolved)
 
     def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
         if isinstance(recorded.event, ev.PlanCompleted) and plan.unread:
             text = "\n".join(message.text for message in plan.unread)
-            self._jobs.start(f"continue:{plan.plan_id}", self._continue_later(plan.plan_id, text))
+            # What the text refers to is found again by its words; images have none there.
+            images = tuple(
+                Requested(uri=each.uri, label=each.label)
+                for each in plan.attachments
+                if each.kind == "image" and each.uri is not None
+            )
+            said = Attached(attachments=images)
+            self._jobs.start(f"continue:{plan.plan_id}", self._continue_later(plan.plan_id, text, said))
 
-    async def _continue_later(self, plan_id: PlanId, text: str) -> None:
+    async def _continue_later(self, plan_id: PlanId, text: str, attached: Attached) -> None:
         try:
-            await self._continue(plan_id, text)
+            await self._continue(plan_id, text, attached)
         except PlanloomError as error:
             log.warning("the messages to plan %s do not continue it: %s", plan_id, error.message)
 

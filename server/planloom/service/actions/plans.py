@@ -18,6 +18,7 @@ from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_rules import StepRules
 from planloom.execution.summary import cancelled
+from planloom.intake.reference_sources import Resolution
 from planloom.service.actions.moving import read_document
 from planloom.service.actions.reading import PlanReader
 from planloom.service.actions.undo import UndoService
@@ -64,11 +65,11 @@ class Plans(PlanReader):
         plan = self._drafts.begin(plan)
         return CreateResult(plan=plan, detection=new.start.detection, unresolved=new.start.unresolved)
 
-    async def attach(self, plan_id: PlanId, text: str, attached: Attached) -> tuple[Attachment, ...]:
+    async def attach(self, plan_id: PlanId, text: str, attached: Attached) -> Resolution:
         """What a message to a plan refers to and attaches; its texts are kept. Raises StorageFailed."""
         found = await self._drafts.resolve(text, attached)
         self._ledger.keep(plan_id, found.texts)
-        return tuple(each.attachment for each in found.attachments)
+        return found
 
     async def adopt(self, request: str, summary: str, edits: Sequence[StepEdit]) -> Plan:
         """A new plan under review, whose steps are made by these edits out of none. Nothing of it runs.
