@@ -77,10 +77,7 @@ export const GRAPH = [
       await page.keyboard.press("ArrowRight");
       await until("the second step of the second wave", async () => (await focused()) === "use");
       assert.deepEqual(await titles(window), ["Write the chapter on using it every day"]);
-      assert.match(
-        await node("index").getAttribute("aria-label"),
-        /^Step 5, not started: Write the index, after 2, 3, 4, wave 3 of 4$/,
-      );
+      assert.equal(await node("index").getAttribute("aria-description"), "after 2, 3, 4, wave 3 of 4");
       await window.shot(join(shots, "graph-300-dark.png"));
       await window.widen(420);
       await window.theme("light");

@@ -41,7 +41,12 @@ class ScriptedServer:
         """One request."""
         path = asked.path.partition("?")[0]
         if asked.method == "GET" and path == "/v1/models":
-            entry = {"id": self._name, "object": "model", "context_length": self._context_tokens}
+            entry = {
+                "id": self._name,
+                "object": "model",
+                "context_length": self._context_tokens,
+                "architecture": {"input_modalities": ["text", "image"]},
+            }
             await wire.json(200, {"object": "list", "data": [entry]})
         elif asked.method == "GET" and path == "/requests":
             await wire.json(200, self.requests)

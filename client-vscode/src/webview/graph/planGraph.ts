@@ -125,11 +125,7 @@ function node(panel: Panel, plan: Plan, layout: Layout, step: Step, index: numbe
   const after = dependencyNumbers(plan, step);
   const isSelected = selectedStep(panel, plan) === step.stepId;
   const choose = () => panel.change(plan.planId, (forms) => (forms.row = step.stepId));
-  const name = [
-    t("Step {0}, {1}: {2}", index + 1, look.label, step.description),
-    after === "" ? "" : t("after {0}", after),
-    t("wave {0} of {1}", wave + 1, layout.waves),
-  ];
+  const place = [after === "" ? "" : t("after {0}", after), t("wave {0} of {1}", wave + 1, layout.waves)];
   // Lines are drawn in SVG; a step is HTML in it, for its icon and the end of a long title.
   return svg`<foreignObject x=${x} y=${y} width=${layout.step.width} height=${layout.step.height}>${html`<button
       class="node"
@@ -140,11 +136,11 @@ function node(panel: Panel, plan: Plan, layout: Layout, step: Step, index: numbe
       data-waits=${wait ?? nothing}
       tabindex=${isSelected ? 0 : -1}
       aria-pressed=${isSelected}
-      aria-label=${plain(name.filter((each) => each !== "").join(", "))}
+      aria-description=${place.filter((each) => each !== "").join(", ")}
       title=${plain(step.description)}
       @focus=${choose}
       @click=${() => panel.change(plan.planId, (forms) => openOrClose(forms, step.stepId))}
-    ><span class="node-state">${icon(look.icon)}<span class="number">${index + 1}</span></span><span
+    ><span class="node-state">${icon(look.icon, look.label)}<span class="number">${index + 1}</span></span> <span
       class="node-title"
       >${shown(step.description)}</span
     >${MARKS.map(([field, name]) => (step[field] == null ? nothing : icon(name, undefined, "node-mark")))}</button>`}</foreignObject>`;
