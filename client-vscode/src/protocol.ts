@@ -500,6 +500,15 @@ export interface Pending {
   conflicts: readonly Conflict[];
 }
 
+/** What a plan will probably use of the model, from `plans` earlier ones; `seconds` without those of the user. */
+export interface Forecast {
+  plans: number;
+  seconds: number;
+  requests: number;
+  promptTokens: number;
+  completionTokens: number;
+}
+
 /** A plan. Version 1 does not promise `detection`, `templateId`, `pauseReason` and `pauseDetail`. */
 export interface Plan {
   planId: string;
@@ -520,6 +529,7 @@ export interface Plan {
   sequential: boolean;
   estimatedDuration?: number;
   statedDuration?: number;
+  forecast?: Forecast;
   overallRisk: Risk;
   route: Route;
   review?: Review;
@@ -1085,6 +1095,25 @@ export interface CompleteResult {
 export interface ResolveResult {
   attachments: readonly Attachment[];
   unresolved: readonly Unresolved[];
+}
+
+/** What plans have used of a model, named `provider/name`; `seconds` is how long their steps have waited. */
+export interface ModelUse {
+  model: string;
+  usage: Usage;
+  seconds: number;
+}
+
+/** The figures of ended plans. `success` and `undone` are percentages of them, left out if there are none. */
+export interface StatsResult {
+  plans: number;
+  statuses: { readonly [name: string]: number };
+  authors: { readonly [name: string]: number };
+  steps: number;
+  success?: number;
+  undone?: number;
+  usage: Usage;
+  models: readonly ModelUse[];
 }
 
 /** Every template. */
@@ -1854,6 +1883,7 @@ export interface Requests {
   "planloom/conflict/resolve": { params: ResolveConflictParams; result: PlanResult };
   "planloom/step/output": { params: StepParams; result: OutputResult };
   "planloom/conflict/texts": { params: ConflictTextsParams; result: ConflictTextsResult };
+  "planloom/stats": { params: NoParams; result: StatsResult };
   "planloom/step/answer": { params: AnswerParams; result: PlanResult };
   "planloom/step/recover": { params: RecoverParams; result: PlanResult };
   "planloom/approval/respond": { params: RespondParams; result: Empty };

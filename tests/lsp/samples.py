@@ -11,6 +11,7 @@ from planloom.domain.errors import ModelProblem
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans import editing as ed
 from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved
+from planloom.domain.plans.outcome import Stats
 from planloom.domain.plans.perspectives import ChapoPerspective, DevoPerspective, KodaPerspective
 from planloom.domain.plans.plan import (
     Check,
@@ -18,6 +19,7 @@ from planloom.domain.plans.plan import (
     Detection,
     ExecutedTool,
     ExpectedTool,
+    ModelUse,
     Pending,
     Plan,
     PlanError,
@@ -525,6 +527,22 @@ def application() -> FakeApplication:
         plans__create=CreateResult(plan=PLAN, detection=DETECTION, unresolved=(UNRESOLVED,)),
         plans__get=PLAN,
         plans__list=(summary(PLAN),),
+        plans__stats=Stats(
+            plans=4,
+            statuses={"completed": 3, "failed": 1},
+            authors={"model": 4},
+            steps=9,
+            success=75,
+            undone=25,
+            usage=Usage(requests=12, prompt_tokens=30_000, completion_tokens=4_000),
+            models=(
+                ModelUse(
+                    model="ollama/qwen3",
+                    usage=Usage(requests=12, prompt_tokens=30_000, completion_tokens=4_000),
+                    seconds=91.5,
+                ),
+            ),
+        ),
         plans__tasks=(PLAN, PLAN.steps[:2]),
         plans__commands_of=(
             ExecutedTool(

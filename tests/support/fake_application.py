@@ -109,6 +109,7 @@ _SYNC = frozenset(
     {
         "plans.get",
         "plans.list",
+        "plans.stats",
         "plans.tasks",
         "plans.commands_of",
         "plans.events",

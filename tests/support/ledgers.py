@@ -36,6 +36,8 @@ def as_of_version(path: Path, version: int) -> None:
     """Take from a ledger what the versions of its schema after this one added, but for changes of its events."""
     without_checksums(path)
     with closing(sqlite3.connect(path)) as raw, raw:
+        if version < 6:
+            raw.execute("DROP TABLE outcomes")
         if version < 5:
             for table in ("open_work", "compactions"):
                 raw.execute(f"DROP TABLE {table}")

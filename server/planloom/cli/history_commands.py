@@ -1,4 +1,4 @@
-"""The commands on plans that exist: `plans`, `show`, `diff`, `templates`, `resume`, `undo`, `export` and `import`."""
+"""The commands on plans that exist, among them `plans`, `show`, `diff`, `resume` and `undo`, and on their templates."""
 
 from __future__ import annotations
 
@@ -92,6 +92,21 @@ def diff(
         from planloom.cli.changes import show_changes
 
         return await show_changes(server, plan, folders=where)
+
+    finish(server_command(context, assignments=set_), work)
+
+
+@app.command()
+def stats(
+    context: typer.Context, *, workspace: Workspace = None, set_: Set = None, as_json: AsJson = False
+) -> None:
+    """Show the figures of all plans that have ended: success, undone, requests, tokens and time by model."""
+    where = folders(workspace)
+
+    async def work(server: Server) -> int:
+        from planloom.cli.stats import show_stats
+
+        return await show_stats(server, folders=where, as_json=as_json)
 
     finish(server_command(context, assignments=set_), work)
 

@@ -28,6 +28,7 @@ class StepRun:
         self.step = step
         self.on_model: Callable[[bool], None] = lambda _: None
         self._model_seconds = 0.0
+        self.model: str | None = None
 
     @property
     def plan(self) -> Plan:
@@ -57,7 +58,7 @@ class StepRun:
     def spend(self, usage: Usage) -> None:
         """Record the cost of a request to the model, and how long it took."""
         seconds, self._model_seconds = self._model_seconds, 0.0
-        self.update(usage=usage, model_seconds=seconds)
+        self.update(usage=usage, model_seconds=seconds, model=self.model)
 
     def update(self, **news: Any) -> None:
         """Record what is new of the running step: fields of `TaskUpdate`."""

@@ -209,6 +209,11 @@ class ModelIdentity(Value):
     name: str
     reason: str
 
+    @property
+    def label(self) -> str:
+        """The name with its provider."""
+        return f"{self.provider}/{self.name}"
+
 
 class Model(Protocol):
     """A language model.

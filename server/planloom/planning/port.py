@@ -32,6 +32,7 @@ class PlanningRequest(Value):
     edited: frozenset[StepId] = frozenset()
     feedback: str | None = None
     perspectives: tuple[Perspective, ...] = ()
+    model: str | None = None
     unseen: tuple[str, ...] = ()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planloom.domain.errors import StorageFailed
+from planloom.domain.plans.outcome import RECENT
 from planloom.domain.plans.plan import Detection
 from planloom.domain.safety.confinement import Abilities
 from planloom.domain.values import PlanId
@@ -115,7 +116,7 @@ class Application:
             planning_requests,
             PlanningConversations(session, context_factory, model_work.threads),
         )
-        drafting = Drafting(plan_store, feed, planners.planner_for, rules)
+        drafting = Drafting(plan_store, feed, planners.planner_for, rules, partial(ledger.outcomes, RECENT))
 
         # From an approved plan to its effects.
         runner = Runner(

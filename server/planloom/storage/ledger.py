@@ -23,6 +23,7 @@ from pydantic import ValidationError
 
 from planloom.domain.errors import PlanUnreadable, StorageFailed
 from planloom.domain.events import catalog as ev
+from planloom.domain.plans.outcome import Outcome, outcome
 from planloom.domain.plans.plan import (
     Plan,
     PlanStatus,
@@ -255,6 +256,14 @@ class Ledger:
             (*values, limit),
         )
         return tuple(_listed(row) for row in rows[:limit])
+
+    def outcomes(self, limit: int | None = None) -> tuple[Outcome, ...]:
+        """The figures of ended plans of all workspaces, the newest first. Raises StorageFailed."""
+        rows = self._read(
+            "SELECT o.body FROM plans p JOIN outcomes o ON o.plan_id = p.plan_id ORDER BY p.rowid DESC LIMIT ?",
+            (-1 if limit is None else limit,),
+        )
+        return tuple(found for row in rows if (found := _outcome(row[0])) is not None)
 
     def plans(self, **which: Any) -> tuple[PlanId, ...]:
         """The ids of the plans that `summaries` returns for the same arguments."""
@@ -567,11 +576,24 @@ def _listed(row: tuple[Any, ...]) -> PlanRow:
     return PlanRow(PlanId(plan_id), summary, body is not None)
 
 
+def _outcome(body: str) -> Outcome | None:
+    """The figures in a row; None if it is damaged or of a newer version."""
+    try:
+        return Outcome.model_validate_json(body)
+    except ValueError as error:
+        log.warning("the figures of a plan cannot be read: %s", error)
+        return None
+
+
 def _put_state(connection: sqlite3.Connection, plan: Plan) -> None:
     # Without what is None, so that an older server can read it.
     state = _State(**progress(plan).model_dump(), reverted=taken_back(plan))
     counted = state.model_dump_json(exclude_none=True)
     connection.execute("INSERT OR REPLACE INTO progress VALUES (?, ?, ?)", (plan.plan_id, plan.seq, counted))
+    ended = outcome(plan)
+    if ended is not None:
+        body = ended.model_dump_json(exclude_none=True)
+        connection.execute("INSERT OR REPLACE INTO outcomes VALUES (?, ?)", (plan.plan_id, body))
     if plan.status == "paused":
         connection.execute(
             "INSERT OR REPLACE INTO open_work VALUES (?, ?, ?)", (plan.plan_id, plan.seq, has_open_work(plan))

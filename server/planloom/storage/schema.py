@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
-VERSION = 5
+VERSION = 6
 
 _SLICE = 200
 """How many plans one transaction of a `_PerPlan` migration changes, so that other servers need not wait for long."""
@@ -93,6 +93,11 @@ _MIGRATIONS: tuple[str | _PerPlan, ...] = (
     ) STRICT;
     CREATE INDEX plans_by_status ON plans (workspace, status);
     CREATE INDEX blobs_by_plan ON blobs (plan_id);
+    """,
+    # The figures of ended plans, for the user's own statistics. They have their own table for the reason given for
+    # `progress`; plans that ended before have none.
+    """
+    CREATE TABLE outcomes (plan_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
     """,
 )
 

@@ -332,6 +332,7 @@ class Plan(TypedDict, total=False):
     sequential: bool
     estimatedDuration: int
     statedDuration: int
+    forecast: Json
     overallRisk: Literal["low", "medium", "high"]
     route: Literal["plan", "perspectives", "direct", "undecided"]
     review: Literal["each", "end", "auto"]

@@ -19,6 +19,7 @@ from planloom.domain.plans.plan import (
     CommandOutcome,
     Detection,
     FileRead,
+    Forecast,
     MessageOutcome,
     PauseReason,
     Plan,
@@ -142,7 +143,8 @@ class TaskCreated(Value):
 class PlanReady(Value):
     """The draft is complete and waits for review. `restored`: an older version replaces it.
 
-    `files_read` is what its planner has read, `stated_duration` the seconds that it states; older ledgers lack both.
+    `files_read` is what its planner has read, `stated_duration` the seconds that it states, `model` the one
+    that `usage` is of; older ledgers lack these.
     """
 
     type: Literal["plan_ready"] = "plan_ready"
@@ -155,6 +157,8 @@ class PlanReady(Value):
     overall_risk: Risk = "low"
     stated_duration: int | None = None
     usage: Usage = Usage()
+    model: str | None = None
+    forecast: Forecast | None = None
     restored: bool = False
     files_read: tuple[FileRead, ...] = ()
 
@@ -222,7 +226,7 @@ class TaskUpdate(Value):
 
     `progress` is the percentage of the files the step expects that it has written, None if that is unknown;
     `attempt` the number of this run of the step. `model_seconds` is how long it has
-    waited for the model since the last update.
+    waited for the `model` since the last update; older ledgers do not name it.
 
     For a step whose changes are staged, `completed` means that they were applied, `pending` that they are lost.
     `held` is the new fate of the changes that the running step held (only those to `files`, if any are named); they
@@ -239,6 +243,7 @@ class TaskUpdate(Value):
     attempt: int | None = None
     usage: Usage | None = None
     model_seconds: float = 0
+    model: str | None = None
     held: Literal["staged", "made", "denied", "refused"] | None = None
     files: tuple[Uri, ...] = ()
     replaces: tuple[Uri, ...] = ()

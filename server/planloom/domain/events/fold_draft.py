@@ -18,6 +18,7 @@ from planloom.domain.events.folding import (
     folds,
     renew_budget,
     updated,
+    used_models,
     with_creation_time,
 )
 from planloom.domain.plans.indexed_tuple import IndexedTuple
@@ -120,6 +121,8 @@ def plan_ready(plan: Plan, event: ev.PlanReady, at: Instant) -> Plan:
         overall_risk=event.overall_risk,
         stated_duration=event.stated_duration,
         usage=plan.usage.plus(event.usage),
+        models=used_models(plan, event.usage, event.model),
+        forecast=event.forecast,
         before_draft=None,
     )
 

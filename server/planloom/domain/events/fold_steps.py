@@ -83,7 +83,7 @@ def task_update(plan: Plan, event: ev.TaskUpdate, _at: Instant) -> Plan:
         changed = close_run(changed, event.task_id)
     elif event.command_started or event.command_process is not None:
         changed = start_command(changed, event)
-    return with_usage(settle_held(changed, event), event.usage)
+    return with_usage(settle_held(changed, event), event.usage, event.model, event.model_seconds)
 
 
 @folds(ev.TaskCompleted, when=ALIVE)

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeVar, get_args
 
 from planloom.domain.changes import EditRecord
 from planloom.domain.plans.indexed_tuple import IndexedTuple
-from planloom.domain.plans.plan import ENDED, Pending, Plan, PlanStatus, Step, Usage, UserMessage
+from planloom.domain.plans.plan import ENDED, ModelUse, Pending, Plan, PlanStatus, Step, Usage, UserMessage
 from planloom.domain.values import Instant, StepId
 
 
@@ -90,9 +90,20 @@ def without_questions(plan: Plan, step_id: StepId) -> Plan:
     return updated(plan, pending=updated(plan.pending, questions=questions, recoveries=recoveries))
 
 
-def with_usage(plan: Plan, usage: Usage | None) -> Plan:
-    """The plan with the usage of a model added."""
-    return plan if usage is None else updated(plan, usage=plan.usage.plus(usage))
+def with_usage(plan: Plan, usage: Usage | None, model: str | None = None, seconds: float = 0) -> Plan:
+    """The plan with the usage of a model added, and the seconds for which a step has waited for it."""
+    if usage is None:
+        return plan
+    return updated(plan, usage=plan.usage.plus(usage), models=used_models(plan, usage, model, seconds))
+
+
+def used_models(plan: Plan, usage: Usage, model: str | None, seconds: float = 0) -> tuple[ModelUse, ...]:
+    """The plan's use of each model with more of one; None is a model that nobody has named."""
+    if model is None or (not usage.requests and not seconds):
+        return plan.models
+    uses = {use.model: use for use in plan.models}
+    uses[model] = uses.get(model, ModelUse(model=model)).plus(usage, seconds)
+    return tuple(uses.values())
 
 
 def with_creation_time(step: Step, at: Instant) -> Step:

@@ -130,6 +130,28 @@ class Usage(Value):
         )
 
 
+class ModelUse(Value):
+    """What a plan has used of one model, named `provider/name`. `seconds` is how long its steps have waited for it."""
+
+    model: str
+    usage: Usage = Usage()
+    seconds: float = 0
+
+    def plus(self, usage: Usage, seconds: float) -> ModelUse:
+        """With one more request, or several."""
+        return ModelUse(model=self.model, usage=self.usage.plus(usage), seconds=self.seconds + seconds)
+
+
+class Forecast(Value):
+    """What a plan will probably use, from `plans` earlier ones of the same model. `seconds` are the model's."""
+
+    plans: int
+    seconds: int
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
 class FileRead(Value):
     """What was read of a file while the plan was made, under the `path` by which the model named it.
 
@@ -495,6 +517,7 @@ class Plan(Value):
     `context_summary`. `left_out`: the files whose changes the user did not allow. `answer`: the model's final answer.
     `files_read`: what was read while this version was made, which its steps are shown. `edited`: the steps that the
     user has added or changed by hand. `follows`: the ended plan whose conversation this one continues.
+    `models`: what the planner and the steps have used of each model, as far as events name it.
     `made_elsewhere`: the edits that were imported with the plan.
     """
 
@@ -518,6 +541,7 @@ class Plan(Value):
     sequential: bool = False
     estimated_duration: int | None = None
     stated_duration: int | None = None
+    forecast: Forecast | None = None
     overall_risk: Risk = "low"
     route: Route = "plan"
     review: Review | None = None
@@ -525,6 +549,7 @@ class Plan(Value):
     template_id: TemplateId | None = None
     template_parameters: dict[str, str] = Field(default_factory=dict)
     answer: str | None = None
+    models: tuple[ModelUse, ...] = ()
     execution_summary: str | None = None
     report: Report | None = None
     context_summary: str | None = None

@@ -105,6 +105,7 @@ class ModelWork:
                 problem=ModelProblem(cause="none"),
             )
         step, settings = run.step, run.session.settings
+        run.model = model.identity.label
         can = await model.capabilities()
         is_native = mode_of(can) == "native"
         tools, of_plan = self._context_factory.tools_of(run), self._context_factory.offered_tools(run.plan)

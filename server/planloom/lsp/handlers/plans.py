@@ -40,6 +40,14 @@ async def list_plans(connection: Connection, params: wire_params.ListParams) -> 
     return wire_results.ListResult(plans=tuple(PlanSummary.of(plan) for plan in plans))
 
 
+async def stats(
+    connection: Connection,
+    params: wire_params.NoParams,  # noqa: ARG001
+) -> wire_results.StatsResult:
+    """The figures of all plans of this user that have ended; they never leave this machine."""
+    return wire_results.StatsResult.of(connection.app.plans.stats())
+
+
 async def tasks(connection: Connection, params: wire_params.TasksParams) -> wire_results.TasksResult:
     """The steps of a plan in their order, filtered by status and agent."""
     plan, steps = connection.app.plans.tasks(

@@ -250,6 +250,16 @@ class Pending(Wire):
     conflicts: tuple[Conflict, ...]
 
 
+class Forecast(Wire):
+    """What a plan will probably use of the model, from `plans` earlier ones; `seconds` without those of the user."""
+
+    plans: Int
+    seconds: Int
+    requests: Int
+    prompt_tokens: Int
+    completion_tokens: Int
+
+
 class Plan(Wire):
     """A plan. Version 1 does not promise `detection`, `templateId`, `pauseReason` and `pauseDetail`."""
 
@@ -271,6 +281,7 @@ class Plan(Wire):
     sequential: Bool
     estimated_duration: Maybe[Int] = None
     stated_duration: Maybe[Int] = None
+    forecast: Maybe[Forecast] = None
     overall_risk: Risk
     route: Route
     review: Maybe[Review] = None

@@ -183,6 +183,27 @@ class ResolveResult(Wire):
     unresolved: tuple[Unresolved, ...]
 
 
+class ModelUse(Wire):
+    """What plans have used of a model, named `provider/name`; `seconds` is how long their steps have waited."""
+
+    model: str
+    usage: Usage
+    seconds: float
+
+
+class StatsResult(Wire):
+    """The figures of ended plans. `success` and `undone` are percentages of them, left out if there are none."""
+
+    plans: Int
+    statuses: dict[str, Int]
+    authors: dict[str, Int]
+    steps: Int
+    success: Maybe[Int] = None
+    undone: Maybe[Int] = None
+    usage: Usage
+    models: tuple[ModelUse, ...]
+
+
 class TemplatesResult(Wire):
     """Every template."""
 

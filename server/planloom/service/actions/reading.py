@@ -16,6 +16,7 @@ from planloom.domain.errors import (
 )
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.graph import execution_order, shown_statuses
+from planloom.domain.plans.outcome import Stats, stats
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import (
     ENDED,
@@ -99,6 +100,10 @@ class PlanReader:
             with suppress(StorageFailed):
                 self._ledger.keep_state(plan)
         return summary(plan)
+
+    def stats(self) -> Stats:
+        """The figures of all ended plans of this user. Raises StorageFailed."""
+        return stats(self._ledger.outcomes())
 
     def tasks(
         self,

@@ -11,8 +11,9 @@ from planloom.domain.errors import DEFECT, ModelFailed, OwnedElsewhere, Planloom
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.agents import NAMES
 from planloom.domain.plans.attachments import not_shown
+from planloom.domain.plans.outcome import Outcome, forecast
 from planloom.domain.plans.outputs import unused_id
-from planloom.domain.plans.plan import Plan, PlanError, Step, Usage
+from planloom.domain.plans.plan import Forecast, Plan, PlanError, Step, Usage
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import PlanId
 from planloom.execution.plan_store import PlanStore
@@ -50,11 +51,14 @@ class Drafting:
         feed: Feed,
         planner_for: PlannerFor,
         rules: StepRules,
+        outcomes: Callable[[], Sequence[Outcome]] = tuple,
     ) -> None:
+        """`outcomes` are the figures of ended plans, the newest first."""
         self._plan_store = plan_store
         self._feed = feed
         self._planner_for = planner_for
         self._rules = rules
+        self._outcomes = outcomes
 
     async def draft(self, plan_id: PlanId) -> None:
         """Draft a new plan. The plan leaves the status `draft` whatever happens."""
@@ -97,7 +101,7 @@ class Drafting:
                         self._publish(plan.plan_id, event)
         if drafted is None:
             raise ModelFailed("model_output_invalid", "The planner wrote no plan.")
-        self._ready(plan.plan_id, drafted, _total(spent))
+        self._ready(plan.plan_id, drafted, _total(spent), request.model)
 
     def _publish(self, plan_id: PlanId, event: PlannerEvent) -> None:
         """Record or stream what a planner reports while it works."""
@@ -129,7 +133,7 @@ class Drafting:
             step = step.model_copy(update={"step_id": unused_id(used, 2, stem=step.step_id)})
         self._plan_store.record(plan_id, ev.TaskCreated(task=self._rules.with_approvals((step,))[0]))
 
-    def _ready(self, plan_id: PlanId, drafted: PlanDrafted, usage: Usage) -> None:
+    def _ready(self, plan_id: PlanId, drafted: PlanDrafted, usage: Usage, model: str | None) -> None:
         plan = self._plan_store.plan(plan_id)
         finished = tuple(step for step in plan.steps if step.status == "completed")
         ids = {step.step_id for step in finished}
@@ -149,9 +153,21 @@ class Drafting:
             overall_risk=drafted.overall_risk,
             stated_duration=drafted.stated_duration,
             usage=usage,
+            model=model,
+            forecast=self._forecast(fresh, model),
             files_read=drafted.files_read,
         )
         self._plan_store.record(plan_id, ready, *warnings, ev.PlanApprovalRequest())
+
+    def _forecast(self, steps: Sequence[Step], model: str | None) -> Forecast | None:
+        """What the steps will probably use of the model, as far as the ledger can be read."""
+        if model is None:
+            return None
+        try:
+            return forecast(steps, model, self._outcomes())
+        except StorageFailed as error:
+            log.warning("no forecast: %s", error.message)
+            return None
 
     def _give_up(self, plan_id: PlanId, error: PlanloomError, spent: Sequence[Usage]) -> None:
         plan = self._plan_store.plan(plan_id)
@@ -179,6 +195,7 @@ class Drafting:
             estimated_duration=before.estimated_duration,
             overall_risk=before.overall_risk,
             stated_duration=before.stated_duration,
+            forecast=before.forecast,
             usage=usage,
             restored=True,
         )

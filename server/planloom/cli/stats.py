@@ -1,0 +1,61 @@
+"""Shows the figures of all plans of this user. The function returns an exit code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from planloom.cli.client.connection import Server
+from planloom.cli.client.messages import Json
+from planloom.cli.failures import DONE, Failure
+from planloom.cli.history import answering
+from planloom.cli.plain import one_line
+from planloom.cli.terminal import show
+from planloom.domain.text.counted import counted
+
+
+async def show_stats(server: Server, *, folders: Sequence[Path], as_json: bool) -> int:
+    """Print the figures of the plans that have ended, or the answer of the server as JSON."""
+    failure = Failure()
+    async with answering(server, folders, failure) as running:
+        stats = await running.connection.request("planloom/stats", {})
+        if as_json:
+            sys.stdout.write(json.dumps(stats, ensure_ascii=False) + "\n")
+            return DONE
+        console = show.console()
+        if not stats["plans"]:
+            console.print(Text("No plan has ended yet."))
+            return DONE
+        console.print(Text("\n".join(_lines(stats))))
+        if stats["models"]:
+            console.print(_models(stats["models"]))
+    return failure.code
+
+
+def _lines(stats: Json) -> list[str]:
+    ended = ", ".join(f"{count} {status}" for status, count in sorted(stats["statuses"].items()))
+    used = stats["usage"]
+    tokens = f"{used['promptTokens']:,} tokens read, {used['completionTokens']:,} written"
+    return [
+        f"{counted(stats['plans'], 'plan')}: {ended}; {stats['success']} % completed, {stats['undone']} % undone",
+        f"{counted(stats['steps'], 'step')} done; {counted(used['requests'], 'request')} to models, {tokens}",
+    ]
+
+
+def _models(uses: Sequence[Json]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table.add_column("Model")
+    for heading in ("Requests", "Read", "Written", "Waited for"):
+        table.add_column(heading, justify="right")
+    for use in uses:
+        used = use["usage"]
+        numbers = (used["requests"], used["promptTokens"], used["completionTokens"])
+        name = one_line(use["model"], 80)
+        table.add_row(name, *(f"{number:,}" for number in numbers), f"{use['seconds']:,.0f} s")
+    return table

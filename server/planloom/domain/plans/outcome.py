@@ -1,0 +1,118 @@
+"""What is kept of an ended plan for the user's figures, and what these figures say of all plans and of the next one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from pydantic import Field
+
+from planloom.domain.plans.plan import (
+    Author,
+    Forecast,
+    ModelUse,
+    Plan,
+    PlanStatus,
+    Reverted,
+    Step,
+    Usage,
+    taken_back,
+)
+from planloom.domain.values import Value
+
+_COUNTED = ("completed", "failed", "cancelled", "rejected")
+"""The statuses of plans that have ended."""
+RECENT = 200
+"""How many of the newest plans are looked at for a forecast; it rests on those of the same model, at most `_NEWEST`."""
+_NEWEST = 50
+
+
+class Outcome(Value):
+    """An ended plan in figures. `model_steps` counts the completed steps on which a model worked."""
+
+    status: PlanStatus
+    author: Author
+    steps: int
+    completed: int
+    model_steps: int
+    usage: Usage
+    models: tuple[ModelUse, ...] = ()
+    reverted: Reverted | None = None
+
+
+class Stats(Value):
+    """The figures of many plans. `success` and `undone` are percentages of the ended ones, None without any."""
+
+    plans: int = 0
+    statuses: dict[PlanStatus, int] = Field(default_factory=dict)
+    authors: dict[Author, int] = Field(default_factory=dict)
+    steps: int = 0
+    success: int | None = None
+    undone: int | None = None
+    usage: Usage = Usage()
+    models: tuple[ModelUse, ...] = ()
+
+
+def outcome(plan: Plan) -> Outcome | None:
+    """The figures of a plan; None if it has not ended."""
+    if plan.status not in _COUNTED:
+        return None
+    worked = [step for step in plan.steps if step.usage is not None and step.status == "completed"]
+    return Outcome(
+        status=plan.status,
+        author=plan.author,
+        steps=len(plan.steps),
+        completed=sum(step.status == "completed" for step in plan.steps),
+        model_steps=len(worked),
+        usage=plan.usage,
+        models=plan.models,
+        reverted=taken_back(plan),
+    )
+
+
+def stats(outcomes: Iterable[Outcome]) -> Stats:
+    """The figures of these plans together."""
+    found = tuple(outcomes)
+    if not found:
+        return Stats()
+    statuses = Counter(each.status for each in found)
+    uses: dict[str, ModelUse] = {}
+    usage = Usage()
+    for each in found:
+        usage = usage.plus(each.usage)
+        for use in each.models:
+            uses[use.model] = uses.get(use.model, ModelUse(model=use.model)).plus(use.usage, use.seconds)
+    return Stats(
+        plans=len(found),
+        statuses=dict(statuses),
+        authors=dict(Counter(each.author for each in found)),
+        steps=sum(each.completed for each in found),
+        success=100 * statuses["completed"] // len(found),
+        undone=100 * sum(each.reverted is not None for each in found) // len(found),
+        usage=usage,
+        models=tuple(sorted(uses.values(), key=lambda use: -use.usage.requests)),
+    )
+
+
+def forecast(steps: Sequence[Step], model: str, newest_first: Iterable[Outcome]) -> Forecast | None:
+    """What these steps will use of a model; None without work for it, or without a plan of that model alone."""
+    to_do = sum(step.kind == "processing" for step in steps)
+    known = [
+        each
+        for each in newest_first
+        if each.model_steps and [use.model for use in each.models] == [model] and each.models[0].seconds
+    ][:_NEWEST]
+    worked = sum(each.model_steps for each in known)
+    if not to_do or not worked:
+        return None
+
+    def share(total: float) -> int:
+        return round(total * to_do / worked)
+
+    return Forecast(
+        plans=len(known),
+        seconds=share(sum(each.models[0].seconds for each in known)),
+        requests=share(sum(each.models[0].usage.requests for each in known)),
+        prompt_tokens=share(sum(each.models[0].usage.prompt_tokens for each in known)),
+        completion_tokens=share(sum(each.models[0].usage.completion_tokens for each in known)),
+    )

@@ -1,0 +1,102 @@
+"""The user's own figures of ended plans, and what they say of the next plan."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from planloom.domain.plans.outcome import Outcome, forecast, stats
+from planloom.domain.plans.plan import ModelUse, Step, Usage
+from planloom.domain.values import StepId
+from planloom.models.offline.scripted import ScriptedModel, makes, says
+from planloom.models.port import Capabilities
+from planloom.storage.ledger import Ledger
+from tests.service.test_model_work import allowed, planned
+from tests.support.studio import studio
+
+SPENT = Usage(requests=2, prompt_tokens=100, completion_tokens=10)
+
+
+def ended(**more: object) -> Outcome:
+    use = ModelUse(model="local/a", usage=SPENT, seconds=6)
+    fields = {"status": "completed", "author": "model", "steps": 2, "completed": 2, "model_steps": 2}
+    return Outcome.model_validate({**fields, "usage": SPENT, "models": (use,), **more})
+
+
+def steps(*kinds: str) -> list[Step]:
+    return [
+        Step.model_validate(
+            {"step_id": StepId(f"s{n}"), "description": "x", "instruction": "x", "kind": kind}
+        )
+        for n, kind in enumerate(kinds)
+    ]
+
+
+def test_stats_count_plans_by_their_end() -> None:
+    found = stats(
+        [ended(), ended(status="failed", completed=1, reverted="part"), ended(models=(), author="rules")]
+    )
+    assert (found.plans, found.success, found.undone, found.steps) == (3, 66, 33, 5)
+    assert found.authors == {"model": 2, "rules": 1}
+    assert [(use.model, use.usage.requests, use.seconds) for use in found.models] == [("local/a", 4, 12)]
+    assert stats([]).success is None
+
+
+@pytest.mark.parametrize(
+    ("earlier", "to_do", "seconds"),
+    [
+        ([ended(), ended()], ["processing"] * 4 + ["tool_call"], 12),
+        ([ended()], ["processing"], 3),
+        ([ended()], ["tool_call"], None),
+        ([], ["processing"], None),
+        ([ended(models=(ModelUse(model="other/b", usage=SPENT, seconds=9),))], ["processing"], None),
+        ([ended(model_steps=0)], ["processing"], None),
+    ],
+)
+def test_a_forecast_rests_on_plans_of_the_same_model(
+    earlier: list[Outcome], to_do: list[str], seconds: int | None
+) -> None:
+    found = forecast(steps(*to_do), "local/a", earlier)
+    assert (found.seconds if found else None) == seconds
+    if found is not None:
+        assert found.prompt_tokens == 50 * to_do.count("processing") and found.plans == len(earlier)
+
+
+async def test_an_ended_plan_is_counted_and_counts_again_when_it_is_undone(tmp_path: Path) -> None:
+    write = ("write_file", {"path": "a.txt", "content": "a\n"})
+    ledger = tmp_path / "ledger.sqlite3"
+    async with studio(tmp_path, ledger=ledger) as at:
+        plan = await planned(at, "Write a note", ("Write it", "write a.txt"))
+        at.model.model = ScriptedModel(
+            [makes(write, ("task_completed", {"summary": "Done."}), prompt_tokens=40, completion_tokens=5)]
+        )
+        plan = await allowed(at, plan)
+        assert plan.status == "completed"
+        found = at.app.plans.stats()
+        assert (found.plans, found.success, found.undone) == (1, 100, 0)
+        (use,) = found.models
+        assert use.usage == Usage(requests=1, prompt_tokens=40, completion_tokens=5)
+        await at.app.plans.undo(plan.plan_id, None, False)
+        assert at.app.plans.stats().undone == 100
+    again = Ledger(ledger)
+    assert [each.model_steps for each in again.outcomes()] == [1]
+    again.close()
+
+
+async def test_a_draft_brings_a_forecast_from_earlier_plans_of_its_model(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite3")
+    text = "---PLAN-START---\nSTEP 1: Write it\nDO: Write a.txt.\n---PLAN-END---"
+    model = ScriptedModel([says(text), says(text)], capabilities=Capabilities())
+    async with studio(tmp_path, model=model, ledger=ledger) as at:
+        before = await at.ask("Write a note", mode="plan")
+        assert before.models[0].model == model.identity.label and before.forecast is None
+        use = ModelUse(model=model.identity.label, usage=SPENT, seconds=8)
+        figures = ended(models=(use,)).model_dump_json()
+        with sqlite3.connect(tmp_path / "ledger.sqlite3") as raw:
+            raw.execute("INSERT INTO outcomes VALUES (?, ?)", (before.plan_id, figures))
+        raw.close()
+        plan = await at.ask("Write a second note", mode="plan")
+        assert plan.forecast is not None
+        assert (plan.forecast.seconds, plan.forecast.requests, plan.forecast.plans) == (4, 1, 1)
