@@ -54,7 +54,9 @@ def read(rest: str, lines: Sequence[str] = (), below: int = 0) -> Read:
     for number in range(below + 1, len(lines)):
         if lines[number].strip() == fence:
             block = lines[below + 1 : number]
-            return Read("\n".join(each[margin:] for each in block), number + 1 - below)
+            # What is typed into the indentation is text.
+            text = "\n".join(each[:margin].lstrip() + each[margin:] for each in block)
+            return Read(text, number + 1 - below)
     raise ValueError(f"The block does not end: a line with {fence} is missing.")
 
 

@@ -154,7 +154,7 @@ class _Text:
             body = bodies.get(step_id)
             if body is None and step is not None:
                 body = self._ended(step_lines(step, self.marks[step_id]))
-            parts.append([*(body or ()), *_kept(tails.get(step_id, []))])
+            parts.append([*(body or ()), *_kept(tails.get(step_id) or self._below(step_id, ()))])
         for number, part in enumerate((*parts, *gone)):
             if number:
                 yield self.eol
