@@ -93,6 +93,12 @@ STATES: list[tuple[str, Situation, list[str], dict[str, list[str]]]] = [
         {ONE: ["80", "443"]},
     ),
     (
+        "a text of an older version",
+        Situation(with_steps("completed", "completed"), moved_on=True),
+        ["Make the plan what this text says", "Show the plan as it is", *REVIEW[1:]],
+        {},
+    ),
+    (
         "executing, an answer is written",
         Situation(a_plan(status="executing", pending=Pending(questions=(QUESTION,))), answers={ONE: "8080"}),
         RUNS,

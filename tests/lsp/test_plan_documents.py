@@ -385,8 +385,8 @@ async def test_a_plan_that_another_server_runs_is_said_to_be_and_taken_over_when
             assert "The server ended while the plan ran." in asked["message"]
 
 
-async def asks(client: LspClient, reader: Reader) -> None:
-    """Run a plan until one of its steps asks, without options."""
+async def asking(client: LspClient, reader: Reader) -> str:
+    """The id of a plan of which one step asks, without options."""
     created = await plan(client, "1. List files\n2. Read a.txt")
     await client.until(lambda: reader.shown)
     reader.change(
@@ -394,7 +394,12 @@ async def asks(client: LspClient, reader: Reader) -> None:
         "- [ ] Ask\n  - kind: clarification\n  - question: Which port?\n\n- [ ] Read a.txt",
     )
     await client.until(lambda: "version: 2" in reader.text)
-    command = {"command": "planloom.approve", "arguments": [created["planId"], 2]}
+    return str(created["planId"])
+
+
+async def asks(client: LspClient, reader: Reader) -> None:
+    """Run a plan until one of its steps asks."""
+    command = {"command": "planloom.approve", "arguments": [await asking(client, reader), 2]}
     await client.request("workspace/executeCommand", command)
     await client.until(lambda: "- [?] Ask" in reader.text and "\n\nAnswer:\n\n- " in reader.text)
 
@@ -667,3 +672,73 @@ async def test_a_changed_request_or_summary_is_the_plans(
         assert [each["reference"] for each in got["attachments"]] == (["@a.txt"] if "@" in request_ else [])
         assert f"> {request_}".replace("\n", "\n> ") in reader.text and "owner: Ada" in reader.text
         assert diagnostics(client) == []
+
+
+async def older(client: LspClient, reader: Reader) -> str:
+    """The text of a document as it was before its plan changed, with the plan at version 2."""
+    await plan(client)
+    await client.until(lambda: reader.shown)
+    before = reader.text
+    reader.change("    - content: b\n", "    - content: c\n")
+    await client.until(lambda: "version: 2" in reader.text)
+    return before
+
+
+@pytest.mark.parametrize(
+    ("title", "content", "version"),
+    [("Make the plan what this text says", "b", 3), ("Show the plan as it is", "c", 2)],
+)
+async def test_an_older_text_of_a_plan_waits_for_a_choice(
+    folder: Path, tmp_path: Path, title: str, content: str, version: int
+) -> None:
+    """As it comes out of git: neither is the plan changed back by a save, nor the text overwritten."""
+    ledger = tmp_path.parent / f"{tmp_path.name}.sqlite"
+    async with plain(folder, ledger=ledger) as client:
+        reader = Reader(client)
+        text = await older(client, reader)
+    uri = reader.shown[0]
+    own = text.replace("## Steps", "## Steps\n\nMy own note.")
+    async with plain(folder, ledger=ledger) as client:
+        reader = Reader(client)
+        client.open(uri, own, language_id="markdown")
+        reader.shown.append(uri)
+        found = await diagnosed(client, "The plan has moved on since this text was written")
+        assert found["severity"] == 3 and reader.text == own
+        await client.wait_shown("The plan has moved on")
+        client.type(uri, None, own + "More of mine.\n")
+        client.save(uri)
+        await client.wait_shown("The plan has moved on")
+        lenses = {each["command"]["title"]: each for each in await asked(client, reader, "codeLens")}
+        assert "Approve and start" not in lenses and "version: 1" in reader.text
+        await chosen(client, lenses[title])
+        await client.until(lambda: f"version: {version}" in reader.text)
+        assert f"    - content: {content}\n" in reader.text and "My own note." in reader.text
+        assert "More of mine." in reader.text
+        await client.until(lambda: diagnostics(client) == [])
+        lenses = {each["command"]["title"]: each for each in await asked(client, reader, "codeLens")}
+        assert title not in lenses
+        plan_id = lenses["Approve and start"]["command"]["arguments"][0]
+        got = (await client.request("planloom/plan/get", {"planId": plan_id}))["plan"]
+        assert got["version"] == version and got["steps"][1]["args"]["content"] == content
+
+
+async def test_a_document_that_was_changed_without_a_server_is_not_written_over(
+    folder: Path, tmp_path: Path
+) -> None:
+    ledger = tmp_path.parent / f"{tmp_path.name}.sqlite"
+    async with plain(folder, ledger=ledger) as client:
+        reader = Reader(client)
+        plan_id = await asking(client, reader)
+        client.save(reader.shown[0])
+    (kept,) = (folder / ".planloom").glob("*.plan.md")
+    kept.write_text(
+        kept.read_text().replace("] Read a.txt", "] Read it well").replace("## Steps", "Mine.\n\n## Steps")
+    )
+    async with plain(folder, ledger=ledger) as client:
+        reader = Reader(client)
+        command = {"command": "planloom.approve", "arguments": [plan_id, 2]}
+        await client.request("workspace/executeCommand", command)
+        await client.wait_shown("Which port?")
+        await client.until(lambda: reader.shown and "- [?] Ask" in reader.text)
+        assert reader.shown == [kept.as_uri()]
+        assert "] Read it well" in reader.text and "Mine.\n" in reader.text

@@ -79,6 +79,7 @@ COMMAND_NAMES = (
     "planloom.showChanges",
     "planloom.showPlan",
     "planloom.adopt",
+    "planloom.keep",
     "planloom.trust",
     "planloom.status",
 )

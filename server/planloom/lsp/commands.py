@@ -25,7 +25,7 @@ from planloom.lsp.editor.served_texts import plan_address, show_changes, shown_c
 from planloom.lsp.editor.side_files import SideFiles
 from planloom.lsp.handlers.server import status
 from planloom.lsp.handlers.templates import list_templates
-from planloom.lsp.plan_documents.buttons import ConflictSide
+from planloom.lsp.plan_documents.buttons import ConflictSide, Kept
 from planloom.lsp.routing import parsed_params
 from planloom.lsp.transport.outgoing import ClientRefused
 from planloom.lsp.wire.params import CommandParams, NoParams, StatusParams
@@ -216,6 +216,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("planloom.showChanges", "approvalId", _show_changes),
     Command("planloom.showPlan", "planId?", _show_plan),
     Command("planloom.adopt", "uri", lambda c, a: c.plan_documents.adopt(a["uri"])),
+    Command("planloom.keep", "planId, keep", lambda c, a: c.plan_documents.choose(a["planId"], a["keep"])),
     Command("planloom.trust", "", lambda c, _: c.trust_folders()),
     Command("planloom.status", "", lambda c, _: status(c, StatusParams())),
 )
@@ -228,6 +229,7 @@ _WORDS = {
     "decision": get_args(UserDecision),
     "action": get_args(RecoveryAction),
     "choice": get_args(ConflictSide),
+    "keep": get_args(Kept),
 }
 """The arguments that are not any string: integers, objects of strings, and one of a few words."""
 

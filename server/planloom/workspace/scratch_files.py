@@ -40,6 +40,15 @@ def clear_scratch_folder(root: Root) -> None:
     remove_leftovers(ConfinedPath(root.path, (FOLDER,)))
 
 
+def scratch_files(root: Root, ending: str) -> tuple[Uri, ...]:
+    """The files in `.planloom/` whose names end so, in the order of their names. Call it from a thread."""
+    try:
+        found = sorted(path for path in (root.path / FOLDER).iterdir() if path.name.endswith(ending))
+    except OSError:
+        return ()
+    return tuple(from_path(path) for path in found)
+
+
 def read_scratch_file(uri: Uri) -> str | None:
     """The text of a file in `.planloom/`; None for any other file, or if unreadable. Call it from a thread."""
     path = to_path(uri)

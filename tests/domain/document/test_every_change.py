@@ -54,6 +54,7 @@ CHANGES: Final = {
     "plan": ("plan: p", "plan: q"),
     "version": ("version: 2", "version: 9"),
     "status": ("status: ", "status: very "),
+    "begin of values": ("---\nplan", "My own ---\nplan"),
     "end of values": ("\n---\n\n#", "\n--\n\n#"),
     "description": ("Write it ^", "Write this ^"),
     "no description": ("Write it ^", "^"),

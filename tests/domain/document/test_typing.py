@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -171,7 +172,10 @@ def test_nothing_typed_is_lost(does: list[tuple[Any, ...]], eol: str) -> None:
     desk = Desk(PLAN, PLAN, render(PLAN).replace("\n", eol), signs_of(PLAN))
     for name, *args in does:
         getattr(desk, name)(*args)
-        lost = [word for word in desk.typed if word not in desk.text]
+        # A text that an editor would trim is written as JSON.
+        lost = [
+            each for each in desk.typed if each not in desk.text and json.dumps(each)[1:-1] not in desk.text
+        ]
         assert not lost, f"{lost} after {name}:\n{desk.text}"
 
 
@@ -192,4 +196,4 @@ def test_a_document_comes_to_rest(does: list[tuple[Any, ...]]) -> None:
     if not (found.changes or found.troubles or written.troubles):
         assert [authored(step) for step in desk.shown.steps] == [authored(step) for step in desk.plan.steps]
         assert [each.step_id for each in written.steps] == [step.step_id for step in desk.plan.steps]
-        assert f"version: {desk.plan.version}\n" in text and desk.shown.status == desk.plan.status
+        assert written.head["version"] == str(desk.plan.version) and desk.shown.status == desk.plan.status

@@ -137,7 +137,10 @@ class _Reader:
                 self._trouble(Place(number, 0, len(line)), "A merge has left this: choose one of the sides.")
 
     def _head(self) -> None:
-        if not self.lines or self.lines[0].rstrip() != "---":
+        if self.lines[0].rstrip() != "---":
+            if len(self.lines) > 1 and self.lines[1].startswith("plan: "):
+                place = Place(0, 0, len(self.lines[0]))
+                self._trouble(place, "The values at the top do not begin: this line is to be “---”.", "---")
             return
         for number, line in enumerate(self.lines[1:], start=1):
             if line.rstrip() == "---":

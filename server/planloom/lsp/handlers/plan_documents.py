@@ -105,4 +105,5 @@ async def _view(connection: Connection, uri: str) -> View | None:
         next(iter(connection.view.roots.folders), None),
         builtin().of_plans(),
         connection.asks_trust,
+        shown is not None and shown.moved_on,
     )

@@ -20,6 +20,8 @@ _RECOVERY: Final[dict[RecoveryAction, str]] = {
     "accept": "Accept",
     "model": "Ask the model",
 }
+Kept = Literal["text", "plan"]
+"""What is kept where the text of a document and its plan have gone apart."""
 ConflictSide = Literal["mine", "theirs", "both"]
 CONFLICT: Final[Mapping[ConflictSide, str]] = {
     "mine": "Keep mine",
@@ -46,12 +48,14 @@ class Situation:
     """What the offers depend on. `feedback` are the steps below which feedback is written, None for the whole plan.
 
     `answers` are those that are written below steps. `asks_trust`: the user has yet to say that they trust the folders.
+    `moved_on`: the text is of an older version of the plan.
     """
 
     plan: Plan
     feedback: Collection[StepId | None] = ()
     answers: Mapping[StepId, str] = field(default_factory=dict)
     asks_trust: bool = False
+    moved_on: bool = False
 
     def allows(self, action: Action) -> bool:
         """Whether the plan's status allows an action."""
@@ -94,8 +98,14 @@ def _trust(of: Situation) -> Iterator[_Offer]:
         yield _Offer("Trust this folder", [])
 
 
+def _keep(of: Situation) -> Iterator[_Offer]:
+    if of.moved_on:
+        yield _Offer("Make the plan what this text says", [of.plan.plan_id, "text"])
+        yield _Offer("Show the plan as it is", [of.plan.plan_id, "plan"])
+
+
 def _approve(of: Situation) -> Iterator[_Offer]:
-    if of.allows("approve"):
+    if of.allows("approve") and not of.moved_on:
         yield _Offer("Approve and start", [of.plan.plan_id, of.plan.version])
 
 
@@ -182,6 +192,7 @@ def _resolve(of: Situation) -> Iterator[_Offer]:
 
 OFFERED: Final[tuple[tuple[str, Callable[[Situation], Iterable[_Offer]]], ...]] = (
     ("planloom.trust", _trust),
+    ("planloom.keep", _keep),
     ("planloom.approve", _approve),
     ("planloom.reject", _of_plan("reject", "Reject")),
     ("planloom.direct", _of_plan("direct", "Execute directly")),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import difflib
 import logging
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -19,13 +18,11 @@ from planloom.domain.document.adoption import Adoption, adoption
 from planloom.domain.document.difference import (
     Difference,
     difference,
-    refusals,
     signs_of,
     written_signs,
 )
-from planloom.domain.document.reader import NEAR, Trouble, Written, read_document
+from planloom.domain.document.reader import Trouble, Written, read_document
 from planloom.domain.document.render import render
-from planloom.domain.document.top import Place
 from planloom.domain.document.update import taken, up_to_date
 from planloom.domain.errors import (
     InvalidParams,
@@ -36,21 +33,22 @@ from planloom.domain.errors import (
     WorkspaceRequired,
 )
 from planloom.domain.text.diff import text_edits
-from planloom.domain.text.positions import LineIndex, Position, TextEdit
-from planloom.domain.values import PlanId, StepId, Uri
+from planloom.domain.text.positions import Position, TextEdit
+from planloom.domain.values import PlanId, Uri
+from planloom.lsp.plan_documents.diagnostics import diagnostics, refused
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
 from planloom.workspace.editor import TextOperation
 from planloom.workspace.edits.misplaced import TextHistory, is_shown, is_taken_back
 from planloom.workspace.paths.uris import normalized
-from planloom.workspace.scratch_files import FOLDER, read_scratch_file, write_scratch_file
+from planloom.workspace.scratch_files import FOLDER, read_scratch_file, scratch_files, write_scratch_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable
 
     from planloom.domain.events import catalog as ev
     from planloom.domain.plans.plan import Plan
-    from planloom.domain.plans.validation import Problem
     from planloom.execution.jobs import Jobs
+    from planloom.lsp.plan_documents.buttons import Kept
     from planloom.lsp.transport.codec import PlanloomProtocol
     from planloom.service.application import Application
     from planloom.workspace.documents import Document
@@ -62,6 +60,10 @@ logger = logging.getLogger(__name__)
 ENDING: Final = ".plan.md"
 ADOPT: Final = "Adopt as a new plan"
 ADOPTABLE: Final = "It is a plan of no ledger here. “Adopt as a new plan” puts it to review."
+MOVED_ON: Final = (
+    "The plan has moved on since this text was written. Until you choose one of both, by the lenses or code actions on "
+    "the title, the text is neither taken nor brought up to date."
+)
 _SECONDS: Final = 0.1
 """The least time between two updates of a document, and between a keystroke and the diagnostics that follow it."""
 _ANSWER_SECONDS: Final = 10.0
@@ -69,8 +71,6 @@ _OFFER_SECONDS: Final = 30.0
 _TRIES: Final = 20
 """How often one change of a plan is tried to be written while the user types."""
 _TITLE: Final = 40
-_ERROR, _INFORMATION = 1, 3
-"""LSP's severities of diagnostics."""
 _NO_WORD: Final = re.compile(r"[^a-z0-9]+")
 
 
@@ -78,11 +78,14 @@ class Shown(NamedTuple):
     """A document that shows a plan: the plan as it stands in the text, but for what the user has changed there.
 
     `earlier` is all that the server has written into it (`signs_of`), which an undo of the editor may bring back.
+    `moved_on`: the text was written for an older version of the plan and says other than the plan; it is neither taken
+    nor brought up to date before somebody chooses one of both.
     """
 
     uri: Uri
     plan: Plan
     earlier: frozenset[str]
+    moved_on: bool = False
 
     def showing(self, plan: Plan) -> Shown:
         """The document when it shows another plan, or the plan in another state."""
@@ -90,7 +93,7 @@ class Shown(NamedTuple):
 
     def writing(self, plan: Plan) -> Shown:
         """The document when a text that shows a plan is about to be written into it, and may come to stand there."""
-        return Shown(self.uri, self.plan, self.earlier | signs_of(plan))
+        return self._replace(earlier=self.earlier | signs_of(plan))
 
 
 class DocumentAbilities(NamedTuple):
@@ -173,6 +176,9 @@ class PlanDocuments:
         known = self._shown.get(plan.plan_id)
         if known is not None:
             return known.uri
+        if kept := await self._kept(plan):
+            await self._show_again(plan, *kept)
+            return kept[0]
         root = next(iter(self._view.roots.folders), None)
         if root is None:
             return None
@@ -224,6 +230,8 @@ class PlanDocuments:
         if shown is None or text is None or plan is None:
             return True
         written, found = _changes(shown, text, plan)
+        if shown.moved_on and found.changes:
+            raise InvalidPlan(MOVED_ON, ())
         troubles = self._troubles(plan, written, found)
         self._publish(shown.uri, written, troubles, self._said(shown))
         if troubles or not found.changes:
@@ -239,7 +247,7 @@ class PlanDocuments:
         troubles = [*written.troubles, *found.troubles]
         if found.changes and not troubles:
             problems = self._app.plans.problems_of(plan, found.edits)
-            troubles += _refused(problems, written, found)
+            troubles += refused(problems, written, found)
         return troubles
 
     def _on_text(self, uri: Uri) -> None:
@@ -269,9 +277,40 @@ class PlanDocuments:
         if plan is None or not await self._is_of(plan, uri):
             self._offer(uri, text)
             return
-        self._shown[plan_id] = Shown(uri, plan, signs_of(plan) | written_signs(written))
-        await asyncio.wait({self._follow(plan_id)})
+        await self._show_again(plan, uri, text)
         await self._tell_of_other(plan_id)
+
+    async def _show_again(self, plan: Plan, uri: Uri, text: str) -> None:
+        """Show a plan in the document that an earlier server wrote for it, perhaps for an older version."""
+        written = read_document(text)
+        shown = Shown(uri, plan, signs_of(plan) | written_signs(written))
+        version = written.head.get("version", "")
+        older = version.isdecimal() and int(version) < plan.version
+        moved_on = older and _changes(shown, text, plan)[1].changes
+        self._shown[plan.plan_id] = shown._replace(moved_on=moved_on)
+        await asyncio.wait({self._follow(plan.plan_id)})
+        if moved_on:
+            self._protocol.show_message("info", f"Planloom: {uri.rpartition('/')[2]}: {MOVED_ON}")
+            await self._check(plan.plan_id)
+
+    async def choose(self, plan_id: PlanId, keep: Kept) -> Plan:
+        """Keep the text of a document whose plan has moved on, as edits of the plan, or the plan as it is.
+
+        Raises InvalidParams for any other document, InvalidPlan if the text has errors, and what `plans.edit` raises.
+        """
+        shown, text = self._shown.get(plan_id), await self.text(plan_id)
+        plan = self._app.plans.get(plan_id, None)
+        if shown is None or text is None or plan is None or not shown.moved_on:
+            raise InvalidParams("The document says what the plan says.", details=[])
+        self._shown[plan_id] = shown.showing(plan)
+        if keep == "text":
+            await self.take(plan_id, plan.version)
+        else:
+            ids = _changes(shown, text, plan)[1].ids
+            await self.rewrite(plan_id, lambda each: taken(each, ids, plan, shown.earlier))
+        self._follow(plan_id)
+        await self._check(plan_id)
+        return self._plan(plan_id) or plan
 
     def _plan(self, plan_id: PlanId) -> Plan | None:
         """A plan; None if the ledger has none of this id, or it was deleted, so that its document shows none."""
@@ -288,10 +327,16 @@ class PlanDocuments:
             return normalized(known.uri) == uri or await self._text(known.uri) is None
         if f"/{FOLDER}/" in uri:
             return True
-        roots = self._view.roots.folders
-        kept = [f"{root.uri}/{FOLDER}/{_name(plan)}" for root in roots[:1]]
-        texts = [await asyncio.to_thread(read_scratch_file, Uri(each)) for each in kept]
-        return all(each is None for each in texts)
+        return await self._kept(plan) is None
+
+    async def _kept(self, plan: Plan) -> tuple[Uri, str] | None:
+        """The document that this or an earlier server has written for a plan, with its text; None without one."""
+        root = next(iter(self._view.roots.folders), None)
+        for uri in () if root is None else await asyncio.to_thread(scratch_files, root, _ending(plan)):
+            text = await self._text(uri)
+            if text is not None and read_document(text).head.get("plan") == plan.plan_id:
+                return uri, text
+        return None
 
     def _offer(self, uri: Uri, text: str) -> None:
         """Say that a document can be adopted as a new plan, and what keeps it from being one."""
@@ -368,7 +413,7 @@ class PlanDocuments:
         if found.troubles:
             return [*found.troubles]
         problems = self._app.plans.problems_of_new(found.found.edits)
-        return [*_refused(problems, found.written, found.found)]
+        return [*refused(problems, found.written, found.found)]
 
     async def _tell_of_other(self, plan_id: PlanId) -> None:
         """Say that another server runs a plan, in a message and on its title, which stays until this one runs it."""
@@ -396,7 +441,11 @@ class PlanDocuments:
         plan = self._plan(plan_id)
         if plan is not None:
             written, found = _changes(shown, text, plan)
-            self._publish(shown.uri, written, self._troubles(plan, written, found), self._said(shown))
+            if shown.moved_on and not found.changes:
+                shown = self._shown[plan_id] = shown.showing(plan)
+                self._follow(plan_id)
+            troubles = [] if shown.moved_on else self._troubles(plan, written, found)
+            self._publish(shown.uri, written, troubles, self._said(shown))
 
     async def _settled(self, plan_id: PlanId) -> None:
         """Wait until what the server itself writes into a document is known to be there, and is not the user's."""
@@ -422,6 +471,9 @@ class PlanDocuments:
             shown = self._shown.get(plan_id)
             text = None if shown is None else await self._text(shown.uri)
             if shown is None or plan is None or text is None:
+                return
+            if shown.moved_on:
+                await self._refresh()
                 return
             new = up_to_date(text, shown.plan, plan, shown.earlier)
             if new.text == text:
@@ -490,37 +542,16 @@ class PlanDocuments:
     def _said(self, shown: Shown) -> str | None:
         """What is to be known of a document as a whole."""
         plan_id = shown.plan.plan_id
+        if shown.moved_on:
+            return MOVED_ON
         return self._app.plans.run_elsewhere(plan_id) if plan_id in self._elsewhere else None
 
     def _publish(self, uri: Uri, written: Written, troubles: list[Trouble], said: str | None = None) -> None:
         """Show troubles at their places, and on the title what is `said` of the whole document."""
         document = self._view.documents.get(uri)
-        if document is None:
-            return
-        index = LineIndex(document.text)
-        found = [
-            {
-                "range": self._range(index, each.place),
-                "severity": _ERROR,
-                "source": "planloom",
-                "message": each.text,
-                **({} if each.instead is None else {"data": {"instead": each.instead}}),
-            }
-            for each in troubles
-        ]
-        if said is not None:
-            title = Place(written.title_line, 0, len(index.line_text(written.title_line)))
-            where = self._range(index, title)
-            found.append({"range": where, "severity": _INFORMATION, "source": "planloom", "message": said})
-        params = {"uri": document.client_uri, "version": document.version, "diagnostics": found}
-        self._protocol.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
-
-    def _range(self, index: LineIndex, place: Place) -> dict[str, Any]:
-        start = index.line_start(place.line)
-        return {
-            end: _json(index.position(start + offset, self._view.documents.encoding))
-            for end, offset in (("start", place.start), ("end", place.end))
-        }
+        if document is not None:
+            params = diagnostics(document, self._view.documents.encoding, written, troubles, said)
+            self._protocol.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
 
 
 def _changes(shown: Shown, text: str, plan: Plan) -> tuple[Written, Difference]:
@@ -528,21 +559,6 @@ def _changes(shown: Shown, text: str, plan: Plan) -> tuple[Written, Difference]:
     written = read_document(text)
     reserved = [step.step_id for step in plan.steps]
     return written, difference(shown.plan, written, shown.earlier, reserved)
-
-
-def _refused(problems: Sequence[Problem], written: Written, found: Difference) -> Iterator[Trouble]:
-    for problem, place in refusals(problems, written, found):
-        yield Trouble(place, problem.sentence, _near_tool(problem, written, found.ids))
-
-
-def _near_tool(problem: Problem, written: Written, ids: Sequence[StepId]) -> str | None:
-    """The tool whose name is near the one that the problem is about."""
-    from planloom.tools.registry import builtin
-
-    said = dict(zip(ids, (str(each.values.get("tool")) for each in written.steps), strict=True))
-    if problem.field != "tool" or problem.step_id is None or problem.step_id not in said:
-        return None
-    return next(iter(difflib.get_close_matches(said[problem.step_id], builtin().names(), 1, NEAR)), None)
 
 
 def _json(position: Position) -> dict[str, int]:
@@ -559,4 +575,8 @@ def _lsp_edit(edit: TextEdit) -> dict[str, Any]:
 def _name(plan: Plan) -> str:
     """The name of a plan's document: words of its request, and the beginning of its id."""
     words = _NO_WORD.sub("-", plan.request.strip().lower()[:_TITLE]).strip("-")
-    return f"{words or 'plan'}-{plan.plan_id[:8]}{ENDING}"
+    return f"{words or 'plan'}{_ending(plan)}"
+
+
+def _ending(plan: Plan) -> str:
+    return f"-{plan.plan_id[:8]}{ENDING}"

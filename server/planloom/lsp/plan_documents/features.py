@@ -51,7 +51,7 @@ _KINDS: Final = types.CompletionItemKind
 class View:
     """A document as the editor has it, and the plan that it shows. Its files are those of `folder`.
 
-    `asks_trust`: the user has yet to say that they trust the folders.
+    `asks_trust`: the user has yet to say that they trust the folders. `moved_on`: the text is of an older version.
     """
 
     uri: str
@@ -62,6 +62,7 @@ class View:
     folder: Root | None
     tools: Registry
     asks_trust: bool = False
+    moved_on: bool = False
 
     @cached_property
     def index(self) -> LineIndex:
@@ -221,7 +222,8 @@ def _placed(view: View) -> Iterator[tuple[Button, Place]]:
     top = Place(view.written.title_line, 0, 0)
     places = {each.step_id: each.places[""] for each in view.written.steps}
     feedback = tuple(dict.fromkeys(each.step_id for each in feedback_in(view.written)))
-    for button in buttons(Situation(view.plan, feedback, answers_in(view.written), view.asks_trust)):
+    answers = answers_in(view.written)
+    for button in buttons(Situation(view.plan, feedback, answers, view.asks_trust, view.moved_on)):
         place = places.get(button.step_id) if button.step_id is not None else None
         yield button, place or top
 
