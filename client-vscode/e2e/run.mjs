@@ -77,6 +77,7 @@ async function journey(workbench, each, more) {
   for (let number = 1; number <= ATTEMPTS; number++) {
     try {
       if (number > 1) await more.model?.again();
+      more.reset();
       const result = await within(JOURNEY_SECONDS, each.name, attempt(workbench, each, more));
       if (number > 1) flaky.push(each.name);
       lap(`${number > 1 ? "FLAKY" : "ok   "} ${each.name}`);
@@ -94,10 +95,10 @@ async function journey(workbench, each, more) {
 
 /** Journeys with these settings of the machine, one after the other. */
 async function series(workbench, machine, journeys, more = {}) {
-  workbench.setMachine(machine);
+  const reset = () => workbench.setSeries(machine);
   const results = {};
   for (const each of journeys)
-    if (new RegExp(only).test(each.name)) results[each.name] = await journey(workbench, each, more);
+    if (new RegExp(only).test(each.name)) results[each.name] = await journey(workbench, each, { ...more, reset });
   return results;
 }
 
@@ -119,7 +120,10 @@ const workbench = await startWorkbench({ tools, vsix }).catch((error) => giveUp(
 stops.add(workbench.stop);
 lap("the workbench is up");
 const fake = join(import.meta.dirname, "fake-server.mjs");
-await series(workbench, {}, [...JOURNEYS, ...DECISIONS, ...USED, ...ATTENTION, ...COMPOSING, ...TEMPLATES]);
+// Without a choice, a request would be held until a model is found.
+const WITHOUT_MODEL = { "planloom.model.provider": "embedded" };
+const LITERAL = [...JOURNEYS, ...DECISIONS, ...USED, ...ATTENTION, ...COMPOSING, ...TEMPLATES];
+await series(workbench, WITHOUT_MODEL, LITERAL);
 const log = workbench.log();
 await series(workbench, {}, FIRST_RUN, { model });
 await series(workbench, model.machine, [...WITH_MODEL, ...GRAPH, ...IMAGES], { model });

@@ -80,8 +80,15 @@ export async function startWorkbench({ tools, vsix }) {
   writeFileSync(at("config.yaml"), "auth: none\n");
   writeFileSync(at("user/User/settings.json"), JSON.stringify(USER_SETTINGS, null, 1));
   // A remote window reads settings of machine scope, which only a user may give, from here alone.
-  const setMachine = (values) => writeFileSync(at("user/Machine/settings.json"), JSON.stringify(values, null, 1));
-  setMachine({});
+  // A journey's own settings go over those of its series.
+  let ofSeries = {};
+  const setMachine = (values) =>
+    writeFileSync(at("user/Machine/settings.json"), JSON.stringify({ ...ofSeries, ...values }, null, 1));
+  const setSeries = (values) => {
+    ofSeries = values;
+    setMachine({});
+  };
+  setSeries({});
   const env = {
     ...process.env,
     HOME: home,
@@ -163,7 +170,7 @@ export async function startWorkbench({ tools, vsix }) {
     const language = new URLSearchParams(location.search).get("language");
     if (language !== null) globalThis._VSCODE_NLS_LANGUAGE = language;
   });
-  const workbench = { home, base, context, outside, log: () => extensionLog(home), setMachine };
+  const workbench = { home, base, context, outside, log: () => extensionLog(home), setMachine, setSeries };
   workbench.open = async (folder, language) => {
     const page = context.pages()[0] ?? (await context.newPage());
     const query = new URLSearchParams({ folder, ...(language === undefined ? {} : { language }) });

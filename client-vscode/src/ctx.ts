@@ -6,11 +6,21 @@ import * as vscode from "vscode";
 
 import { Client, errorData, modelName, type Params, type Result } from "./connection/client";
 import { hasModels } from "./connection/languageModel";
-import { type Command, findPython, readBundle, startCommand } from "./connection/python";
+import {
+  type Command,
+  findPython,
+  type RememberedPython,
+  readBundle,
+  startCommand,
+  stillFits,
+  toRemember,
+} from "./connection/python";
 import { reviewSetting, unasked, userValues } from "./connection/settings";
 import { Diffs } from "./diffs";
 import { Keys } from "./models/keys";
+import { type Mend, mendLabel } from "./models/mends";
 import { type KeptKey, keysToSend } from "./models/modelChoice";
+import { explained } from "./models/problems";
 import { notifier } from "./notifications";
 import type { FromPanel, Mode, ServerState, ToPanel } from "./panel/messages";
 import { PlanPanel } from "./panel/planPanel";
@@ -45,6 +55,9 @@ import { problemLines } from "./validationProblems";
 import { linkless, t } from "./words";
 
 const CURRENT_KEY = "planloom.currentPlan";
+/** Whether a plan has not ended: then the next window starts the server by itself. */
+const LIVE_KEY = "planloom.hasLivePlan";
+const PYTHON_KEY = "planloom.python";
 const PAGE = 500;
 /** How many of the newest plans that have not ended are restored at a start. */
 const RESTORED = 20;
@@ -74,7 +87,7 @@ export class Ctx implements vscode.Disposable {
   readonly panel: PlanPanel;
   readonly keys: Keys;
   state: PanelState = EMPTY;
-  server: ServerState = { kind: "starting", detail: t("Starting the server…") };
+  server: ServerState = { kind: "idle" };
   /** What the user has last added of a terminal, to which `@terminal` refers. */
   terminalText: string | undefined;
   /** Every event of a plan, in its order. */
@@ -86,6 +99,8 @@ export class Ctx implements vscode.Disposable {
   private readonly reviews = new Map<string, Review>();
   private client: Client | undefined;
   private starting: Promise<void> | undefined;
+  /** Whether a request waits for the choice of a model. */
+  private isHeld = false;
 
   constructor(
     readonly extension: vscode.ExtensionContext,
@@ -101,6 +116,16 @@ export class Ctx implements vscode.Disposable {
   start(): Promise<void> {
     this.starting ??= this.startNow().finally(() => (this.starting = undefined));
     return this.starting;
+  }
+
+  /** Start the server if nothing has needed it yet. It is not restarted here: a person is asked about that. */
+  async needed(): Promise<void> {
+    if (this.server.kind === "idle" || this.starting !== undefined) await this.start();
+  }
+
+  /** Whether a plan of this workspace had not ended when this window, or the one before, last heard of it. */
+  get hasLivePlan(): boolean {
+    return this.extension.workspaceState.get<boolean>(LIVE_KEY) ?? false;
   }
 
   /** How new requests are sent. */
@@ -119,9 +144,11 @@ export class Ctx implements vscode.Disposable {
   }
 
   /** Send a request. Throws the server's error, or an error if the server does not run. */
-  request<M extends keyof Requests>(method: M, params: Params<M>): Promise<Result<M>> {
+  async request<M extends keyof Requests>(method: M, params: Params<M>): Promise<Result<M>> {
+    // The start itself sends requests once there is a client; they must not wait for the start.
+    if (this.client === undefined) await this.needed();
     if (this.client === undefined || !this.client.isRunning)
-      return Promise.reject(new Error(t("The Planloom server is not running. Restart it from the panel.")));
+      throw new Error(t("The Planloom server is not running. Restart it from the panel."));
     return this.client.request(method, params);
   }
 
@@ -136,6 +163,15 @@ export class Ctx implements vscode.Disposable {
       this.refused(method, error, planOf(params));
       return undefined;
     }
+  }
+
+  /** What the server offers for a range of a document; nothing if it does not run. */
+  async codeActions(
+    document: vscode.TextDocument,
+    range: vscode.Range,
+    context: vscode.CodeActionContext,
+  ): Promise<(vscode.Command | vscode.CodeAction)[]> {
+    return (await this.client?.codeActions(document, range, context)) ?? [];
   }
 
   current(): PlanView | undefined {
@@ -167,10 +203,10 @@ export class Ctx implements vscode.Disposable {
     this.changed();
   }
 
-  notify(level: "info" | "warning" | "error", message: string, hint?: string): void {
+  notify(level: "info" | "warning" | "error", message: string, mends: readonly Mend[] = []): void {
     this.log[level === "warning" ? "warn" : level](message);
     if (this.panel.isVisible) {
-      this.panel.notice(level, message, hint);
+      this.panel.notice(level, message, mends);
       return;
     }
     const show = {
@@ -178,7 +214,10 @@ export class Ctx implements vscode.Disposable {
       warning: vscode.window.showWarningMessage,
       error: vscode.window.showErrorMessage,
     }[level];
-    void show(linkless(hint === undefined ? message : `${message} ${hint}`));
+    void show(linkless(message), ...mends.map(mendLabel)).then((choice) => {
+      const mend = mends.find((each) => mendLabel(each) === choice);
+      if (mend !== undefined) this.perform({ kind: "mend", mend });
+    });
   }
 
   perform(message: FromPanel): void {
@@ -284,18 +323,24 @@ export class Ctx implements vscode.Disposable {
     }
     const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath);
     const setting = settings.inspect<string>("python")?.globalValue ?? "";
+    const { globalState } = this.extension;
+    const cache = join(this.extension.globalStorageUri.fsPath, "pycache");
+    const again = stillFits(globalState.get<RememberedPython>(PYTHON_KEY), setting, bundle, folders);
+    if (again !== undefined) return startCommand(again, bundle, cache);
     const found = await findPython(setting, await pythonsOfExtension(), bundle, folders, cwd);
-    if (found.kind === "found")
-      return startCommand(found.python, bundle, join(this.extension.globalStorageUri.fsPath, "pycache"));
+    if (found.kind === "found") {
+      void globalState.update(PYTHON_KEY, toRemember(setting, found.python, found.version));
+      return startCommand(found.python, bundle, cache);
+    }
     const wanted = t("Planloom needs Python {0}.", bundle.pythons.join(", "));
     this.setServer({
       kind: "noPython",
       detail: `${wanted} ${found.tried.length === 0 ? t("None was found.") : t("Found: {0}.", found.tried.join(", "))}`,
     });
-    const [choose, again] = [t("Choose a Python…"), t("Look Again")];
-    void vscode.window.showErrorMessage(wanted, choose, again).then((choice) => {
+    const [choose, look] = [t("Choose a Python…"), t("Look Again")];
+    void vscode.window.showErrorMessage(wanted, choose, look).then((choice) => {
       if (choice === choose) this.perform({ kind: "show", what: "python" });
-      if (choice === again) void this.start();
+      if (choice === look) void this.start();
     });
     return undefined;
   }
@@ -349,6 +394,7 @@ export class Ctx implements vscode.Disposable {
   private async readStatus(): Promise<Result<"planloom/status">> {
     const status = await this.request("planloom/status", {});
     const needsModel = await this.needsModel(status.model.provider);
+    if (needsModel === undefined) this.isHeld = false;
     const model =
       status.model.provider === "embedded" || needsModel !== undefined
         ? t("No model")
@@ -360,6 +406,7 @@ export class Ctx implements vscode.Disposable {
       model,
       problems: [...status.problems],
       trusted: status.trusted,
+      ...(status.workspaceFolders?.length === 0 ? { noFolder: true } : {}),
       unasked: [...unasked()],
       review: reviewSetting(),
       ...(needsModel === undefined ? {} : { needsModel }),
@@ -368,13 +415,13 @@ export class Ctx implements vscode.Disposable {
   }
 
   /** What the panel can offer if no model is set up; undefined if one is, or the user goes on without. Asks no server. */
-  private async needsModel(active: string): Promise<{ editor: boolean } | undefined> {
+  private async needsModel(active: string): Promise<{ editor: boolean; held: boolean } | undefined> {
     if ((active !== "auto" && active !== "embedded") || modelAddress().provider === "embedded") return undefined;
     if (active === "auto") {
       const { models } = await this.request("planloom/model/list", {});
       if (models.some((model) => model.provider !== "embedded")) return undefined;
     }
-    return { editor: await hasModels() };
+    return { editor: await hasModels(), held: this.isHeld };
   }
 
   private receive(event: Event): void {
@@ -400,7 +447,13 @@ export class Ctx implements vscode.Disposable {
     this.changed();
   }
 
-  private refreshStatus(): void {
+  /** Hold a request until a model is chosen, or none is wanted; show that in the panel. */
+  async hold(isHeld: boolean): Promise<void> {
+    this.isHeld = isHeld;
+    await this.readStatus();
+  }
+
+  refreshStatus(): void {
     void this.readStatus().catch((error: unknown) =>
       this.log.warn(`The server's status could not be read: ${errorData(error).message}`),
     );
@@ -453,11 +506,15 @@ export class Ctx implements vscode.Disposable {
 
   /** Show an error. A plan that has changed meanwhile is read anew: the one of the request, else the displayed one. */
   private refused(what: string, error: unknown, planId = this.state.current): void {
-    const { code, message, hint, details } = errorData(error);
-    this.log.warn(`${what}: ${code}: ${message}`);
+    const failure = errorData(error);
+    const { code, details } = failure;
+    this.log.warn(`${what}: ${code}: ${failure.message}`);
+    const { message, mends } = explained(failure);
     const problems = problemLines(details);
     const text = [message, ...problems].join("\n");
-    this.notify(code === "stale_version" || code === "wrong_state" ? "warning" : "error", text, hint);
+    // What was asked for is asked again by the same button or key; only a test has none of its own.
+    const offered = mends.filter((mend) => mend !== "again" || what === "planloom/model/test");
+    this.notify(code === "stale_version" || code === "wrong_state" ? "warning" : "error", text, offered);
     if ((code === "stale_version" || code === "wrong_state") && planId !== undefined)
       void this.load(planId).then(
         () => this.panel.reset(),
@@ -487,6 +544,10 @@ export class Ctx implements vscode.Disposable {
     this.setContext("undoable", view !== undefined && isUndoable(view));
     if (this.state.current !== undefined && this.extension.workspaceState.get(CURRENT_KEY) !== this.state.current)
       void this.extension.workspaceState.update(CURRENT_KEY, this.state.current);
+    // What is known before the server has told its plans says nothing.
+    const isLiveNow = Object.values(this.state.plans).some(({ plan }) => isLive(plan));
+    if (this.server.kind === "running" && this.hasLivePlan !== isLiveNow)
+      void this.extension.workspaceState.update(LIVE_KEY, isLiveNow);
   }
 }
 

@@ -1,4 +1,5 @@
-// The entry point: creates the context, registers the commands, starts the server.
+// The entry point: creates the context and registers the commands. The server starts when something needs it: the
+// panel, a command, a plan that has not ended, a plan's document, or the light bulb.
 
 import * as vscode from "vscode";
 
@@ -6,6 +7,7 @@ import { registerChat } from "./chat/register";
 import { perform } from "./commands/actions";
 import { registerCommands } from "./commands/commands";
 import { Ctx } from "./ctx";
+import { whatNeedsTheServer } from "./needs";
 import { speak } from "./words";
 
 let ctx: Ctx | undefined;
@@ -16,7 +18,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   ctx = new Ctx(extension, perform);
   extension.subscriptions.push(ctx, ...registerCommands(ctx), ...registerChat(ctx));
   ctx.log.info(`Activated in ${(performance.now() - began).toFixed(1)} ms`);
-  void ctx.start();
+  extension.subscriptions.push(...whatNeedsTheServer(ctx));
 }
 
 export async function deactivate(): Promise<void> {

@@ -27,7 +27,7 @@ export class StatusItem implements vscode.Disposable {
   constructor() {
     this.item.name = "Planloom";
     this.item.command = "planloom.ui.focus";
-    this.item.text = "$(loading~spin) Planloom";
+    this.item.text = "$(checklist) Planloom";
     this.item.show();
   }
 
@@ -46,6 +46,10 @@ export class StatusItem implements vscode.Disposable {
 }
 
 function describe(server: ServerState, state: PanelState): { text: string; tooltip: string; waiting: boolean } {
+  if (server.kind === "idle") {
+    const tooltip = t("Planloom: its server starts when it is needed");
+    return { text: "$(checklist) Planloom", tooltip, waiting: false };
+  }
   if (server.kind === "starting")
     return { text: "$(loading~spin) Planloom", tooltip: `Planloom: ${server.detail}`, waiting: false };
   if (server.kind !== "running")

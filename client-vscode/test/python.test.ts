@@ -1,9 +1,18 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { environment, findPython, isInside, onPath, startCommand } from "../src/connection/python";
+import {
+  environment,
+  findPython,
+  isInside,
+  onPath,
+  type RememberedPython,
+  startCommand,
+  stillFits,
+  toRemember,
+} from "../src/connection/python";
 
 const scratch = (): string => mkdtempSync(join(tmpdir(), "planloom-python-"));
 
@@ -42,6 +51,31 @@ test("the first that fits is taken, and what was tried is told", async () => {
   });
   expect(await findPython(old, [good], bundle(home), [], home)).toEqual({ kind: "none", tried: [`${old} (3.9)`] });
   expect(await findPython(join(home, "missing"), [], bundle(home), [], home)).toMatchObject({ kind: "none" });
+});
+
+test("the interpreter itself is started, not the script on PATH that looks for it", async () => {
+  const home = scratch();
+  const real = fakePython(join(home, "versions"), "3.12");
+  const shim = fakePython(join(home, "shims"), `3.12; echo ${real}`);
+  expect(await findPython("", [shim], bundle(home), [], home)).toMatchObject({ kind: "found", python: real });
+  const planted = await findPython("", [shim], bundle(home), [join(home, "versions")], home);
+  expect(planted).toMatchObject({ python: shim });
+});
+
+test("what was found is remembered until it, the setting, PATH or the opened folders change", () => {
+  const home = scratch();
+  const python = fakePython(join(home, "bin"), "3.12");
+  const remembered = toRemember("", python, "3.12");
+  const fits = (setting = "", folders: string[] = [], known: RememberedPython | undefined = remembered) =>
+    stillFits(known, setting, bundle(home), folders);
+  expect(fits()).toBe(python);
+  expect(stillFits(undefined, "", bundle(home), [])).toBeUndefined();
+  expect(fits("/other/python")).toBeUndefined();
+  expect(fits("", [home])).toBeUndefined();
+  expect(fits("", [], { ...remembered, version: "3.9" })).toBeUndefined();
+  expect(fits("", [], { ...remembered, by: "\n/another/path" })).toBeUndefined();
+  utimesSync(python, new Date(0), new Date(0));
+  expect(fits()).toBeUndefined();
 });
 
 test("relative folders of PATH are left out", () => {

@@ -51,8 +51,8 @@ test("each kind of decision is named, several are told as one", () => {
 
 test("a review and a pause wait for the user, unless the user paused", () => {
   expect(waitingFor(viewOf(plan([])))).toBe("waits for your review");
-  const paused = viewOf(plan([], { status: "paused" }), { pause: { reason: "unsaved_files" } });
-  expect([waitingFor(paused), waitingFor({ ...paused, pause: { reason: "user" } })]).toEqual([
+  const paused = viewOf(plan([], { status: "paused" }), { pause: { at: "", reason: "unsaved_files" } });
+  expect([waitingFor(paused), waitingFor({ ...paused, pause: { at: "", reason: "user" } })]).toEqual([
     "is paused and waits for you",
     undefined,
   ]);

@@ -132,6 +132,17 @@ async def test_a_test_asks_the_model_and_notices_what_was_mended() -> None:
     assert 0 <= tested.took_ms < 20_000
 
 
+@pytest.mark.parametrize(("key", "cause"), [(None, "key_missing"), ("a-key", "key_refused")])
+async def test_a_server_that_lists_nothing_without_a_key_wants_one(key: str | None, cause: str) -> None:
+    async with serving(refusing(401, "Who are you?")) as running:
+        models = Models(a_session({"model.baseUrl": f"{running.origin}/v1"}), {})
+        await models.set_secret("openai", key)
+        with pytest.raises(ModelFailed) as caught:
+            await models.test()
+        await models.forget()
+    assert caught.value.problem is not None and caught.value.problem.cause == cause
+
+
 async def test_without_a_model_a_test_says_that_there_is_none() -> None:
     models = Models(a_session({"model.provider": "embedded"}), {})
     with pytest.raises(ModelFailed) as caught:

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { errorData } from "../connection/client";
 import type { Ctx } from "../ctx";
+import { explained } from "../models/problems";
 import type { ExplicitAttachment } from "../protocol";
 import { t } from "../words";
 import { answer, type Planner, TOOLS, type Tool } from "./handlers";
@@ -73,9 +74,9 @@ function participant(ctx: Ctx, planner: Planner): vscode.Disposable[] {
       );
       return {};
     } catch (error) {
-      const { message, hint } = errorData(error);
-      ctx.log.warn(`Chat: ${message}`);
-      return { errorDetails: { message: hint === undefined ? message : `${message} ${hint}` } };
+      const failure = errorData(error);
+      ctx.log.warn(`Chat: ${failure.message}`);
+      return { errorDetails: { message: explained(failure).message } };
     } finally {
       listening.dispose();
     }

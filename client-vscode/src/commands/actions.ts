@@ -4,6 +4,8 @@ import * as vscode from "vscode";
 
 import { saveFiles } from "../connection/editor";
 import type { Ctx } from "../ctx";
+import { doMend } from "../models/mending";
+import { modelAtHand } from "../models/need";
 import { chooseModel, setUp } from "../models/setUp";
 import type { FromPanel } from "../panel/messages";
 import type { Context, CreateParams, UndoParams } from "../protocol";
@@ -59,7 +61,10 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
     case "show":
       return show(ctx, message.what);
     case "setUp":
-      return setUp(ctx, message.way);
+      await setUp(ctx, message.way);
+      return;
+    case "mend":
+      return doMend(ctx, message);
     case "review":
       return ctx.chooseReview(message.planId, message.review);
     case "select":
@@ -101,6 +106,7 @@ type Decision = Exclude<
       | "save"
       | "open"
       | "setUp"
+      | "mend"
       | "show"
       | "review"
       | "select"
@@ -202,6 +208,8 @@ async function create(
     images,
   }: Pick<CreateParams, "text" | "mode" | "sessionId" | "templateId" | "parameters"> & Images,
 ): Promise<object | undefined> {
+  // A template has its steps.
+  if (templateId == null && !(await modelAtHand(ctx))) return undefined;
   const context = contextOf(ctx, text);
   const confirmed = await confirmedSecrets(ctx, text, context);
   if (confirmed === undefined) return undefined;
@@ -367,7 +375,8 @@ async function show(ctx: Ctx, what: Extract<FromPanel, { kind: "show" }>["what"]
     case "plans":
       return showAllPlans(ctx);
     case "models":
-      return chooseModel(ctx);
+      await chooseModel(ctx);
+      return;
     case "settings":
       await vscode.commands.executeCommand("workbench.action.openSettings", "planloom.approvals");
       return;

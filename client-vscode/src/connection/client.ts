@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import {
+  CodeActionRequest,
   LanguageClient,
   type LanguageClientOptions,
   RevealOutputChannelOn,
@@ -29,11 +30,13 @@ import { defaults, sharedValues, userValues, type Values } from "./settings";
 export type Params<M extends keyof Requests> = Requests[M]["params"];
 export type Result<M extends keyof Requests> = Requests[M]["result"];
 
+/** The code of an error that is not the server's. */
+const OF_THE_EXTENSION = "extension";
+
 /** What an error of the server carries besides its JSON-RPC code. */
 interface ErrorData {
   code: string;
   message: string;
-  hint?: string;
   details?: unknown;
 }
 
@@ -126,6 +129,21 @@ export class Client implements vscode.Disposable {
     return this.language.sendRequest<Result<M>>(method, params);
   }
 
+  /** What the server offers for a range of a document, for who asked before the server ran. */
+  async codeActions(
+    document: vscode.TextDocument,
+    range: vscode.Range,
+    context: vscode.CodeActionContext,
+  ): Promise<(vscode.Command | vscode.CodeAction)[]> {
+    const { code2ProtocolConverter: asks, protocol2CodeConverter: answers } = this.language;
+    const found = await this.language.sendRequest(CodeActionRequest.type, {
+      textDocument: asks.asTextDocumentIdentifier(document),
+      range: asks.asRange(range),
+      context: await asks.asCodeActionContext(context),
+    });
+    return answers.asCodeActionResult(found ?? []);
+  }
+
   /** Send the settings as they are in this moment. */
   sendSettings(): Promise<void> {
     return sendSettings(this.language);
@@ -158,7 +176,7 @@ const OWN_CONFIRMATION: StaticFeature = {
   clear: () => undefined,
 };
 
-/** The code, message and hint of whatever was thrown. */
+/** The code, message and details of whatever was thrown. */
 export function errorData(error: unknown): ErrorData {
   const message = error instanceof Error ? error.message : String(error);
   if (
@@ -169,18 +187,17 @@ export function errorData(error: unknown): ErrorData {
     error.data !== null
   ) {
     const { data } = error;
-    const text = (name: "code" | "message" | "hint"): string | undefined => {
+    const text = (name: "code" | "message"): string | undefined => {
       const value: unknown = name in data ? data[name as keyof typeof data] : undefined;
       return typeof value === "string" ? value : undefined;
     };
     return {
       code: text("code") ?? "internal",
       message: text("message") ?? message,
-      hint: text("hint"),
       details: "details" in data ? data.details : undefined,
     };
   }
-  return { code: "internal", message };
+  return { code: OF_THE_EXTENSION, message };
 }
 
 /** The provider and name of a model, or only one of them if they are the same. */

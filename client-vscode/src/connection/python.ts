@@ -1,7 +1,7 @@
 // Finds a Python for the bundled server: by the setting, the Python extension or PATH, never in an opened folder.
 
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join, sep } from "node:path";
 import { promisify } from "node:util";
 import { t } from "../words";
@@ -11,7 +11,7 @@ const NAMES =
   process.platform === "win32"
     ? ["python.exe", "python3.exe"]
     : ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"];
-const PROBE = "import sys; print('%d.%d' % sys.version_info[:2])";
+const PROBE = "import sys; print('%d.%d' % sys.version_info[:2]); print(sys.executable)";
 const PROBE_MS = 10_000;
 
 /** The bundled server, and the versions of Python that its compiled parts fit. */
@@ -26,6 +26,39 @@ export interface Command {
 }
 
 type Found = { kind: "found"; python: string; version: string } | { kind: "none"; tried: readonly string[] };
+
+/** The Python that was found last, and for what: asking all candidates anew takes longer than the server's own start. */
+export interface RememberedPython {
+  /** The setting and PATH by which it was found. */
+  readonly by: string;
+  readonly python: string;
+  readonly version: string;
+  /** When its program was last changed, in milliseconds since 1970: a new one may be another version. */
+  readonly changed: number;
+}
+
+/** A Python to be remembered, found by this setting and PATH. */
+export function toRemember(setting: string, python: string, version: string): RememberedPython {
+  return { by: foundBy(setting), python, version, changed: statSync(python).mtimeMs };
+}
+
+/** The remembered Python, if it would be found again and none of an opened folder is meant. */
+export function stillFits(
+  remembered: RememberedPython | undefined,
+  setting: string,
+  bundle: Bundle,
+  folders: readonly string[],
+): string | undefined {
+  if (remembered === undefined || remembered.by !== foundBy(setting)) return undefined;
+  if (!bundle.pythons.includes(remembered.version) || (setting === "" && isInside(remembered.python, folders)))
+    return undefined;
+  const stat = statSync(remembered.python, { throwIfNoEntry: false });
+  return stat?.mtimeMs === remembered.changed ? remembered.python : undefined;
+}
+
+function foundBy(setting: string): string {
+  return `${setting}\n${process.env.PATH ?? ""}`;
+}
 
 export function readBundle(extensionPath: string): Bundle | undefined {
   const folder = join(extensionPath, "bundled");
@@ -77,8 +110,12 @@ export async function findPython(
   const tried: string[] = [];
   for (const candidate of [...new Set(candidates)]) {
     if (!isAbsolute(candidate) || (setting === "" && isInside(candidate, folders))) continue;
-    const version = await probe(candidate, cwd);
-    if (version !== undefined && bundle.pythons.includes(version)) return { kind: "found", python: candidate, version };
+    const { version, program } = (await probe(candidate, cwd)) ?? {};
+    if (version !== undefined && bundle.pythons.includes(version)) {
+      // What a version manager puts on PATH is a script that looks for the interpreter at each start.
+      const own = program !== undefined && isAbsolute(program) && existsSync(program) && !isInside(program, folders);
+      return { kind: "found", python: own ? program : candidate, version };
+    }
     tried.push(`${candidate} (${version ?? t("does not run")})`);
   }
   return { kind: "none", tried };
@@ -108,14 +145,18 @@ function resolved(path: string): string {
   }
 }
 
-async function probe(python: string, cwd: string): Promise<string | undefined> {
+async function probe(
+  python: string,
+  cwd: string,
+): Promise<{ version: string | undefined; program: string | undefined } | undefined> {
   try {
     const { stdout } = await run(python, ["-I", "-S", "-c", PROBE], {
       cwd,
       env: environment(process.env),
       timeout: PROBE_MS,
     });
-    return stdout.trim();
+    const [version, program] = stdout.trim().split(/\r?\n/);
+    return { version, program };
   } catch {
     return undefined;
   }

@@ -1,11 +1,12 @@
 // Lets the user choose a model, or set one up: by a key, an address, Ollama, the editor's model, or go on without one.
+// What was set up is asked one word, so that a mistake is told at once.
 
 import * as vscode from "vscode";
 
 import { modelName } from "../connection/client";
 import type { Ctx } from "../ctx";
 import type { ModelEntry } from "../protocol";
-import { plural, t } from "../words";
+import { number, plural, t } from "../words";
 import {
   AUTOMATIC,
   addressProblem,
@@ -18,6 +19,8 @@ import {
   WITHOUT,
   withKey,
 } from "./modelChoice";
+import { ollamaIsInstalled, ollamaState } from "./ollama";
+import { modelProblem } from "./problems";
 import type { Way } from "./ways";
 
 /** The model that Ollama is proposed to get: it calls tools and runs on a laptop. */
@@ -31,13 +34,13 @@ const SERVICES = new Map([
 const EXAMPLE = "http://localhost:8080/v1";
 
 interface Item extends vscode.QuickPickItem {
-  run?: () => Promise<void>;
+  run?: () => Promise<unknown>;
 }
 
-/** Let the user pick a model or a way to one. The list asks the servers, since a person opens it. */
-export async function chooseModel(ctx: Ctx): Promise<void> {
+/** Let the user pick a model or a way to one, and whether one can be used then. The list asks the servers, since a person opens it. */
+export async function chooseModel(ctx: Ctx): Promise<boolean> {
   const answer = await ctx.ask("planloom/model/list", { select: true });
-  if (answer === undefined) return;
+  if (answer === undefined) return false;
   const now = current();
   const usable = answer.models.filter((model) => model.provider !== "embedded");
   const keys = await ctx.keys.all();
@@ -55,7 +58,7 @@ export async function chooseModel(ctx: Ctx): Promise<void> {
       return {
         label: `${model.reachable ? "$(pass)" : "$(circle-slash)"} ${modelName(model)}`,
         description: [active ? t("in use") : "", tokens(model)].filter((part) => part !== "").join(" · "),
-        ...(model.reachable ? {} : { detail: t("Cannot be used now") }),
+        ...(model.reachable ? {} : { detail: whyNot(model) }),
         run: () => (model.reachable ? use(ctx, ofEntry(model, answer.active, now)) : mend(ctx, model)),
       };
     }),
@@ -63,6 +66,15 @@ export async function chooseModel(ctx: Ctx): Promise<void> {
     { label: `$(key) ${t("Enter an API key…")}`, run: () => setUp(ctx, "key") },
     { label: `$(globe) ${t("Enter a server's address…")}`, run: () => setUp(ctx, "address") },
     { label: `$(vm) ${t("Ollama on this machine…")}`, run: () => setUp(ctx, "ollama") },
+    ...(answer.active == null || answer.active.provider === "embedded"
+      ? []
+      : [
+          {
+            label: `$(beaker) ${t("Test the model")}`,
+            detail: t("Asks it for one word, and tells how long that took"),
+            run: () => testModel(ctx),
+          },
+        ]),
     ...(keys.length === 0 ? [] : [{ label: `$(trash) ${t("Remove a key…")}`, run: () => removeKey(ctx) }]),
     {
       label: `$(circle-slash) ${t("Go on without a model")}`,
@@ -72,11 +84,11 @@ export async function chooseModel(ctx: Ctx): Promise<void> {
     },
   ];
   const choice = await vscode.window.showQuickPick(items, { title: t("Choose Model"), matchOnDetail: true });
-  await choice?.run?.();
+  return (await choice?.run?.()) === true;
 }
 
-/** Set a model up in one of the ways that the panel offers. */
-export function setUp(ctx: Ctx, way: Way): Promise<void> {
+/** Set a model up in one of the ways that the panel offers; whether a model can be used then, or none is wanted. */
+export function setUp(ctx: Ctx, way: Way): Promise<boolean> {
   switch (way) {
     case "ollama":
       return ollama(ctx);
@@ -91,12 +103,18 @@ export function setUp(ctx: Ctx, way: Way): Promise<void> {
   }
 }
 
+/** Why a listed model cannot be used. */
+function whyNot({ provider, name, cause }: ModelEntry): string {
+  const problem = cause == null ? undefined : { cause, provider, address: "", model: name, said: "" };
+  return modelProblem(problem).message;
+}
+
 function tokens({ contextTokens }: ModelEntry): string {
   return contextTokens == null ? "" : plural(contextTokens, "1 token", "{0} tokens");
 }
 
 /** What can be done about a model that cannot be used. */
-function mend(ctx: Ctx, { provider }: ModelEntry): Promise<void> {
+function mend(ctx: Ctx, { provider }: ModelEntry): Promise<boolean> {
   if (provider === "ollama") return ollama(ctx);
   return current().baseUrl === "" ? enterKey(ctx) : enterAddress(ctx);
 }
@@ -107,35 +125,55 @@ function current(): ModelSettings {
   return { provider: read("provider") || "auto", baseUrl: read("baseUrl"), name: read("name") };
 }
 
-/** Set all three settings for the user, so that a folder cannot make the choice, and say which model that gives. */
-async function use(ctx: Ctx, settings: ModelSettings): Promise<void> {
+/** Set all three settings for the user, so that a folder cannot make the choice, and try what that gives. */
+async function use(ctx: Ctx, settings: ModelSettings): Promise<boolean> {
   const section = vscode.workspace.getConfiguration("planloom.model");
   for (const [name, value] of Object.entries(settings))
     await section.update(name, value, vscode.ConfigurationTarget.Global);
   await ctx.sendModelSettings();
-  if (settings.provider === "embedded") return;
-  const found = await ctx.ask("planloom/model/list", { select: true });
-  const active = found?.active;
-  if (active == null) return;
-  if (active.provider === "embedded") ctx.notify("warning", t("No model was found. Set one up by “Choose Model”."));
-  else ctx.notify("info", t("Planloom uses {0}.", modelName(active)));
+  return settings.provider === "embedded" || testModel(ctx);
 }
 
-async function enterKey(ctx: Ctx): Promise<void> {
-  const service = await vscode.window.showQuickPick([...SERVICES.keys()], { title: t("API Key: Which Service?") });
-  const provider = service === undefined ? undefined : SERVICES.get(service);
-  if (service === undefined || provider === undefined) return;
-  const value = await askKey(
-    t("API Key for {0}", service),
-    t("It is kept in the editor's secret storage."),
-    keyProblem,
+/** Ask the model that is used for one word, and show its answer or what is wrong; whether it answered. */
+export async function testModel(ctx: Ctx): Promise<boolean> {
+  const tested = await vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Notification, title: t("Planloom asks the model for one word…") },
+    () => ctx.ask("planloom/model/test", {}),
   );
-  if (value === undefined) return;
-  await ctx.keys.add({ provider, baseUrl: "", value });
-  await use(ctx, withKey(provider));
+  ctx.refreshStatus();
+  if (tested === undefined) return false;
+  const seconds = number(tested.tookMs / 1000, 1, 1);
+  ctx.notify("info", t("Planloom uses {0}. It answered “{1}” after {2} s.", modelName(tested), tested.answer, seconds));
+  return true;
 }
 
-async function enterAddress(ctx: Ctx): Promise<void> {
+/** Let the user enter a key for the server that is used now. */
+export async function enterKeyOfUsed(ctx: Ctx): Promise<boolean> {
+  const { provider, baseUrl } = current();
+  if (baseUrl === "") {
+    const [service] = [...SERVICES].find(([, name]) => name === provider) ?? [];
+    return enterKey(ctx, service);
+  }
+  const value = await askKey(t("API Key for {0}", baseUrl), KEPT(), keyProblem);
+  if (value === undefined) return false;
+  await ctx.keys.add({ provider: provider === "auto" ? "openai" : provider, baseUrl, value });
+  return use(ctx, current());
+}
+
+async function enterKey(ctx: Ctx, known?: string): Promise<boolean> {
+  const service =
+    known ?? (await vscode.window.showQuickPick([...SERVICES.keys()], { title: t("API Key: Which Service?") }));
+  const provider = service === undefined ? undefined : SERVICES.get(service);
+  if (service === undefined || provider === undefined) return false;
+  const value = await askKey(t("API Key for {0}", service), KEPT(), keyProblem);
+  if (value === undefined) return false;
+  await ctx.keys.add({ provider, baseUrl: "", value });
+  return use(ctx, withKey(provider));
+}
+
+const KEPT = (): string => t("It is kept in the editor's secret storage.");
+
+async function enterAddress(ctx: Ctx): Promise<boolean> {
   const address = await vscode.window.showInputBox({
     title: t("Server Address"),
     prompt: t("An OpenAI-compatible, Ollama or Anthropic server"),
@@ -144,14 +182,14 @@ async function enterAddress(ctx: Ctx): Promise<void> {
     ignoreFocusOut: true,
     validateInput: addressProblem,
   });
-  if (address === undefined) return;
+  if (address === undefined) return false;
   const baseUrl = address.trim();
   const value = await askKey(t("API Key of This Server"), t("Leave it empty if the server takes none."), (text) =>
     text.trim() === "" ? undefined : keyProblem(text),
   );
-  if (value === undefined) return;
+  if (value === undefined) return false;
   if (value !== "") await ctx.keys.add({ provider: "openai", baseUrl, value });
-  await use(ctx, atAddress(baseUrl));
+  return use(ctx, atAddress(baseUrl));
 }
 
 async function askKey(
@@ -169,30 +207,41 @@ async function askKey(
   return value?.trim();
 }
 
-/** Use Ollama if it answers and has a model; else say what to do, with the command typed in a terminal. */
-async function ollama(ctx: Ctx): Promise<void> {
-  const before = current();
-  if (before.provider !== "ollama" || before.baseUrl !== "") {
-    const found = await ctx.ask("planloom/model/list", { select: true });
-    const model = found?.models.find((each) => each.provider === "ollama" && each.reachable);
-    if (model !== undefined) return use(ctx, OLLAMA);
+/** Use Ollama if it answers and has a model; else say which of that is missing, with the way to it. */
+async function ollama(ctx: Ctx): Promise<boolean> {
+  const found = await ctx.ask("planloom/model/list", { select: true });
+  if (found === undefined) return false;
+  const again = t("Look Again");
+  const choose = async (words: string, way: string, act: () => unknown): Promise<boolean> => {
+    const choice = await vscode.window.showInformationMessage(words, way, again);
+    if (choice === way) await act();
+    return choice === again ? ollama(ctx) : false;
+  };
+  const state = ollamaState(found.models, ollamaIsInstalled());
+  switch (state) {
+    case "ready":
+      return use(ctx, OLLAMA);
+    case "noModel":
+      return choose(
+        t("Ollama runs but has no model yet. Get one by “{0}”.", `ollama pull ${LOCAL_MODEL}`),
+        t("Type the Command in a Terminal"),
+        () => inTerminal(`ollama pull ${LOCAL_MODEL}`, false),
+      );
+    case "notRunning":
+      return choose(t("Ollama is installed but does not run."), t("Start Ollama"), () =>
+        inTerminal("ollama serve", true),
+      );
+    case "notInstalled":
+      return choose(t("Ollama is not installed on this machine."), t("Get Ollama"), () =>
+        vscode.env.openExternal(vscode.Uri.parse(OLLAMA_PAGE)),
+      );
   }
-  const choice = await vscode.window.showInformationMessage(
-    t(
-      "Ollama does not answer, or has no model yet. Install it, then get a model by “{0}”.",
-      `ollama pull ${LOCAL_MODEL}`,
-    ),
-    t("Get Ollama"),
-    t("Type the Command in a Terminal"),
-    t("Look Again"),
-  );
-  if (choice === t("Get Ollama")) await vscode.env.openExternal(vscode.Uri.parse(OLLAMA_PAGE));
-  if (choice === t("Type the Command in a Terminal")) {
-    const terminal = vscode.window.createTerminal("Ollama");
-    terminal.show();
-    terminal.sendText(`ollama pull ${LOCAL_MODEL}`, false);
-  }
-  if (choice === t("Look Again")) await use(ctx, OLLAMA);
+}
+
+function inTerminal(command: string, run: boolean): void {
+  const terminal = vscode.window.createTerminal("Ollama");
+  terminal.show();
+  terminal.sendText(command, run);
 }
 
 async function removeKey(ctx: Ctx): Promise<void> {

@@ -2,6 +2,7 @@
 
 import * as v from "valibot";
 
+import { MENDS } from "../models/mends";
 import { WAYS } from "../models/ways";
 import type { PanelState } from "../plan/planState";
 import {
@@ -149,6 +150,7 @@ const fromPanel = v.variant("kind", [
   v.strictObject({ ...kind("export"), planId: id }),
   v.strictObject({ ...kind("open"), uri: text, line: v.optional(offset) }),
   v.strictObject({ ...kind("setUp"), way: v.picklist(WAYS) }),
+  v.strictObject({ ...kind("mend"), mend: v.picklist(MENDS), planId: v.optional(id) }),
   v.strictObject({ ...kind("show"), what: v.picklist(["log", "plans", "models", "settings", "python", "restart"]) }),
 ]);
 
@@ -174,16 +176,20 @@ const templatePreview = v.custom<TemplatePreviewResult>(
 
 /** The state of the server, as the panel shows it. */
 export const serverState = v.variant("kind", [
+  /** Nothing has needed it yet. */
+  v.strictObject({ ...kind("idle") }),
   v.strictObject({ ...kind("starting"), detail: v.string() }),
   v.strictObject({
     ...kind("running"),
     model: v.string(),
     problems: v.array(v.string()),
     trusted: v.boolean(),
+    /** Set if no folder is open. */
+    noFolder: v.optional(v.boolean()),
     unasked: v.array(v.string()),
     review,
-    /** Set if no model is set up: whether the editor has one of its own. */
-    needsModel: v.optional(v.strictObject({ editor: v.boolean() })),
+    /** Set if no model is set up: whether the editor has one of its own, and whether a request is held for that. */
+    needsModel: v.optional(v.strictObject({ editor: v.boolean(), held: v.boolean() })),
   }),
   v.strictObject({ ...kind("stopped"), detail: v.string() }),
   v.strictObject({ ...kind("noPython"), detail: v.string() }),
@@ -232,7 +238,7 @@ const toPanel = v.variant("kind", [
     ...kind("notice"),
     level: v.picklist(["info", "warning", "error"]),
     message: v.string(),
-    hint: v.optional(v.string()),
+    mends: v.optional(v.array(v.picklist(MENDS))),
   }),
   v.strictObject({ ...kind("seen"), approvalId: v.string(), uri: v.string() }),
   v.strictObject({ ...kind("unsaved"), uris: v.array(v.string()) }),

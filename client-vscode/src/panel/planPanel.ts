@@ -2,6 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
+import type { Mend } from "../models/mends";
 import { attention, type PanelState } from "../plan/planState";
 import { waitingFor } from "../plan/waiting";
 import type { Event, StreamParams, Template } from "../protocol";
@@ -15,6 +16,8 @@ interface Source {
   readonly mode: Mode;
   /** What a new page needs besides the plans. */
   readonly extras: readonly ToPanel[];
+  /** The panel is shown: the server is needed. */
+  needed(): Promise<void>;
   perform(message: FromPanel): void;
 }
 
@@ -67,6 +70,7 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     });
     view.webview.html = page(view.webview, resources);
     this.onShown();
+    void this.source.needed();
     this.badge();
   }
 
@@ -105,8 +109,8 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     this.post({ kind: "server", server: this.source.server });
   }
 
-  notice(level: "info" | "warning" | "error", message: string, hint?: string): void {
-    this.post({ kind: "notice", level, message, ...(hint === undefined ? {} : { hint }) });
+  notice(level: "info" | "warning" | "error", message: string, mends: readonly Mend[] = []): void {
+    this.post({ kind: "notice", level, message, ...(mends.length === 0 ? {} : { mends: [...mends] }) });
   }
 
   async reveal(): Promise<void> {

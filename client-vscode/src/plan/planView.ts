@@ -106,7 +106,7 @@ export interface PlanView {
   asked: readonly AskedQuestion[];
   /** The steps that wait for what another step uses, as the server has last told. */
   waits: readonly StepWait[];
-  pause?: { reason: PlanPaused["reason"]; detail?: string };
+  pause?: Pick<PlanPaused, "reason" | "detail" | "modelProblem" | "at">;
   answer?: { text: string; confidence?: Answer["confidence"] };
   feedback?: string;
   log: readonly LogLine[];
@@ -223,7 +223,10 @@ function foldAround(view: PlanView, event: Event): PlanView {
     case "plan_executing":
       return { ...view, pause: undefined };
     case "plan_paused":
-      return { ...view, pause: { reason: event.reason, detail: event.detail } };
+      return {
+        ...view,
+        pause: { reason: event.reason, detail: event.detail, modelProblem: event.modelProblem, at: event.at },
+      };
     case "plan_completed":
     case "plan_failed":
     case "plan_cancelled":

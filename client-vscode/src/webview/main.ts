@@ -20,7 +20,8 @@ import { composer, referenceBefore, sendWhatWaited } from "./composer/composer";
 import { filledValues, templateSearch } from "./composer/templates";
 import { focusedCard, keepFocus } from "./focus";
 import { askedUnasked, effectName } from "./format";
-import { modelSetUp } from "./modelSetUp";
+import { mendButtons } from "./mends";
+import { isHeld, modelSetUp } from "./modelSetUp";
 import { otherPlans } from "./otherPlans";
 import { follower, planBar } from "./planBar";
 import { planHeader, reviewOf } from "./planHeader";
@@ -31,6 +32,7 @@ import { steps } from "./steps";
 import { outcome } from "./summary";
 import { createPanel, icon, iconButton, linkButton, shown, type View } from "./ui";
 import { freshUi, type Kept, kept, type Notice, taken, type Ui, withAway, withSeen, written } from "./uiState";
+import { welcome } from "./welcome";
 
 interface Host {
   postMessage(message: FromPanel): void;
@@ -158,11 +160,11 @@ function page(view: PlanView | undefined): View {
   if (panel.ui.list !== undefined) return html`${notices()} ${plansPage(panel, state)}`;
   return html`
     ${composer(panel, view?.plan, { write, complete })} ${notices()}
-    ${view === undefined ? modelSetUp(panel, (way) => host.postMessage({ kind: "setUp", way })) : nothing}
+    ${view === undefined || isHeld(panel.ui) ? modelSetUp(panel, (way) => host.postMessage({ kind: "setUp", way })) : nothing}
     ${otherPlans(panel, state)}
     ${
       view === undefined
-        ? welcome()
+        ? welcome(panel)
         : keyed(
             view.plan.planId,
             html`<main
@@ -202,6 +204,8 @@ function serverBanner(): View {
         : html`<div class="banner warning">${icon("warning")}<span>${server.problems.map(
             (problem) => html`<div>${shown(problem)}</div>`,
           )}</span></div>`;
+    case "idle":
+      return nothing;
     case "starting":
       return html`<div class="banner">${icon("loading")}<span>${shown(server.detail)}</span></div>`;
     case "stopped":
@@ -223,31 +227,11 @@ function notices(): View {
   return html`<div class="notices">${panel.ui.notices.map(
     (notice) => html`<div class="banner ${notice.level}" role="alert">
       ${icon(notice.level === "error" ? "error" : notice.level === "warning" ? "warning" : "info")}
-      <span>${shown(notice.message)} ${
-        notice.hint === undefined ? nothing : html`<span class="quiet">${shown(notice.hint)}</span>`
-      }</span>
+      <span>${shown(notice.message)}</span>
       ${iconButton("close", t("Dismiss"), () => panel.update(without(notice)))}
+      ${mendButtons(panel, notice.mends ?? [])}
     </div>`,
   )}</div>`;
-}
-
-function welcome(): View {
-  return html`<section class="welcome">
-    <h2>${t("From a request to reviewed edits")}</h2>
-    <ol>
-      <li>${icon("comment")}<span><b>${t("Ask.")}</b> ${t("A small request runs at once, a larger one becomes a plan.")}</span></li>
-      <li>
-        ${icon("checklist")}<span
-          ><b>${t("Review.")}</b> ${t("Change, move, skip or add steps. Nothing is written before you approve.")}</span
-        >
-      </li>
-      <li>
-        ${icon("diff")}<span
-          ><b>${t("Apply.")}</b> ${t("Each change arrives in your open buffers beside what you are typing, and can be undone.")}</span
-        >
-      </li>
-    </ol>
-  </section>`;
 }
 
 function footer(): View {

@@ -5,16 +5,22 @@ import { html, nothing } from "lit";
 import type { Way } from "../models/ways";
 import { t } from "../words";
 import { icon, type Panel, type View } from "./ui";
+import type { Ui } from "./uiState";
+
+/** Whether a request waits until a model is chosen, or none is wanted. */
+export function isHeld({ server }: Ui): boolean {
+  return server.kind === "running" && server.needsModel?.held === true;
+}
 
 export function modelSetUp({ ui }: Panel, choose: (way: Way) => void): View {
   const { server } = ui;
   if (server.kind !== "running" || server.needsModel === undefined) return nothing;
   const button = (way: Way, label: string): View =>
     html`<vscode-button secondary data-way=${way} @click=${() => choose(way)}>${label}</vscode-button>`;
-  return html`<section class="banner set-up" id="model-set-up" aria-label=${t("Choose a model")}>
+  return html`<section class="banner set-up ${isHeld(ui) ? "warning" : ""}" id="model-set-up" aria-label=${t("Choose a model")}>
     ${icon("hubot")}
     <span
-      ><b>${t("Choose a model")}</b>
+      ><b>${isHeld(ui) ? t("Your request is held: choose a model first") : t("Choose a model")}</b>
       <div>${t("No model is set up. Without one, only requests that say exactly what to write or run can be carried out.")}</div></span
     >
     <div class="actions">

@@ -12,6 +12,7 @@ import { percent, plural, t } from "../words";
 import { draftOutcome } from "./draftOutcome";
 import { duration, pauseReason, reasonOf, riskName, spent, taskWords, whatIsAsked } from "./format";
 import { plain } from "./hiddenCharacters";
+import { pausedForModel } from "./mends";
 import { perspectives, thought } from "./perspectives";
 import { fieldValue, focusSoon, icon, linkButton, type Panel, shown, type View } from "./ui";
 import { isBusy, type PlanForms } from "./uiState";
@@ -57,7 +58,7 @@ export function planHeader(panel: Panel, view: PlanView): View {
       ${request(panel, plan)} ${messages(panel, plan)} ${attached(view)} ${
         plan.summary === "" ? nothing : html`<p class="summary">${shown(plan.summary)}</p>`
       }
-      ${verdictLine(view)} ${progress(view)} ${pause(view)} ${draftOutcome(panel, view)} ${controls(panel, view)}
+      ${verdictLine(view)} ${progress(view)} ${pause(panel, view)} ${draftOutcome(panel, view)} ${controls(panel, view)}
     </header>
     ${perspectives(view)}
   `;
@@ -248,10 +249,11 @@ function progress(view: PlanView): View {
     </div>`;
 }
 
-function pause(view: PlanView): View {
+function pause(panel: Panel, view: PlanView): View {
   const reason = view.pause?.reason ?? view.plan.pauseReason;
   // A decision that the plan waits for has a card of its own.
   if (view.plan.status !== "paused" || reason == null || attention(view.plan) > 0) return nothing;
+  if (reason === "model_unavailable") return pausedForModel(panel, view);
   const detail = view.pause?.detail ?? view.plan.pauseDetail;
   // The server's sentence names the files and what to do.
   const why = reason === "unsaved_files" && detail != null ? "" : pauseReason(reason);

@@ -10,6 +10,7 @@ import { plural, t, timeOfDay } from "../words";
 import { CHANGE_LETTER, changeName, latest, pathOf, spent, whyNot } from "./format";
 import { plain } from "./hiddenCharacters";
 import { markdownView } from "./markdownView";
+import { planError } from "./mends";
 import { icon, linkButton, type Panel, shown, type View } from "./ui";
 import { isSending } from "./uiState";
 
@@ -40,18 +41,11 @@ function error(panel: Panel, view: PlanView): View {
     return html`<p class="banner">${icon("thumbsdown")}<span>${shown(plan.rejectionReason)}</span></p>`;
   if (plan.error == null) return nothing;
   const raw = plan.error.rawText;
+  const { title, mends } = planError(panel, plan.planId, plan.error);
   return html`<section class="card failure" aria-label=${t("Why the plan failed")}>
-    <h3>${icon("error")}<span class="grow">${shown(plan.error.message)}</span></h3>
-    ${plan.error.hint == null ? nothing : html`<p>${icon("lightbulb")} ${shown(plan.error.hint)}</p>`}
+    <h3>${icon("error")}<span class="grow">${shown(title)}</span></h3>
     ${raw == null ? nothing : html`<details><summary>${t("What the model wrote")}</summary><pre>${shown(raw)}</pre></details>`}
-    ${
-      ["model_unavailable", "model_refused"].includes(plan.error.code)
-        ? html`<div class="actions"><vscode-button
-          secondary
-          @click=${() => panel.post({ kind: "show", what: "models" })}
-        >${t("Choose a model")}</vscode-button></div>`
-        : nothing
-    }
+    ${mends}
   </section>`;
 }
 

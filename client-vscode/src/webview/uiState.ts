@@ -2,6 +2,7 @@
 
 import * as v from "valibot";
 
+import type { Mend } from "../models/mends";
 import type { FromPanel, Mode, ServerState, ShownProposal, ToPanel } from "../panel/messages";
 import type { Filter } from "../plan/planList";
 import type { PanelState } from "../plan/planState";
@@ -70,7 +71,7 @@ export type Form = { form: "step" | "prompt" } | { form: "skip" | "answer" | "re
 export interface Notice {
   level: "info" | "warning" | "error";
   message: string;
-  hint?: string;
+  mends?: readonly Mend[] | undefined;
 }
 
 /** A request that has no outcome yet; `notices` are those that were shown when it was sent. */

@@ -133,7 +133,7 @@ async def choose_configured(context: SelectionContext, configured: str) -> Choic
         found = await context.list_models(provider, url)
         name = found.default
         if not name:
-            return _choice(_without_name(provider, url, found))
+            return _choice(_without_name(context, provider, url, found))
         reason += " and this is its default model"
     return _choice(context.open(provider, url, name, reason))
 
@@ -174,7 +174,7 @@ async def _at_base_url(context: SelectionContext, url: str, rejected: list[str])
         return None
     name = context.settings.name or found.default
     if not name:
-        return _choice(_without_name(provider, url, found))
+        return _choice(_without_name(context, provider, url, found))
     return _choice(context.open(provider, url, name, f"{shown_url(url)} (`model.baseUrl`) answers"))
 
 
@@ -226,7 +226,9 @@ def _own_name(context: SelectionContext) -> str:
     return "" if context.settings.base_url else context.settings.name
 
 
-def _without_name(provider: Provider, url: str, found: ModelListing) -> UnavailableModel:
+def _without_name(
+    context: SelectionContext, provider: Provider, url: str, found: ModelListing
+) -> UnavailableModel:
     """The failure if a server is configured but the name of the model is unknown."""
     names = ", ".join(model.name for model in found.models[:8])
     if names:
@@ -239,6 +241,8 @@ def _without_name(provider: Provider, url: str, found: ModelListing) -> Unavaila
             title, start, add_model = provider.local
             hint += f" {title}: `{start}`, then `{add_model}`."
     cause = "model_not_chosen" if names else found.cause or "no_models"
+    if cause == "key_refused" and context.key_source(provider, url) is None:
+        cause = "key_missing"
     problem = ModelProblem(cause=cause, provider=provider.name, address=shown_url(url))
     failure = ModelFailed("model_unavailable", message, hint=hint, problem=problem)
     return UnavailableModel(ModelIdentity(provider=provider.name, name="", reason=message), failure)

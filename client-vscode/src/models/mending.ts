@@ -1,0 +1,52 @@
+// Does what the buttons of an error offer; then the plan that had the error goes on.
+
+import * as vscode from "vscode";
+
+import type { Ctx } from "../ctx";
+import type { Mend } from "./mends";
+import { chooseModel, enterKeyOfUsed, setUp, testModel } from "./setUp";
+
+/** Do one of the mends. Without a plan, to try again is to test the model. */
+export async function doMend(ctx: Ctx, { mend, planId }: { mend: Mend; planId?: string | undefined }): Promise<void> {
+  if (await isMended(ctx, mend)) await goOn(ctx, mend, planId);
+}
+
+async function isMended(ctx: Ctx, mend: Mend): Promise<boolean> {
+  switch (mend) {
+    case "key":
+      return enterKeyOfUsed(ctx);
+    case "address":
+      return setUp(ctx, "address");
+    case "models":
+      return chooseModel(ctx);
+    case "startOllama":
+    case "getOllamaModel":
+      return setUp(ctx, "ollama");
+    case "again":
+      return true;
+    case "folder":
+      await vscode.commands.executeCommand("workbench.action.files.openFolder");
+      return false;
+    case "trust":
+      await vscode.commands.executeCommand("workbench.trust.manage");
+      return false;
+    case "settings":
+      await vscode.commands.executeCommand("workbench.action.openSettings", "planloom");
+      return false;
+    case "restart":
+      await ctx.start();
+      return false;
+    case "log":
+      ctx.log.show();
+      return false;
+  }
+}
+
+/** Resume a plan that has paused for its model, or draft anew one whose draft failed for it. */
+async function goOn(ctx: Ctx, mend: Mend, planId: string | undefined): Promise<void> {
+  const plan = planId === undefined ? undefined : ctx.state.plans[planId]?.plan;
+  if (plan?.status === "paused") await ctx.ask("planloom/plan/resume", { planId: plan.planId });
+  else if (plan?.status === "failed")
+    await ctx.ask("planloom/plan/regenerate", { planId: plan.planId, version: plan.version });
+  else if (mend === "again") await testModel(ctx);
+}

@@ -1,0 +1,95 @@
+// @vitest-environment happy-dom
+import { render } from "lit";
+import { expect, test } from "vitest";
+
+import type { FromPanel, ServerState } from "../src/panel/messages";
+import { replay } from "../src/plan/planState";
+import type { ModelProblem } from "../src/protocol";
+import { pausedForModel, planError } from "../src/webview/mends";
+import { modelSetUp } from "../src/webview/modelSetUp";
+import { createPanel, type Panel } from "../src/webview/ui";
+import { freshUi } from "../src/webview/uiState";
+import { welcome } from "../src/webview/welcome";
+import { plan, Stream, step } from "./events";
+
+const RUNNING = {
+  kind: "running",
+  model: "m",
+  problems: [],
+  trusted: true,
+  unasked: [],
+  review: "each",
+} satisfies ServerState;
+const WRONG_KEY: ModelProblem = {
+  cause: "key_refused",
+  provider: "openai",
+  address: "https://x",
+  model: "m",
+  said: "",
+};
+
+function panelOf(server: Partial<Extract<ServerState, { kind: "running" }>> = {}): {
+  panel: Panel;
+  sent: FromPanel[];
+} {
+  const sent: FromPanel[] = [];
+  const ui = { ...freshUi(), server: { ...RUNNING, ...server } };
+  return { panel: createPanel(ui, { post: (message) => void sent.push(message), changed: () => undefined }), sent };
+}
+
+function drawn(view: unknown): HTMLElement {
+  const root = document.createElement("div");
+  render(view, root);
+  return root;
+}
+
+const press = (root: HTMLElement, selector: string): void => root.querySelector<HTMLElement>(selector)?.click();
+
+test("an example is written into the composer, for the user to change and send", () => {
+  const { panel, sent } = panelOf();
+  press(drawn(welcome(panel)), ".examples button");
+  expect(panel.ui.draft).toMatch(/README/);
+  expect(panel.ui.caret).toBe(panel.ui.draft.length);
+  expect(sent).toEqual([]);
+});
+
+test.each([
+  [{ noFolder: true }, "folder"],
+  [{ trusted: false }, "trust"],
+] as const)("a window with %j says so, with its button", (server, mend) => {
+  const { panel, sent } = panelOf(server);
+  press(drawn(welcome(panel)), `[data-mend="${mend}"]`);
+  expect(sent).toEqual([{ kind: "mend", mend }]);
+});
+
+test("a request that is held says so in the card of the ways to a model", () => {
+  const card = (held: boolean) => drawn(modelSetUp(panelOf({ needsModel: { editor: false, held } }).panel, () => {}));
+  expect(card(true).textContent).toMatch(/Your request is held/);
+  expect(card(false).textContent).not.toMatch(/held/);
+  expect(drawn(modelSetUp(panelOf().panel, () => {})).textContent).toBe("");
+});
+
+test("a pause for the model tells its cause, and its buttons name the plan that goes on", () => {
+  const { panel, sent } = panelOf();
+  const stream = new Stream()
+    .start()
+    .add("plan_ready", { plan: plan([step("a")], { status: "paused" }) })
+    .add("plan_paused", { reason: "model_unavailable", detail: "Set --base-url.", modelProblem: WRONG_KEY });
+  const view = replay(stream.events);
+  if (view === undefined) throw new Error("There is no plan.");
+  const banner = drawn(pausedForModel(panel, view));
+  expect(banner.textContent).toMatch(/https:\/\/x refused the key\./);
+  expect(banner.textContent).not.toMatch(/--base-url/);
+  press(banner, '[data-mend="key"]');
+  expect(sent).toEqual([{ kind: "mend", mend: "key", planId: view.plan.planId }]);
+});
+
+test("a draft that failed for its model has the buttons too, one that failed for itself its own sentence", () => {
+  const { panel } = panelOf();
+  const forModel = planError(panel, "p1", { code: "model_unavailable", message: "x", modelProblem: WRONG_KEY });
+  expect(forModel.title).toMatch(/refused the key/);
+  expect(drawn(forModel.mends).querySelectorAll("vscode-button").length).toBeGreaterThan(0);
+  const itself = planError(panel, "p1", { code: "step_failed", message: "Step 2 failed." });
+  expect(itself.title).toBe("Step 2 failed.");
+  expect(drawn(itself.mends).querySelector("vscode-button")).toBeNull();
+});
