@@ -270,13 +270,9 @@ export const JOURNEYS = [
       const before = serverPids();
       process.kill(before.at(-1), "SIGKILL");
       await until("a new server", () => serverPids().some((each) => !before.includes(each)), 60);
-      await until(
-        "the plan again",
-        async () => (await window.status()) === "paused" || (await panel.locator(".card.approval").count()) > 0,
-        60,
-      );
-      await panel.locator("footer").waitFor();
-      if (await panel.locator("#resume").count()) await panel.locator("#resume").click();
+      // The card of the ended server stays until the next one has told that the plan is paused.
+      await window.waitForStatus("paused");
+      await panel.locator("#resume").click();
       await applyAll(window);
       await saveUntil(
         window,
