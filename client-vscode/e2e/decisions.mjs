@@ -42,7 +42,7 @@ export const DECISIONS = [
       assert.match(await panel.locator(".step-form .bad").textContent(), /no JSON/);
       await panel.locator("#step-args textarea").fill('{"path": "e.txt", "contents": "e"}');
       await panel.locator("#step-save").click();
-      await panel.locator(".step-form .bad").filter({ hasText: "no such argument" }).waitFor();
+      await panel.locator(".step-form .bad").filter({ hasText: "no argument" }).waitFor();
       await window.shot(join(shots, "invalid-dark.png"));
       await panel.locator("#step-args textarea").fill('{"path": "e.txt", "content": "e"}');
       await panel.locator("#step-save").click();

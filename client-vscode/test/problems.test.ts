@@ -63,8 +63,8 @@ test("a wrong key offers to enter one, an Ollama that does not run to start it",
 test("problems that are listed are not told twice", () => {
   const one = { stepId: "a", problem: "Step 1 has no path." };
   const failure = { code: "invalid_plan", message: "Step 1 has no path." };
-  expect(explained({ ...failure, details: [one] }).message).toBe("The steps do not fit together:");
-  expect(explained(failure).message).toBe("The steps do not fit together: Step 1 has no path.");
+  expect(explained({ ...failure, details: [one] }).message).toBe("That is not a valid plan:");
+  expect(explained(failure).message).toBe("That is not a valid plan: Step 1 has no path.");
 });
 
 test("a reason or a code that only a newer server knows is no reason to fail", () => {

@@ -94,7 +94,7 @@ export function explained({ code, message, details }: Failure): Explained {
     unknown_edit: () => plain(t("This change is no longer open.")),
     wrong_state: () => named(t("That is not possible now:")),
     stale_version: () => plain(t("The plan has changed since. Look at it again.")),
-    invalid_plan: () => listed(t("The steps do not fit together:")),
+    invalid_plan: () => listed(t("That is not a valid plan:")),
     owned_elsewhere: () => plain(t("Another window runs this plan. Go on there, or close it first.")),
     limit_exceeded: () => named(t("A limit was reached:"), ["settings"]),
     storage_failed: () => named(t("Plans cannot be kept now:"), ["log"]),
