@@ -54,14 +54,26 @@ test("a pasted image is kept by the server, sent with the request, and gone once
   const send = () => panel.create({ kind: "create", text: panel.ui.draft, mode: "auto" });
   send();
   expect(sent.length, "nothing is sent before the image is kept").toBe(1);
+  const button = () => drawn(panel).querySelector("#send")!;
+  expect(button().hasAttribute("disabled")).toBe(true);
   answer(panel, 1, "file:///w/.planloom/image-1.png");
   expect(drawn(panel).querySelector(".image")!.textContent).toContain("logo.png");
   expect(freshUi(JSON.parse(JSON.stringify(kept(panel.ui)))).images).toEqual(panel.ui.images);
+  expect(button().hasAttribute("disabled")).toBe(false);
   send();
   expect(sent.at(-1)).toMatchObject({ kind: "create", images: ["file:///w/.planloom/image-1.png"] });
   expect(readFromPanel(sent.at(-1))).toEqual(sent.at(-1));
   panel.update((ui) => taken(ui, { kind: "settled", requestId: 1, ok: true }, EMPTY));
   expect(panel.ui.images).toEqual([]);
+});
+
+test("an image that is too large is told of, and holds up nothing", () => {
+  const { panel, sent } = panelOf();
+  const huge = new File([new Uint8Array(5_000_001)], "huge.png", { type: "image/png" });
+  const pasted = carrying("paste", "clipboardData", { files: [huge], types: ["Files"], getData: () => "" });
+  drawn(panel).querySelector("#request")!.dispatchEvent(pasted);
+  expect([panel.ui.images, sent]).toEqual([[], []]);
+  expect(panel.ui.notices.map(({ message }) => message)).toEqual(["huge.png is too large: an image may have 5 MB."]);
 });
 
 test("an image can be left out, and goes with a message to a plan too", () => {
@@ -75,7 +87,7 @@ test("an image can be left out, and goes with a message to a plan too", () => {
 
 test("pasted text stays text; dropped files of the explorer become references", () => {
   const { panel, sent } = panelOf();
-  const text = carrying("paste", "clipboardData", { files: [], types: ["text/plain"], getData: () => "x" });
+  const text = carrying("paste", "clipboardData", { files: [PICTURE], types: ["text/plain"], getData: () => "x" });
   drawn(panel).querySelector("#request")!.dispatchEvent(text);
   expect(text.defaultPrevented).toBe(false);
   const data = {

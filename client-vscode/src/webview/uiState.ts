@@ -336,6 +336,11 @@ export function isSending(ui: Ui): boolean {
   return Object.values(ui.requests).some((sent) => sent.kind === "create");
 }
 
+/** Whether the composer can send: the server runs, and has answered what was sent and kept what was pasted. */
+export function canSend(ui: Ui): boolean {
+  return ui.server.kind === "running" && !isSending(ui) && addresses(ui.images) !== undefined;
+}
+
 /** Whether the request of this form has no outcome yet. */
 export function isBusy(ui: Ui, planId: string, form: Form): boolean {
   return Object.values(ui.requests).some(
@@ -357,8 +362,7 @@ export type Decision = Without<
 /** The message with what is written in the composer, or none while another one has no outcome. */
 export function created(ui: Ui, message: Create): { ui: Ui; message?: FromPanel } {
   const images = addresses(ui.images);
-  if (message.text.trim() === "" || ui.server.kind !== "running" || isSending(ui) || images === undefined)
-    return { ui };
+  if (message.text.trim() === "" || images === undefined || !canSend(ui)) return { ui };
   const form = message.kind === "create" && message.templateId !== undefined ? ui.form : undefined;
   const whole = images.length === 0 || form !== undefined ? message : { ...message, images };
   return asked(ui, whole, { kind: "create", text: message.text, form, notices: ui.notices });
@@ -423,7 +427,7 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
     case "plans":
       return { ...ui, list: { find: "", filter: "all", ...ui.list, plans: message.plans } };
     case "notice":
-      return { ...ui, notices: [...ui.notices, message].slice(-NOTICES_SHOWN) };
+      return withNotice(ui, message);
     case "seen":
       return withSeen(ui, diffKey(message.approvalId, message.uri));
     case "unsaved":
@@ -450,6 +454,11 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
 function withLatest<V>(record: Readonly<Record<string, V>>, key: string, value: V): Readonly<Record<string, V>> {
   const { [key]: _, ...others } = record;
   return Object.fromEntries([...Object.entries(others).slice(1 - OUTPUTS_KEPT), [key, value]]);
+}
+
+/** Show a notice; the oldest goes if there are many. */
+export function withNotice(ui: Ui, notice: Notice): Ui {
+  return { ...ui, notices: [...ui.notices, notice].slice(-NOTICES_SHOWN) };
 }
 
 /** Note that something was seen to its end. */

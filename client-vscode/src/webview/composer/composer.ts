@@ -10,7 +10,7 @@ import type { Plan, PlanStatus } from "../../protocol";
 import { t } from "../../words";
 import { reasonOf } from "../format";
 import { fieldValue, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
-import { isSending, withMode, withRecalled, withTemplate } from "../uiState";
+import { canSend, isSending, withMode, withRecalled, withTemplate } from "../uiState";
 import { dropped, images, isForComposer, pasteImages } from "./images";
 import { CHOICES, choiceOf, nextMode, otherWay } from "./mode";
 import { templateForm } from "./templateForm";
@@ -144,7 +144,7 @@ function recipient(panel: Panel, current: Plan): View {
 /** What becomes of a message to the plan, and its button. */
 function saying(panel: Panel, to: Plan): View {
   const { ui } = panel;
-  const ready = ui.draft.trim() !== "" && ui.server.kind === "running" && !isSending(ui);
+  const ready = ui.draft.trim() !== "" && canSend(ui);
   const { button, hint } = saysOf(to.status);
   return html`
     <div class="verdict" aria-live="polite">
@@ -205,7 +205,7 @@ function suggestions(panel: Panel, ask: Asks): View {
 function verdict(panel: Panel): View {
   const { ui } = panel;
   const choice = choiceOf(ui.mode);
-  const ready = ui.draft.trim() !== "" && ui.server.kind === "running" && !isSending(ui);
+  const ready = ui.draft.trim() !== "" && canSend(ui);
   const known = ui.verdict?.typing === ui.typing ? ui.verdict : undefined;
   const planned = ui.mode === "auto" ? known?.planned : ui.mode !== "direct";
   const other = otherWay(ui.mode, ui.verdict, ui.typing);

@@ -6,11 +6,14 @@ import { repeat } from "lit/directives/repeat.js";
 
 import { t } from "../../words";
 import { icon, iconButton, type Panel, shown, type View } from "../ui";
+import { withNotice } from "../uiState";
 import { withNew } from "./attached";
 
 /** What models take. */
 const TYPES = /^image\/(png|jpeg|gif|webp|bmp)$/;
 const URIS = ["application/vnd.code.uri-list", "text/uri-list"] as const;
+/** What the server keeps. */
+const MOST_BYTES = 5_000_000;
 /** Twice the size in which it is shown, for sharp screens. */
 const SIDE = 72;
 
@@ -27,9 +30,14 @@ export function isForComposer(data: DataTransfer | null): boolean {
   );
 }
 
-/** Attach the images of the clipboard; false if it has none, so that its text is pasted. */
+/** Attach the images of the clipboard; false if it has text, of which some programs add a picture, or no image. */
 export function pasteImages(panel: Panel, data: DataTransfer | null): boolean {
-  const images = data === null ? [] : imagesOf(data);
+  if (data === null || data.getData("text/plain").trim() !== "") return false;
+  return attachAll(panel, data);
+}
+
+function attachAll(panel: Panel, data: DataTransfer): boolean {
+  const images = imagesOf(data);
   for (const image of images) void attach(panel, image);
   return images.length > 0;
 }
@@ -44,7 +52,7 @@ export function dropped(panel: Panel, data: DataTransfer | null): void {
     return;
   }
   const others = [...data.files].filter(({ type }) => !TYPES.test(type));
-  pasteImages(panel, data);
+  attachAll(panel, data);
   // A page is not told where a file of the system lies.
   if (others.length > 0) panel.post({ kind: "dropped", uris: [] });
 }
@@ -54,6 +62,10 @@ function imagesOf(data: DataTransfer): readonly File[] {
 }
 
 async function attach(panel: Panel, file: File): Promise<void> {
+  if (file.size > MOST_BYTES) {
+    const message = t("{0} is too large: an image may have {1} MB.", file.name, MOST_BYTES / 1_000_000);
+    return panel.update((ui) => withNotice(ui, { level: "warning", message }));
+  }
   const { images, id } = withNew(panel.ui.images, file.name === "" ? t("Pasted image") : file.name);
   drawings.delete(id);
   panel.update((ui) => ({ ...ui, images }));
