@@ -305,6 +305,13 @@ test("an edited step sends only what differs", () => {
     stepId: "a",
     set: { description: "New", args: { path: "y" } },
   });
+  expect(
+    editOf({ ...draftOf({ ...old, forEach: "[1]" }), forEach: " ", when: "true" }, { ...old, forEach: "[1]" }),
+  ).toEqual({
+    op: "update",
+    stepId: old.stepId,
+    set: { when: "true", forEach: null },
+  });
   expect(editOf({ ...draftOf(old), tool: "", args: "" }, old)).toEqual({
     op: "update",
     stepId: "a",
@@ -970,6 +977,9 @@ test("every field of the forms has a name", () => {
     "Tool",
     "Agent",
     "Arguments",
+    "Runs only if",
+    "For each of",
+    "Again until",
     "Reason for rejecting",
     "When changes are reviewed",
   ]);

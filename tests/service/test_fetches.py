@@ -139,7 +139,7 @@ async def test_an_odd_address_is_an_error_of_the_call(url: str, tmp_path: Path) 
         (told,) = await worked(room, url)
         assert shown(room) == []
         refused = [each.event for each in room.events if isinstance(each.event, ev.ToolCompleted)]
-    assert "The arguments are wrong (url:" in told
+    assert "The arguments are wrong (`url`:" in told
     # A person sees it as well.
     assert [(each.ok, each.summary) for each in refused] == [(False, told.removeprefix("[FAILED] "))]
 

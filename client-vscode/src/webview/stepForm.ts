@@ -6,6 +6,7 @@ import type { FromPanel } from "../panel/messages";
 import { AGENTS, type Plan, type Step } from "../protocol";
 import { t } from "../words";
 import { agentName } from "./format";
+import { changedRules, type Rule, ruleFields, rulesOf } from "./ruleFields";
 import { fieldValue, type Panel, shown, type View } from "./ui";
 import { isBusy, type StepDraft } from "./uiState";
 
@@ -21,6 +22,7 @@ export function draftOf(step: Step): StepDraft {
     dependsOn: [...step.dependsOn],
     agent: step.agent,
     critical: step.critical,
+    ...rulesOf(step),
   };
 }
 
@@ -77,10 +79,11 @@ export function editOf(draft: StepDraft, step: Step | undefined): StepEdit | { p
         critical,
         dependsOn: [...dependsOn],
         ...(tool === null ? {} : { tool, args: args.value ?? {} }),
+        ...changedRules(draft, undefined),
       },
     };
   }
-  const set: Extract<StepEdit, { op: "update" }>["set"] = {};
+  const set: Extract<StepEdit, { op: "update" }>["set"] = changedRules(draft, step);
   if (draft.description !== step.description) set.description = draft.description;
   if (draft.instruction !== step.instruction) set.instruction = draft.instruction;
   if (tool !== (step.tool ?? null)) {
@@ -118,7 +121,7 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
     panel.change(planId, (forms) => {
       if (forms.step !== undefined) change(forms.step);
     });
-  const typed = (name: "description" | "instruction" | "tool" | "args" | "agent") => (event: Event) =>
+  const typed = (name: "description" | "instruction" | "tool" | "args" | "agent" | Rule) => (event: Event) =>
     write((now) => (now[name] = fieldValue(event)));
   const save = () => {
     const now = panel.forms(planId).step ?? draft;
@@ -189,6 +192,7 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
           ${others.map((each) => dependency(plan, draft, each, write))}
         </fieldset>`
     }
+    ${ruleFields(draft, typed)}
     <vscode-checkbox
       .label=${t("The plan fails if this step fails")}
       ?checked=${draft.critical}

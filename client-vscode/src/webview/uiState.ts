@@ -33,6 +33,10 @@ export interface StepDraft {
   dependsOn: string[];
   agent: string;
   critical: boolean;
+  /** The rules of the step; left out where there are none. */
+  when?: string | undefined;
+  forEach?: string | undefined;
+  repeatUntil?: string | undefined;
   problem?: string | undefined;
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ from planloom.domain.document.fields import FIELDS
 from planloom.domain.document.reader import read_document, values_of
 from planloom.domain.document.render import render
 from planloom.domain.plans.indexed_tuple import IndexedTuple
-from planloom.domain.plans.plan import Check, ExpectedTool, Plan, Step
+from planloom.domain.plans.plan import Check, ExpectedTool, Plan, Step, StepKind
 from planloom.domain.values import PlanId, SessionId
 
 _ODD = 'a.py|12|null|"x"|- tool: x|→ y|\\|```|> q|# h|---|^step_1|\u2028|\r|\t| |  |- [ ] z|true|{|## Steps|none|, |: '
@@ -26,7 +26,7 @@ ARGS = st.dictionaries(st.sampled_from(["path", "content", "old_text", "count"])
 NAMES = st.lists(TEXT.filter(bool), max_size=3).map(tuple)
 CHECKS = st.builds(
     Check,
-    kind=st.sampled_from(["file_exists", "file_contains", "no_new_errors", "command"]),
+    kind=st.sampled_from(["file_exists", "file_contains", "no_new_errors", "command", "condition"]),
     path=st.none() | TEXT,
     text=st.none() | TEXT,
     command=st.none() | TEXT,
@@ -46,7 +46,7 @@ def steps(draw: st.DrawFn) -> list[Step]:
             step_id=each,  # type: ignore[arg-type]
             description=draw(TEXT),
             instruction=draw(TEXT),
-            kind=draw(st.sampled_from(["tool_call", "processing", "clarification"])),
+            kind=draw(st.sampled_from(get_args(StepKind))),
             agent=draw(st.sampled_from(["koda", "chapo", "devo"])),
             tool=draw(st.none() | st.sampled_from(["write_file", "run_command"])),
             args=draw(st.none() | ARGS),
@@ -59,6 +59,9 @@ def steps(draw: st.DrawFn) -> list[Step]:
             tools_to_execute=draw(TOOLS),
             when=draw(st.none() | TEXT),
             for_each=draw(st.none() | TEXT),
+            repeat_until=draw(st.none() | TEXT),
+            repeat_most=draw(st.none() | st.integers(-1, 99)),
+            template_id=draw(st.none() | TEXT),
         )
         for each in ids
     ]
