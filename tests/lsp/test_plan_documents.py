@@ -657,9 +657,10 @@ async def test_a_document_is_adopted_in_a_folder_that_is_not_trusted_and_nothing
     ],
 )
 async def test_a_changed_request_or_summary_is_the_plans(
-    folder: Path, old: str, new: str, request_: str, summary: str | None
+    folder: Path, tmp_path: Path, old: str, new: str, request_: str, summary: str | None
 ) -> None:
-    async with plain(folder) as client:
+    ledger = tmp_path.parent / f"{tmp_path.name}.sqlite"
+    async with plain(folder, ledger=ledger) as client:
         reader = Reader(client)
         created = await plan(client, "1. List files\n2. Read a.txt")
         await client.until(lambda: reader.shown)
@@ -672,6 +673,9 @@ async def test_a_changed_request_or_summary_is_the_plans(
         assert [each["reference"] for each in got["attachments"]] == (["@a.txt"] if "@" in request_ else [])
         assert f"> {request_}".replace("\n", "\n> ") in reader.text and "owner: Ada" in reader.text
         assert diagnostics(client) == []
+    async with plain(folder, ledger=ledger) as client:
+        (listed,) = (await client.request("planloom/plan/list", {}))["plans"]
+        assert listed["request"] == request_
 
 
 async def older(client: LspClient, reader: Reader) -> str:

@@ -161,8 +161,8 @@ class Ledger:
 
     def _put_plan(self, connection: sqlite3.Connection, plan: Plan, *, new: bool) -> None:
         updated = connection.execute(
-            "UPDATE plans SET updated_at = ?, status = ?, version = ?, seq = ? WHERE plan_id = ?",
-            (_iso(plan.updated_at), plan.status, plan.version, plan.seq, plan.plan_id),
+            "UPDATE plans SET updated_at = ?, status = ?, version = ?, seq = ?, request = ? WHERE plan_id = ?",
+            (_iso(plan.updated_at), plan.status, plan.version, plan.seq, plan.request, plan.plan_id),
         )
         if updated.rowcount:
             return
