@@ -9,6 +9,7 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from planloom.domain.document.fields import FIELDS, MARGINAL, NAME, Unreadable, implied_kind, unescaped
@@ -85,8 +86,12 @@ class Written:
         return self.top.first
 
 
+@lru_cache(maxsize=4)
 def read_document(text: str) -> Written:
-    """The document of a text. Never raises."""
+    """The document of a text, which nobody may change. Never raises.
+
+    After a keystroke an editor asks for lenses, symbols, folds, links and hints of the same text.
+    """
     return _Reader(LINE_END.split(text)).read()
 
 
