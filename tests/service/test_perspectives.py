@@ -143,6 +143,7 @@ async def test_chapo_first_then_the_others_then_a_plan_for_both(tmp_path: Path) 
             made.perspectives, key=lambda each: ["chapo", "koda", "devo"].index(each.agent)
         )
         assert isinstance(chapo, ChapoPerspective) and chapo.risk_assessment == "High: it is about login."
+        assert made.overall_risk == "high"
         assert isinstance(koda, KodaPerspective) and koda.affected_files == ("src/auth.py",)
         assert isinstance(devo, DevoPerspective) and devo.rollback_strategy == "Deploy the release before."
         assert made.usage.requests == 5

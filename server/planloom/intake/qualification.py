@@ -133,12 +133,20 @@ class _Features(NamedTuple):
     only_looks: bool
 
 
+_RESTRUCTURES = re.compile(
+    r"\b(?:refactor|rewrite|restructure|redesign|migrate|port|replace)\b", re.IGNORECASE
+)
+
+
 def qualify(text: str, attachments: Sequence[Attachment], detection: Detection) -> Qualification:
     """Classify a request by rules; pure. Each reason is a sentence for the user."""
     features = _read(text, attachments)
     reasons: list[str] = []
     task_type = _task_type(features, detection, reasons)
     complexity = _complexity(features, detection, reasons)
+    if task_type == "mixed" and _RESTRUCTURES.search(features.text):
+        reasons.append("It restructures code and puts it into operation.")
+        complexity = "complex"
     risk = _risk(features, attachments, detection, reasons)
     return Qualification(
         task_type=task_type, complexity=complexity, risk_level=risk, reasons=tuple(reasons), by="rules"

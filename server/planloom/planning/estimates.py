@@ -80,15 +80,14 @@ def overall_risk(
     tools: Mapping[str, ToolRules],
     qualification: Qualification | None = None,
     *,
-    stated: Risk | None = None,
+    stated: Sequence[Risk | None] = (),
 ) -> Risk:
     """The greatest risk of a step, or of the request: high for destruction, medium for commands and fetches.
 
-    What the author has `stated` raises it, and never lowers it.
+    What its authors have `stated` raises it, and never lowers it.
     """
     risks: list[Risk] = [_risk(step, tools) for step in steps]
-    if stated is not None:
-        risks.append(stated)
+    risks.extend(risk for risk in stated if risk is not None)
     if qualification is not None:
         risks.append(qualification.risk_level)
     return max(risks, key=_RANK.__getitem__, default="low")

@@ -29,8 +29,8 @@ _OTHERS = """
     watch wire wrap zip
 """
 
-VERBS = frozenset((*words.VERBS, *_LITERAL.split()))
-"""Verbs that begin another task after a comma or "and": those of detection and of literal calls."""
+VERBS = frozenset((*words.VERBS, *_LITERAL.split(), "ingest"))
+"""Verbs that begin another task after a comma or "and": those of detection, of literal calls, and one of data."""
 
 KNOWN_VERBS = VERBS | frozenset(_OTHERS.split())
 """Verbs with which a task may begin."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from planloom.domain.errors import ModelFailed
-from planloom.domain.plans.plan import Step
+from planloom.domain.plans.perspectives import ChapoPerspective
+from planloom.domain.plans.plan import Risk, Step
 from planloom.domain.plans.validation import Problem, errors, problems
 from planloom.domain.text.counted import counted
 from planloom.planning.estimates import ModelSpeed, estimated_duration, overall_risk
@@ -12,6 +15,11 @@ from planloom.planning.model.assemble import StepBuilder
 from planloom.planning.model.deployments import deployments_in_turn
 from planloom.planning.port import PlanDrafted, PlanningRequest
 from planloom.tools.registry import Registry
+
+_RISKS: dict[str, Risk] = {"low": "low", "medium": "medium", "high": "high"}
+_RISK = re.compile(
+    r"\W*(?:(?:overall )?risk(?: level)?(?: is)?\W+)?(low|medium|high)\b(?![\w-])", re.IGNORECASE
+)
 
 
 class PlanAssembler:
@@ -51,7 +59,9 @@ class PlanAssembler:
             estimated_duration=estimated_duration(
                 steps, self._rules, sequential=sequential, speed=speed, parallel=self._parallel
             ),
-            overall_risk=overall_risk(steps, self._rules, request.qualification, stated=plan.stated_risk),
+            overall_risk=overall_risk(
+                steps, self._rules, request.qualification, stated=(plan.stated_risk, _reported_risk(request))
+            ),
             stated_duration=plan.stated_seconds
             or sum(step.stated_seconds or 0 for step in plan.steps)
             or None,
@@ -63,6 +73,15 @@ class PlanAssembler:
         for drafted in plan.steps:
             builder.add(drafted)
         return builder.steps(), builder.sequential
+
+
+def _reported_risk(request: PlanningRequest) -> Risk | None:
+    """The risk that the strategist's report begins with; None if it says it in other words."""
+    for each in request.perspectives:
+        if isinstance(each, ChapoPerspective):
+            found = _RISK.match(each.risk_assessment)
+            return None if found is None else _RISKS[found[1].lower()]
+    return None
 
 
 def no_usable_plan(reason: str, raw_text: str | None) -> ModelFailed:
