@@ -152,6 +152,10 @@ test.each([
   }
 });
 
+test("many links that pass each other leave room for the steps", () => {
+  expect(layoutOf(random(300, 7), { width: 270, step: NUMBERS }).width).toBeLessThan(500);
+});
+
 test("two links that part in one channel have a line each", () => {
   const { lines } = layoutOf([[], [], [0], [1], [0]], { width: 390, step: TITLES });
   const ys = lines.map(({ trunk }) => segments(trunk).map(({ from }) => from[1])[0]);

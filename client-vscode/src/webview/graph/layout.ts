@@ -39,6 +39,7 @@ const GAP = 10;
 /** Between two lines side by side, and between two ways into one step. */
 const TRACK = 7;
 const PORT = 8;
+const LEAST_PITCH = 2.5;
 const CHANNEL = 12;
 const EDGE = 2;
 const CORNER = 5;
@@ -68,7 +69,9 @@ export function layoutOf(dependencies: Dependencies, room: Room): Layout {
     return { bundle, channels: [...new Set(passed)].sort((one, other) => one - other) };
   });
   const lanes = placeLanes(routes);
-  const left = EDGE + (lanes === 0 ? 0 : lanes * TRACK + 4);
+  // Many lanes move closer together, so that the steps stay in view.
+  const pitch = Math.max(LEAST_PITCH, Math.min(TRACK, room.width / 4 / lanes));
+  const left = EDGE + (lanes === 0 ? 0 : lanes * pitch + 4);
   const columns = Math.max(1, ...rows.map((row) => row.length));
   const fitting = (room.width - left - EDGE - (columns - 1) * GAP) / columns;
   const width = Math.floor(Math.min(room.step.most, Math.max(room.step.least, fitting)));
@@ -79,7 +82,7 @@ export function layoutOf(dependencies: Dependencies, room: Room): Layout {
   });
   const xOf = new Map(x);
   const centre = (step: number): number => (xOf.get(step) ?? 0) + width / 2;
-  const laneX = (lane: number): number => left - 4 - lane * TRACK;
+  const laneX = (lane: number): number => left - 4 - lane * pitch;
   const entryX = entriesOf(routes, centre);
   const channels = rows.map((_, channel) => {
     const stretches = routes
