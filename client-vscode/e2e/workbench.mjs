@@ -234,7 +234,16 @@ export class Window {
     // The whole entry is clicked: the badge of what waits lies over its icon.
     const tab = this.page.locator('.activitybar .action-item:has(a.action-label[aria-label^="Planloom"])');
     await tab.waitFor({ timeout: 60_000 });
-    if ((await this.page.locator("iframe.webview.ready").count()) === 0) await tab.click();
+    const open = this.page.locator('.activitybar .action-item.checked:has(a.action-label[aria-label^="Planloom"])');
+    // A window that is reloaded opens the panel by itself, and a click would close it.
+    const view = this.page.locator("iframe.webview.ready").first();
+    await until("the panel", async () => {
+      if ((await view.count()) === 0 && (await open.count()) === 0) await tab.click();
+      return view.waitFor({ state: "attached", timeout: 5000 }).then(
+        () => true,
+        () => false,
+      );
+    });
     await this.panel.locator("#request").waitFor({ timeout: 60_000 });
     await this.panel.locator("footer").waitFor({ timeout: 60_000 });
   }
