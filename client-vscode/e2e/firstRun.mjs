@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { join } from "node:path";
+import { hidePanel } from "./gestures.mjs";
 import { until } from "./workbench.mjs";
 
 export const FIRST_RUN = [
@@ -64,6 +65,9 @@ export const FIRST_RUN = [
         await secret.fill(key);
         await page.keyboard.press("Enter");
       };
+      await window.showPanel();
+      await hidePanel(window);
+      await page.reload();
       await page.locator('.statusbar [aria-label*="starts when it is needed"]').first().waitFor();
       await window.showPanel();
       await card.waitFor();

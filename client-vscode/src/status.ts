@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import type { ServerState } from "./panel/messages";
-import { currentView, others, type PanelState, progressOf } from "./plan/planState";
+import { currentView, EMPTY, others, type PanelState, progressOf } from "./plan/planState";
 import { planStatus } from "./plan/statusWords";
 import { isPartly, stalledWords, waitingFor } from "./plan/waiting";
 import type { PlanStatus } from "./protocol";
@@ -27,7 +27,7 @@ export class StatusItem implements vscode.Disposable {
   constructor() {
     this.item.name = "Planloom";
     this.item.command = "planloom.ui.focus";
-    this.item.text = "$(checklist) Planloom";
+    this.show({ kind: "idle" }, EMPTY);
     this.item.show();
   }
 
