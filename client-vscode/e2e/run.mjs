@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { ATTENTION } from "./attention.mjs";
 import { COMPOSING } from "./composing.mjs";
 import { DECISIONS } from "./decisions.mjs";
+import { DOCUMENTS } from "./documents.mjs";
 import { FIRST_RUN } from "./firstRun.mjs";
 import { GRAPH } from "./graph.mjs";
 import { IMAGES } from "./images.mjs";
@@ -122,7 +123,7 @@ lap("the workbench is up");
 const fake = join(import.meta.dirname, "fake-server.mjs");
 // Without a choice, a request would be held until a model is found.
 const WITHOUT_MODEL = { "planloom.model.provider": "embedded" };
-const LITERAL = [...JOURNEYS, ...DECISIONS, ...USED, ...ATTENTION, ...COMPOSING, ...TEMPLATES];
+const LITERAL = [...JOURNEYS, ...DECISIONS, ...USED, ...ATTENTION, ...COMPOSING, ...TEMPLATES, ...DOCUMENTS];
 await series(workbench, WITHOUT_MODEL, LITERAL);
 const log = workbench.log();
 await series(workbench, {}, FIRST_RUN, { model });
@@ -146,6 +147,7 @@ const figures = {
     USED.length +
     ATTENTION.length +
     COMPOSING.length +
+    DOCUMENTS.length +
     WITH_MODEL.length +
     TEMPLATES.length +
     GRAPH.length +

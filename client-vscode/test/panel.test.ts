@@ -338,9 +338,10 @@ test("every command of the table is declared, and the other way round", () => {
     JSON.parse(readFileSync("package.json", "utf8")) as { contributes: { commands: { command: string }[] } }
   ).contributes.commands.map(({ command }) => command);
   const table = [
-    ...`${readFileSync("src/commands/commands.ts", "utf8")}${readFileSync("src/commands/reviewCommands.ts", "utf8")}`.matchAll(
-      /^ {2}"(planloom\.ui\.\w+)":/gm,
-    ),
+    ...["commands", "reviewCommands", "documentCommands"]
+      .map((name) => readFileSync(`src/commands/${name}.ts`, "utf8"))
+      .join("")
+      .matchAll(/^ {2}"(planloom\.ui\.\w+)":/gm),
   ].map(([, id]) => id);
   expect(table.filter((id) => id !== "planloom.ui.focus")).toEqual(declared);
 });

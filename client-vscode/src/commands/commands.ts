@@ -10,6 +10,7 @@ import { showAllChanges } from "./actions";
 import { addChanges, addFiles, addSelection, addTerminal } from "./adding";
 import { showAllPlans } from "./allPlans";
 import { answerWaiting } from "./answering";
+import { DOCUMENT_COMMANDS } from "./documentCommands";
 import { REVIEW_COMMANDS } from "./reviewCommands";
 import { deleteTemplate, planTemplate, saveTemplate } from "./templates";
 
@@ -46,6 +47,7 @@ const COMMANDS: Readonly<Record<string, Run>> = {
   "planloom.ui.restart": (ctx) => ctx.start(),
   "planloom.ui.focus": reviewPlan,
   ...REVIEW_COMMANDS,
+  ...DOCUMENT_COMMANDS,
 };
 
 export function registerCommands(ctx: Ctx): vscode.Disposable[] {
