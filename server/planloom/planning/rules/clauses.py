@@ -80,15 +80,15 @@ _BETWEEN_TASKS = _spaced(
     rf"|\s*; (?:{CONNECTING},? )*(?={_KNOWN})"
 )
 _GOVERNING = _spaced(
-    r"(?<![\w-])(?:if|when|whenever|once|unless|until|while|because|since|that|which|who|whom|whose|where|how|why|what"
+    r"(?<![\w-])(?<!//)(?:if|when|whenever|once|unless|until|while|because|since|that|which|who|whom|whose|where|how|why|what"
     r"|whether|after|before|not|no|never|none|without|except|instead|cannot|\w+n['’]t"
     r"|contents?|texts?|says?|saying|said|titled|containing|items?|logs?|changelog|notes?|messages?|lists?|steps?|tasks?"
     r"|lines?|instructions?|stor(?:y|ies)|quotes?|e?-?mails?|letters?|tickets?|reports?|output|transcript|example"
     r"|grammar|wording|spelling|tone"
     rf"|it|its|them|this|these|those|above|below|following|to (?:{_ANY_KNOWN}))(?![\w-])|[:：](?=\s|$)"
 )
-"""Words that may govern what follows, or that refer to a text. After them a sentence is not split, and a request with
-such a sentence has no certain calls."""
+"""Words that may govern what follows, or that refer to a text, but for the host of a URL. After them a sentence is not
+split, and a request with such a sentence has no certain calls."""
 
 
 @dataclass(frozen=True, slots=True)
