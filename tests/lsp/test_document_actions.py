@@ -13,6 +13,7 @@ from planloom.domain.plans.plan import Pending, Plan, PlanStatus, Question, Reco
 from planloom.domain.safety.approvals import Approval, ApprovalFile
 from planloom.domain.values import ApprovalId, EditId, PlanId, Sha256, StepId, Uri
 from planloom.lsp import commands
+from planloom.lsp.plan_documents import documents
 from planloom.lsp.plan_documents.buttons import OFFERED, Situation, buttons
 from tests.lsp.test_fallback import plain
 from tests.lsp.test_plan_documents import KEPT, Reader, adopted, asked, at, plan
@@ -287,7 +288,7 @@ async def test_a_message_offers_to_adopt_a_kept_document(
             client.answer("window/showMessageRequest", refuse)
         client.open(uri, KEPT, language_id="markdown")
         if pressed == "refused":
-            await client.wait_shown("It is a plan of no ledger here")
+            await client.wait_shown("It is connected to no plan here")
             client.shown()
         else:
             await client.until(lambda: reader.asked)
@@ -336,3 +337,25 @@ async def test_a_client_that_asks_for_texts_gets_diffs_and_plans_without_a_file(
         for uri in ("planloom:/plans/none.md", "planloom:/changes/none.diff", "file:///etc/passwd"):
             error = await client.fails("workspace/textDocumentContent", {"uri": uri})
             assert error.word in ("unknown_plan", "unknown_approval")
+
+
+async def test_an_offer_that_nobody_answers_does_not_hold_up_the_questions_of_plans(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "_OFFER_SECONDS", 0.05)
+    async with plain(folder) as client:
+        reader = Reader(client, Allow="Allow", Start="Start")
+
+        async def answer(params: dict[str, Any]) -> Any:
+            if params["actions"][1]["title"] != "Adopt as a new plan":
+                return await reader.answer(params)
+            reader.asked.append(params)
+            await client.until(lambda: client.told("$/cancelRequest"))
+            raise Failed({"code": -32800, "message": "It was taken back."})
+
+        client.answer("window/showMessageRequest", answer)
+        client.open((folder / "both.plan.md").as_uri(), KEPT, language_id="markdown")
+        await client.until(lambda: reader.asked)
+        await plan(client)
+        await client.wait_shown("3 of 3 steps done")
+        assert client.told("$/cancelRequest")

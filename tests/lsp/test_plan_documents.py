@@ -568,7 +568,7 @@ async def test_a_kept_document_becomes_a_new_plan_and_shows_it(folder: Path, end
     async with plain(folder) as client:
         reader = Reader(client, Start="Start", Allow="Allow")
         client.open(uri, KEPT.replace("\n", ending), language_id="markdown")
-        found = await diagnosed(client, "It is a plan of no ledger here")
+        found = await diagnosed(client, "It is connected to no plan here")
         assert found["severity"] == 3
         action = {"range": found["range"], "context": {"diagnostics": []}, "textDocument": {"uri": uri}}
         offered = await client.request("textDocument/codeAction", action)

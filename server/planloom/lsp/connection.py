@@ -264,6 +264,7 @@ class Connection:
             refresh=bool(
                 get_capability(self.client.capabilities, "workspace.code_lens.refresh_support", False)
             ),
+            asks_by_message=not self.client.declared.approvals,
         )
         self.plan_documents = PlanDocuments(self.protocol, app, self.view, self.jobs, abilities, self.editor)
         app.feed.subscribe(self.plan_documents.on_event)

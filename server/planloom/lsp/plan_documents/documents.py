@@ -59,7 +59,7 @@ logger = logging.getLogger(__name__)
 
 ENDING: Final = ".plan.md"
 ADOPT: Final = "Adopt as a new plan"
-ADOPTABLE: Final = "It is a plan of no ledger here. “Adopt as a new plan” puts it to review."
+ADOPTABLE: Final = "It is connected to no plan here. “Adopt as a new plan” makes one of it, for review."
 MOVED_ON: Final = (
     "The plan has moved on since this text was written. Until you choose one of both, by the lenses or code actions on "
     "the title, the text is neither taken nor brought up to date."
@@ -97,11 +97,15 @@ class Shown(NamedTuple):
 
 
 class DocumentAbilities(NamedTuple):
-    """What the client can do with a document: show it, take changes of one version of it, ask for its lenses anew."""
+    """What the client can do with a document: show it, take changes of one version of it, ask for its lenses anew.
+
+    `asks_by_message`: the user is asked by messages what plans want to know.
+    """
 
     show: bool
     document_changes: bool
     refresh: bool
+    asks_by_message: bool
 
 
 class PlanDocuments:
@@ -352,8 +356,8 @@ class PlanDocuments:
     async def _ask_to_adopt(self, uri: Uri) -> None:
         text = f"Planloom: {uri.rpartition('/')[2]}: {ADOPTABLE}"
         try:
-            # Other messages wait for this one, and the document has a lens for it.
-            async with asyncio.timeout(_OFFER_SECONDS):
+            # Questions of plans wait for this message, and the document has a lens for it.
+            async with asyncio.timeout(_OFFER_SECONDS if self._can.asks_by_message else None):
                 chosen = await self._protocol.ask_by_message("info", text, [ADOPT])
             if chosen == ADOPT:
                 await self._adopt(uri)
