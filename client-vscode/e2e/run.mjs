@@ -11,6 +11,7 @@ import { GRAPH } from "./graph.mjs";
 import { IMAGES } from "./images.mjs";
 import { JOURNEYS } from "./journeys.mjs";
 import { startModel, WITH_MODEL } from "./model.mjs";
+import { REVIEWING } from "./reviewing.mjs";
 import { german, looks, storm, thinking } from "./scripted.mjs";
 import { TEMPLATES } from "./templates.mjs";
 import { USED } from "./used.mjs";
@@ -125,6 +126,7 @@ const fake = join(import.meta.dirname, "fake-server.mjs");
 const WITHOUT_MODEL = { "planloom.model.provider": "embedded" };
 const LITERAL = [...JOURNEYS, ...DECISIONS, ...USED, ...ATTENTION, ...COMPOSING, ...TEMPLATES, ...DOCUMENTS];
 await series(workbench, WITHOUT_MODEL, LITERAL);
+await series(workbench, WITHOUT_MODEL, REVIEWING);
 const log = workbench.log();
 await series(workbench, {}, FIRST_RUN, { model });
 await series(workbench, model.machine, [...WITH_MODEL, ...GRAPH, ...IMAGES], { model });
@@ -146,6 +148,7 @@ const figures = {
     DECISIONS.length +
     USED.length +
     ATTENTION.length +
+    REVIEWING.length +
     COMPOSING.length +
     DOCUMENTS.length +
     WITH_MODEL.length +
