@@ -1,4 +1,4 @@
-"""Measures what a keystroke in a plan's document costs, and an update of it, in milliseconds by the number of steps."""
+"""Measures what a keystroke in a plan's document, its update and its lenses cost, in milliseconds by the number of steps."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+
+from lsprotocol import types
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -18,6 +21,8 @@ from planloom.domain.plans.editing import edit_plan
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import PlanId, SessionId, StepId
+from planloom.lsp.plan_documents.features import View, lenses
+from planloom.tools.registry import builtin
 
 SIZES = (10, 100, 500, 2_000)
 REPEATS = 7
@@ -65,18 +70,21 @@ def row(count: int) -> tuple[float, ...]:
     typed = text.replace("With two lines.", "With three lines.", 1)
     written, earlier = read_document(typed), signs_of(plan)
     found = difference(plan, written, earlier)
+    shown = types.TextDocumentIdentifier("file:///a.plan.md")
+    view = View(shown.uri, typed, written, plan, "utf-16", None, builtin().of_plans())
     return (
         len(text) / 1_000,
         milliseconds(lambda: read_document.__wrapped__(typed)),
         milliseconds(lambda: difference(plan, written, earlier)),
         milliseconds(lambda: edit_plan(plan.steps, found.edits)),
         milliseconds(lambda: up_to_date(typed, plan, plan, earlier)),
+        milliseconds(lambda: lenses(replace(view), types.CodeLensParams(shown))),
     )
 
 
 def main() -> None:
     """Print one row for each number of steps."""
-    print(f"{'steps':>6} {'kB':>7} {'read':>7} {'compare':>7} {'check':>7} {'update':>7}")
+    print(f"{'steps':>6} {'kB':>7} {'read':>7} {'compare':>7} {'check':>7} {'update':>7} {'lenses':>7}")
     for count in SIZES:
         print(f"{count:6} " + " ".join(f"{each:7.1f}" for each in row(count)))
 
