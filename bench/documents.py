@@ -1,4 +1,4 @@
-"""Measures what a keystroke in a plan's document, its update and its lenses cost, in milliseconds by the number of steps."""
+"""Measures what a keystroke in a plan's document, its update and its lenses cost, in milliseconds by the steps."""
 
 from __future__ import annotations
 
