@@ -320,6 +320,10 @@ class StorageSettings(_Group):
     """Where the ledger is stored, and how long it keeps the texts of files."""
 
     path: str = Field("", description="Folder of the ledger; empty for the user's state folder.")
+    traces: str = Field(
+        "",
+        description="File that gets a trace of each plan that ends, as a line of OTLP JSON; empty for none.",
+    )
     keep_texts_days: int = Field(
         90,
         ge=30,

@@ -57,6 +57,7 @@ from planloom.service.running.turns import Turns
 from planloom.service.running.upkeep import Upkeep
 from planloom.service.running.user_undo import UserUndo
 from planloom.service.templates import Templates
+from planloom.service.traces import Traces
 from planloom.settings import Settings
 from planloom.storage.ledger import Ledger
 from planloom.tools.confinement.abilities import abilities
@@ -195,6 +196,7 @@ class Application:
         `listen` subscribes whoever wants to hear of it, before anything happens.
         """
         listen(self)
+        self.feed.subscribe(Traces(lambda: self._session.settings.storage.traces).on_event)
         self._health.begin()
         self.index.current()
         self._jobs.start("leases", self._ownership.keep_leases())
