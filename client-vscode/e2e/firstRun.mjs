@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { join } from "node:path";
-import { hidePanel } from "./gestures.mjs";
+import { hidePanel, version } from "./gestures.mjs";
 import { until } from "./workbench.mjs";
 
 export const FIRST_RUN = [
@@ -71,7 +71,7 @@ export const FIRST_RUN = [
       await page.locator('.statusbar [aria-label*="starts when it is needed"]').first().waitFor();
       await window.showPanel();
       await card.waitFor();
-      await window.request("Write a haiku about typing, then file it");
+      await window.request("1. Write a haiku about typing\n2. Write nothing else");
       await card.filter({ hasText: "Your request is held" }).waitFor();
       assert.match(await panel.locator("#request").inputValue(), /haiku/);
       await window.shot(join(shots, "held-dark.png"));
@@ -117,9 +117,7 @@ export const FIRST_RUN = [
         await window.showPanel();
         await window.waitForStatus("pending_approval");
         await window.say("Make it about reading");
-        await until("the second version", async () =>
-          /v2$/.test((await panel.locator(".plan-header .figures").textContent()).trim()),
-        );
+        await version(window, 2);
       } finally {
         await guarded.stop();
       }

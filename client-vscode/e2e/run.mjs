@@ -128,7 +128,8 @@ const LITERAL = [...JOURNEYS, ...DECISIONS, ...USED, ...ATTENTION, ...COMPOSING,
 await series(workbench, WITHOUT_MODEL, LITERAL);
 await series(workbench, WITHOUT_MODEL, REVIEWING);
 const log = workbench.log();
-await series(workbench, {}, FIRST_RUN, { model });
+const QUIET_MODEL = { "planloom.planning.perspectives": "never", "planloom.planning.classifyWithModel": "never" };
+await series(workbench, QUIET_MODEL, FIRST_RUN, { model });
 await series(workbench, model.machine, [...WITH_MODEL, ...GRAPH, ...IMAGES], { model });
 const scripted = await series(workbench, { "planloom.server.command": [process.execPath, fake] }, [
   thinking,
