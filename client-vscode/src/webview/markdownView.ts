@@ -7,10 +7,23 @@ import { shown, type View } from "./ui";
 
 /** Reading costs time with the length; a longer text is drawn as it is. */
 const LONGEST = 200_000;
+const TEXTS_KEPT = 4;
+const read = new Map<string, readonly Block[]>();
 
 export function markdownView(text: string): View {
   if (text.length > LONGEST) return html`<div class="markdown plain">${shown(text)}</div>`;
-  return html`<div class="markdown">${markdown(text).map(blockView)}</div>`;
+  return html`<div class="markdown">${blocksOf(text).map(blockView)}</div>`;
+}
+
+/** The blocks of a text, which is drawn again at each event of its plan. */
+function blocksOf(text: string): readonly Block[] {
+  const known = read.get(text);
+  if (known !== undefined) return known;
+  const blocks = markdown(text);
+  read.set(text, blocks);
+  const [oldest] = read.keys();
+  if (read.size > TEXTS_KEPT && oldest !== undefined) read.delete(oldest);
+  return blocks;
 }
 
 function blockView(block: Block): View {

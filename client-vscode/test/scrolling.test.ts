@@ -1,0 +1,53 @@
+// @vitest-environment happy-dom
+import { afterEach, expect, test, vi } from "vitest";
+
+import { placeOf, scrollKeeper } from "../src/webview/scrolling";
+import { freshUi } from "../src/webview/uiState";
+
+afterEach(() => vi.useRealTimers());
+
+const frames = () => vi.advanceTimersByTime(100);
+/** The user scrolls. */
+function scrollBy(top: number): void {
+  window.scrollTo({ top });
+  window.dispatchEvent(new Event("scroll"));
+}
+
+test("each plan comes back to where it was left, and the next page hears of it", () => {
+  vi.useFakeTimers();
+  const saved: unknown[] = [];
+  const keeper = scrollKeeper({ kept: 40 }, (scrolls) => saved.push(scrolls));
+  keeper.show("kept", null);
+  frames();
+  expect(window.scrollY).toBe(40);
+  scrollBy(300);
+  keeper.show("other", null);
+  // The shorter plan moves the page by itself, which is nobody's choice.
+  scrollBy(7);
+  frames();
+  expect(window.scrollY).toBe(0);
+  scrollBy(120);
+  vi.advanceTimersByTime(1000);
+  keeper.show("kept", null);
+  frames();
+  expect(window.scrollY).toBe(300);
+  expect(saved.at(-1)).toEqual({ kept: 300, other: 120 });
+});
+
+test("a plan that waits opens at its cards; drawing it again moves nothing", () => {
+  vi.useFakeTimers();
+  const keeper = scrollKeeper({ a: 500 }, () => undefined);
+  const cards = document.createElement("section");
+  const shown = vi.spyOn(cards, "scrollIntoView");
+  keeper.show("a", cards);
+  frames();
+  scrollBy(20);
+  keeper.show("a", null);
+  frames();
+  expect([shown.mock.calls.length, window.scrollY]).toEqual([1, 20]);
+});
+
+test("the list of all plans is a place of its own", () => {
+  expect(placeOf(freshUi(), "p1")).toBe("p1");
+  expect(placeOf({ ...freshUi(), list: { find: "", filter: "all" } }, "p1")).toBe("");
+});
