@@ -269,6 +269,8 @@ export class Ctx implements vscode.Disposable {
     mkdirSync(cwd, { recursive: true });
     const command = await this.command(cwd);
     if (command === undefined) return;
+    /** Why a server that has stopped stays so. */
+    let ended: string | undefined;
     this.log.info(`Server: ${command.command} ${command.args.join(" ")}`);
     try {
       this.client = await Client.start(command, cwd, this.log, this.keys.masking(this.log), {
@@ -284,9 +286,13 @@ export class Ctx implements vscode.Disposable {
           this.state = withoutWaits(this.state);
           this.setServer({
             kind: "stopped",
-            detail: t("The server has stopped. It restarts by itself, up to a few times."),
+            detail: ended ?? t("The server has stopped and is being restarted."),
           });
           this.panel.reset();
+        },
+        gaveUp: () => {
+          ended = t("The server has stopped five times within three minutes. Its log may say why.");
+          if (!this.panel.isVisible) this.notify("error", ended);
         },
         planRequested: (text) => {
           void this.panel.reveal();

@@ -2,7 +2,10 @@
 
 import * as vscode from "vscode";
 import {
+  CloseAction,
   CodeActionRequest,
+  ErrorAction,
+  type ErrorHandler,
   LanguageClient,
   type LanguageClientOptions,
   RevealOutputChannelOn,
@@ -25,6 +28,7 @@ import type {
 import { OtherTools, saveFiles } from "./editor";
 import { answerWithModel, hasModels } from "./languageModel";
 import { type Command, environment } from "./python";
+import { Restarts } from "./restarts";
 import { defaults, sharedValues, userValues, type Values } from "./settings";
 
 export type Params<M extends keyof Requests> = Requests[M]["params"];
@@ -47,6 +51,8 @@ interface Listeners {
   waits(waits: WaitsParams): void;
   running(): void;
   stopped(): void;
+  /** The server ends again and again, and is not started any more. */
+  gaveUp(): void;
   planRequested(text: string): void;
   settingsSent(): void;
   /** The server edits these files: `apply` makes the edit. */
@@ -205,6 +211,22 @@ export function modelName({ provider, name }: Pick<ModelEntry, "provider" | "nam
   return name === "" || name === provider ? provider : `${provider} · ${name}`;
 }
 
+/** Restarts the server as the library does, but says what happens in the panel instead of in messages of the library. */
+function errorHandler(listeners: Listeners): ErrorHandler {
+  const restarts = new Restarts();
+  return {
+    error: (_error, _message, count = 0) => ({
+      action: count <= 3 ? ErrorAction.Continue : ErrorAction.Shutdown,
+      handled: true,
+    }),
+    closed: () => {
+      const again = restarts.isAllowed(Date.now());
+      if (!again) listeners.gaveUp();
+      return { action: again ? CloseAction.Restart : CloseAction.DoNotRestart, handled: true };
+    },
+  };
+}
+
 async function options(log: vscode.LogOutputChannel, listeners: Listeners): Promise<LanguageClientOptions> {
   const languageModel = await hasModels();
   return {
@@ -212,6 +234,7 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
     progressOnInitialization: false,
+    errorHandler: errorHandler(listeners),
     // A function, since a restarted server must get the settings of that moment.
     initializationOptions: () => ({
       planloom: remembered(userValues()),
