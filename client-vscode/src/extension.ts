@@ -6,6 +6,7 @@ import * as vscode from "vscode";
 import { registerChat } from "./chat/register";
 import { perform } from "./commands/actions";
 import { registerCommands } from "./commands/commands";
+import { provideOutputs } from "./commands/outputs";
 import { Ctx } from "./ctx";
 import { whatNeedsTheServer } from "./needs";
 import { speak } from "./words";
@@ -16,7 +17,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   const began = performance.now();
   speak(vscode.env.language, vscode.l10n.bundle ?? {});
   ctx = new Ctx(extension, perform);
-  extension.subscriptions.push(ctx, ...registerCommands(ctx), ...registerChat(ctx));
+  extension.subscriptions.push(ctx, ...registerCommands(ctx), provideOutputs(ctx), ...registerChat(ctx));
   ctx.log.info(`Activated in ${(performance.now() - began).toFixed(1)} ms`);
   extension.subscriptions.push(...whatNeedsTheServer(ctx));
 }

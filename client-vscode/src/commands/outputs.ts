@@ -6,6 +6,9 @@ import type { Ctx } from "../ctx";
 import type { CommandOutput } from "../protocol";
 import { pieces } from "../webview/hiddenCharacters";
 import { t } from "../words";
+import { nameOf } from "./allPlans";
+
+const SCHEME = "planloom-output";
 
 /** A command of a finished call. */
 interface Place {
@@ -23,13 +26,26 @@ export async function sendOutput(
   ctx.panel.post({ kind: "output", key, commands: [...(found?.commands ?? [])] });
 }
 
-/** Open what a command has printed as a document of its own, which is nobody's file. */
+/** Provides the documents of outputs, which are read-only, and read again when their tab comes back with the window. */
+export function provideOutputs(ctx: Ctx): vscode.Disposable {
+  return vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
+    provideTextDocumentContent: async ({ query }) => {
+      const [planId = "", stepId = "", callId = ""] = query.split("&").map(decodeURIComponent);
+      // A tab that comes back with the window may be there before the server.
+      const read = await ctx.request("planloom/step/output", { planId, stepId }).catch(() => undefined);
+      const found = read?.commands.find((each) => each.callId === callId);
+      return found === undefined ? "" : `$ ${found.command}\n${found.output ?? ""}`;
+    },
+  });
+}
+
+/** Open what a command has printed as a document. */
 export async function openOutput(ctx: Ctx, place: Place): Promise<void> {
   const found = await commandAt(ctx, place);
   if (found === undefined) return;
-  const content = `$ ${found.command}\n${found.output ?? ""}`;
-  const document = await vscode.workspace.openTextDocument({ content, language: "log" });
-  await vscode.window.showTextDocument(document, { preview: true });
+  const query = [place.planId, place.stepId, place.callId].map(encodeURIComponent).join("&");
+  const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${nameOf(found.command)}.log`, query });
+  await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: true });
 }
 
 /** Type a command into a new terminal in its folder. The user runs it: nothing that ends a line is sent. */
