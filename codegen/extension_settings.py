@@ -20,11 +20,7 @@ def manifest() -> str:
     written: dict[str, Any] = json.loads((_CLIENT / "package.json").read_text(encoding="utf-8"))
     configuration = written["contributes"]["configuration"]
     declared = {f"planloom.{name}": _declaration(name, schema) for name, schema in _settings()}
-    own = {
-        name: value
-        for name, value in configuration["properties"].items()
-        if name.startswith(_OWN)
-    }
+    own = {name: value for name, value in configuration["properties"].items() if name.startswith(_OWN)}
     configuration["properties"] = {**declared, **own}
     return json.dumps(written, indent=2, ensure_ascii=False) + "\n"
 

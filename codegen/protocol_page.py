@@ -179,7 +179,7 @@ def _ours() -> Iterator[str]:
         "`planloom/waits`",
         _shape("WaitsParams"),
         "",
-        "`events` is declared: other steps of a plan wait for what a step of it or of another plan uses",
+        "`events` is declared: which steps of the plan wait for what another step uses has changed; all are listed",
     )
     for request in methods.SERVER_REQUESTS:
         yield _row(
