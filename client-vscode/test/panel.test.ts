@@ -1072,3 +1072,23 @@ test.each([
   display(nextPlan, "completed", "running");
   expect(scrolled).toEqual(expected);
 });
+
+test("what a step has asked before stands in its next question, and in the step", () => {
+  const stream = new Stream()
+    .start()
+    .add("plan_ready", { plan: plan([step("a")], { seq: 2 }) })
+    .add("plan_approved", { version: 1, review: "each" })
+    .add("plan_executing", {})
+    .add("clarification_request", { taskId: "a", question: "Which port?" })
+    .add("clarification_provided", { taskId: "a", answer: "80 or so" })
+    .add("clarification_request", { taskId: "a", question: "Which port exactly?" });
+  const { panel } = panelOf();
+  panel.change("p1", (forms) => (forms.open = ["a"]));
+  const view = replay(stream.events)!;
+  const root = drawn(html`${cards(panel, view)} ${steps(panel, view)}`);
+  const before = [...root.querySelectorAll(".asked-before")].map((each) =>
+    each.textContent.replaceAll(/\s+/g, " ").trim(),
+  );
+  expect(before).toEqual(["Which port? 80 or so", "Which port? 80 or so"]);
+  expect(root.querySelector(".card.question .asked")?.textContent).toBe("Which port exactly?");
+});

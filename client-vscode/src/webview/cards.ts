@@ -8,6 +8,7 @@ import type { PlanView } from "../plan/planView";
 import type { Approval, Plan, Question, Recovery, Step } from "../protocol";
 import { t } from "../words";
 import { approvalCard, approvalList } from "./approvalCard";
+import { questionsBefore } from "./askedQuestions";
 import { conflictCard } from "./conflictCard";
 import { firstLine, skippedWith, stepNumber } from "./format";
 import { readArgs } from "./stepForm";
@@ -32,7 +33,7 @@ export function cards(panel: Panel, view: PlanView): View {
     ${repeat(
       questions,
       (each) => each.stepId,
-      (each) => questionCard(panel, plan, each),
+      (each) => questionCard(panel, view, each),
     )}
     ${repeat(
       recoveries,
@@ -54,7 +55,8 @@ function lists(approvals: readonly Approval[]): readonly (readonly [Approval, ..
   return [...found.values()];
 }
 
-function questionCard(panel: Panel, plan: Plan, question: Question): View {
+function questionCard(panel: Panel, view: PlanView, question: Question): View {
+  const { plan } = view;
   const { stepId } = question;
   const { planId } = plan;
   const typed = () => panel.forms(planId).answers[stepId] ?? "";
@@ -64,6 +66,7 @@ function questionCard(panel: Panel, plan: Plan, question: Question): View {
   };
   return html`<article class="card question" data-step=${stepId}>
     <h3>${icon("question")}<span class="grow">${t("{0} asks", stepNumber(plan, stepId))}</span></h3>
+    ${questionsBefore(view, stepId)}
     <p class="asked">${shown(question.question)}</p>
     ${
       question.options == null || question.options.length === 0

@@ -10,6 +10,7 @@ import { stepStatus } from "../plan/statusWords";
 import { resourceOf, resourceWords, waitOf, waitWords } from "../plan/waiting";
 import type { Check, JsonObject, Plan, Step } from "../protocol";
 import { t } from "../words";
+import { questionsBefore } from "./askedQuestions";
 import { commandOutput, isCommand } from "./commandOutput";
 import {
   agentName,
@@ -283,24 +284,13 @@ function details(panel: Panel, view: PlanView, step: Step, index: number): View 
           )}
         </ul>`
     }
-    ${questions(view, step)} ${commandOutput(panel, view, step)}
+    ${questionsBefore(view, step.stepId)} ${commandOutput(panel, view, step)}
     ${stream === "" ? nothing : html`<pre class="stream">${shown(stream.slice(-1500))}</pre>`}
     ${step.result?.summary == null || isSaid(step.result.summary) ? nothing : html`<p class="result">${shown(step.result.summary)}</p>`}
     ${step.usage == null ? nothing : html`<p class="quiet">${spent(step.usage)}</p>`}
     ${shownError === "" || isSaid(shownError) ? nothing : html`<p class="bad">${shown(shownError)}</p>`}
     ${isEditable(plan) ? tools(panel, plan, step, index) : undo(panel, view, step)}
   </div>`;
-}
-
-/** What the step has asked, and what the user has answered. */
-function questions(view: PlanView, step: Step): View {
-  const asked = view.asked.filter((each) => each.stepId === step.stepId && each.answer !== undefined);
-  return asked.length === 0
-    ? nothing
-    : html`<dl class="asked-before" aria-label=${t("Questions and answers")}>${asked.map(
-        ({ question, answer }) =>
-          html`<dt>${icon("question")} ${shown(question)}</dt><dd>${icon("reply")} ${shown(answer)}</dd>`,
-      )}</dl>`;
 }
 
 /** The arguments of a step's call; the texts of an edit are drawn as their difference. */
