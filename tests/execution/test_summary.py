@@ -193,5 +193,5 @@ def test_a_folder_that_the_plan_created_is_neither_deleted_nor_renamed(
 )
 def test_a_changed_file_is_one_whose_change_stands(plan: Plan, wanted: list[str]) -> None:
     assert [uri.removeprefix(ROOT) for uri in changed_files(plan)] == wanted
-    counted = {0: "0 of 0 steps done.", 1: "0 of 0 steps done. 1 file changed."}
+    counted = {0: "There were no steps.", 1: "There were no steps. 1 file changed."}
     assert execution_summary(plan) == counted[len(wanted)]
