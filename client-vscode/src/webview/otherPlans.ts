@@ -13,7 +13,7 @@ import { icon, type Panel, shown, type View } from "./ui";
 export function otherPlans(panel: Panel, state: PanelState): View {
   const views = others(state);
   if (views.length === 0) return nothing;
-  return html`<nav class="others" aria-label=${t("Other plans")}>${views.map((view) => row(panel, view))}${toAllPlans(panel)}</nav>`;
+  return html`<nav class="others" aria-label=${t("Other plans")}>${views.map((view) => row(panel, view))}</nav>${toAllPlans(panel)}`;
 }
 
 function row(panel: Panel, view: PlanView): View {
