@@ -9,6 +9,7 @@ from typing import Final, get_args
 import pytest
 
 from planloom.domain.document.difference import Difference, difference, refusals, signs_of
+from planloom.domain.document.fields import FIELDS
 from planloom.domain.document.reader import Written, read_document
 from planloom.domain.document.render import render
 from planloom.domain.document.top import Place
@@ -83,6 +84,11 @@ CHANGES: Final = {
     "attached": ("  - files", "  - attached: attachment_1\n  - files"),
     "when": ("when: it is there", "when: it is not there"),
     "for each": ("for each: file", "for each: folder"),
+    "tools": ("  - when", "  - tools: run_command\n  - when"),
+    "repeat until": ("  - when", "  - repeat until: it is there\n  - when"),
+    "at most": ("  - when", "  - at most: 7\n  - when"),
+    "not a number": ("  - when", "  - at most: many\n  - when"),
+    "template": ("  - when", "  - template: tests\n  - when"),
     "field twice": ("is there\n", "is there\n  - when: ever\n"),
     "unknown field": ("  - when", "  - whn: ever\n  - when"),
     "skip": ("] Write it", "-] Write it"),
@@ -176,6 +182,27 @@ def places(plan: Plan, written: Written, found: Difference) -> list[Place]:
     if troubles or not found.changes:
         return troubles
     return [place for _, place in refusals(problems(plan, found), written, found)]
+
+
+def test_every_field_is_in_the_table() -> None:
+    named = {
+        line.strip(" -").partition(":")[0]
+        for row in CHANGES.values()
+        for text in row
+        for line in text.split("\n")
+    }
+    assert FIELDS.keys() <= named
+
+
+def test_a_line_that_is_taken_away_is_a_change() -> None:
+    plan = shown("pending_approval", "pending")
+    lines = render(plan).split("\n")
+    first = next(number for number, line in enumerate(lines) if "^step_2" in line)
+    end = next(number for number, line in enumerate(lines) if "^step_3" in line)
+    for number in (number for number in range(first, end) if lines[number].strip()):
+        written = read_document("\n".join([*lines[:number], *lines[number + 1 :]]))
+        found = difference(plan, written)
+        assert found.changes or found.troubles or written.troubles, lines[number]
 
 
 @pytest.mark.parametrize("step_status", STEP_STATUSES)
