@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from pathlib import Path
 from typing import Any
 
@@ -746,3 +747,33 @@ async def test_a_document_that_was_changed_without_a_server_is_not_written_over(
         await client.until(lambda: reader.shown and "- [?] Ask" in reader.text)
         assert reader.shown == [kept.as_uri()]
         assert "] Read it well" in reader.text and "Mine.\n" in reader.text
+
+
+@pytest.mark.parametrize("late", [0.0, 0.02])
+async def test_someone_types_anywhere_while_the_plan_runs(folder: Path, late: float) -> None:
+    """Nothing typed is lost, and once it is taken back the document says what has become of the plan."""
+    steps = "\n".join(
+        f'{number}. Create file f{number}.txt with content "{number}"' for number in range(1, 9)
+    )
+    dice = random.Random(7)
+    async with plain(folder, late=late) as client:
+        reader = Reader(client, Start="Start", Allow="Allow")
+        await plan(client, steps)
+        await client.wait_shown("Perspectives need a language model")
+        await client.until(lambda: reader.shown and "pending approval" not in reader.text)
+        typed: list[str] = []
+        while len(typed) < 30:
+            typed.append(chr(0x4E00 + len(typed)))
+            place = at(reader.text, reader.text[dice.randrange(len(reader.text)) :])
+            client.type(reader.shown[0], {"start": place, "end": place}, typed[-1])
+            await client.request("planloom/status")
+            assert [each for each in typed if each not in reader.text] == []
+        await client.wait_shown("8 of 8 steps done")
+        for each in typed:
+            start = at(reader.text, each)
+            end = {"line": start["line"], "character": start["character"] + 1}
+            client.type(reader.shown[0], {"start": start, "end": end}, "")
+            await client.request("planloom/status")
+        client.save(reader.shown[0])
+        await client.until(lambda: "status: completed" in reader.text and reader.text.count("- [x] ") == 8)
+        await client.until(lambda: diagnostics(client) == [] and reader.text.count("→ Created") == 8)

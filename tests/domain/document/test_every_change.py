@@ -89,6 +89,8 @@ CHANGES: Final = {
     "at most": ("  - when", "  - at most: 7\n  - when"),
     "not a number": ("  - when", "  - at most: many\n  - when"),
     "template": ("  - when", "  - template: tests\n  - when"),
+    "in the indentation": ("    - path: a.py", "x    - path: a.py"),
+    "in the box": ("] Write it", "x ] Write it"),
     "field twice": ("is there\n", "is there\n  - when: ever\n"),
     "unknown field": ("  - when", "  - whn: ever\n  - when"),
     "skip": ("] Write it", "-] Write it"),

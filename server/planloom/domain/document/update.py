@@ -201,9 +201,18 @@ class _Text:
             for found in each.results
             if found.place.line != stays and sign_of(each.step_id or "", "result", found.text) in self.servers
         }
-        head = self._first_line(self.lines[first], step_id, each, is_users=step_id in users.signs)
+        # A line in which something was typed may part a step from its end: no result is put between.
+        is_parted = step_id in users.steps and self._is_parted(each)
+        is_users = step_id in users.signs or (step_id in users.steps and "mark" not in each.places)
+        head = self._first_line(self.lines[first], step_id, each, is_users=is_users)
         body = [self.lines[number] for number in range(first + 1, each.last + 1) if number not in gone]
-        return [head, *body, *(self._ended(result_lines(step)) if stays is None else ())]
+        return [head, *body, *(self._ended(result_lines(step)) if stays is None and not is_parted else ())]
+
+    def _is_parted(self, each: WrittenStep) -> bool:
+        """Whether lines that are indented as those of a step stand below it among the notes."""
+        starts = [other.places[""].line for other in self.written.steps]
+        end = next((start for start in starts if start > each.last), len(self.lines))
+        return any(line.startswith("  ") and line.strip() for line in self.lines[each.last + 1 : end])
 
     def _below(self, step_id: StepId, tail: Sequence[str]) -> Sequence[str]:
         """What stands below a step, with a line for the answer while it asks."""
@@ -216,6 +225,8 @@ class _Text:
         mark, place = self.marks[step_id], each.places.get("mark")
         if is_users or sign_of(each.step_id or "", "mark", each.mark) not in self.servers:
             mark = each.mark
+        if place is None and is_users:
+            return line
         if place is None or each.step_id is None:
             text = line[each.places[""].start : each.places[""].end]
             return f"- [{mark}] {text} ^{step_id}{self.eol}"

@@ -429,8 +429,11 @@ class PlanDocuments:
 
     async def _take_saved(self) -> None:
         while self._saved:
+            plan_id = self._saved.pop()
             try:
-                await self._take(self._saved.pop())
+                await self._take(plan_id)
+                # What an undo of the editor has brought back is written anew.
+                self._follow(plan_id)
             except PlanloomError as error:
                 self._protocol.show_message("warning", f"Planloom: {error.message}")
 
