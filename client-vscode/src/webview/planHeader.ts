@@ -10,6 +10,7 @@ import { isPartly, stalledWords, waitingFor } from "../plan/waiting";
 import { type Attachment, type Plan, type PlanStatus, REVIEWS, type Review, type UserMessage } from "../protocol";
 import { percent, plural, t } from "../words";
 import { draftOutcome } from "./draftOutcome";
+import { estimates } from "./estimate";
 import { duration, pauseReason, reasonOf, riskName, spent, taskWords, whatIsAsked } from "./format";
 import { plain } from "./hiddenCharacters";
 import { pausedForModel } from "./mends";
@@ -238,7 +239,7 @@ function progress(view: PlanView): View {
       <span class="grow"></span>${
         plan.estimatedDuration == null || started
           ? nothing
-          : html`<span title=${t("Estimated duration")}>≈ ${duration(plan.estimatedDuration * 1000)}</span>`
+          : html`<span title=${estimates(plan).join("\n")}>≈ ${duration(plan.estimatedDuration * 1000)}</span>`
       }
       <span title=${t("Tokens and model requests so far")}>${tokens}</span>
       ${
