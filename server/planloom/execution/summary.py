@@ -69,7 +69,7 @@ def with_report(recorded: ev.Recorded, plan: Plan, text_of: TextOf) -> ev.Record
 
 
 def execution_summary(plan: Plan) -> str:
-    """Begins with "n of m steps done" if there are steps, then lists changed files, failed steps and what was left out."""
+    """Begins with "n of m steps done" if there are steps, then names changed files and failed and skipped steps."""
     done = sum(step.status == "completed" and not step.staged for step in plan.steps)
     parts = [f"{done} of {counted(len(plan.steps), 'step')} done" if plan.steps else "There were no steps"]
     changed = changed_files(plan)
