@@ -28,7 +28,7 @@ export const ATTENTION = [
       assert.equal(await toast.count(), 0, "what is in view needs no notification");
       await hidePanel(window);
       await window.command("Planloom: Cancel Plan");
-      await toast.filter({ hasText: /Replace .beta[\s\S]*waits for your approval/ }).waitFor();
+      await toast.filter({ hasText: /waits for your approval[\s\S]*Replace .beta/ }).waitFor();
       await window.shot(join(shots, "notified-dark.png"));
       await toast.getByText("Show", { exact: true }).click();
       await until("the plan that waits", async () => /beta/.test(await panel.locator(".request").textContent()));

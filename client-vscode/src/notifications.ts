@@ -15,11 +15,17 @@ export function notifier(isVisible: () => boolean): Notifier {
   };
 }
 
-/** A progress can be taken back, which a message cannot. It has no buttons, so *Show* is a link in it. */
-function show(message: string, planId: string | undefined): () => void {
+/**
+ * A progress can be taken back, which a message cannot. It has no buttons, so *Show* is a link in it, before the title of
+ * the plan: a notification that is not unfolded shows one line.
+ */
+function show(message: string, plan: { planId: string; title: string } | undefined): () => void {
   const command =
-    planId === undefined ? "planloom.ui.showPlan" : `planloom.ui.focus?${encodeURIComponent(JSON.stringify([planId]))}`;
-  const title = `Planloom: ${message} [${t("Show")}](command:${command})`;
+    plan === undefined
+      ? "planloom.ui.showPlan"
+      : `planloom.ui.focus?${encodeURIComponent(JSON.stringify([plan.planId]))}`;
+  const link = `${message} [${t("Show")}](command:${command})`;
+  const title = plan === undefined ? link : `${link} · ${plan.title}`;
   let close = (): void => undefined;
   void vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, (progress) => {
     // Without an amount the bar would move for as long as the user takes.

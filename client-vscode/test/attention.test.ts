@@ -29,13 +29,13 @@ const running = (planId = "p1"): Stream =>
 
 /** An editor that keeps the notifications that are open. */
 function editor(quiet = false) {
-  const open: { message: string; planId: string | undefined }[] = [];
+  const open: { message: string; planId: string | undefined; title: string | undefined }[] = [];
   const shown: string[] = [];
   const now = { quiet };
   const attention = new Attention({
     isQuiet: () => now.quiet,
-    show: (message, planId) => {
-      const one = { message, planId };
+    show: (message, plan) => {
+      const one = { message, planId: plan?.planId, title: plan?.title };
       open.push(one);
       shown.push(message);
       return () => void open.splice(open.indexOf(one), 1);
@@ -52,7 +52,9 @@ test("what waits is told once, with its plan, and taken back once it was answere
   stream.add("approval_request", { approval: approval("x") });
   attention.look(stateOf(stream));
   attention.look(stateOf(stream));
-  expect(open).toEqual([{ message: "“Tidy [up] (command:x)” waits for your approval.", planId: "p1" }]);
+  expect(open).toEqual([
+    { message: "Planloom waits for your approval.", planId: "p1", title: "Tidy [up] (command:x)" },
+  ]);
   stream.add("approval_resolved", { approvalId: "x", decision: "allow", by: "user" });
   attention.look(stateOf(stream));
   expect([open.length, shown.length]).toEqual([0, 1]);
@@ -85,7 +87,7 @@ test("commands that are asked together, and several plans at once, are one notif
     .add("approval_request", { approval: approval("x", listed(1)) })
     .add("approval_request", { approval: approval("y", listed(2)) });
   attention.look(stateOf(one));
-  expect(shown).toEqual(["“Tidy [up] (command:x)” waits for your approval."]);
+  expect(shown).toEqual(["Planloom waits for your approval."]);
   const paused = (planId: string) => running(planId).add("plan_paused", { reason: "unsaved_files" });
   attention.look(stateOf(one, paused("p2"), paused("p3")));
   expect(shown.slice(1)).toEqual(["2 plans wait for you."]);

@@ -10,8 +10,8 @@ const LONGEST_TITLE = 60;
 export interface Notifier {
   /** Whether the user looks at the panel, or wants no notifications. */
   isQuiet(): boolean;
-  /** Show a message, with a way to the plan, or without one to the list of all; returns what takes it back. */
-  show(message: string, planId: string | undefined): () => void;
+  /** Show a message with a way to this plan, or without one to the list of all; returns what takes it back. */
+  show(message: string, plan: { planId: string; title: string } | undefined): () => void;
 }
 
 interface Shown {
@@ -41,7 +41,10 @@ export class Attention {
     const short = title.length > LONGEST_TITLE ? `${title.slice(0, LONGEST_TITLE)}…` : title;
     const close =
       count === 1
-        ? this.notifier.show(`“${short}” ${waitingFor(first.view) ?? t("waits for you")}.`, plan.planId)
+        ? this.notifier.show(`Planloom ${waitingFor(first.view) ?? t("waits for you")}.`, {
+            planId: plan.planId,
+            title: short,
+          })
         : this.notifier.show(plural(count, "1 plan waits for you.", "{0} plans wait for you."), undefined);
     this.open = [...this.open, { causes: new Set(fresh.map(({ cause }) => cause)), close }];
   }
