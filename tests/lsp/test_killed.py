@@ -318,3 +318,35 @@ def test_killed_while_a_command_is_asked(start: Start) -> None:
     editor.allow(asked)
     editor.until("plan_completed")
     assert editor.text("a.txt") == INSERTED and editor.text("ran.log") == "ran\n"
+
+
+def test_killed_between_the_unrolling_of_a_loop_and_each_of_its_items(start: Start) -> None:
+    """Each item is done once, in whichever life."""
+    settings = {"approvals": {"write": "allow"}}
+    editor = start(settings)
+    (editor.folder / "b.txt").write_text("one\ntwo\n")
+    text = '1. Create file c.md with content "+"\n2. List files'
+    ids = {"planId": editor.request("planloom/plan/create", {"text": text, "mode": "plan"})["plan"]["planId"]}
+    ready = editor.until("plan_ready")["plan"]
+    loop = {
+        "tool": "edit_file",
+        "forEach": "glob('*.txt')",
+        "args": {"path": "{{item}}", "old_text": "two", "new_text": "two {{index}}"},
+    }
+    edits = [{"op": "update", "stepId": ready["steps"][0]["stepId"], "set": loop}]
+    edited = editor.request("planloom/plan/edit", {**ids, "version": ready["version"], "edits": edits})[
+        "plan"
+    ]
+    editor.request("planloom/plan/approve", {**ids, "version": edited["version"], "review": "each"})
+    editor.until("steps_unrolled")
+    editor.kill()
+    for _ in range(2):
+        # Each life makes one edit, and ends before the server hears of it.
+        editor = start(settings, Editor.kill)
+        with pytest.raises(EOFError):
+            editor.request("planloom/plan/resume", ids)
+            editor.until("plan_completed")
+    editor = start(settings)
+    editor.request("planloom/plan/resume", ids)
+    assert editor.until("plan_completed")["summary"].startswith("4 of 4 steps done")
+    assert (editor.text("a.txt"), editor.text("b.txt")) == ("one\ntwo 0\nthree\n", "one\ntwo 1\n")
