@@ -70,6 +70,9 @@ export const ATTENTION = [
       const row = rows.first();
       await row.hover();
       await row.locator(".icon-button").first().click();
+      // The dialog lists the folder before it takes what is typed.
+      const name = page.locator('.quick-input-widget input[type="text"]');
+      await until("the name that is proposed", async () => /\.md$/.test(await name.inputValue()));
       await window.answerInput(join(folder, "exported.json"));
       await until("the exported plan", () => existsSync(join(folder, "exported.json")));
       assert.equal(JSON.parse(onDisk(folder, "exported.json")).status, "rejected");
