@@ -122,6 +122,7 @@ class _Reader:
             line = self.lines[self.at]
             item = _ITEM.fullmatch(line)
             if item is None or not item[2]:
+                self._parting(note, line)
                 note.append(line)
                 self.at += 1
                 continue
@@ -132,6 +133,24 @@ class _Reader:
             above = key_of(step)
         self._keep_note(above, note)
         return self.found
+
+    def _parting(self, note: Sequence[str], line: str) -> None:
+        """Mark a line right below a step's that parts it from `line`, one of its fields."""
+        first = self.at - len(note)
+        last = self.found.steps[-1].last if self.found.steps else -1
+        match = _FIELD.fullmatch(line[2:]) if line.startswith("  ") else None
+        if (
+            match is None
+            or match[1].lower() not in FIELDS
+            or first != last + 1
+            or not note
+            or not note[0].strip()
+        ):
+            return
+        place = Place(first, 0, len(self.lines[first]))
+        said = "This line parts the step from its fields below: indent it, or put it after them."
+        if all(each.place != place for each in self.found.troubles):
+            self._trouble(place, said)
 
     def _conflicts(self) -> None:
         """Mark what a merge has left: both sides would be read as steps."""

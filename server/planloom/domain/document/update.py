@@ -223,7 +223,8 @@ class _Text:
     def _first_line(self, line: str, step_id: StepId, each: WrittenStep, *, is_users: bool) -> str:
         """The first line of a step with its sign and id."""
         mark, place = self.marks[step_id], each.places.get("mark")
-        if is_users or sign_of(each.step_id or "", "mark", each.mark) not in self.servers:
+        is_servers = sign_of(each.step_id or "", "mark", each.mark) in self.servers
+        if place is not None and (is_users or not is_servers):
             mark = each.mark
         if place is None and is_users:
             return line
