@@ -81,7 +81,7 @@ function describe(server: ServerState, state: PanelState): { text: string; toolt
     return { text: `$(bell-dot) Planloom${count}, ${elsewhere}`, tooltip: `Planloom: ${elsewhere}`, waiting: true };
   const stalled = stalledWords(view);
   if (stalled !== undefined)
-    return { text: `$(clock) Planloom${count} ${stalled}`, tooltip: `Planloom ${stalled}`, waiting: false };
+    return { text: `$(watch) Planloom${count} ${stalled}`, tooltip: `Planloom ${stalled}`, waiting: false };
   if (isPartly(view))
     return {
       text: `$(warning) Planloom${count}`,

@@ -103,7 +103,7 @@ function statusPill(view: PlanView): View {
       : partly
         ? "warning"
         : stalledWords(view) !== undefined
-          ? "clock"
+          ? "watch"
           : icons[plan.status];
   return html`<span
     class="pill"

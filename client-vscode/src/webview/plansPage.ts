@@ -39,7 +39,7 @@ export function plansPage(panel: Panel, state: PanelState): View {
       <vscode-textfield
         id="find-plan"
         .label=${t("Search the requests")}
-        placeholder=${t("Search the requests")}
+        placeholder=${t("Search…")}
         .value=${list.find}
         @input=${(event: Event) => change({ find: fieldValue(event) })}
       ></vscode-textfield>

@@ -16,7 +16,7 @@ export function resourceWaits(panel: Panel, view: PlanView, { plans }: PanelStat
     const title = other?.plan.request.trim().split("\n")[0] ?? "";
     const waits = other === undefined ? undefined : waitingFor(other);
     return html`<p class="banner resource-wait">
-      ${icon("clock")}<span>${shown(capitalized(resourceWords(wait)))}<br /><span class="quiet"
+      ${icon("watch")}<span>${shown(capitalized(resourceWords(wait)))}<br /><span class="quiet"
         >${phrase("The plan “{0}” uses it", shown(title))}${waits === undefined ? nothing : html` · ${waits}`}</span
       ></span>
       ${linkButton(t("Show that plan"), () => panel.post({ kind: "select", planId }), { classes: "show-user" })}

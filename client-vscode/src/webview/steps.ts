@@ -121,7 +121,7 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
     wait !== undefined
       ? { icon: wait === "recovery" ? "error" : "bell-dot", label: waitWords(wait) }
       : resource !== undefined
-        ? { icon: "clock", label: resourceWords(resource) }
+        ? { icon: "watch", label: resourceWords(resource) }
         : { icon: STEP_ICON[status], label: stepStatus(status) };
   const open = forms.open.includes(step.stepId);
   const toggle = () =>
