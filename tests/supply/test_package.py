@@ -41,7 +41,7 @@ def checkout(to: Path) -> Path:
     listed = ("git", "-C", str(PROJECT), "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     names = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split("\0")
     for name in filter(None, names):
-        if name.startswith(("server/", "supply/", "client-vscode/")) or "/" not in name:
+        if name.startswith(("server/", "supply/", "client-vscode/", "docs/images/")) or "/" not in name:
             place = to / name
             place.parent.mkdir(parents=True, exist_ok=True)
             if (PROJECT / name).exists():
