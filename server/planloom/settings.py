@@ -103,7 +103,7 @@ class ModelSettings(_Group):
         "128,000 are assumed (16,384 for a server on this machine), until a refusal states the real size.",
     )
     parallel_requests: int = Field(
-        0, ge=0, le=64, description="The most requests to the model at a time; 0 asks the server."
+        0, ge=0, le=64, description="The most requests to the model at a time; 0 asks or measures the server."
     )
     reasoning_effort: ReasoningEffort = Field(
         "default",

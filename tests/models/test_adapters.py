@@ -122,14 +122,24 @@ async def test_the_context_is_as_large_as_the_prompt_needs(
                 "capabilities": ["completion", "tools", "vision"],
                 "model_info": {"qwen2.context_length": 32768},
             },
-            Capabilities(tools=True, json_schema=True, images=True, context_tokens=32768, local=True),
+            Capabilities(
+                tools=True,
+                json_schema=True,
+                images=True,
+                context_tokens=32768,
+                may_take_more=True,
+                local=True,
+            ),
         ),
         (
             {"template": "{{ .Prompt }}", "model_info": {"x.context_length": "many"}},
-            Capabilities(tools=False, json_schema=True, local=True),
+            Capabilities(tools=False, json_schema=True, may_take_more=True, local=True),
         ),
-        ({"template": "{{ if .Tools }}"}, Capabilities(tools=True, json_schema=True, local=True)),
-        (None, Capabilities(tools=True, json_schema=True, local=True)),
+        (
+            {"template": "{{ if .Tools }}"},
+            Capabilities(tools=True, json_schema=True, may_take_more=True, local=True),
+        ),
+        (None, Capabilities(tools=True, json_schema=True, may_take_more=True, local=True)),
     ],
 )
 async def test_ollama_says_what_a_model_can_do(shown: object, capabilities: Capabilities) -> None:

@@ -11,7 +11,7 @@ from planloom.models.providers.text_tools import describe_in_prompt
 from tests.models.support import READ_FILE, asks, model_at
 from tests.support.http_server import Answer, Asked, Wire, serving
 
-TRIED = Capabilities(tools=True, json_schema=True, local=True)
+TRIED = Capabilities(tools=True, json_schema=True, may_take_more=True, local=True)
 
 
 def saying(gets: dict[str, object], *, tools: bool = True, schema: bool = True) -> Answer:
@@ -41,12 +41,12 @@ PROPS = {"chat_template": "x", "default_generation_settings": {"n_ctx": 2048}, "
         pytest.param({"/v1/models": {"data": "x"}}, TRIED, id="odd"),
         pytest.param(
             {"/v1/models": {"data": [{"id": "small", "max_model_len": 8192}]}},
-            TRIED.model_copy(update={"context_tokens": 8192, "parallelism": 4}),
+            TRIED.model_copy(update={"context_tokens": 8192, "parallelism": 4, "may_take_more": False}),
             id="vllm",
         ),
         pytest.param(
             {"/v1/models": {"data": [{"id": "small", "max_model_len": 0, "context_length": 8192}]}},
-            TRIED.model_copy(update={"context_tokens": 8192, "parallelism": 4}),
+            TRIED.model_copy(update={"context_tokens": 8192, "parallelism": 4, "may_take_more": False}),
             id="a size of 0 is none",
         ),
         pytest.param(
@@ -76,12 +76,12 @@ PROPS = {"chat_template": "x", "default_generation_settings": {"n_ctx": 2048}, "
                     ]
                 }
             },
-            Capabilities(images=True, context_tokens=99, local=True),
+            Capabilities(images=True, context_tokens=99, may_take_more=True, local=True),
             id="openrouter",
         ),
         pytest.param(
             {"/v1/models": {"data": [{"id": "f.gguf", "meta": {"n_ctx_train": 8192}}]}, "/props": PROPS},
-            TRIED.model_copy(update={"context_tokens": 2048, "parallelism": 2}),
+            TRIED.model_copy(update={"context_tokens": 2048, "parallelism": 2, "may_take_more": False}),
             id="llama.cpp",
         ),
     ],

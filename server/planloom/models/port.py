@@ -177,8 +177,10 @@ HOSTED_CONTEXT = 128_000
 
 
 class Capabilities(Value):
-    """What a model supports, as probed or configured. `parallelism` is the number of concurrent requests; `local`: its
-    server is on this machine.
+    """What a model supports, as probed or configured. `local`: its server is on this machine.
+
+    `parallelism` is the number of concurrent requests; `may_take_more`: nobody states it, so that it is the number
+    that was seen to be taken, and one request more may be.
 
     `context_tokens` is None if nobody states it; prompts are then made for `assumed_context`, but a longer one is
     sent, and the server's refusal tells the real size.
@@ -190,6 +192,7 @@ class Capabilities(Value):
     context_tokens: int | None = None
     assumed_context: int = UNKNOWN_CONTEXT
     parallelism: int = 1
+    may_take_more: bool = False
     local: bool = False
 
     @property

@@ -113,8 +113,8 @@ class Models:
                 )
                 self._identity = choice.identity
                 self._model = self._recorded(choice.model)
-                if self._model is not None:
-                    self._parallelism = (await self._model.capabilities()).parallelism
+            if self._model is not None:
+                self._parallelism = (await self._model.capabilities()).parallelism
             return self._model
 
     def _recorded(self, model: Model | None) -> Model | None:

@@ -23,6 +23,7 @@ from planloom.models.http.endpoint import Endpoint
 from planloom.models.http.failures import FINAL_STATUSES, ErrorContext, Refusal
 from planloom.models.http.json_text import Unreadable, read_object
 from planloom.models.http.retry import Sleep, with_retries
+from planloom.models.http.slots import Slot
 from planloom.models.http.transport import FindKey, Timeouts
 from planloom.models.port import (
     HOSTED_CONTEXT,
@@ -115,14 +116,15 @@ class HttpModel:
     async def capabilities(self) -> Capabilities:
         """The probed capabilities, overridden by the user's settings.
 
-        Probed once, and again only if the server could not be reached.
+        Probed once, and again only if the server could not be reached. What the server does not state of `parallelism`
+        is as measured so far.
         """
         async with self._probing:
             if self._capabilities is None:
                 self._unreachable = False
                 probed = self._refined(await self._adapter.probe(self, self._identity.name))
                 if self._unreachable:
-                    return probed
+                    return self._with_measured(probed)
                 log.info("%s can do: %s", self._identity.name, probed)
                 if probed.context_tokens is None:
                     log.warning(
@@ -133,7 +135,13 @@ class HttpModel:
                         probed.assumed_context,
                     )
                 self._capabilities = probed
-        return self._capabilities
+        return self._with_measured(self._capabilities)
+
+    def _with_measured(self, probed: Capabilities) -> Capabilities:
+        if not probed.may_take_more:
+            return probed
+        slots = self._adapter.learned.slots
+        return probed.model_copy(update={"parallelism": slots.measured, "may_take_more": slots.may_take_more})
 
     def _refined(self, probed: Capabilities) -> Capabilities:
         """What the server reports, as the user's settings and earlier refusals correct it."""
@@ -144,6 +152,7 @@ class HttpModel:
                 "local": self._endpoint.local,
                 "assumed_context": UNKNOWN_CONTEXT if self._endpoint.local else HOSTED_CONTEXT,
                 "parallelism": self._options.parallelism or probed.parallelism,
+                "may_take_more": probed.may_take_more and not self._options.parallelism,
             }
         )
 
@@ -226,7 +235,22 @@ class HttpModel:
     async def _attempt(
         self, request: ModelRequest, capabilities: Capabilities, tokens: int
     ) -> AsyncGenerator[ModelEvent]:
-        """One attempt. Raises `Transient`, `ModelFailed` or `ContextOverflow`."""
+        """One attempt, once the server has a slot for it: no time limit of it runs before.
+
+        Raises `Transient`, `ModelFailed` or `ContextOverflow`.
+        """
+        probed = self._capabilities or capabilities
+        stated = None if probed.may_take_more else probed.parallelism
+        async with (
+            self._adapter.learned.slots.slot(stated) as slot,
+            contextlib.aclosing(self._answer(request, capabilities, tokens, slot)) as events,
+        ):
+            async for event in events:
+                yield event
+
+    async def _answer(
+        self, request: ModelRequest, capabilities: Capabilities, tokens: int, slot: Slot
+    ) -> AsyncGenerator[ModelEvent]:
         reader = self._adapter.reader(request)
         objects = self._objects(request, capabilities, tokens)
         deadlines = StreamDeadlines(self._options.timeouts, patient=self._adapter.may_pause(request))
@@ -240,6 +264,7 @@ class HttpModel:
                         yield event
                     if reader.progress != before:
                         deadlines.token_received()
+                        slot.heard()
             for event in reader.end():
                 yield event
         except AnswerRefused as refused:

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from planloom.models.http.slots import Slots
+
 
 @dataclass
 class Learned:
     """What is known of one model of one server, beside what the server reports.
 
     `refused` has the names of fields and features that it does not accept. `context_tokens` is the size of its
-    context, `answer_tokens` its longest answer, each as a refusal named it.
+    context, `answer_tokens` its longest answer, each as a refusal named it. `slots` are the requests
+    that it answers at a time.
     """
 
     refused: set[str] = field(default_factory=set)
     context_tokens: int | None = None
     answer_tokens: int | None = None
+    slots: Slots = field(default_factory=Slots)
 
     def refuse(self, name: str) -> bool:
         """Remember that the server does not accept a field. False if that was known."""

@@ -40,7 +40,10 @@ async def of_openai_compatible(client: ProbeClient, name: str) -> Capabilities:
     endpoint = client.endpoint
     capabilities = OPENAI if endpoint.origin == OPENAI_SERVICE.url else UNKNOWN_SERVER
     capabilities = capabilities.model_copy(
-        update={"parallelism": 1 if endpoint.local else REMOTE_PARALLELISM}
+        update={
+            "parallelism": 1 if endpoint.local else REMOTE_PARALLELISM,
+            "may_take_more": endpoint.local,
+        }
     )
     listed = await client.get(f"{endpoint.base}/models")
     entries = [object_of(entry) for entry in list_of(listed.data.get("data"))]
@@ -114,7 +117,7 @@ def _with_entry(capabilities: Capabilities, entry: Mapping[str, Json]) -> Capabi
         changed["context_tokens"] = context
     if "max_model_len" in meta:
         # Servers that report this field batch concurrent requests.
-        changed["parallelism"] = REMOTE_PARALLELISM
+        changed |= {"parallelism": REMOTE_PARALLELISM, "may_take_more": False}
     supported = list_of(entry.get("supported_parameters"))
     if supported:
         changed["tools"] = "tools" in supported
@@ -138,7 +141,7 @@ def _with_props(capabilities: Capabilities, props: Mapping[str, Json]) -> Capabi
         changed["context_tokens"] = context
     slots = count_of(props.get("total_slots"))
     if slots:
-        changed["parallelism"] = slots
+        changed |= {"parallelism": slots, "may_take_more": False}
     if object_of(props.get("modalities")).get("vision") is True:
         changed["images"] = True
     return capabilities.model_copy(update=changed)

@@ -133,7 +133,8 @@ class Ollama(ProviderAdapter):
     async def probe(self, client: ProbeClient, name: str) -> Capabilities:
         """The capabilities that `/api/show` reports, or defaults."""
         shown = await client.post("/api/show", {"model": name})
-        defaults = Capabilities(tools=True, json_schema=True, parallelism=1)
+        # No API of Ollama states OLLAMA_NUM_PARALLEL.
+        defaults = Capabilities(tools=True, json_schema=True, may_take_more=True)
         if shown.status != 200:
             return defaults
         info = object_of(shown.data.get("model_info"))
