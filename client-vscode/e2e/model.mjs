@@ -9,6 +9,7 @@ import { isDeepStrictEqual } from "node:util";
 import { applyAll, nextApproval, onDisk, plan, saveUntil, titles, version } from "./gestures.mjs";
 import { GRAPH_SCRIPT } from "./graph.mjs";
 import { IMAGE_SCRIPT } from "./images.mjs";
+import { NODES_SCRIPT } from "./nodes.mjs";
 import { until } from "./workbench.mjs";
 
 const PROJECT = join(import.meta.dirname, "../..");
@@ -33,6 +34,7 @@ const SCRIPT = [
   { when: { contains: ["Answer with the one word: ready"] }, text: "ready", repeat: true },
   ...GRAPH_SCRIPT,
   ...IMAGE_SCRIPT,
+  ...NODES_SCRIPT,
   {
     when: { contains: ["USER REQUEST\nAnd how many letters are in it?"] },
     calls: [call("final_answer", { text: "Eight letters.", confidence: "high" })],

@@ -11,6 +11,7 @@ import { GRAPH } from "./graph.mjs";
 import { IMAGES } from "./images.mjs";
 import { JOURNEYS } from "./journeys.mjs";
 import { startModel, WITH_MODEL } from "./model.mjs";
+import { NODES } from "./nodes.mjs";
 import { REVIEWING } from "./reviewing.mjs";
 import { german, looks, storm, thinking } from "./scripted.mjs";
 import { TEMPLATES } from "./templates.mjs";
@@ -130,7 +131,7 @@ await series(workbench, WITHOUT_MODEL, REVIEWING);
 const log = workbench.log();
 const QUIET_MODEL = { "planloom.planning.perspectives": "never", "planloom.planning.classifyWithModel": "never" };
 await series(workbench, QUIET_MODEL, FIRST_RUN, { model });
-await series(workbench, model.machine, [...WITH_MODEL, ...GRAPH, ...IMAGES], { model });
+await series(workbench, model.machine, [...WITH_MODEL, ...GRAPH, ...NODES, ...IMAGES], { model });
 const scripted = await series(workbench, { "planloom.server.command": [process.execPath, fake] }, [
   thinking,
   looks,
@@ -155,6 +156,7 @@ const figures = {
     WITH_MODEL.length +
     TEMPLATES.length +
     GRAPH.length +
+    NODES.length +
     IMAGES.length,
   failures: failures.length,
   flaky: flaky.length,
