@@ -54,8 +54,7 @@ export const NODES = [
     async run({ window, folder, shots }) {
       const { panel } = window;
       const row = (place) => panel.locator(".step").nth(place);
-      // The turn of the graph's journey: another plan that was looked at before.
-      await plan(window, "1. Write a handbook\n2. Bind it");
+      await plan(window, '1. Create file one.txt with content "1"\n2. Create file two.txt with content "2"');
       await window.request("1. Back the notes up\n2. Check the copies");
       await until("the second plan", async () => (await titles(window)).length === 5);
       await window.waitForStatus("pending_approval");

@@ -78,7 +78,8 @@ export async function startWorkbench({ tools, vsix }) {
   for (const folder of ["user/User", "user/Machine", "extensions", "chrome"])
     mkdirSync(at(folder), { recursive: true });
   writeFileSync(at("config.yaml"), "auth: none\n");
-  writeFileSync(at("user/User/settings.json"), JSON.stringify(USER_SETTINGS, null, 1));
+  const setUser = () => writeFileSync(at("user/User/settings.json"), JSON.stringify(USER_SETTINGS, null, 1));
+  setUser();
   // A remote window reads settings of machine scope, which only a user may give, from here alone.
   // A journey's own settings go over those of its series.
   let ofSeries = {};
@@ -172,6 +173,8 @@ export async function startWorkbench({ tools, vsix }) {
   });
   const workbench = { home, base, context, outside, log: () => extensionLog(home), setMachine, setSeries };
   workbench.open = async (folder, language) => {
+    // What a journey has set, such as the theme, ends with it.
+    setUser();
     const page = context.pages()[0] ?? (await context.newPage());
     const query = new URLSearchParams({ folder, ...(language === undefined ? {} : { language }) });
     await page.goto(`${base}/?${query}`);
