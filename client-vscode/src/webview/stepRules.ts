@@ -36,7 +36,7 @@ export function nodeOf({ kind, templateId }: Step): View {
   const node = (name: string, words: View | string): View => html`<span class="tool">${icon(name)}${words}</span>`;
   if (kind === "sub_plan") return node("layers", phrase("template {0}", shown(templateId ?? "")));
   if (kind === "check") return node("beaker", t("check"));
-  return kind === "approval" ? node("pass", t("waits for your yes")) : node("question", t("question"));
+  return kind === "approval" ? node("pass", t("asks for your yes")) : node("question", t("question"));
 }
 
 const DEFAULT_ROUNDS = 5;
