@@ -1,7 +1,9 @@
 // The first run: no model is set up, and the panel offers the ways to one.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { createServer, request } from "node:http";
 import { join } from "node:path";
+import { version } from "./gestures.mjs";
 import { until } from "./workbench.mjs";
 
 export const FIRST_RUN = [
@@ -48,6 +50,76 @@ export const FIRST_RUN = [
       assert.ok(!window.workbench.log().includes("canary"));
     },
   },
+  {
+    name: "a request is held until a model is found; a wrong key is told, mended by its button, and the plan goes on",
+    files: {},
+    async run({ window, model, shots }) {
+      const { panel, page } = window;
+      const card = panel.locator("#model-set-up");
+      const toast = (text) => page.locator(".notification-list-item").filter({ hasText: text });
+      const press = (text, label) => toast(text).locator(".monaco-button").filter({ hasText: label }).click();
+      const foot = (text) => panel.locator("footer").filter({ hasText: text }).waitFor();
+      const enter = async (key) => {
+        const secret = page.locator('.quick-input-widget input[type="password"]');
+        await secret.waitFor();
+        await secret.fill(key);
+        await page.keyboard.press("Enter");
+      };
+      await window.showPanel();
+      await card.waitFor();
+      await window.request("1. Write a haiku about typing\n2. Write nothing else");
+      await card.filter({ hasText: "Your request is held" }).waitFor();
+      assert.match(await panel.locator("#request").inputValue(), /haiku/);
+      await window.shot(join(shots, "held-dark.png"));
+
+      await card.locator('[data-way="ollama"]').click();
+      await toast("Ollama is not installed").waitFor();
+      const ollama = await startOllama();
+      try {
+        await press("Ollama is not installed", "Look Again");
+        await toast("Ollama runs but has no model yet").waitFor();
+        ollama.names.push("tiny");
+        await press("Ollama runs but has no model yet", "Look Again");
+        await panel.locator(".banner.info").filter({ hasText: "It answered “Ready.”" }).waitFor();
+        await foot("ollama · tiny");
+        await card.waitFor({ state: "detached" });
+      } finally {
+        await ollama.stop();
+      }
+
+      const guarded = await startGuarded(model.origin, "canary-right");
+      try {
+        await window.command("Planloom: Choose Model…");
+        await window.pick("Enter a server's address");
+        await window.answerInput(`${guarded.origin}/v1`);
+        await enter("canary-wrong");
+        const wrong = panel.locator(".banner.error").filter({ hasText: "refused the key" });
+        await wrong.locator('[data-mend="key"]').waitFor();
+        await window.shot(join(shots, "wrong-key-dark.png"));
+        await wrong.locator(".icon-button").click();
+
+        await panel.locator("#request").press("Enter");
+        const failed = panel.locator(".card.failure");
+        await failed.filter({ hasText: "refused the key" }).waitFor();
+        assert.ok(!/planloom\/secret|baseUrl/.test(await panel.locator("main.plan").textContent()));
+        await failed.locator('[data-mend="key"]').click();
+        await enter("canary-right");
+        await window.waitForStatus("pending_approval");
+        await panel.locator(".step-title").filter({ hasText: "Write the haiku" }).waitFor();
+        await window.shot(join(shots, "key-mended-dark.png"));
+
+        await page.reload();
+        await page.locator(".monaco-workbench .part.statusbar").waitFor({ timeout: 60_000 });
+        await window.showPanel();
+        await window.waitForStatus("pending_approval");
+        await window.say("Make it about reading");
+        await version(window, 2);
+      } finally {
+        await guarded.stop();
+      }
+      assert.ok(!window.workbench.log().includes("canary"));
+    },
+  },
 ].map((journey) => ({
   ...journey,
   run: (given) =>
@@ -56,3 +128,48 @@ export const FIRST_RUN = [
       machineSettings: () => readFileSync(join(given.window.workbench.home, "user/Machine/settings.json"), "utf8"),
     }),
 }));
+
+const listening = (server, port = 0) =>
+  new Promise((resolve, reject) =>
+    server.once("error", reject).listen(port, "127.0.0.1", () => resolve(server.address().port)),
+  );
+const stopped = (server) =>
+  new Promise((resolve) => {
+    server.close(resolve);
+    server.closeAllConnections();
+  });
+
+/** A server like Ollama, where it is looked for, that has the models of `names`. */
+async function startOllama() {
+  const names = [];
+  const server = createServer((asked, answer) => {
+    asked.resume();
+    if (asked.url === "/api/tags") answer.end(JSON.stringify({ models: names.map((name) => ({ name })) }));
+    else if (asked.url === "/api/chat")
+      answer
+        .setHeader("Content-Type", "application/x-ndjson")
+        .end('{"message":{"content":"Ready."},"done":true,"done_reason":"stop"}\n');
+    else answer.end("{}");
+  });
+  await listening(server, 11434);
+  return { names, stop: () => stopped(server) };
+}
+
+/** The server at `origin`, for those who send this key. */
+async function startGuarded(origin, key) {
+  const server = createServer((asked, answer) => {
+    if (asked.headers.authorization !== `Bearer ${key}`) {
+      asked.resume();
+      answer.writeHead(401, { "Content-Type": "application/json" }).end('{"error":{"message":"Unknown key."}}');
+      return;
+    }
+    const passed = request(`${origin}${asked.url}`, { method: asked.method, headers: asked.headers }, (reply) => {
+      answer.writeHead(reply.statusCode, reply.headers);
+      reply.pipe(answer);
+    });
+    passed.on("error", () => answer.destroy());
+    asked.pipe(passed);
+  });
+  const port = await listening(server);
+  return { origin: `http://127.0.0.1:${port}`, stop: () => stopped(server) };
+}

@@ -32,6 +32,17 @@ const REPORT = { concerns: [], recommendations: ["Test it first."], estimatedEff
 /** A turn answers the first request that holds these words. */
 const SCRIPT = [
   { when: { contains: ["Answer with the one word: ready"] }, text: "ready", repeat: true },
+  {
+    when: { contains: ["Write a haiku"] },
+    repeat: true,
+    ...planned({
+      id: "haiku",
+      description: "Write the haiku",
+      tool: "write_file",
+      args: { path: "haiku.txt", content: "haiku" },
+      dependsOn: [],
+    }),
+  },
   ...GRAPH_SCRIPT,
   ...IMAGE_SCRIPT,
   ...NODES_SCRIPT,
@@ -270,6 +281,7 @@ export async function startModel() {
     },
     /** All turns are to come again, for a journey that is tried again. */
     again: () => fetch(`${origin}/again`, { method: "POST" }),
+    origin,
     requests: () => fetch(`${origin}/requests`).then((answer) => answer.json()),
     stop() {
       server.kill();
