@@ -4,8 +4,21 @@ import { join } from "node:path";
 import { applyAll, nextApproval, onDisk, plan, titles } from "./gestures.mjs";
 import { until } from "./workbench.mjs";
 
-/** The turn of the scripted model: a copy of each file behind a gate, a delete that is not needed, a check at the end. */
+/** The turns of the scripted model: a plan that stays under review, then a copy of each file behind a gate, a delete that is not needed, a check at the end. */
 export const NODES_SCRIPT = [
+  {
+    when: { contains: ["Write a preface"] },
+    text: JSON.stringify({
+      summary: "A preface.",
+      steps: ["one.txt", "two.txt"].map((path) => ({
+        id: path.slice(0, 3),
+        description: `Write ${path}`,
+        tool: "write_file",
+        args: { path, content: "once upon a time\n" },
+        dependsOn: [],
+      })),
+    }),
+  },
   {
     when: { contains: ["Back the notes up"] },
     text: JSON.stringify({
@@ -54,7 +67,7 @@ export const NODES = [
     async run({ window, folder, shots }) {
       const { panel } = window;
       const row = (place) => panel.locator(".step").nth(place);
-      await plan(window, '1. Create file one.txt with content "1"\n2. Create file two.txt with content "2"');
+      await plan(window, "1. Write a preface\n2. Print it");
       await window.request("1. Back the notes up\n2. Check the copies");
       await until("the second plan", async () => (await titles(window)).length === 5);
       await window.waitForStatus("pending_approval");
