@@ -500,13 +500,17 @@ export interface Pending {
   conflicts: readonly Conflict[];
 }
 
-/** What a plan will probably use of the model, from `plans` earlier ones; `seconds` without those of the user. */
+/**
+ * What a plan will probably use of the model, from `plans` earlier ones; `seconds` without those of the user. `cost` is
+ * in the currency of the setting `model.prices`, left out without a price of the model.
+ */
 export interface Forecast {
   plans: number;
   seconds: number;
   requests: number;
   promptTokens: number;
   completionTokens: number;
+  cost?: number;
 }
 
 /** A plan. Version 1 does not promise `detection`, `templateId`, `pauseReason` and `pauseDetail`. */
@@ -1104,7 +1108,10 @@ export interface ModelUse {
   seconds: number;
 }
 
-/** The figures of ended plans. `success` and `undone` are percentages of them, left out if there are none. */
+/**
+ * The figures of ended plans. `success` and `undone` are percentages of them, left out if there are none. `costs` are
+ * those of the models that have a price in `model.prices`, by their names.
+ */
 export interface StatsResult {
   plans: number;
   statuses: { readonly [name: string]: number };
@@ -1114,6 +1121,7 @@ export interface StatsResult {
   undone?: number;
   usage: Usage;
   models: readonly ModelUse[];
+  costs: { readonly [name: string]: number };
 }
 
 /** Every template. */

@@ -11,5 +11,8 @@ test("the computed duration stands beside the model's word and earlier plans", (
   expect(lines[1]).toMatch(/^The model says: .*20/);
   expect(lines[2]).toMatch(/^Your 3 earlier plans with this model: .*4 requests/);
   expect(estimates({ estimatedDuration: 60 })).toHaveLength(1);
+  expect(estimates({ estimatedDuration: 60, forecast: { ...forecast, cost: 0.0231 } })[2]).toBe(
+    "At your prices: 0.0231",
+  );
   expect(estimates({ forecast })).toEqual([]);
 });

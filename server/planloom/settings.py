@@ -27,6 +27,7 @@ USER_ONLY = (
     "model.baseUrl",
     "model.provider",
     "model.name",
+    "model.prices",
     "approvals.",
     "fetch.",
     "commands.",
@@ -71,6 +72,10 @@ class _Group(BaseModel):
     )
 
 
+PriceOfModel = Annotated[str, Field(pattern=r"^\S+ \d{1,6}(\.\d{1,6})? \d{1,6}(\.\d{1,6})?$")]
+"""A model as `provider/name`, its price per million tokens read, and per million written."""
+
+
 class ModelSettings(_Group):
     """Which model is used, and how long to wait for it.
 
@@ -104,6 +109,13 @@ class ModelSettings(_Group):
     )
     parallel_requests: int = Field(
         0, ge=0, le=64, description="The most requests to the model at a time; 0 asks or measures the server."
+    )
+    prices: tuple[PriceOfModel, ...] = Field(
+        (),
+        strict=False,
+        description="What models cost, in your currency: the model as `provider/name`, the price of a million tokens "
+        "read and of a million written, as `openai/gpt-5 1.25 10`. Forecasts and `planloom stats` then tell money, "
+        "too.",
     )
     reasoning_effort: ReasoningEffort = Field(
         "default",

@@ -542,6 +542,7 @@ def application() -> FakeApplication:
                     seconds=91.5,
                 ),
             ),
+            costs={"ollama/qwen3": 0.25},
         ),
         plans__tasks=(PLAN, PLAN.steps[:2]),
         plans__commands_of=(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from planloom.domain.plans.outcome import Outcome, forecast, stats
+from planloom.domain.plans.outcome import Outcome, forecast, prices_of, stats
 from planloom.domain.plans.plan import ModelUse, Step, Usage
 from planloom.domain.values import StepId
 from planloom.models.offline.scripted import ScriptedModel, makes, says
@@ -16,6 +16,7 @@ from planloom.storage.ledger import Ledger
 from tests.service.test_model_work import allowed, planned
 from tests.support.studio import studio
 
+PRICES = prices_of(("local/a 1 1", "local/a 2.5 10", "other/b 9 9"))
 SPENT = Usage(requests=2, prompt_tokens=100, completion_tokens=10)
 
 
@@ -36,12 +37,14 @@ def steps(*kinds: str) -> list[Step]:
 
 def test_stats_count_plans_by_their_end() -> None:
     found = stats(
-        [ended(), ended(status="failed", completed=1, reverted="part"), ended(models=(), author="rules")]
+        [ended(), ended(status="failed", completed=1, reverted="part"), ended(models=(), author="rules")],
+        PRICES,
     )
     assert (found.plans, found.success, found.undone, found.steps) == (3, 66, 33, 5)
     assert found.authors == {"model": 2, "rules": 1}
     assert [(use.model, use.usage.requests, use.seconds) for use in found.models] == [("local/a", 4, 12)]
-    assert stats([]).success is None
+    assert found.costs == {"local/a": pytest.approx((200 * 2.5 + 20 * 10) / 1_000_000)}
+    assert stats([], {}).success is None
 
 
 @pytest.mark.parametrize(
@@ -58,9 +61,13 @@ def test_stats_count_plans_by_their_end() -> None:
 def test_a_forecast_rests_on_plans_of_the_same_model(
     earlier: list[Outcome], to_do: list[str], seconds: int | None
 ) -> None:
-    found = forecast(steps(*to_do), "local/a", earlier)
+    found = forecast(steps(*to_do), "local/a", earlier, PRICES)
     assert (found.seconds if found else None) == seconds
     if found is not None:
+        assert found.cost == pytest.approx(
+            (2.5 * found.prompt_tokens + 10 * found.completion_tokens) / 1_000_000
+        )
+        assert forecast(steps(*to_do), "local/a", earlier, {}) == found.model_copy(update={"cost": None})
         assert found.prompt_tokens == 50 * to_do.count("processing") and found.plans == len(earlier)
 
 
@@ -89,7 +96,8 @@ async def test_a_draft_brings_a_forecast_from_earlier_plans_of_its_model(tmp_pat
     ledger = Ledger(tmp_path / "ledger.sqlite3")
     text = "---PLAN-START---\nSTEP 1: Write it\nDO: Write a.txt.\n---PLAN-END---"
     model = ScriptedModel([says(text), says(text)], capabilities=Capabilities())
-    async with studio(tmp_path, model=model, ledger=ledger) as at:
+    priced = {"model.prices": [f"{model.identity.label} 2 8"]}
+    async with studio(tmp_path, model=model, ledger=ledger, settings=priced) as at:
         before = await at.ask("Write a note", mode="plan")
         assert before.models[0].model == model.identity.label and before.forecast is None
         use = ModelUse(model=model.identity.label, usage=SPENT, seconds=8)
@@ -100,3 +108,7 @@ async def test_a_draft_brings_a_forecast_from_earlier_plans_of_its_model(tmp_pat
         plan = await at.ask("Write a second note", mode="plan")
         assert plan.forecast is not None
         assert (plan.forecast.seconds, plan.forecast.requests, plan.forecast.plans) == (4, 1, 1)
+        assert plan.forecast.cost == pytest.approx((50 * 2 + 5 * 8) / 1_000_000)
+        assert at.app.plans.stats().costs == {
+            model.identity.label: pytest.approx((100 * 2 + 10 * 8) / 1_000_000)
+        }

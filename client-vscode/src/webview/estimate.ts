@@ -20,5 +20,6 @@ export function estimates(plan: Pick<Plan, "estimatedDuration" | "statedDuration
         spent(forecast),
       ),
     );
+  if (forecast?.cost != null) lines.push(t("At your prices: {0}", forecast.cost.toFixed(4)));
   return lines;
 }

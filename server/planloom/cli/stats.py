@@ -34,7 +34,7 @@ async def show_stats(server: Server, *, folders: Sequence[Path], as_json: bool) 
             return DONE
         console.print(Text("\n".join(_lines(stats))))
         if stats["models"]:
-            console.print(_models(stats["models"]))
+            console.print(_models(stats["models"], stats["costs"]))
     return failure.code
 
 
@@ -48,14 +48,20 @@ def _lines(stats: Json) -> list[str]:
     ]
 
 
-def _models(uses: Sequence[Json]) -> Table:
+def _models(uses: Sequence[Json], costs: Json) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("Model")
-    for heading in ("Requests", "Read", "Written", "Waited for"):
+    for heading in ("Requests", "Read", "Written", "Waited for", *(("Cost",) if costs else ())):
         table.add_column(heading, justify="right")
     for use in uses:
         used = use["usage"]
         numbers = (used["requests"], used["promptTokens"], used["completionTokens"])
         name = one_line(use["model"], 80)
-        table.add_row(name, *(f"{number:,}" for number in numbers), f"{use['seconds']:,.0f} s")
+        cost = costs.get(use["model"])
+        table.add_row(
+            name,
+            *(f"{number:,}" for number in numbers),
+            f"{use['seconds']:,.0f} s",
+            *(("" if cost is None else f"{cost:,.4f}",) if costs else ()),
+        )
     return table

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planloom.domain.errors import StorageFailed
-from planloom.domain.plans.outcome import RECENT
+from planloom.domain.plans.outcome import RECENT, prices_of
 from planloom.domain.plans.plan import Detection
 from planloom.domain.safety.confinement import Abilities
 from planloom.domain.values import PlanId
@@ -117,7 +117,14 @@ class Application:
             planning_requests,
             PlanningConversations(session, context_factory, model_work.threads),
         )
-        drafting = Drafting(plan_store, feed, planners.planner_for, rules, partial(ledger.outcomes, RECENT))
+        drafting = Drafting(
+            plan_store,
+            feed,
+            planners.planner_for,
+            rules,
+            partial(ledger.outcomes, RECENT),
+            lambda: prices_of(session.settings.model.prices),
+        )
 
         # From an approved plan to its effects.
         runner = Runner(

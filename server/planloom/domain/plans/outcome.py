@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -40,8 +41,32 @@ class Outcome(Value):
     reverted: Reverted | None = None
 
 
+class Price(NamedTuple):
+    """What a model costs per million tokens that it reads and writes, in the user's currency."""
+
+    read: float
+    written: float
+
+    def of(self, usage: Usage) -> float:
+        """What this usage costs, without regard to a provider's discount for a cached prompt."""
+        return (self.read * usage.prompt_tokens + self.written * usage.completion_tokens) / 1_000_000
+
+
+Prices = Mapping[str, Price]
+"""Prices by model, named `provider/name`."""
+
+
+def prices_of(texts: Iterable[str]) -> Prices:
+    """The prices in the form of the setting `model.prices`; of two of one model the later."""
+    rows = (text.split(" ") for text in texts)
+    return {model: Price(float(read), float(written)) for model, read, written in rows}
+
+
 class Stats(Value):
-    """The figures of many plans. `success` and `undone` are percentages of the ended ones, None without any."""
+    """The figures of many plans. `success` and `undone` are percentages of the ended ones, None without any.
+
+    `costs` are those of the models that have a price.
+    """
 
     plans: int = 0
     statuses: dict[PlanStatus, int] = Field(default_factory=dict)
@@ -51,6 +76,7 @@ class Stats(Value):
     undone: int | None = None
     usage: Usage = Usage()
     models: tuple[ModelUse, ...] = ()
+    costs: dict[str, float] = Field(default_factory=dict)
 
 
 def outcome(plan: Plan) -> Outcome | None:
@@ -70,7 +96,7 @@ def outcome(plan: Plan) -> Outcome | None:
     )
 
 
-def stats(outcomes: Iterable[Outcome]) -> Stats:
+def stats(outcomes: Iterable[Outcome], prices: Prices) -> Stats:
     """The figures of these plans together."""
     found = tuple(outcomes)
     if not found:
@@ -91,10 +117,13 @@ def stats(outcomes: Iterable[Outcome]) -> Stats:
         undone=100 * sum(each.reverted is not None for each in found) // len(found),
         usage=usage,
         models=tuple(sorted(uses.values(), key=lambda use: -use.usage.requests)),
+        costs={name: prices[name].of(use.usage) for name, use in uses.items() if name in prices},
     )
 
 
-def forecast(steps: Sequence[Step], model: str, newest_first: Iterable[Outcome]) -> Forecast | None:
+def forecast(
+    steps: Sequence[Step], model: str, newest_first: Iterable[Outcome], prices: Prices
+) -> Forecast | None:
     """What these steps will use of a model; None without work for it, or without a plan of that model alone."""
     to_do = sum(step.kind == "processing" for step in steps)
     known = [
@@ -109,10 +138,16 @@ def forecast(steps: Sequence[Step], model: str, newest_first: Iterable[Outcome])
     def share(total: float) -> int:
         return round(total * to_do / worked)
 
-    return Forecast(
-        plans=len(known),
-        seconds=share(sum(each.models[0].seconds for each in known)),
+    usage = Usage(
         requests=share(sum(each.models[0].usage.requests for each in known)),
         prompt_tokens=share(sum(each.models[0].usage.prompt_tokens for each in known)),
         completion_tokens=share(sum(each.models[0].usage.completion_tokens for each in known)),
+    )
+    return Forecast(
+        plans=len(known),
+        seconds=share(sum(each.models[0].seconds for each in known)),
+        requests=usage.requests,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        cost=prices[model].of(usage) if model in prices else None,
     )

@@ -143,13 +143,17 @@ class ModelUse(Value):
 
 
 class Forecast(Value):
-    """What a plan will probably use, from `plans` earlier ones of the same model. `seconds` are the model's."""
+    """What a plan will probably use, from `plans` earlier ones of the same model. `seconds` are the model's.
+
+    `cost` is in the currency of the user's prices, None without a price of the model.
+    """
 
     plans: int
     seconds: int
     requests: int
     prompt_tokens: int
     completion_tokens: int
+    cost: float | None = None
 
 
 class FileRead(Value):

@@ -251,13 +251,17 @@ class Pending(Wire):
 
 
 class Forecast(Wire):
-    """What a plan will probably use of the model, from `plans` earlier ones; `seconds` without those of the user."""
+    """What a plan will probably use of the model, from `plans` earlier ones; `seconds` without those of the user.
+
+    `cost` is in the currency of the setting `model.prices`, left out without a price of the model.
+    """
 
     plans: Int
     seconds: Int
     requests: Int
     prompt_tokens: Int
     completion_tokens: Int
+    cost: Maybe[float] = None
 
 
 class Plan(Wire):

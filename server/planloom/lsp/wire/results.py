@@ -192,7 +192,10 @@ class ModelUse(Wire):
 
 
 class StatsResult(Wire):
-    """The figures of ended plans. `success` and `undone` are percentages of them, left out if there are none."""
+    """The figures of ended plans. `success` and `undone` are percentages of them, left out if there are none.
+
+    `costs` are those of the models that have a price in `model.prices`, by their names.
+    """
 
     plans: Int
     statuses: dict[str, Int]
@@ -202,6 +205,7 @@ class StatsResult(Wire):
     undone: Maybe[Int] = None
     usage: Usage
     models: tuple[ModelUse, ...]
+    costs: dict[str, float]
 
 
 class TemplatesResult(Wire):

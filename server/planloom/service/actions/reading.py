@@ -16,7 +16,7 @@ from planloom.domain.errors import (
 )
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.graph import execution_order, shown_statuses
-from planloom.domain.plans.outcome import Stats, stats
+from planloom.domain.plans.outcome import Stats, prices_of, stats
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import (
     ENDED,
@@ -103,7 +103,7 @@ class PlanReader:
 
     def stats(self) -> Stats:
         """The figures of all ended plans of this user. Raises StorageFailed."""
-        return stats(self._ledger.outcomes())
+        return stats(self._ledger.outcomes(), prices_of(self._session.settings.model.prices))
 
     def tasks(
         self,

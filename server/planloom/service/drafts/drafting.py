@@ -11,7 +11,7 @@ from planloom.domain.errors import DEFECT, ModelFailed, OwnedElsewhere, Planloom
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.agents import NAMES
 from planloom.domain.plans.attachments import not_shown
-from planloom.domain.plans.outcome import Outcome, forecast
+from planloom.domain.plans.outcome import Outcome, Prices, forecast
 from planloom.domain.plans.outputs import unused_id
 from planloom.domain.plans.plan import Forecast, Plan, PlanError, Step, Usage
 from planloom.domain.plans.validation import Problem
@@ -52,13 +52,15 @@ class Drafting:
         planner_for: PlannerFor,
         rules: StepRules,
         outcomes: Callable[[], Sequence[Outcome]] = tuple,
+        prices: Callable[[], Prices] = dict,
     ) -> None:
-        """`outcomes` are the figures of ended plans, the newest first."""
+        """`outcomes` are the figures of ended plans, the newest first, and `prices` the user's."""
         self._plan_store = plan_store
         self._feed = feed
         self._planner_for = planner_for
         self._rules = rules
         self._outcomes = outcomes
+        self._prices = prices
 
     async def draft(self, plan_id: PlanId) -> None:
         """Draft a new plan. The plan leaves the status `draft` whatever happens."""
@@ -164,7 +166,7 @@ class Drafting:
         if model is None:
             return None
         try:
-            return forecast(steps, model, self._outcomes())
+            return forecast(steps, model, self._outcomes(), self._prices())
         except StorageFailed as error:
             log.warning("no forecast: %s", error.message)
             return None
