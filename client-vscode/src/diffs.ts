@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { lastChangedLine } from "./plan/lastChange";
 import type { Approval, ApprovalFile, DiffResult, Plan, ReportedFile } from "./protocol";
 import { PROPOSAL, type Proposals } from "./review/proposals";
-import { diffKey } from "./webview/unseen";
+import { diffKey } from "./webview/cards/unseen";
 import { t } from "./words";
 
 const SCHEME = "planloom-diff";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { estimates } from "../src/webview/estimate";
+import { estimates } from "../src/webview/plan/estimate";
 
 const forecast = { plans: 3, seconds: 90, requests: 4, promptTokens: 12_000, completionTokens: 800 };
 

@@ -5,7 +5,7 @@ import { beforeEach, expect, test } from "vitest";
 import type { FromPanel, ShownProposal } from "../src/panel/messages";
 import { EMPTY } from "../src/plan/planState";
 import type { Approval, ApprovalFile } from "../src/protocol";
-import { approvalCard } from "../src/webview/approvalCard";
+import { approvalCard } from "../src/webview/cards/approvalCard";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, taken } from "../src/webview/uiState";
 import { plan, Stream, step } from "./events";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { pieces, plain } from "../src/webview/hiddenCharacters";
+import { pieces, plain } from "../src/webview/text/hiddenCharacters";
 
 const SEEN = ["plain", "tab\tand\nline", "windows\r\nline", "日本語", "é", "👍", "❤️", "a b", "→ ✓ …"];
 const HIDDEN = [

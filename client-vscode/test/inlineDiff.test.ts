@@ -2,7 +2,7 @@
 import { html, render } from "lit";
 import { expect, test } from "vitest";
 
-import { type InlineDiffOptions, inlineDiff } from "../src/webview/inlineDiff";
+import { type InlineDiffOptions, inlineDiff } from "../src/webview/text/inlineDiff";
 
 /** The lines as they are read: number, sign, text. */
 function rows(before: string | null, after: string | null, options?: InlineDiffOptions): readonly string[] {

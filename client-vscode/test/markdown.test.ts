@@ -3,7 +3,7 @@ import { render } from "lit";
 import { expect, test } from "vitest";
 
 import { markdown, spans } from "../src/plan/markdown";
-import { markdownView } from "../src/webview/markdownView";
+import { markdownView } from "../src/webview/text/markdownView";
 
 const drawn = (text: string): HTMLElement => {
   const root = document.createElement("div");

@@ -8,7 +8,7 @@ import type { Plan } from "../src/protocol";
 import { type Layout, layoutOf, type Room } from "../src/webview/graph/layout";
 import { neighbour } from "../src/webview/graph/planGraph";
 import { bundlesOf, type Dependencies, dependenciesOf, wavesOf } from "../src/webview/graph/waves";
-import { steps } from "../src/webview/steps";
+import { steps } from "../src/webview/steps/steps";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi } from "../src/webview/uiState";
 import { plan, Stream, step } from "./events";

@@ -6,7 +6,7 @@ import type { FromPanel } from "../src/panel/messages";
 import { listed, listedState, matching } from "../src/plan/planList";
 import { EMPTY, fold, type PanelState, withoutPlan } from "../src/plan/planState";
 import type { PlanSummary } from "../src/protocol";
-import { plansPage } from "../src/webview/plansPage";
+import { plansPage } from "../src/webview/plan/plansPage";
 import { createPanel } from "../src/webview/ui";
 import { freshUi, taken } from "../src/webview/uiState";
 import { ago, speak } from "../src/words";

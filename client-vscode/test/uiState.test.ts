@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { ServerState } from "../src/panel/messages";
 import { EMPTY, type PanelState, replay, withView } from "../src/plan/planState";
-import { emptyDraft } from "../src/webview/stepForm";
+import { emptyDraft } from "../src/webview/steps/stepForm";
 import {
   composed,
   created,

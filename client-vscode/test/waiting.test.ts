@@ -5,7 +5,7 @@ import { EMPTY, fold, replay, withWaits } from "../src/plan/planState";
 import type { PlanView } from "../src/plan/planView";
 import { dependants, isPartly, notDone, restOf, waitingFor, waitOf } from "../src/plan/waiting";
 import type { Approval, Plan, TaskSkipped } from "../src/protocol";
-import { skippedWith, whatIsAsked } from "../src/webview/format";
+import { skippedWith, whatIsAsked } from "../src/webview/text/format";
 import { plan, Stream, step } from "./events";
 
 const approval = (approvalId: string, stepId?: string): Approval => ({

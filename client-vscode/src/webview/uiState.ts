@@ -17,11 +17,11 @@ import {
 } from "../protocol";
 import { withReferences } from "../references";
 import { t } from "../words";
+import { diffKey } from "./cards/unseen";
 import { type AttachedImage, addresses, withKept } from "./composer/attached";
 import { type History, NOTHING_SENT, recalled, remembered } from "./composer/history";
 import type { Verdict } from "./composer/mode";
 import { type Suggestion, type TemplateForm, templateSearch, templatesFor } from "./composer/templates";
-import { diffKey } from "./unseen";
 
 /** The content of the form for an existing step, or for a new step after another. */
 export interface StepDraft {

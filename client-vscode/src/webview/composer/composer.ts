@@ -8,7 +8,7 @@ import { live } from "lit/directives/live.js";
 import type { Mode } from "../../panel/messages";
 import type { Plan, PlanStatus } from "../../protocol";
 import { t } from "../../words";
-import { reasonOf } from "../format";
+import { reasonOf } from "../text/format";
 import { fieldValue, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
 import { canSend, isSending, withMode, withRecalled, withTemplate } from "../uiState";
 import { dropped, images, isForComposer, pasteImages } from "./images";

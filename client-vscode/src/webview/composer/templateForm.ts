@@ -4,7 +4,7 @@ import { html, nothing } from "lit";
 
 import type { Step, TemplateParameter } from "../../protocol";
 import { t } from "../../words";
-import { headline } from "../format";
+import { headline } from "../text/format";
 import { fieldValue, icon, iconButton, type Panel, shown, type View } from "../ui";
 import { isSending, type Ui, withoutTemplate, withValue } from "../uiState";
 import { filledValues, requestOf, type TemplateForm } from "./templates";

@@ -2,9 +2,9 @@
 
 import { html, nothing } from "lit";
 
-import type { PlanView } from "../plan/planView";
-import { t } from "../words";
-import { icon, shown, type View } from "./ui";
+import type { PlanView } from "../../plan/planView";
+import { t } from "../../words";
+import { icon, shown, type View } from "../ui";
 
 export function questionsBefore(view: PlanView, stepId: string): View {
   const asked = view.asked.filter((each) => each.stepId === stepId && each.answer !== undefined);

@@ -2,17 +2,17 @@
 
 import { html, nothing } from "lit";
 
-import { isUndoable } from "../plan/planState";
-import { type ChangedFile, type PlanView, UNDOABLE } from "../plan/planView";
-import { isPartly, notDone, restOf } from "../plan/waiting";
-import type { Report, ReportedCommand } from "../protocol";
-import { plural, t, timeOfDay } from "../words";
-import { CHANGE_LETTER, changeName, latest, pathOf, spent, whyNot } from "./format";
-import { plain } from "./hiddenCharacters";
-import { markdownView } from "./markdownView";
-import { planError } from "./mends";
-import { icon, linkButton, type Panel, shown, type View } from "./ui";
-import { isSending } from "./uiState";
+import { isUndoable } from "../../plan/planState";
+import { type ChangedFile, type PlanView, UNDOABLE } from "../../plan/planView";
+import { isPartly, notDone, restOf } from "../../plan/waiting";
+import type { Report, ReportedCommand } from "../../protocol";
+import { plural, t, timeOfDay } from "../../words";
+import { planError } from "../mends";
+import { CHANGE_LETTER, changeName, latest, pathOf, spent, whyNot } from "../text/format";
+import { plain } from "../text/hiddenCharacters";
+import { markdownView } from "../text/markdownView";
+import { icon, linkButton, type Panel, shown, type View } from "../ui";
+import { isSending } from "../uiState";
 
 export function outcome(panel: Panel, view: PlanView): View {
   return html`

@@ -1,7 +1,7 @@
 // What of an approval the user has not seen: long texts that were not scrolled to their end, and diffs likewise.
 
-import type { Approval, ApprovalFile } from "../protocol";
-import { list, number, plural, t } from "../words";
+import type { Approval, ApprovalFile } from "../../protocol";
+import { list, number, plural, t } from "../../words";
 
 /** From this size on a command, a list of files or a diff has to be seen to its end. */
 const LONG_COMMAND = 600;

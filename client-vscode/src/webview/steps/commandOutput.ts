@@ -2,11 +2,11 @@
 
 import { html, nothing } from "lit";
 
-import type { PlanView } from "../plan/planView";
-import { testResults } from "../plan/testResults";
-import type { CommandOutput, ExecutedTool, Step } from "../protocol";
-import { list, t } from "../words";
-import { icon, linkButton, type Panel, shown, type View } from "./ui";
+import type { PlanView } from "../../plan/planView";
+import { testResults } from "../../plan/testResults";
+import type { CommandOutput, ExecutedTool, Step } from "../../protocol";
+import { list, t } from "../../words";
+import { icon, linkButton, type Panel, shown, type View } from "../ui";
 
 const COMMAND = "run_command";
 const FAILURES_SHOWN = 10;

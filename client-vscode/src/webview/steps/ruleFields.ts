@@ -2,10 +2,10 @@
 
 import { html } from "lit";
 
-import type { Step } from "../protocol";
-import { t } from "../words";
-import type { View } from "./ui";
-import type { StepDraft } from "./uiState";
+import type { Step } from "../../protocol";
+import { t } from "../../words";
+import type { View } from "../ui";
+import type { StepDraft } from "../uiState";
 
 const RULES = ["when", "forEach", "repeatUntil"] as const;
 export type Rule = (typeof RULES)[number];

@@ -1,6 +1,6 @@
 // Makes characters visible that could hide or reorder what the user is about to approve (Trojan Source).
 
-import { t } from "../words";
+import { t } from "../../words";
 
 type Piece = { kind: "text"; text: string } | { kind: "mark"; label: string; name: string };
 

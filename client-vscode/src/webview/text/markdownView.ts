@@ -2,8 +2,8 @@
 
 import { html, nothing } from "lit";
 
-import { type Block, markdown, type Span } from "../plan/markdown";
-import { shown, type View } from "./ui";
+import { type Block, markdown, type Span } from "../../plan/markdown";
+import { shown, type View } from "../ui";
 
 /** Reading costs time with the length; a longer text is drawn as it is. */
 const LONGEST = 200_000;

@@ -2,9 +2,9 @@
 
 import { html, nothing } from "lit";
 
-import { type Hunk, hunksOf, linesOf } from "../text/lineDiff";
-import { plural, t } from "../words";
-import { shown, type View } from "./ui";
+import { type Hunk, hunksOf, linesOf } from "../../text/lineDiff";
+import { plural, t } from "../../words";
+import { shown, type View } from "../ui";
 
 const CONTEXT = 2;
 const LIMIT = 80;

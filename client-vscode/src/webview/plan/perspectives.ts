@@ -2,11 +2,11 @@
 
 import { html, nothing } from "lit";
 
-import type { PlanView } from "../plan/planView";
-import { AGENTS, type Agent, type ChapoPerspective, type DevoPerspective, type KodaPerspective } from "../protocol";
-import { list, t } from "../words";
-import { agentName } from "./format";
-import { icon, shown, type View } from "./ui";
+import type { PlanView } from "../../plan/planView";
+import { AGENTS, type Agent, type ChapoPerspective, type DevoPerspective, type KodaPerspective } from "../../protocol";
+import { list, t } from "../../words";
+import { agentName } from "../text/format";
+import { icon, shown, type View } from "../ui";
 
 type State = "thinking" | "failed" | "done" | "to come";
 

@@ -2,13 +2,13 @@
 
 import { html, nothing } from "lit";
 
-import type { FromPanel } from "../panel/messages";
-import { AGENTS, type Plan, type Step } from "../protocol";
-import { t } from "../words";
-import { agentName } from "./format";
+import type { FromPanel } from "../../panel/messages";
+import { AGENTS, type Plan, type Step } from "../../protocol";
+import { t } from "../../words";
+import { agentName } from "../text/format";
+import { fieldValue, type Panel, shown, type View } from "../ui";
+import { isBusy, type StepDraft } from "../uiState";
 import { changedRules, type Rule, ruleFields, rulesOf } from "./ruleFields";
-import { fieldValue, type Panel, shown, type View } from "./ui";
-import { isBusy, type StepDraft } from "./uiState";
 
 type StepEdit = Extract<FromPanel, { kind: "edit" }>["edits"][number];
 

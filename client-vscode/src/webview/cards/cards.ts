@@ -3,16 +3,16 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
-import { attention } from "../plan/planState";
-import type { PlanView } from "../plan/planView";
-import type { Approval, Plan, Question, Recovery, Step } from "../protocol";
-import { t } from "../words";
+import { attention } from "../../plan/planState";
+import type { PlanView } from "../../plan/planView";
+import type { Approval, Plan, Question, Recovery, Step } from "../../protocol";
+import { t } from "../../words";
+import { readArgs } from "../steps/stepForm";
+import { firstLine, skippedWith, stepNumber } from "../text/format";
+import { fieldValue, icon, linkButton, type Panel, shown, type View } from "../ui";
 import { approvalCard, approvalList } from "./approvalCard";
 import { questionsBefore } from "./askedQuestions";
 import { conflictCard } from "./conflictCard";
-import { firstLine, skippedWith, stepNumber } from "./format";
-import { readArgs } from "./stepForm";
-import { fieldValue, icon, linkButton, type Panel, shown, type View } from "./ui";
 
 export function cards(panel: Panel, view: PlanView): View {
   const { plan } = view;

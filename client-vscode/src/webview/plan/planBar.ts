@@ -2,12 +2,12 @@
 
 import { html, nothing } from "lit";
 
-import { attention, progressOf } from "../plan/planState";
-import type { PlanView } from "../plan/planView";
-import type { Plan } from "../protocol";
-import { t } from "../words";
+import { attention, progressOf } from "../../plan/planState";
+import type { PlanView } from "../../plan/planView";
+import type { Plan } from "../../protocol";
+import { t } from "../../words";
+import { icon, linkButton, type Panel, shown, type View } from "../ui";
 import { reviewOf, stateWords } from "./planHeader";
-import { icon, linkButton, type Panel, shown, type View } from "./ui";
 
 /** The step at work, of several the first. */
 export function runningStep(plan: Plan): string | undefined {

@@ -1,7 +1,7 @@
 // Formats statuses, reasons, figures and paths for the panel.
 
-import type { ChangedFile, PlanView } from "../plan/planView";
-import { dependants } from "../plan/waiting";
+import type { ChangedFile, PlanView } from "../../plan/planView";
+import { dependants } from "../../plan/waiting";
 import type {
   Agent,
   ChangeKind,
@@ -16,8 +16,8 @@ import type {
   StepStatus,
   TaskSkipped,
   Usage,
-} from "../protocol";
-import { list, number, plural, t } from "../words";
+} from "../../protocol";
+import { list, number, plural, t } from "../../words";
 
 export const STEP_ICON: Readonly<Record<StepStatus, string>> = {
   pending: "circle-large-outline",

@@ -3,13 +3,13 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
-import { FILTERS, type Filter, type ListedPlan, listed, listedState, matching } from "../plan/planList";
-import { LIVE, type PanelState } from "../plan/planState";
-import type { PlanStatus } from "../protocol";
-import { ago, moment, plural, t } from "../words";
-import { plain } from "./hiddenCharacters";
-import { fieldValue, icon, iconButton, linkButton, type Panel, shown, type View } from "./ui";
-import type { Ui } from "./uiState";
+import { FILTERS, type Filter, type ListedPlan, listed, listedState, matching } from "../../plan/planList";
+import { LIVE, type PanelState } from "../../plan/planState";
+import type { PlanStatus } from "../../protocol";
+import { ago, moment, plural, t } from "../../words";
+import { plain } from "../text/hiddenCharacters";
+import { fieldValue, icon, iconButton, linkButton, type Panel, shown, type View } from "../ui";
+import type { Ui } from "../uiState";
 
 /** Without an end of its own, a list of many hundred plans would take long to draw at each key. */
 const MOST_DRAWN = 200;

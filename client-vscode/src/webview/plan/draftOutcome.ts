@@ -2,9 +2,9 @@
 
 import { html, nothing } from "lit";
 
-import type { PlanView } from "../plan/planView";
-import { t } from "../words";
-import { focusSoon, icon, linkButton, type Panel, shown, type View } from "./ui";
+import type { PlanView } from "../../plan/planView";
+import { t } from "../../words";
+import { focusSoon, icon, linkButton, type Panel, shown, type View } from "../ui";
 
 export function draftOutcome(panel: Panel, view: PlanView): View {
   const { draft, plan } = view;

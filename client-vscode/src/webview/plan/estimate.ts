@@ -1,8 +1,8 @@
 // What is known of how long a plan will take: the computed duration, the model's word, and the user's earlier plans.
 
-import type { Plan } from "../protocol";
-import { plural, t } from "../words";
-import { duration, spent } from "./format";
+import type { Plan } from "../../protocol";
+import { plural, t } from "../../words";
+import { duration, spent } from "../text/format";
 
 /** The estimates of a plan in words, one line each; none without a computed duration. */
 export function estimates(plan: Pick<Plan, "estimatedDuration" | "statedDuration" | "forecast">): readonly string[] {

@@ -2,13 +2,13 @@
 
 import { html, nothing } from "lit";
 
-import { others, type PanelState } from "../plan/planState";
-import type { PlanView } from "../plan/planView";
-import { planStatus } from "../plan/statusWords";
-import { waitingFor } from "../plan/waiting";
-import { t } from "../words";
+import { others, type PanelState } from "../../plan/planState";
+import type { PlanView } from "../../plan/planView";
+import { planStatus } from "../../plan/statusWords";
+import { waitingFor } from "../../plan/waiting";
+import { t } from "../../words";
+import { icon, type Panel, shown, type View } from "../ui";
 import { toAllPlans } from "./plansPage";
-import { icon, type Panel, shown, type View } from "./ui";
 
 export function otherPlans(panel: Panel, state: PanelState): View {
   const views = others(state);

@@ -2,12 +2,12 @@
 
 import { html, nothing } from "lit";
 
-import type { PanelState } from "../plan/planState";
-import type { PlanView } from "../plan/planView";
-import { resourceWords, waitingFor, waitsForPlans } from "../plan/waiting";
-import { t } from "../words";
+import type { PanelState } from "../../plan/planState";
+import type { PlanView } from "../../plan/planView";
+import { resourceWords, waitingFor, waitsForPlans } from "../../plan/waiting";
+import { t } from "../../words";
+import { icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
 import { capitalized } from "./planHeader";
-import { icon, linkButton, type Panel, phrase, shown, type View } from "./ui";
 
 export function resourceWaits(panel: Panel, view: PlanView, { plans }: PanelState): View {
   return html`${waitsForPlans(view).map((wait) => {

@@ -2,21 +2,21 @@
 
 import { html, nothing } from "lit";
 
-import { draftText } from "../plan/draftText";
-import { attention, progressOf } from "../plan/planState";
-import type { PlanView } from "../plan/planView";
-import { planStatus } from "../plan/statusWords";
-import { isPartly, stalledWords, waitingFor } from "../plan/waiting";
-import { type Attachment, type Plan, type PlanStatus, REVIEWS, type Review, type UserMessage } from "../protocol";
-import { percent, plural, t } from "../words";
+import { draftText } from "../../plan/draftText";
+import { attention, progressOf } from "../../plan/planState";
+import type { PlanView } from "../../plan/planView";
+import { planStatus } from "../../plan/statusWords";
+import { isPartly, stalledWords, waitingFor } from "../../plan/waiting";
+import { type Attachment, type Plan, type PlanStatus, REVIEWS, type Review, type UserMessage } from "../../protocol";
+import { percent, plural, t } from "../../words";
+import { pausedForModel } from "../mends";
+import { duration, pauseReason, reasonOf, riskName, spent, taskWords, whatIsAsked } from "../text/format";
+import { plain } from "../text/hiddenCharacters";
+import { fieldValue, focusSoon, icon, linkButton, type Panel, shown, type View } from "../ui";
+import { isBusy, type PlanForms } from "../uiState";
 import { draftOutcome } from "./draftOutcome";
 import { estimates } from "./estimate";
-import { duration, pauseReason, reasonOf, riskName, spent, taskWords, whatIsAsked } from "./format";
-import { plain } from "./hiddenCharacters";
-import { pausedForModel } from "./mends";
 import { perspectives, thought } from "./perspectives";
-import { fieldValue, focusSoon, icon, linkButton, type Panel, shown, type View } from "./ui";
-import { isBusy, type PlanForms } from "./uiState";
 
 function reviewName(review: Review): string {
   return { each: t("Review each step"), end: t("Review all at the end"), auto: t("Review only risky changes") }[review];

@@ -3,9 +3,9 @@
 
 import { html, nothing } from "lit";
 
-import type { Step } from "../protocol";
-import { t } from "../words";
-import { icon, phrase, shown, type View } from "./ui";
+import type { Step } from "../../protocol";
+import { t } from "../../words";
+import { icon, phrase, shown, type View } from "../ui";
 
 /** The condition of a step and the rule of its loop, as long as they can still matter. */
 export function stepRules(step: Step): View {

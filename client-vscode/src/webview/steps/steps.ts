@@ -3,15 +3,16 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
-import { workedMs } from "../plan/clocks";
-import { isRedoable, shownStatus } from "../plan/planState";
-import { type PlanView, UNDOABLE } from "../plan/planView";
-import { stepStatus } from "../plan/statusWords";
-import { resourceOf, resourceWords, waitOf, waitWords } from "../plan/waiting";
-import type { Check, JsonObject, Plan, Step } from "../protocol";
-import { t } from "../words";
-import { questionsBefore } from "./askedQuestions";
-import { commandOutput, isCommand } from "./commandOutput";
+import { workedMs } from "../../plan/clocks";
+import { isRedoable, shownStatus } from "../../plan/planState";
+import { type PlanView, UNDOABLE } from "../../plan/planView";
+import { stepStatus } from "../../plan/statusWords";
+import { resourceOf, resourceWords, waitOf, waitWords } from "../../plan/waiting";
+import type { Check, JsonObject, Plan, Step } from "../../protocol";
+import { t } from "../../words";
+import { questionsBefore } from "../cards/askedQuestions";
+import { planGraph, selectedStep } from "../graph/planGraph";
+import { runningStep } from "../plan/planBar";
 import {
   agentName,
   dependencyNumbers,
@@ -22,14 +23,13 @@ import {
   skipReason,
   spent,
   valueText,
-} from "./format";
-import { planGraph, selectedStep } from "./graph/planGraph";
-import { inlineDiff } from "./inlineDiff";
-import { runningStep } from "./planBar";
+} from "../text/format";
+import { inlineDiff } from "../text/inlineDiff";
+import { focusSoon, icon, iconButton, linkButton, type Panel, phrase, shown, type View } from "../ui";
+import type { StepDraft } from "../uiState";
+import { commandOutput, isCommand } from "./commandOutput";
 import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
 import { isNode, nodeOf, stepRules } from "./stepRules";
-import { focusSoon, icon, iconButton, linkButton, type Panel, phrase, shown, type View } from "./ui";
-import type { StepDraft } from "./uiState";
 
 /** Whether the plan's status allows its steps to be edited. */
 function isEditable(plan: Plan): boolean {

@@ -3,13 +3,13 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
-import type { Approval, ApprovalFile, Confinement, ConfinementOffer, Plan, PlanChange } from "../protocol";
-import { plural, t } from "../words";
+import type { Approval, ApprovalFile, Confinement, ConfinementOffer, Plan, PlanChange } from "../../protocol";
+import { plural, t } from "../../words";
+import { CHANGE_LETTER, changeName, pathOf, skippedWith, stepNumber, stepPlace } from "../text/format";
+import { plain } from "../text/hiddenCharacters";
+import { fieldValue, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
+import { isBusy } from "../uiState";
 import { fileChanges, hasLines, isAllLeft, isShown, takenHunks } from "./fileChanges";
-import { CHANGE_LETTER, changeName, pathOf, skippedWith, stepNumber, stepPlace } from "./format";
-import { plain } from "./hiddenCharacters";
-import { fieldValue, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "./ui";
-import { isBusy } from "./uiState";
 import { diffKey, endKey, isLong, unseenOf } from "./unseen";
 
 /** The button that allows an effect, a chip about it, the button that denies it, and what can be allowed ahead. */
