@@ -162,7 +162,9 @@ export const JOURNEYS = [
       await panel.locator("#suggestions li").filter({ hasText: "greeting.py" }).first().waitFor();
       await window.shot(join(shots, "composer-dark.png"));
       await page.keyboard.press("Enter");
-      assert.match(await panel.locator("#request").inputValue(), /@src\/greeting\.py $/);
+      await until("the file in the text", async () =>
+        /@src\/greeting\.py $/.test(await panel.locator("#request").inputValue()),
+      );
       await page.keyboard.type("and @part");
       const items = panel.locator("#suggestions li");
       await until("the parts", async () => (await items.count()) > 15);
