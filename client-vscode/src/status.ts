@@ -4,22 +4,9 @@ import * as vscode from "vscode";
 
 import type { ServerState } from "./panel/messages";
 import { currentView, EMPTY, others, type PanelState, progressOf } from "./plan/planState";
-import { planStatus } from "./plan/statusWords";
+import { PLAN_ICON, planStatus } from "./plan/statusWords";
 import { isPartly, stalledWords, waitingFor } from "./plan/waiting";
-import type { PlanStatus } from "./protocol";
 import { plural, t } from "./words";
-
-const ICON: Readonly<Record<PlanStatus, string>> = {
-  draft: "loading~spin",
-  pending_approval: "checklist",
-  approved: "loading~spin",
-  executing: "loading~spin",
-  paused: "debug-pause",
-  completed: "pass",
-  failed: "error",
-  cancelled: "circle-slash",
-  rejected: "thumbsdown",
-};
 
 export class StatusItem implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("planloom.status", vscode.StatusBarAlignment.Left, 10);
@@ -88,8 +75,9 @@ function describe(server: ServerState, state: PanelState): { text: string; toolt
       tooltip: t("Planloom: partly done, {0} of {1}", completed, total),
       waiting: false,
     };
+  const icon = PLAN_ICON[plan.status];
   return {
-    text: `$(${ICON[plan.status]}) Planloom${count}`,
+    text: `$(${icon === "loading" ? "loading~spin" : icon}) Planloom${count}`,
     tooltip: `Planloom: ${planStatus(plan.status)}`,
     waiting: false,
   };

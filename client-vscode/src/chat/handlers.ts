@@ -1,7 +1,7 @@
 // Plans in the editor's chat: what the participant answers, and what the tools for language models do. Neither approves
 // or starts anything: that is done in the panel alone. It imports no vscode, so that tests run it.
 
-import type { Event, ExplicitAttachment, PlanStatus, Requests } from "../protocol";
+import { type Event, type ExplicitAttachment, PLAN_STATUSES, type Requests } from "../protocol";
 import { t } from "../words";
 
 /** How long a tool waits for a draft, in seconds; the plan goes on, and a later call reads it. */
@@ -95,8 +95,9 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     return plan === null ? "There is no such plan." : described(planner, plan.planId);
   },
   planloom_listPlans: async (planner, { status }) => {
-    const wanted = STATUSES.filter((each) => each === status);
-    if (status !== undefined && wanted.length === 0) return `The field status must be one of ${STATUSES.join(", ")}.`;
+    const wanted = PLAN_STATUSES.filter((each) => each === status);
+    if (status !== undefined && wanted.length === 0)
+      return `The field status must be one of ${PLAN_STATUSES.join(", ")}.`;
     const { plans } = await planner.request("planloom/plan/list", {
       limit: LISTED,
       ...(wanted.length === 0 ? {} : { status: wanted }),
@@ -108,17 +109,6 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   },
 };
 
-const STATUSES: readonly PlanStatus[] = [
-  "draft",
-  "pending_approval",
-  "approved",
-  "rejected",
-  "executing",
-  "paused",
-  "completed",
-  "failed",
-  "cancelled",
-];
 const REVIEWED =
   "Nothing has been done yet. The user reviews and starts this plan in the Planloom panel; no tool can do that.";
 

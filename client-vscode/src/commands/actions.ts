@@ -210,21 +210,34 @@ async function create(
 ): Promise<object | undefined> {
   // A template has its steps.
   if (templateId == null && !(await modelAtHand(ctx))) return undefined;
-  const context = contextOf(ctx, text);
-  const confirmed = await confirmedSecrets(ctx, text, context);
-  if (confirmed === undefined) return undefined;
+  const attached = await attachedTo(ctx, text, images);
+  if (attached === undefined) return undefined;
   const result = await ctx.ask("planloom/plan/create", {
     text,
     mode,
-    context,
-    attachments: attachmentsOf(images),
-    confirmed: confirmed.length === 0 ? undefined : confirmed,
+    ...attached,
     sessionId,
     templateId,
     parameters,
   });
   if (result !== undefined) await ctx.show(result.plan.planId);
   return result;
+}
+
+/** What goes with a text: the editor's context, images, and secrets that the user agrees to; undefined if they gave up. */
+async function attachedTo(
+  ctx: Ctx,
+  text: string,
+  images: Images["images"],
+): Promise<Pick<CreateParams, "context" | "attachments" | "confirmed"> | undefined> {
+  const context = contextOf(ctx, text);
+  const confirmed = await confirmedSecrets(ctx, text, context);
+  if (confirmed === undefined) return undefined;
+  return {
+    context,
+    attachments: attachmentsOf(images),
+    confirmed: confirmed.length === 0 ? undefined : confirmed,
+  };
 }
 
 /** What a request is sent with of the editor: the active file, its selections, the chosen text of a terminal. */
@@ -257,16 +270,9 @@ async function say(
   ctx: Ctx,
   { planId, text, images }: { planId: string; text: string } & Images,
 ): Promise<object | undefined> {
-  const context = contextOf(ctx, text);
-  const confirmed = await confirmedSecrets(ctx, text, context);
-  if (confirmed === undefined) return undefined;
-  const said = await ctx.ask("planloom/plan/message", {
-    planId,
-    text,
-    context,
-    attachments: attachmentsOf(images),
-    confirmed: confirmed.length === 0 ? undefined : confirmed,
-  });
+  const attached = await attachedTo(ctx, text, images);
+  if (attached === undefined) return undefined;
+  const said = await ctx.ask("planloom/plan/message", { planId, text, ...attached });
   if (said?.outcome === "continued") await ctx.show(said.planId);
   if (said?.waitsFor != null) ctx.notify("info", said.waitsFor);
   // A file that may hold secrets was asked for.

@@ -1,7 +1,20 @@
-// The status of a plan and of a step, in words: one declaration for the panel, the status bar and the lists.
+// The status of a plan and of a step, in words, and the icon of a plan's: one declaration for the panel, the status bar and the lists.
 
 import type { PlanStatus, StepStatus } from "../protocol";
 import { t } from "../words";
+
+/** Codicons; `loading` is to spin. */
+export const PLAN_ICON: Readonly<Record<PlanStatus, string>> = {
+  draft: "loading",
+  pending_approval: "checklist",
+  approved: "loading",
+  executing: "loading",
+  paused: "debug-pause",
+  completed: "pass",
+  failed: "error",
+  cancelled: "circle-slash",
+  rejected: "thumbsdown",
+};
 
 export function planStatus(status: PlanStatus): string {
   switch (status) {

@@ -5,7 +5,7 @@ import { html, nothing } from "lit";
 import { draftText } from "../../plan/draftText";
 import { attention, progressOf } from "../../plan/planState";
 import type { PlanView } from "../../plan/planView";
-import { planStatus } from "../../plan/statusWords";
+import { PLAN_ICON, planStatus } from "../../plan/statusWords";
 import { isPartly, stalledWords, waitingFor } from "../../plan/waiting";
 import { type Attachment, type Plan, type PlanStatus, REVIEWS, type Review, type UserMessage } from "../../protocol";
 import { percent, plural, t } from "../../words";
@@ -86,17 +86,6 @@ function statusPill(view: PlanView): View {
   const { plan } = view;
   const waits = waitsInCards(view);
   const partly = isPartly(view);
-  const icons = {
-    draft: "loading",
-    pending_approval: "checklist",
-    approved: "loading",
-    executing: "loading",
-    paused: "debug-pause",
-    completed: "pass-filled",
-    failed: "error",
-    cancelled: "circle-slash",
-    rejected: "thumbsdown",
-  };
   const glyph =
     waits !== undefined
       ? "bell-dot"
@@ -104,7 +93,9 @@ function statusPill(view: PlanView): View {
         ? "warning"
         : stalledWords(view) !== undefined
           ? "watch"
-          : icons[plan.status];
+          : plan.status === "completed"
+            ? "pass-filled"
+            : PLAN_ICON[plan.status];
   return html`<span
     class="pill"
     role="status"

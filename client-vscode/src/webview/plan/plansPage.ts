@@ -5,6 +5,7 @@ import { repeat } from "lit/directives/repeat.js";
 
 import { FILTERS, type Filter, type ListedPlan, listed, listedState, matching } from "../../plan/planList";
 import { LIVE, type PanelState } from "../../plan/planState";
+import { PLAN_ICON } from "../../plan/statusWords";
 import type { PlanStatus } from "../../protocol";
 import { ago, moment, plural, t } from "../../words";
 import { plain } from "../text/hiddenCharacters";
@@ -109,18 +110,7 @@ function row(panel: Panel, plan: ListedPlan, close: () => void, current: string 
 function glyph({ waits, partly, status }: ListedPlan): string {
   if (waits !== undefined) return "bell-dot";
   if (partly) return "warning";
-  const icons = {
-    draft: "loading",
-    pending_approval: "checklist",
-    approved: "loading",
-    executing: "loading",
-    paused: "debug-pause",
-    completed: "pass",
-    failed: "error",
-    cancelled: "circle-slash",
-    rejected: "thumbsdown",
-  };
-  return icons[status];
+  return PLAN_ICON[status];
 }
 
 function filterName(filter: Filter): string {
