@@ -1,4 +1,4 @@
-// What waits, in a window with several plans: told in the panel, by the status bar and notifications; the list of all plans.
+// What waits, in a window with several plans: shown in the panel, by the status bar and notifications; the list of all plans.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -51,7 +51,7 @@ export const FIRST_RUN = [
     },
   },
   {
-    name: "a request is held until a model is found; a wrong key is told, mended by its button, and the plan goes on",
+    name: "a request is held until a model is found; a wrong key is reported, replaced by its button, and the plan goes on",
     files: {},
     async run({ window, model, shots }) {
       const { panel, page } = window;

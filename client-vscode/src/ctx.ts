@@ -550,7 +550,7 @@ export class Ctx implements vscode.Disposable {
     this.setContext("undoable", view !== undefined && isUndoable(view));
     if (this.state.current !== undefined && this.extension.workspaceState.get(CURRENT_KEY) !== this.state.current)
       void this.extension.workspaceState.update(CURRENT_KEY, this.state.current);
-    // What is known before the server has told its plans says nothing.
+    // Before the server has reported its plans, nothing is known of them.
     const isLiveNow = Object.values(this.state.plans).some(({ plan }) => isLive(plan));
     if (this.server.kind === "running" && this.hasLivePlan !== isLiveNow)
       void this.extension.workspaceState.update(LIVE_KEY, isLiveNow);

@@ -31,7 +31,7 @@ interface Answer {
   review(planId: string): void;
 }
 
-/** Plan what is asked: tell each step as it is drafted, then show the plan. A cancelled question cancels its draft. */
+/** Plan what is asked: report each step as it is drafted, then show the plan. A cancelled question cancels its draft. */
 export async function answer(
   planner: Planner,
   { text, attachments }: Asked,

@@ -34,7 +34,7 @@ export function addChanges(ctx: Ctx, ...chosen: readonly unknown[]): Promise<voi
 export async function addTerminal(ctx: Ctx): Promise<void> {
   const { clipboard } = vscode.env;
   const before = await clipboard.readText();
-  // The editor tells extensions what is selected in a terminal by the clipboard alone.
+  // An extension can read a terminal's selection only through the clipboard.
   await clipboard.writeText("");
   await vscode.commands.executeCommand("workbench.action.terminal.copySelection");
   const text = await clipboard.readText();
@@ -56,7 +56,7 @@ export async function addDropped(ctx: Ctx, addresses: readonly string[]): Promis
     }
   });
   return uris.length === 0
-    ? tell(ctx, t("Drop files from the explorer: others do not tell where they lie."))
+    ? tell(ctx, t("Drop files from the explorer: where others lie is not known."))
     : addPaths(ctx, uris);
 }
 

@@ -1,5 +1,5 @@
 // Lets the user choose a model, or set one up: by a key, an address, Ollama, the editor's model, or go on without one.
-// What was set up is asked one word, so that a mistake is told at once.
+// What was set up is asked one word, so that a mistake shows at once.
 
 import * as vscode from "vscode";
 
@@ -71,7 +71,7 @@ export async function chooseModel(ctx: Ctx): Promise<boolean> {
       : [
           {
             label: `$(beaker) ${t("Test the model")}`,
-            detail: t("Asks it for one word, and tells how long that took"),
+            detail: t("Asks it for one word, and shows how long that took"),
             run: () => testModel(ctx),
           },
         ]),

@@ -20,13 +20,13 @@ interface Shown {
 }
 
 export class Attention {
-  /** The causes that were there at the last look: each is told once. */
+  /** The causes that were there at the last look: each is notified once. */
   private known: ReadonlySet<string> = new Set();
   private open: readonly Shown[] = [];
 
   constructor(private readonly notifier: Notifier) {}
 
-  /** Tell what is new in these plans, and take back what was answered. */
+  /** Notify what is new in these plans, and withdraw what was answered. */
   look({ plans }: PanelState): void {
     const waiting = Object.values(plans).flatMap((view) => causes(view).map((cause) => ({ cause, view })));
     const now = new Set(waiting.map(({ cause }) => cause));

@@ -94,7 +94,7 @@ export function withWaits(state: PanelState, { planId, waits }: WaitsParams, at:
   return withView(state, { ...view, waits, clocks });
 }
 
-/** Forget the waits of all plans: the server that told them has ended. */
+/** Forget the waits of all plans: the server that reported them has ended. */
 export function withoutWaits(state: PanelState): PanelState {
   return {
     ...state,

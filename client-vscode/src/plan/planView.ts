@@ -104,7 +104,7 @@ export interface PlanView {
   draft?: DraftOutcome;
   /** The questions that steps have asked, with their answers, in order. */
   asked: readonly AskedQuestion[];
-  /** The steps that wait for what another step uses, as the server has last told. */
+  /** The steps that wait for what another step uses, as the server reported them last. */
   waits: readonly StepWait[];
   pause?: Pick<PlanPaused, "reason" | "detail" | "modelProblem" | "at">;
   answer?: { text: string; confidence?: Answer["confidence"] };

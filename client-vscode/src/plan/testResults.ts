@@ -76,7 +76,7 @@ export function testResults(output: string): TestResults | undefined {
   return ofGo(lines);
 }
 
-/** `go test` counts nothing; with `-v`, or where tests fail, it names each. Its last line tells that it is it. */
+/** `go test` counts nothing; with `-v`, or where tests fail, it names each. Its last line identifies it. */
 function ofGo(lines: readonly string[]): TestResults | undefined {
   const tests = lines.flatMap((line) => GO_TEST.exec(line)?.slice(1) ?? []);
   if (tests.length === 0 || !lines.some((line) => GO_END.test(line))) return undefined;

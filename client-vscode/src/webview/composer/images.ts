@@ -53,7 +53,7 @@ export function dropped(panel: Panel, data: DataTransfer | null): void {
   }
   const others = [...data.files].filter(({ type }) => !TYPES.test(type));
   attachAll(panel, data);
-  // A page is not told where a file of the system lies.
+  // A page does not learn the path of a file of the system.
   if (others.length > 0) panel.post({ kind: "dropped", uris: [] });
 }
 
