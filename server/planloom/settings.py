@@ -114,7 +114,7 @@ class ModelSettings(_Group):
         (),
         strict=False,
         description="What models cost, in your currency: the model as `provider/name`, the price of a million tokens "
-        "read and of a million written, as `openai/gpt-5 1.25 10`. Forecasts and `planloom stats` then tell money, "
+        "read and of a million written, as `openai/gpt-5 1.25 10`. Forecasts and `planloom stats` then show costs, "
         "too.",
     )
     reasoning_effort: ReasoningEffort = Field(

@@ -11,7 +11,7 @@ from planloom.domain.values import PlanId, StepId
 from planloom.execution.step_waits import StepWait, StepWaits
 
 MOST_TOLD = 20
-"""How many of a plan's steps that wait are told."""
+"""How many waiting steps of a plan are reported."""
 Claims = Callable[[Plan, Step], Iterable[str]]
 """Returns the names of the resources that a step needs while it runs."""
 Capacity = Callable[[str], int]

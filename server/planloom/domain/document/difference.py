@@ -54,7 +54,7 @@ class Difference(NamedTuple):
 
     `edit_places` has for each edit the places of what is changed, `word_places` those of the words. `ids` are those of
     the written steps, in their order; a new step gets one here. `troubles` are signs, results and values that only the
-    server may write, and a request that cannot be told.
+    server may write, and a request that cannot be determined.
     """
 
     edits: tuple[StepEdit, ...]

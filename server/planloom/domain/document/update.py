@@ -38,7 +38,7 @@ def up_to_date(text: str, shown: Plan, plan: Plan, earlier: Collection[str] = ()
     """
     written = read_document(text)
     found = difference(shown, written, earlier)
-    # An editor may tell late of an edit, so that the text has the newer signs already.
+    # An editor may report an edit late, so that the text has the newer signs already.
     servers = signs_of(shown) | signs_of(plan) | frozenset(earlier)
     users = _users(shown, written, found)
     new = _Text(text, written, found.ids, plan, servers).new(users)

@@ -49,7 +49,7 @@ def images_of(attached: Iterable[ResolvedAttachment]) -> tuple[str, ...]:
 
 
 def not_shown(images: Sequence[str]) -> str:
-    """What a person is told whose model takes no images."""
+    """The message to a person whose model takes no images."""
     return f"The model takes no images, so it is shown the name alone of: {', '.join(images)}."
 
 

@@ -101,7 +101,7 @@ class Terminal:
 
     @asynccontextmanager
     async def turn(self, run: StepRun) -> AsyncIterator[None]:
-        """Hold the terminal. While another step has it, that is told."""
+        """Hold the terminal. While another step has it, that is reported."""
         if self._user is None:
             await self._lock.acquire()
         else:
@@ -213,7 +213,7 @@ class StepCommands:
         return result
 
     def _metered(self) -> Output:
-        """Passes on the output of the one command of a step, and records the percentages that it tells."""
+        """Passes on the output of the one command of a step, and records the percentages in it."""
         percents = PercentReader()
 
         def on_output(kind: Literal["stdout", "stderr"], text: str) -> None:

@@ -24,7 +24,7 @@ _REMOVING = re.compile(
 _PERCENT = re.compile(r"(?<![\d.,%])(\d{1,3})(?:[.,]\d{1,3})?[ ]?%")
 _LONGEST_PERCENT = 8
 LEAST_RISE = 5
-"""The least rise of a percentage in a command's output that is told."""
+"""The least rise of a percentage in a command's output that is reported."""
 _SEARCHED = 2_000
 _MOST_FILES = 10
 
@@ -75,7 +75,7 @@ def percent_done(step: Step) -> int | None:
 
 
 class PercentReader:
-    """Reads how far a command has come in its output, where that tells a rising percentage.
+    """Reads how far a command has come in its output, where that prints a rising percentage.
 
     One percentage alone says nothing, such as that of a coverage report; after one that falls no more are read.
     """

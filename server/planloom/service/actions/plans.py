@@ -200,7 +200,7 @@ class Plans(PlanReader):
             return self._plan_store.record(plan_id, ev.PlanPaused(reason="user"))
 
     async def resume(self, plan_id: PlanId) -> Plan:
-        """Continue a paused plan. What still waits for a person goes on waiting, and is told in the log."""
+        """Continue a paused plan. What still waits for a person goes on waiting, and is named in the log."""
         async with self._turns.turn(plan_id, "resume"):
             waits = _still_waiting(self._plan_store.plan(plan_id))
             plan = self._plan_store.record(plan_id, ev.PlanResumed(), *waits)

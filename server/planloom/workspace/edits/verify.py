@@ -148,7 +148,7 @@ def is_awaited(view: WorkspaceView, effect: PlannedEffect) -> bool:
     change = effect.change
     now = view.documents.get(change.uri)
     if now is None or change.kind == "delete":
-        # Its closing may be told after the answer.
+        # The editor may report its closing after the answer.
         return now is not None
     if change.kind not in ("create", "edit"):
         return False
