@@ -113,10 +113,7 @@ def run(
 @app.command()
 def plan(
     context: typer.Context,
-    text: Annotated[
-        str | None,
-        typer.Argument(metavar="TEXT", help="What should be done; - reads it from standard input."),
-    ] = None,
+    text: Text = None,
     *,
     from_: Annotated[
         Path | None,

@@ -54,7 +54,7 @@ async def list_plans(server: Server, wanted: Wanted, *, folders: Sequence[Path],
             params["status"] = list(wanted.statuses)
         listed = await running.connection.request("planloom/plan/list", params)
         if as_json:
-            _print_json(listed)
+            print_json(listed)
             return DONE
         found = listed["plans"]
         if not found:
@@ -81,7 +81,7 @@ async def show_plan(server: Server, start: str | None, *, folders: Sequence[Path
         plan = await plans.named(running, start)
         if as_json:
             got = await running.connection.request("planloom/plan/get", {"planId": plan["planId"]})
-            _print_json(got)
+            print_json(got)
             return DONE
         files: dict[str, str] = {}
         if not plan.get("report"):
@@ -135,7 +135,8 @@ async def import_plan(server: Server, text: str, *, folders: Sequence[Path]) -> 
     return failure.code
 
 
-def _print_json(value: Any) -> None:
+def print_json(value: Any) -> None:
+    """Print an answer of the server, in ASCII at a terminal."""
     sys.stdout.write(as_json(value, indent=2) + "\n")
 
 

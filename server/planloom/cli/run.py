@@ -49,8 +49,8 @@ _OUTCOMES: Mapping[str, str] = {
 class Request(NamedTuple):
     """A request and its options; `until_ready` stops at the drafted plan, `follows` continues the latest ended one.
 
-    `document` is the text of a plan that is there already, which is reviewed instead of a draft. `template` is the name
-    of one that is planned with these `parameters`.
+    `document` is the text of a plan document, which is reviewed instead of a draft. `template` names the
+    template to plan by, `parameters` are its values.
     """
 
     text: str

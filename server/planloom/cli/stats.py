@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from rich.text import Text
 from planloom.cli.client.connection import Server
 from planloom.cli.client.messages import Json
 from planloom.cli.failures import DONE, Failure
-from planloom.cli.history import answering
+from planloom.cli.history import answering, print_json
 from planloom.cli.plain import one_line
 from planloom.cli.terminal import show
 from planloom.domain.text.counted import counted
@@ -26,7 +24,7 @@ async def show_stats(server: Server, *, folders: Sequence[Path], as_json: bool) 
     async with answering(server, folders, failure) as running:
         stats = await running.connection.request("planloom/stats", {})
         if as_json:
-            sys.stdout.write(json.dumps(stats, ensure_ascii=False) + "\n")
+            print_json(stats)
             return DONE
         console = show.console()
         if not stats["plans"]:

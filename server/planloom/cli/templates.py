@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from rich import box
 from rich.padding import Padding
@@ -17,7 +15,7 @@ from rich.text import Text
 from planloom.cli.client.connection import Connection, Server, ServerError
 from planloom.cli.client.messages import Json
 from planloom.cli.failures import DONE, FAILED, Failure
-from planloom.cli.history import answering
+from planloom.cli.history import answering, print_json
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import show
 
@@ -28,7 +26,7 @@ async def list_templates(server: Server, *, folders: Sequence[Path], as_json: bo
     async with answering(server, folders, failure) as running:
         listed = await running.connection.request("planloom/template/list", {})
         if as_json:
-            _print_json(listed)
+            print_json(listed)
             return DONE
         table = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False, header_style="bold")
         for heading in ("Template", "Parameters", "What it does"):
@@ -50,7 +48,7 @@ async def show_template(
         params = {"templateId": template["templateId"], "parameters": dict(values)}
         shown = await running.connection.request("planloom/template/preview", params)
         if as_json:
-            _print_json(shown)
+            print_json(shown)
             return FAILED if shown["problems"] else DONE
         console = show.console()
         console.print(Text(one_line(template["name"], 200), style="bold"))
@@ -83,7 +81,3 @@ def _parameters(template: Json) -> str:
         default = each.get("default")
         words.append(each["name"] if default is None else f"[{each['name']}={one_line(default, 40)}]")
     return ", ".join(words)
-
-
-def _print_json(answer: Any) -> None:
-    sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")

@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
-
-from lsprotocol import types
 
 from planloom.domain.document.answers import answers_in, quoted
 from planloom.domain.document.feedback import as_request, feedback_in, taken
@@ -27,7 +24,6 @@ from planloom.lsp.handlers.server import status
 from planloom.lsp.handlers.templates import list_templates
 from planloom.lsp.plan_documents.buttons import ConflictSide, Kept
 from planloom.lsp.routing import parsed_params
-from planloom.lsp.transport.outgoing import ClientRefused
 from planloom.lsp.wire.params import CommandParams, NoParams, StatusParams
 from planloom.service.requests import CreateRequest, CreateResult, UndoResult
 from planloom.service.running.states import ALLOWED, Action
@@ -136,9 +132,8 @@ async def _show_plan(connection: Connection, args: Arguments) -> Any:
     """Show a plan and what became of it, where the client asks for such texts; others show the answer."""
     text = connection.app.plans.markdown(args["planId"])
     if can_serve(connection.client.capabilities):
-        shown = {"uri": plan_address(args["planId"]), "takeFocus": True}
-        with suppress(ClientRefused):
-            await connection.protocol.request(types.WINDOW_SHOW_DOCUMENT, shown)
+        files = SideFiles(connection.protocol, connection.client, connection.view)
+        await files.show(plan_address(args["planId"]))
     return {"planId": args["planId"], "text": text}
 
 

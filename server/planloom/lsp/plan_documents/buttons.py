@@ -210,4 +210,4 @@ OFFERED: Final[tuple[tuple[str, Callable[[Situation], Iterable[_Offer]]], ...]] 
     ("planloom.undo", _undo),
     ("planloom.redo", _redo),
 )
-"""Each command that a document offers, with where it does. The commands themselves are `lsp/commands.py`."""
+"""Each command that a document offers, with the function that makes its offers; `lsp/commands.py` declares them."""

@@ -61,8 +61,8 @@ ENDING: Final = ".plan.md"
 ADOPT: Final = "Adopt as a new plan"
 ADOPTABLE: Final = "It is connected to no plan here. “Adopt as a new plan” makes one of it, for review."
 MOVED_ON: Final = (
-    "The plan has moved on since this text was written. Until you choose one of both, by the lenses or code actions on "
-    "the title, the text is neither taken nor brought up to date."
+    "The plan has moved on since this text was written. Until you choose one of the two, by the lenses or code actions "
+    "on the title, the text is neither taken nor brought up to date."
 )
 _SECONDS: Final = 0.1
 """The least time between two updates of a document, and between a keystroke and the diagnostics that follow it."""
@@ -78,8 +78,8 @@ class Shown(NamedTuple):
     """A document that shows a plan: the plan as it stands in the text, but for what the user has changed there.
 
     `earlier` is all that the server has written into it (`signs_of`), which an undo of the editor may bring back.
-    `moved_on`: the text was written for an older version of the plan and says other than the plan; it is neither taken
-    nor brought up to date before somebody chooses one of both.
+    `moved_on`: the text was written for an older version of the plan and differs from the plan; it is neither taken
+    nor brought up to date until the user chooses one of the two.
     """
 
     uri: Uri

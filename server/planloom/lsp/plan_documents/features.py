@@ -16,7 +16,7 @@ from planloom.domain.document.fields import FIELDS
 from planloom.domain.document.reader import Written, WrittenStep
 from planloom.domain.document.top import Place
 from planloom.domain.plans.graph import shown_statuses
-from planloom.domain.plans.plan import Plan, Priority, Step
+from planloom.domain.plans.plan import Plan, Priority, Step, StepKind
 from planloom.domain.text.positions import Encoding, LineIndex, Position
 from planloom.domain.text.units import width
 from planloom.domain.values import Json, StepId
@@ -31,7 +31,7 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
     "agent": ("code", "strategy", "operations"),
     "priority": get_args(Priority),
     "critical": ("yes", "no"),
-    "kind": ("tool call", "processing", "clarification", "check", "approval", "sub plan"),
+    "kind": tuple(each.replace("_", " ") for each in get_args(StepKind)),
     "check": ("file exists: ", "command: ", "no new errors"),
 }
 _ABOUT: Final = {

@@ -17,7 +17,7 @@ from planloom.domain.text.diff import unified
 from planloom.domain.text.hidden_characters import visible
 from planloom.domain.values import StepId, Uri
 from planloom.lsp.plan_documents.features import View, arguments_of, range_of
-from planloom.service.actions.markdown_text import as_text, code
+from planloom.service.actions.markdown_text import as_line, as_text, code
 from planloom.tools.registry import Registry, schema
 from planloom.workspace.paths.uris import display_name
 
@@ -65,7 +65,10 @@ def _tool_text(tools: Registry, name: str) -> str | None:
 
 def _steps_text(view: View, said: str) -> str | None:
     found = (view.plan.step(StepId(match[1])) for match in _IDS.finditer(said))
-    return "\n\n".join(f"`{step.step_id}`: {step.description}" for step in found if step is not None) or None
+    return (
+        "\n\n".join(f"`{step.step_id}`: {as_line(step.description)}" for step in found if step is not None)
+        or None
+    )
 
 
 async def _step_text(app: Application, plan: Plan, step: Step | None) -> str | None:

@@ -59,7 +59,7 @@ def _data(error: errors.PlanloomError) -> dict[str, Any]:
     if error.details is not None:
         data["details"] = error.details
     elif isinstance(error, errors.ModelFailed) and error.problem is not None:
-        # A test holds this equal to the model of the wire, which lies above this room.
+        # A test checks that this equals the model of the wire, which this room may not import.
         data["details"] = {to_camel(name): value for name, value in error.problem if value is not None}
     elif isinstance(error, errors.ModelFailed) and error.raw_text is not None:
         data["details"] = {"rawText": error.raw_text}
