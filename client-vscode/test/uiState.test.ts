@@ -205,3 +205,10 @@ test("a plan that is shown closes the list of all, and its cards come into view 
   const { list, toCards } = taken(open, { kind: "display" }, { plans: {} });
   expect([open.list?.find, list, toCards]).toEqual(["", undefined, true]);
 });
+
+test("the condition and the loop in a step's form are there after a reload", () => {
+  const ui = freshUi();
+  const step = { ...emptyDraft("s1"), when: "exists('a')", forEach: "$look", repeatUntil: "last.ok" };
+  const next = reloaded({ ...ui, plans: { plan: { ...formsOf(ui, "plan"), step } } });
+  expect(formsOf(next, "plan").step).toEqual(step);
+});

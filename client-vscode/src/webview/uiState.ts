@@ -24,21 +24,7 @@ import type { Verdict } from "./composer/mode";
 import { type Suggestion, type TemplateForm, templateSearch, templatesFor } from "./composer/templates";
 
 /** The content of the form for an existing step, or for a new step after another. */
-export interface StepDraft {
-  target: { kind: "existing"; stepId: string } | { kind: "new"; after: string | null };
-  description: string;
-  instruction: string;
-  tool: string;
-  args: string;
-  dependsOn: string[];
-  agent: string;
-  critical: boolean;
-  /** The rules of the step; left out where there are none. */
-  when?: string | undefined;
-  forEach?: string | undefined;
-  repeatUntil?: string | undefined;
-  problem?: string | undefined;
-}
+export type StepDraft = v.InferOutput<typeof stepDraft>;
 
 /** What belongs to one plan. It is plain JSON, so that the editor can keep it while the page is closed. */
 export interface PlanForms {
@@ -56,7 +42,7 @@ export interface PlanForms {
   /** Reasons for skipping, and files left out, by approval. */
   skips: Record<string, string>;
   leftOut: Record<string, string[]>;
-  /** Files of approvals whose changed lines are shown or hidden other than by themselves, by the names of unseen.ts. */
+  /** Whether the user has shown or hidden the changed lines of a file of an approval, by the names of unseen.ts. */
   diffs: Record<string, boolean>;
   /** Which offer of a command's approval is chosen, by approval. */
   confinements: Record<string, number>;
@@ -142,28 +128,31 @@ const OUTPUTS_KEPT = 50;
 
 const text = v.string();
 const texts = v.record(text, text);
+const stepDraft = v.object({
+  target: v.variant("kind", [
+    v.object({ kind: v.literal("existing"), stepId: text }),
+    v.object({ kind: v.literal("new"), after: v.nullable(text) }),
+  ]),
+  description: text,
+  instruction: text,
+  tool: text,
+  args: text,
+  dependsOn: v.array(text),
+  agent: text,
+  critical: v.boolean(),
+  /** The rules of the step; left out where there are none. */
+  when: v.optional(text),
+  forEach: v.optional(text),
+  repeatUntil: v.optional(text),
+  problem: v.optional(text),
+});
 const forms = v.object({
   open: v.array(text),
   row: v.optional(text),
   drawn: v.optional(v.boolean()),
   zoom: v.optional(v.number()),
   wholeRequest: v.boolean(),
-  step: v.optional(
-    v.object({
-      target: v.variant("kind", [
-        v.object({ kind: v.literal("existing"), stepId: text }),
-        v.object({ kind: v.literal("new"), after: v.nullable(text) }),
-      ]),
-      description: text,
-      instruction: text,
-      tool: text,
-      args: text,
-      dependsOn: v.array(text),
-      agent: text,
-      critical: v.boolean(),
-      problem: v.optional(text),
-    }),
-  ),
+  step: v.optional(stepDraft),
   prompt: v.optional(v.object({ kind: v.picklist(["reject", "regenerate"]), text })),
   review: v.optional(v.picklist(REVIEWS)),
   skips: texts,
