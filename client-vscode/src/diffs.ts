@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { openDocument } from "./connection/editor";
 import { lastChangedLine } from "./plan/lastChange";
 import type { Approval, ApprovalFile, DiffResult, Plan, ReportedFile } from "./protocol";
 import { PROPOSAL, type Proposals } from "./review/proposals";
@@ -46,8 +47,7 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
 
   /** Show one file of an approval while that waits for an answer; what is proposed as a text can be changed there. */
   async show(approvalId: string, file: ApprovalFile, preserveFocus = true): Promise<void> {
-    const path = vscode.Uri.parse(file.newUri ?? file.uri).path;
-    const side = (which: Side): vscode.Uri => address(path, { approvalId, uri: file.uri, side: which });
+    const { path } = vscode.Uri.parse(file.newUri ?? file.uri);
     await this.texts(approvalId, file.uri);
     const name = path.split("/").pop() ?? path;
     const title =
@@ -56,12 +56,9 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
         : file.change === "delete"
           ? t("{0} (deleted)", name)
           : t("{0} (now ↔ proposed)", name);
-    const isText = file.change === "create" || file.change === "edit";
-    const proposal = isText ? await this.proposals.show(approvalId, file.uri) : undefined;
-    const after = proposal ?? side("after");
-    const live = proposal !== undefined && file.change === "edit" ? vscode.Uri.parse(file.uri) : side("before");
+    const { before, after } = await this.sides(approvalId, file);
     if (file.change === "create") await openOne(after, title, preserveFocus);
-    else await openDiff(live, after, title, preserveFocus);
+    else await openDiff(before, after, title, preserveFocus);
     this.shownAt = Date.now();
   }
 
@@ -69,13 +66,9 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
   async showAll({ approvalId, files }: Approval): Promise<void> {
     const shown = files.filter(({ change }) => change !== "createFolder");
     const resources = await Promise.all(
-      shown.map(async ({ uri, newUri, change }): Promise<Resource> => {
-        const { path } = vscode.Uri.parse(newUri ?? uri);
-        const side = (which: Side): vscode.Uri => address(path, { approvalId, uri, side: which });
-        const isText = change === "create" || change === "edit";
-        const proposal = isText ? await this.proposals.show(approvalId, uri) : undefined;
-        const live = proposal !== undefined && change === "edit" ? vscode.Uri.parse(uri) : side("before");
-        return resource(vscode.Uri.parse(newUri ?? uri), change, live, proposal ?? side("after"));
+      shown.map(async (file): Promise<Resource> => {
+        const { before, after } = await this.sides(approvalId, file);
+        return resource(vscode.Uri.parse(file.newUri ?? file.uri), file.change, before, after);
       }),
     );
     const label = t("Proposed changes");
@@ -135,8 +128,8 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
           (list !== undefined && tab.label.startsWith(list) && !(tab.input instanceof vscode.TabInputText)),
       );
     for (const tab of tabs.filter((each) => each.isDirty)) {
-      const address = proposedOf(tab)?.toString();
-      await vscode.workspace.textDocuments.find((each) => each.uri.toString() === address)?.save();
+      const shown = proposedOf(tab);
+      if (shown !== undefined) await openDocument(shown)?.save();
     }
     await vscode.window.tabGroups.close(tabs, true);
     this.proposals.forget(approvalId);
@@ -164,6 +157,21 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     if (last !== undefined && !visibleRanges.some((range) => range.end.line >= last)) return;
     this.seen.push(diffKey(approvalId, uri));
     this.onSeen(approvalId, uri);
+  }
+
+  /** The documents of both sides: the live text and the changeable proposal where there is one, else read-only texts. */
+  private async sides(
+    approvalId: string,
+    { uri, newUri, change }: ApprovalFile,
+  ): Promise<{ before: vscode.Uri; after: vscode.Uri }> {
+    const { path } = vscode.Uri.parse(newUri ?? uri);
+    const side = (which: Side): vscode.Uri => address(path, { approvalId, uri, side: which });
+    const isText = change === "create" || change === "edit";
+    const proposal = isText ? await this.proposals.show(approvalId, uri) : undefined;
+    return {
+      before: proposal !== undefined && change === "edit" ? vscode.Uri.parse(uri) : side("before"),
+      after: proposal ?? side("after"),
+    };
   }
 
   private texts(approvalId: string, uri: string): Promise<DiffResult> {

@@ -63,10 +63,10 @@ test.each([
 });
 
 test("a request that is held says so in the card of the ways to a model", () => {
-  const card = (held: boolean) => drawn(modelSetUp(panelOf({ needsModel: { editor: false, held } }).panel, () => {}));
+  const card = (held: boolean) => drawn(modelSetUp(panelOf({ needsModel: { editor: false, held } }).panel));
   expect(card(true).textContent).toMatch(/Your request is held/);
   expect(card(false).textContent).not.toMatch(/held/);
-  expect(drawn(modelSetUp(panelOf().panel, () => {})).textContent).toBe("");
+  expect(drawn(modelSetUp(panelOf().panel)).textContent).toBe("");
 });
 
 test("a pause for the model tells its cause, and its buttons name the plan that goes on", () => {

@@ -61,7 +61,7 @@ export async function addDropped(ctx: Ctx, addresses: readonly string[]): Promis
 }
 
 /** Add references to files and folders of the workspace. */
-export async function addPaths(ctx: Ctx, uris: readonly vscode.Uri[], kind?: "git"): Promise<void> {
+async function addPaths(ctx: Ctx, uris: readonly vscode.Uri[], kind?: "git"): Promise<void> {
   const paths = uris.map(pathOf);
   const known = paths.filter((path) => path !== undefined);
   if (known.length < paths.length) await tell(ctx, outside());

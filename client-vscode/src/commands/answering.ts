@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { reviewPlan } from "../chat/register";
 import type { Ctx } from "../ctx";
 import { waitWords } from "../plan/waiting";
 import type { Approval, Plan, Question } from "../protocol";
@@ -32,10 +33,7 @@ function waitingOf(ctx: Ctx, plan: Plan): readonly Waiting[] {
   const detail = plan.request.split("\n")[0]?.slice(0, 120) ?? "";
   const label = (stepId: string | null | undefined): string =>
     plan.steps.find((step) => step.stepId === stepId)?.description ?? plan.summary;
-  const inPanel = async (): Promise<void> => {
-    await ctx.show(plan.planId);
-    await ctx.panel.reveal();
-  };
+  const inPanel = (): Promise<void> => reviewPlan(ctx, plan.planId);
   return [
     ...questions.map((question) => ({
       label: `$(question) ${question.question}`,

@@ -22,7 +22,7 @@ type Run = (ctx: Ctx, ...args: readonly unknown[]) => unknown;
 const COMMANDS: Readonly<Record<string, Run>> = {
   "planloom.ui.plan": (ctx) => ctx.panel.compose(selectedText()),
   "planloom.ui.addSelection": addSelection,
-  "planloom.ui.addFiles": (ctx, clicked, selected) => addFiles(ctx, clicked, selected),
+  "planloom.ui.addFiles": addFiles,
   "planloom.ui.addChanges": addChanges,
   "planloom.ui.addTerminal": addTerminal,
   "planloom.ui.approve": (ctx) =>

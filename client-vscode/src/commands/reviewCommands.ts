@@ -37,14 +37,15 @@ function waiting({ state }: Ctx): readonly Waiting[] {
   );
 }
 
-/** The file whose diff is in front. */
-function shownOf(ctx: Ctx): Waiting | undefined {
-  const shown = ctx.diffs.inFront();
-  return waiting(ctx).find(({ approval, file }) => approval.approvalId === shown?.approvalId && file.uri === shown.uri);
+/** The place of the file whose diff is in front; -1 if none of them is. */
+function placeInFront({ diffs }: Ctx, all: readonly Waiting[]): number {
+  const shown = diffs.inFront();
+  return all.findIndex(({ approval, file }) => approval.approvalId === shown?.approvalId && file.uri === shown.uri);
 }
 
 function onShown(ctx: Ctx, act: (shown: Waiting) => unknown): unknown {
-  const shown = shownOf(ctx);
+  const all = waiting(ctx);
+  const shown = all[placeInFront(ctx, all)];
   return shown === undefined
     ? ctx.notify("info", t("No proposed change is shown. Show the next one first."))
     : act(shown);
@@ -52,10 +53,7 @@ function onShown(ctx: Ctx, act: (shown: Waiting) => unknown): unknown {
 
 async function step(ctx: Ctx, by: 1 | -1): Promise<void> {
   const all = waiting(ctx);
-  const place = all.findIndex(
-    ({ approval, file }) =>
-      approval.approvalId === ctx.diffs.inFront()?.approvalId && file.uri === ctx.diffs.inFront()?.uri,
-  );
+  const place = placeInFront(ctx, all);
   const next = all[place < 0 ? 0 : (place + by + all.length) % all.length];
   if (next === undefined) return void (await vscode.window.showInformationMessage(t("No change waits for you.")));
   await ctx.diffs.show(next.approval.approvalId, next.file, false);

@@ -14,6 +14,7 @@ import {
   type StaticFeature,
   type WorkspaceEdit,
 } from "vscode-languageclient/node";
+import type { Failure } from "../models/problems";
 import { isEvent } from "../panel/messages";
 import type {
   EditorRequests,
@@ -36,13 +37,6 @@ export type Result<M extends keyof Requests> = Requests[M]["result"];
 
 /** The code of an error that is not the server's. */
 const OF_THE_EXTENSION = "extension";
-
-/** What an error of the server carries besides its JSON-RPC code. */
-interface ErrorData {
-  code: string;
-  message: string;
-  details?: unknown;
-}
 
 interface Listeners {
   event(event: Event): void;
@@ -183,7 +177,7 @@ const OWN_CONFIRMATION: StaticFeature = {
 };
 
 /** The code, message and details of whatever was thrown. */
-export function errorData(error: unknown): ErrorData {
+export function errorData(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error);
   if (
     typeof error === "object" &&

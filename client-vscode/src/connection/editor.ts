@@ -46,12 +46,13 @@ export class OtherTools implements vscode.Disposable {
   }
 }
 
-function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
+/** The open document of an address; undefined if there is none. */
+export function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
   const wanted = uri.toString();
   return vscode.workspace.textDocuments.find((each) => each.uri.toString() === wanted);
 }
 
-/** The files on disk of which other tools tell something. */
+/** The files on disk for which other tools report diagnostics. */
 function filesWithFindings(): readonly vscode.Uri[] {
   return vscode.languages
     .getDiagnostics()

@@ -1,4 +1,4 @@
-// Keeps the keys of model servers in the editor's secret storage, and sends those to the server that belong to it now.
+// Keeps the keys of model servers in the editor's secret storage, and masks them in what is written to a log.
 
 import type * as vscode from "vscode";
 

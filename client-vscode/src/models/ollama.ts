@@ -21,12 +21,12 @@ export function ollamaIsInstalled(
   environment: NodeJS.ProcessEnv = process.env,
   exists: (path: string) => boolean = existsSync,
 ): boolean {
-  const names = process.platform === "win32" ? ["ollama.exe"] : ["ollama"];
+  const name = process.platform === "win32" ? "ollama.exe" : "ollama";
   const folders = (environment.PATH ?? environment.Path ?? "").split(delimiter).filter((folder) => isAbsolute(folder));
   const own = [
     "/Applications/Ollama.app",
     "/usr/local/bin/ollama",
     join(environment.LOCALAPPDATA ?? homedir(), "Programs", "Ollama", "ollama.exe"),
   ];
-  return [...folders.flatMap((folder) => names.map((name) => join(folder, name))), ...own].some(exists);
+  return [...folders.map((folder) => join(folder, name)), ...own].some(exists);
 }

@@ -13,7 +13,7 @@ import { t, timeOfDay } from "../words";
 import type { Explained, Mend } from "./mends";
 
 /** An error as it reached the extension: of the server, with one of its codes, or of the extension itself. */
-interface Failure {
+export interface Failure {
   readonly code: string;
   readonly message: string;
   readonly details?: unknown;
@@ -137,7 +137,7 @@ function isCode(code: string): code is ErrorCode {
 }
 
 /** The problem in the details of an error. */
-export function problemIn(details: unknown): ModelProblem | undefined {
+function problemIn(details: unknown): ModelProblem | undefined {
   if (typeof details !== "object" || details === null || !("cause" in details)) return undefined;
   const cause = MODEL_CAUSES.find((each) => each === details.cause);
   return cause === undefined ? undefined : { ...NO_PROBLEM, ...details, cause };

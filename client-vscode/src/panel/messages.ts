@@ -154,25 +154,19 @@ const fromPanel = v.variant("kind", [
   v.strictObject({ ...kind("show"), what: v.picklist(["log", "plans", "models", "settings", "python", "restart"]) }),
 ]);
 
-const known = v.custom<PanelState>((value) => typeof value === "object" && value !== null && "plans" in value);
+/** An object of the protocol, recognised by these fields. */
+const having = <T>(...names: readonly string[]) =>
+  v.custom<T>((value) => typeof value === "object" && value !== null && names.every((name) => name in value));
+const known = having<PanelState>("plans");
 const event = v.custom<Event>(isEvent);
-const delta = v.custom<StreamParams>((value) => typeof value === "object" && value !== null && "delta" in value);
-const told = v.custom<WaitsParams>((value) => typeof value === "object" && value !== null && "waits" in value);
-const commandOutput = v.custom<CommandOutput>(
-  (value) => typeof value === "object" && value !== null && "callId" in value,
-);
-const summary = v.custom<PlanSummary>((value) => typeof value === "object" && value !== null && "planId" in value);
-const detection = v.custom<Detection>((value) => typeof value === "object" && value !== null && "planned" in value);
-const completion = v.custom<ReferenceItem>(
-  (value) => typeof value === "object" && value !== null && "insertText" in value,
-);
-
-const template = v.custom<Template>(
-  (value) => typeof value === "object" && value !== null && "templateId" in value && "parameters" in value,
-);
-const templatePreview = v.custom<TemplatePreviewResult>(
-  (value) => typeof value === "object" && value !== null && "problems" in value,
-);
+const delta = having<StreamParams>("delta");
+const waits = having<WaitsParams>("waits");
+const commandOutput = having<CommandOutput>("callId");
+const summary = having<PlanSummary>("planId");
+const detection = having<Detection>("planned");
+const completion = having<ReferenceItem>("insertText");
+const template = having<Template>("templateId", "parameters");
+const templatePreview = having<TemplatePreviewResult>("problems");
 
 /** The state of the server, as the panel shows it. */
 export const serverState = v.variant("kind", [
@@ -213,7 +207,7 @@ const toPanel = v.variant("kind", [
   v.strictObject({ ...kind("events"), events: v.array(event) }),
   v.strictObject({ ...kind("streams"), deltas: v.array(delta) }),
   v.strictObject({ ...kind("server"), server: serverState }),
-  v.strictObject({ ...kind("waits"), waits: told, at: v.string() }),
+  v.strictObject({ ...kind("waits"), waits, at: v.string() }),
   v.strictObject({ ...kind("completions"), requestId: v.number(), items: v.array(completion) }),
   v.strictObject({ ...kind("detection"), requestId: v.number(), detection, planned: v.boolean() }),
   v.strictObject({ ...kind("mode"), mode }),

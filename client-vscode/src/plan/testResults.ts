@@ -56,7 +56,7 @@ const RUNNERS: readonly Runner[] = [
   },
 ];
 const GO_END = /^(?:ok|FAIL|---|\?) *\t\S+(?:\t.*)?$/;
-const GO_TEST = /^ *--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$/;
+const GO_TEST = /^ *--- (PASS|FAIL|SKIP): \S+ \([\d.]+s\)$/;
 
 /** The results of a test run; undefined if the output is not surely one. */
 export function testResults(output: string): TestResults | undefined {
@@ -78,9 +78,9 @@ export function testResults(output: string): TestResults | undefined {
 
 /** `go test` counts nothing; with `-v`, or where tests fail, it names each. Its last line identifies it. */
 function ofGo(lines: readonly string[]): TestResults | undefined {
-  const tests = lines.flatMap((line) => GO_TEST.exec(line)?.slice(1) ?? []);
-  if (tests.length === 0 || !lines.some((line) => GO_END.test(line))) return undefined;
-  const count = (outcome: string): number => tests.filter((each, index) => index % 2 === 0 && each === outcome).length;
+  const outcomes = lines.flatMap((line) => GO_TEST.exec(line)?.[1] ?? []);
+  if (outcomes.length === 0 || !lines.some((line) => GO_END.test(line))) return undefined;
+  const count = (outcome: string): number => outcomes.filter((each) => each === outcome).length;
   return {
     passed: count("PASS"),
     failed: count("FAIL"),

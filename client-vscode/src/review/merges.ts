@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { openDocument } from "../connection/editor";
 import type { ConflictTextsResult } from "../protocol";
 import { t } from "../words";
 import { type KeptText, TextFiles } from "./textFiles";
@@ -65,7 +66,7 @@ export class Merges implements vscode.Disposable {
     if (!(activeTab?.input instanceof vscode.TabInputText))
       return void (await vscode.commands.executeCommand("mergeEditor.acceptMerge"));
     const { uri } = activeTab.input;
-    const document = vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
+    const document = openDocument(uri);
     if (document?.isDirty === true) await document.save();
     await vscode.window.tabGroups.close(activeTab, true);
   }

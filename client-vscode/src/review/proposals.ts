@@ -3,6 +3,7 @@
 
 import * as vscode from "vscode";
 
+import { openDocument } from "../connection/editor";
 import type { ShownProposal } from "../panel/messages";
 import type { PreviewResult, ProposalEdit } from "../protocol";
 import { withoutHunks } from "../text/lineDiff";
@@ -34,7 +35,7 @@ export class Proposals implements vscode.Disposable {
   );
   private readonly typing = vscode.workspace.onDidChangeTextDocument(({ document }) => this.onTyped(document));
 
-  /** `onChanged` is told of each proposal that was changed, by the user or with the file. */
+  /** Calls `onChanged` with each proposal that has changed, by the user or with the file. */
   constructor(
     private readonly preview: Preview,
     private readonly onChanged: (shown: ShownProposal) => void,
@@ -90,8 +91,7 @@ export class Proposals implements vscode.Disposable {
   }
 
   private documentOf({ approvalId, uri }: Proposal): vscode.TextDocument | undefined {
-    const address = addressOf(approvalId, uri).toString();
-    return vscode.workspace.textDocuments.find((each) => each.uri.toString() === address);
+    return openDocument(addressOf(approvalId, uri));
   }
 
   /** What stands in the document, if that is not saved yet; else what it is to show, which it may not show yet. */

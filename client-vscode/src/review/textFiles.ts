@@ -15,11 +15,11 @@ export class TextFiles implements vscode.FileSystemProvider, vscode.Disposable {
   readonly onDidChangeFile = this.changed.event;
   private readonly registration: vscode.Disposable;
 
-  /** `find` gives the text of a file, `onSaved` is told that the editor has saved another one. */
+  /** `find` returns the text of a file; `onSaved` is called when the editor has saved a new one. */
   constructor(
     scheme: string,
     private readonly find: (uri: vscode.Uri) => KeptText | undefined,
-    private readonly onSaved: (uri: vscode.Uri, kept: KeptText) => void = () => undefined,
+    private readonly onSaved: (uri: vscode.Uri) => void,
   ) {
     this.registration = vscode.workspace.registerFileSystemProvider(scheme, this, { isCaseSensitive: true });
   }
@@ -53,7 +53,7 @@ export class TextFiles implements vscode.FileSystemProvider, vscode.Disposable {
     const kept = this.found(uri);
     if (kept.isReadonly === true) throw vscode.FileSystemError.NoPermissions(uri);
     write(kept, Buffer.from(content).toString());
-    this.onSaved(uri, kept);
+    this.onSaved(uri);
   }
 
   readDirectory(): [string, vscode.FileType][] {

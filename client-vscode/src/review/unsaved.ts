@@ -1,4 +1,4 @@
-// Which files have unsaved text in the editor, for the summary of a plan; and saving them.
+// Which files have unsaved text in the editor, for the summary of a plan.
 
 import * as vscode from "vscode";
 
@@ -13,12 +13,14 @@ export class Unsaved implements vscode.Disposable {
     vscode.workspace.onDidCloseTextDocument(() => this.soon()),
   ];
 
-  /** `onChanged` is told when another file has unsaved text, or one has none any more. */
+  /** Calls `onChanged` when another file has unsaved text, or one has none any more. */
   constructor(private readonly onChanged: (uris: readonly string[]) => void) {}
 
   /** The files with unsaved text. */
   uris(): readonly string[] {
-    return unsaved().map(({ uri }) => uri.toString());
+    return vscode.workspace.textDocuments
+      .filter(({ uri, isDirty }) => uri.scheme === "file" && isDirty)
+      .map(({ uri }) => uri.toString());
   }
 
   dispose(): void {
@@ -35,8 +37,4 @@ export class Unsaved implements vscode.Disposable {
       this.onChanged(now);
     }, SOON_MS);
   }
-}
-
-function unsaved(): readonly vscode.TextDocument[] {
-  return vscode.workspace.textDocuments.filter(({ uri, isDirty }) => uri.scheme === "file" && isDirty);
 }

@@ -160,7 +160,7 @@ function page(view: PlanView | undefined): View {
   if (panel.ui.list !== undefined) return html`${notices()} ${plansPage(panel, state)}`;
   return html`
     ${composer(panel, view?.plan, { write, complete })} ${notices()}
-    ${view === undefined || isHeld(panel.ui) ? modelSetUp(panel, (way) => host.postMessage({ kind: "setUp", way })) : nothing}
+    ${view === undefined || isHeld(panel.ui) ? modelSetUp(panel) : nothing}
     ${otherPlans(panel, state)}
     ${
       view === undefined

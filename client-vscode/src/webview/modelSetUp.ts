@@ -7,16 +7,17 @@ import { t } from "../words";
 import { icon, type Panel, type View } from "./ui";
 import type { Ui } from "./uiState";
 
-/** Whether a request waits until a model is chosen, or none is wanted. */
+/** Whether a request waits for the user to choose a model, or to go on without one. */
 export function isHeld({ server }: Ui): boolean {
   return server.kind === "running" && server.needsModel?.held === true;
 }
 
-export function modelSetUp({ ui }: Panel, choose: (way: Way) => void): View {
+export function modelSetUp(panel: Panel): View {
+  const { ui } = panel;
   const { server } = ui;
   if (server.kind !== "running" || server.needsModel === undefined) return nothing;
   const button = (way: Way, label: string): View =>
-    html`<vscode-button secondary data-way=${way} @click=${() => choose(way)}>${label}</vscode-button>`;
+    html`<vscode-button secondary data-way=${way} @click=${() => panel.post({ kind: "setUp", way })}>${label}</vscode-button>`;
   return html`<section class="banner set-up ${isHeld(ui) ? "warning" : ""}" id="model-set-up" aria-label=${t("Choose a model")}>
     ${icon("hubot")}
     <span

@@ -7,6 +7,7 @@ import { attention } from "../../plan/planState";
 import type { PlanView } from "../../plan/planView";
 import type { Approval, Plan, Question, Recovery, Step } from "../../protocol";
 import { t } from "../../words";
+import { printed } from "../steps/commandOutput";
 import { readArgs } from "../steps/stepForm";
 import { firstLine, skippedWith, stepNumber } from "../text/format";
 import { fieldValue, icon, linkButton, type Panel, shown, type View } from "../ui";
@@ -198,9 +199,10 @@ function retryForm(panel: Panel, plan: Plan, recovery: Recovery, text: string): 
 
 /** Why a step failed, and below it what its command printed at its end, in the type of a terminal. */
 function failureText(error: string): View {
-  const rest = error.slice(firstLine(error).length + 1);
-  return html`<p class="error-text">${shown(firstLine(error))}</p>
-    ${rest.trim() === "" ? nothing : html`<pre class="printed" tabindex="0" aria-label=${t("Details of the failure")}><span>${shown(rest)}</span></pre>`}`;
+  const first = firstLine(error);
+  const rest = error.slice(first.length + 1);
+  return html`<p class="error-text">${shown(first)}</p>
+    ${rest.trim() === "" ? nothing : printed(rest, t("Details of the failure"))}`;
 }
 
 /** What the model proposes to do about a failed step. */

@@ -33,10 +33,14 @@ export function takenHunks(
   const known = files
     .filter((file) => !leftOut.includes(file.uri))
     .map((file) => panel.ui.proposals[diffKey(approvalId, file.uri)]);
-  const left = known.reduce((sum, each) => sum + (each === undefined || isRewritten(each) ? 0 : each.left.length), 0);
+  const left = known.reduce(
+    (sum, each) => sum + (each === undefined || each.left.length === 0 || isRewritten(each) ? 0 : each.left.length),
+    0,
+  );
+  if (left === 0) return undefined;
   // A file whose lines were not looked at counts as one change.
   const all = known.reduce((sum, each) => sum + (each?.proposed == null ? 1 : hunksOfProposal(each).length), 0);
-  return left === 0 ? undefined : { taken: all - left, all };
+  return { taken: all - left, all };
 }
 
 export function fileChanges(panel: Panel, { approvalId }: Approval, { uri }: ApprovalFile): View {
@@ -81,7 +85,7 @@ function hunksOfProposal({ now, proposed }: ShownProposal): ReturnType<typeof hu
   return hunksOf(now ?? "", proposed ?? "");
 }
 
-/** Whether the text is another one than the boxes would make. */
+/** Whether the text differs from the one that the boxes produce. */
 function isRewritten({ now, proposed, text, left }: ShownProposal): boolean {
   return proposed !== null && text !== withoutHunks(now ?? "", proposed, left);
 }

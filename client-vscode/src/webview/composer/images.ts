@@ -9,12 +9,12 @@ import { icon, iconButton, type Panel, shown, type View } from "../ui";
 import { withNotice } from "../uiState";
 import { withNew } from "./attached";
 
-/** What models take. */
+/** The types of images that models accept. */
 const TYPES = /^image\/(png|jpeg|gif|webp|bmp)$/;
 const URIS = ["application/vnd.code.uri-list", "text/uri-list"] as const;
-/** What the server keeps. */
+/** The size up to which the server keeps an image. */
 const MOST_BYTES = 5_000_000;
-/** Twice the size in which it is shown, for sharp screens. */
+/** The height of a drawing in pixels: twice that in which it is shown, for sharp screens. */
 const SIDE = 72;
 
 /** Small drawings by the id of their image. The page's policy loads no image from an address, so they are drawn. */
@@ -53,7 +53,7 @@ export function dropped(panel: Panel, data: DataTransfer | null): void {
   }
   const others = [...data.files].filter(({ type }) => !TYPES.test(type));
   attachAll(panel, data);
-  // A page does not learn the path of a file of the system.
+  // A page cannot learn the path of a file that comes from outside the editor.
   if (others.length > 0) panel.post({ kind: "dropped", uris: [] });
 }
 

@@ -36,7 +36,7 @@ export const CHOICES: readonly [Choice, ...Choice[]] = [
     mode: "direct",
     label: () => t("Direct"),
     icon: "zap",
-    hint: () => t("Every request runs at once; changes are still asked."),
+    hint: () => t("Every request runs at once; you are still asked about changes."),
   },
   {
     mode: "perspectives",
@@ -55,7 +55,7 @@ export function nextMode(mode: Mode): Mode {
   return (CHOICES[CHOICES.indexOf(choiceOf(mode)) + 1] ?? CHOICES[0]).mode;
 }
 
-/** What a request is sent with that goes the other way: undefined while the verdict on this text is not known. */
+/** The mode that sends a request the other way, direct or planned; undefined until its verdict is known. */
 export function otherWay(mode: Mode, verdict: Verdict | undefined, typing: number): Mode | undefined {
   if (mode !== "auto") return mode === "direct" ? "plan" : "direct";
   if (verdict?.typing !== typing) return undefined;

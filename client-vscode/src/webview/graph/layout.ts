@@ -200,7 +200,7 @@ function tracksOf(stretches: readonly Stretch[]): ReadonlyMap<Stretch, number> {
   const rest = [...stretches];
   while (rest.length > 0) {
     const free = rest.findIndex((each) => !rest.some((other) => above(other, each)));
-    // In a circle of such pairs one of them gives way.
+    // If such pairs form a cycle, the first of the rest is placed although another should be above it.
     const [next] = rest.splice(Math.max(0, free), 1);
     if (next === undefined) break;
     const placed = [...tracks];

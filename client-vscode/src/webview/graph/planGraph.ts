@@ -41,7 +41,8 @@ export function planGraph(panel: Panel, view: PlanView): View {
   const { plan } = view;
   const zoom = zoomOf(panel, plan);
   const layout = laidOut(plan, document.documentElement.clientWidth - MARGIN, zoom);
-  const selected = plan.steps.findIndex((step) => step.stepId === selectedStep(panel, plan));
+  const selectedId = selectedStep(panel, plan);
+  const selected = plan.steps.findIndex((step) => step.stepId === selectedId);
   const zoomTo = (next: number) => () => panel.change(plan.planId, (forms) => (forms.zoom = next));
   return html`<div class="graph-section">
     <div class="graph-tools" role="toolbar" aria-label=${t("Size of the graph")}>
@@ -81,7 +82,7 @@ export function planGraph(panel: Panel, view: PlanView): View {
             <path d="M0 0L6 3L0 6Z" />
           </marker>
         </defs>
-        ${plan.steps.map((step, index) => node(panel, plan, layout, step, index))}
+        ${plan.steps.map((step, index) => node(panel, plan, layout, step, index, index === selected))}
       </svg>
     </div>
   </div>`;
@@ -114,7 +115,7 @@ function zoomOf(panel: Panel, { planId, steps }: Plan): number {
   return Math.min(SIZES.length - 1, Math.max(0, chosen));
 }
 
-function node(panel: Panel, plan: Plan, layout: Layout, step: Step, index: number): View {
+function node(panel: Panel, plan: Plan, layout: Layout, step: Step, index: number, isSelected: boolean): View {
   const status = shownStatus(plan, step);
   const wait = waitOf(plan, step.stepId);
   const look =
@@ -123,7 +124,6 @@ function node(panel: Panel, plan: Plan, layout: Layout, step: Step, index: numbe
       : { icon: wait === "recovery" ? "error" : "bell-dot", label: waitWords(wait) };
   const { x = 0, y = 0, wave = 0 } = layout.steps[index] ?? {};
   const after = dependencyNumbers(plan, step);
-  const isSelected = selectedStep(panel, plan) === step.stepId;
   const choose = () => panel.change(plan.planId, (forms) => (forms.row = step.stepId));
   const place = [after === "" ? "" : t("after {0}", after), t("wave {0} of {1}", wave + 1, layout.waves)];
   // Lines are drawn in SVG; a step is HTML in it, for its icon and the end of a long title.

@@ -1,4 +1,4 @@
-// What of a plan's dependencies is drawn: the wave of each step, and the links that no longer way implies.
+// What is drawn of a plan's dependencies: the wave of each step, and the links that are not implied by a longer path.
 
 /** A step by its place in the plan, with the places of the steps that it waits for. */
 export type Dependencies = readonly (readonly number[])[];
@@ -47,7 +47,7 @@ function ordered(dependencies: Dependencies): { order: readonly number[]; before
   const before: number[][] = dependencies.map(() => []);
   const state = new Uint8Array(dependencies.length);
   for (let first = 0; first < dependencies.length; first++) {
-    // A stack of its own: a chain may be longer than calls can be nested.
+    // An explicit stack, since a chain of steps may be longer than the depth of recursion that JavaScript allows.
     const stack = state[first] === 0 ? [{ step: first, next: 0 }] : [];
     while (stack.length > 0) {
       const top = stack[stack.length - 1] as { step: number; next: number };
@@ -78,7 +78,7 @@ function raise(values: number[], place: number, least: number): void {
   if ((values[place] ?? 0) < least) values[place] = least;
 }
 
-/** The links without those that a longer way implies, as bundles in the order of their first source. */
+/** The links without those that a longer path implies, as bundles in the order of their first source. */
 export function bundlesOf(dependencies: Dependencies): readonly Bundle[] {
   const { order, before } = ordered(dependencies);
   const ancestors = new Array<bigint>(dependencies.length).fill(0n);

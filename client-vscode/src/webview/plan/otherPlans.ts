@@ -7,6 +7,7 @@ import type { PlanView } from "../../plan/planView";
 import { planStatus } from "../../plan/statusWords";
 import { waitingFor } from "../../plan/waiting";
 import { t } from "../../words";
+import { firstLine } from "../text/format";
 import { icon, type Panel, shown, type View } from "../ui";
 import { toAllPlans } from "./plansPage";
 
@@ -19,7 +20,7 @@ export function otherPlans(panel: Panel, state: PanelState): View {
 function row(panel: Panel, view: PlanView): View {
   const { planId, request, status } = view.plan;
   const waits = waitingFor(view);
-  const title = request.trim().split("\n")[0] ?? "";
+  const title = firstLine(request.trim());
   return html`<button
     class="other ${waits === undefined ? "" : "warn"}"
     type="button"

@@ -8,11 +8,12 @@ import { LIVE, type PanelState } from "../../plan/planState";
 import { PLAN_ICON } from "../../plan/statusWords";
 import type { PlanStatus } from "../../protocol";
 import { ago, moment, plural, t } from "../../words";
+import { firstLine } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { fieldValue, icon, iconButton, linkButton, type Panel, shown, type View } from "../ui";
 import type { Ui } from "../uiState";
 
-/** Without an end of its own, a list of many hundred plans would take long to draw at each key. */
+/** The most plans that are drawn: many hundreds would take long to draw at each key. */
 const MOST_DRAWN = 200;
 /** Statuses in which no step has run, so that their number says nothing. */
 const UNSTARTED: readonly PlanStatus[] = ["draft", "pending_approval", "rejected"];
@@ -81,7 +82,7 @@ export function plansPage(panel: Panel, state: PanelState): View {
 
 function row(panel: Panel, plan: ListedPlan, close: () => void, current: string | undefined): View {
   const { planId } = plan;
-  const title = plan.request.trim().split("\n")[0] ?? "";
+  const title = firstLine(plan.request.trim());
   const ended = !LIVE.includes(plan.status);
   const show = () => {
     close();
@@ -122,7 +123,7 @@ function filterName(filter: Filter): string {
   }[filter];
 }
 
-/** The way to the list, from the foot of the other plans. */
+/** A link to the page of all plans, shown below the other plans. */
 export function toAllPlans(panel: Panel): View {
   return linkButton(t("All plans"), () => panel.post({ kind: "show", what: "plans" }), {
     icon: "history",

@@ -6,6 +6,7 @@ import type { PanelState } from "../../plan/planState";
 import type { PlanView } from "../../plan/planView";
 import { resourceWords, waitingFor, waitsForPlans } from "../../plan/waiting";
 import { t } from "../../words";
+import { firstLine } from "../text/format";
 import { icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
 import { capitalized } from "./planHeader";
 
@@ -13,7 +14,7 @@ export function resourceWaits(panel: Panel, view: PlanView, { plans }: PanelStat
   return html`${waitsForPlans(view).map((wait) => {
     const { usedByPlan: planId } = wait;
     const other = plans[planId];
-    const title = other?.plan.request.trim().split("\n")[0] ?? "";
+    const title = firstLine(other?.plan.request.trim() ?? "");
     const waits = other === undefined ? undefined : waitingFor(other);
     return html`<p class="banner resource-wait">
       ${icon("watch")}<span>${shown(capitalized(resourceWords(wait)))}<br /><span class="quiet"

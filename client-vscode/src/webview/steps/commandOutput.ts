@@ -17,7 +17,7 @@ export function isCommand({ tool }: { tool: string }): boolean {
 }
 
 /** The key of what a step's commands have printed: another run of the step has other calls. */
-export function outputKey(planId: string, step: Step): string {
+function outputKey(planId: string, step: Step): string {
   return `${planId} ${step.stepId} ${commandsOf(step).length}`;
 }
 
@@ -75,9 +75,9 @@ function block(panel: Panel, planId: string, step: Step, command: CommandOutput)
   </figure>`;
 }
 
-/** A terminal's box; of a long text the end is in view. */
-function printed(text: string): View {
-  return html`<pre class="printed" tabindex="0" aria-label=${t("Output of the commands")}><span>${shown(text)}</span></pre>`;
+/** A text as a terminal shows it; a long one is scrolled to its end. */
+export function printed(text: string, label = t("Output of the commands")): View {
+  return html`<pre class="printed" tabindex="0" aria-label=${label}><span>${shown(text)}</span></pre>`;
 }
 
 /** The counts of a test run, and which tests failed. */

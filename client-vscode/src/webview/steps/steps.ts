@@ -42,9 +42,10 @@ export function steps(panel: Panel, view: PlanView): View {
   const editable = isEditable(plan);
   const target = panel.forms(plan.planId).step?.target;
   const drawn = isDrawn(panel, plan);
-  const listed = drawn ? plan.steps.filter((step) => step.stepId === selectedStep(panel, plan)) : plan.steps;
+  const selected = drawn ? selectedStep(panel, plan) : undefined;
+  const listed = drawn ? plan.steps.filter((step) => step.stepId === selected) : plan.steps;
   return html`<section class="steps-section" aria-label=${t("Steps")}>
-    ${plan.steps.length < 2 ? nothing : viewSwitch(panel, plan)} ${drawn ? planGraph(panel, view) : nothing}
+    ${plan.steps.length < 2 ? nothing : viewSwitch(panel, plan, drawn)} ${drawn ? planGraph(panel, view) : nothing}
     <ol
       class="steps"
       data-digits=${String(plan.steps.length).length}
@@ -54,7 +55,7 @@ export function steps(panel: Panel, view: PlanView): View {
       ${repeat(
         listed,
         (step) => step.stepId,
-        (step) => row(panel, view, step, plan.steps.indexOf(step)),
+        (step, index) => row(panel, view, step, drawn ? plan.steps.indexOf(step) : index),
       )}
       ${
         editable && target?.kind === "new" && !isStep(plan, target.after)
@@ -79,8 +80,7 @@ function isDrawn(panel: Panel, plan: Plan): boolean {
   return panel.forms(plan.planId).drawn === true && plan.steps.length > 1;
 }
 
-function viewSwitch(panel: Panel, plan: Plan): View {
-  const drawn = isDrawn(panel, plan);
+function viewSwitch(panel: Panel, plan: Plan, drawn: boolean): View {
   const choice = (id: string, label: string, name: string, draws: boolean) =>
     html`<button
       id=${id}
