@@ -178,7 +178,7 @@ class Conductor:
                 continue
             self._carry_out(plan, directive)
             changed = True
-        self._resources.hold_back(plan, held_back)
+        self._resources.report_waits(plan, held_back)
         return changed
 
     def _carry_out(self, plan: Plan, directive: do.Directive) -> None:

@@ -10,7 +10,7 @@ from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.step_waits import StepWait, StepWaits
 
-MOST_TOLD = 20
+MOST_WAITS = 20
 """How many waiting steps of a plan are reported."""
 Claims = Callable[[Plan, Step], Iterable[str]]
 """Returns the names of the resources that a step needs while it runs."""
@@ -40,21 +40,24 @@ class Resources:
 
     def free(self, plan: Plan, step: Step) -> bool:
         """Whether all resources of the step are free now."""
-        return all(self._used[name] < max(1, self._capacity(name)) for name in self._claims(plan, step))
+        return all(map(self._has_room, self._claims(plan, step)))
 
-    def hold_back(self, plan: Plan, steps: Iterable[Step]) -> None:
-        """Tell which steps of the plan, and no others, do not start since a resource of theirs is in use."""
+    def report_waits(self, plan: Plan, steps: Iterable[Step]) -> None:
+        """Report those of these steps that wait for a resource in use, as all of the plan that wait to start."""
         waits = (self._wait_of(plan, step) for step in steps)
-        told = islice((wait for wait in waits if wait is not None), MOST_TOLD)
-        self._waits.held_back(plan.plan_id, tuple(told))
+        found = islice((wait for wait in waits if wait is not None), MOST_WAITS)
+        self._waits.set_not_started(plan.plan_id, tuple(found))
 
     def forget_waits(self, plan_id: PlanId) -> None:
-        """Tell that no step of the plan waits."""
-        self._waits.held_back(plan_id, ())
+        """Report that no step of the plan waits to start."""
+        self._waits.set_not_started(plan_id, ())
+
+    def _has_room(self, name: str) -> bool:
+        return self._used[name] < max(1, self._capacity(name))
 
     def _wait_of(self, plan: Plan, step: Step) -> StepWait | None:
         for name in self._claims(plan, step):
-            if self._used[name] < max(1, self._capacity(name)):
+            if self._has_room(name):
                 continue
             plan_id, step_id = next(user for user, held in self._held.items() if name in held)
             return StepWait(step_id=step.step_id, resource=name, used_by_plan=plan_id, used_by_step=step_id)
@@ -63,7 +66,7 @@ class Resources:
     def claim(self, plan: Plan, step: Step) -> bool:
         """Claim the resources of the step. False, with nothing claimed, if one is in use."""
         wanted = tuple(dict.fromkeys(self._claims(plan, step)))
-        if any(self._used[name] >= max(1, self._capacity(name)) for name in wanted):
+        if not all(map(self._has_room, wanted)):
             return False
         self._used.update(wanted)
         self._held[(plan.plan_id, step.step_id)] = wanted

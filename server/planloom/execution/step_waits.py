@@ -1,4 +1,4 @@
-"""Tells which steps wait for a resource that another step uses: a path, the model, the terminal."""
+"""Reports which steps wait for a resource that another step uses: a path, the model, the terminal."""
 
 from __future__ import annotations
 
@@ -26,43 +26,43 @@ WaitListener = Callable[[PlanId, tuple[StepWait, ...]], None]
 
 
 class StepWaits:
-    """The waits of all plans. Listeners hear all waits of a plan at each change of them."""
+    """The waits of all plans. Listeners receive all waits of a plan at each change of them."""
 
     def __init__(self) -> None:
         self._not_started: dict[PlanId, tuple[StepWait, ...]] = {}
         self._running: dict[User, StepWait] = {}
-        self._told: dict[PlanId, tuple[StepWait, ...]] = {}
+        self._reported: dict[PlanId, tuple[StepWait, ...]] = {}
         self._listeners: list[WaitListener] = []
 
     def listen(self, listener: WaitListener) -> None:
         """Call the listener at each change."""
         self._listeners.append(listener)
 
-    def held_back(self, plan_id: PlanId, waits: tuple[StepWait, ...]) -> None:
+    def set_not_started(self, plan_id: PlanId, waits: tuple[StepWait, ...]) -> None:
         """Set which steps of a plan do not start since they wait."""
         self._not_started.pop(plan_id, None)
         if waits:
             self._not_started[plan_id] = waits
-        self._tell(plan_id)
+        self._report(plan_id)
 
     @contextmanager
     def waiting(self, plan_id: PlanId, wait: StepWait) -> Iterator[None]:
-        """A running step waits, for as long as the context is open."""
+        """Report that a running step waits, for as long as the context is open."""
         self._running[plan_id, wait.step_id] = wait
-        self._tell(plan_id)
+        self._report(plan_id)
         try:
             yield
         finally:
             del self._running[plan_id, wait.step_id]
-            self._tell(plan_id)
+            self._report(plan_id)
 
-    def _tell(self, plan_id: PlanId) -> None:
+    def _report(self, plan_id: PlanId) -> None:
         running = (wait for (of, _), wait in self._running.items() if of == plan_id)
         waits = (*running, *self._not_started.get(plan_id, ()))
-        if waits == self._told.get(plan_id, ()):
+        if waits == self._reported.get(plan_id, ()):
             return
-        self._told.pop(plan_id, None)
+        self._reported.pop(plan_id, None)
         if waits:
-            self._told[plan_id] = waits
+            self._reported[plan_id] = waits
         for listener in tuple(self._listeners):
             listener(plan_id, waits)

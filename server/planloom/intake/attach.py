@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from planloom.domain.changes import sha256
-from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved, UnresolvedCode
+from planloom.domain.plans.attachments import (
+    Attachment,
+    ResolvedAttachment,
+    Unresolved,
+    UnresolvedCode,
+    source_key,
+)
 from planloom.domain.text.positions import Encoding, LineIndex, Range
 from planloom.domain.values import AttachmentId, Uri
 from planloom.intake.contents import MOST_ENTRIES, Cut, cut, lines_of, tree_of
@@ -180,8 +186,7 @@ class Attachments:
             if found not in self._unresolved:
                 self._unresolved.append(found)
             return
-        source = found.attachment.reference if found.attachment.uri is None else found.attachment.uri
-        key = (found.attachment.kind, source, found.attachment.range)
+        key = source_key(found.attachment)
         if key in self._keys:
             return
         self._keys.add(key)

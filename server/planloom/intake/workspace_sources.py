@@ -109,7 +109,7 @@ class WorkspaceSources:
             return None
         opened = tuple(document.uri for document in self._view.documents.all())
         try:
-            # Without a file the editor tells all that it knows; one that does not is asked about those that are open.
+            # Asked about no file, some editors report on all; others only on files asked about, so open ones are too.
             told = [*await editor.diagnostics(()), *(await editor.diagnostics(opened) if opened else ())]
         except EditorSilent:
             return None

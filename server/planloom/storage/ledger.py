@@ -65,7 +65,8 @@ class Ledger:
     ) -> None:
         """Open or create the ledger at `path`, or in memory for None. Raises StorageFailed while it is locked.
 
-        `patience` is how many seconds `ready` waits for another program's lock, and at most the opening too.
+        `patience` is how many seconds `ready` waits for another program's lock; the opening waits as
+        long, but at most `MOST_SECONDS`.
         """
         self.path = path
         self.owner = uuid.uuid4().hex

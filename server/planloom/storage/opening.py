@@ -26,8 +26,8 @@ def connected(
 ) -> sqlite3.Connection:
     """Open a file and bring its tables up to date. Raises sqlite3.Error, NewerSchema.
 
-    `patience` is how many seconds it waits for another program's locks. It begins anew at each, since SQLite does not
-    wait for every lock: a change of the journal that meets a reader is refused at once.
+    `patience` is how many seconds it waits for another program's locks in all, at most `MOST_SECONDS`. The opening is
+    retried, since SQLite refuses some locks at once: a change of the journal while another program reads.
     """
     until = time.monotonic() + min(patience, MOST_SECONDS)
     while True:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, get_args
 
 from planloom.domain.document.fields import FIELDS
-from planloom.domain.document.reader import Trouble, Written, WrittenStep, authored, key_of, values_of
+from planloom.domain.document.reader import Trouble, Written, WrittenStep, authored, values_of
 from planloom.domain.document.render import MARKS, RESULT, asking, result_text
 from planloom.domain.document.top import STEPS, Place, Top, head_values, top_of
 from planloom.domain.plans.editing import (
@@ -54,7 +54,7 @@ class Difference(NamedTuple):
 
     `edit_places` has for each edit the places of what is changed, `word_places` those of the words. `ids` are those of
     the written steps, in their order; a new step gets one here. `troubles` are signs, results and values that only the
-    server may write, and a request that cannot be determined.
+    server may write, a kind that contradicts the tool, and a request that is missing or ambiguous.
     """
 
     edits: tuple[StepEdit, ...]
@@ -191,12 +191,6 @@ def place_of(problem: Problem, written: Written, ids: Sequence[StepId]) -> Place
             if not dot:
                 return step.places[""]
     return Place(0, 0, 0)
-
-
-def notes_by_id(written: Written, ids: Sequence[StepId]) -> dict[str, str]:
-    """The notes of a document by the ids that its steps have got."""
-    names = {key_of(step): step_id for step, step_id in zip(written.steps, ids, strict=True)}
-    return {names.get(above, above): text for above, text in written.notes.items()}
 
 
 def _ids(known: Collection[StepId], written: Sequence[WrittenStep]) -> tuple[StepId, ...]:

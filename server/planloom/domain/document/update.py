@@ -114,6 +114,7 @@ class _Text:
         self.plan = plan
         self.servers = servers
         statuses = zip(plan.steps, shown_statuses(plan), strict=True)
+        self.asking = asking(plan)
         self.marks = {step.step_id: MARKS.get(status, " ") for step, status in statuses}
 
     def new(self, users: _Users) -> str:
@@ -145,8 +146,9 @@ class _Text:
         """The steps in another order, each with what stands below it, then the notes of those that are gone."""
         if above and above[-1].strip():
             yield self.eol
+        remaining = set(order)
         gone = [
-            note for step_id in self.ids if step_id not in set(order) and (note := _stripped(tails[step_id]))
+            note for step_id in self.ids if step_id not in remaining and (note := _stripped(tails[step_id]))
         ]
         parts = []
         for step_id in order:
@@ -216,7 +218,7 @@ class _Text:
 
     def _below(self, step_id: StepId, tail: Sequence[str]) -> Sequence[str]:
         """What stands below a step, with a line for the answer while it asks."""
-        if step_id in asking(self.plan):
+        if step_id in self.asking:
             return with_answer_line(tail, self.eol)
         return without_answer_line(tail) if sign_of(step_id, "answer", "") in self.servers else tail
 

@@ -55,15 +55,18 @@ def not_shown(images: Sequence[str]) -> str:
 
 def additional(known: Sequence[Attachment], found: Sequence[Attachment]) -> tuple[Attachment, ...]:
     """Those of the attachments found that are not known, with the next free ids."""
-    keys = {_key(each) for each in known}
+    keys = {source_key(each) for each in known}
     taken = {each.attachment_id for each in known}
     free = (name for number in count(1) if (name := AttachmentId(f"attachment_{number}")) not in taken)
     return tuple(
-        each.model_copy(update={"attachment_id": next(free)}) for each in found if _key(each) not in keys
+        each.model_copy(update={"attachment_id": next(free)})
+        for each in found
+        if source_key(each) not in keys
     )
 
 
-def _key(attachment: Attachment) -> tuple[str, str, Range | None]:
+def source_key(attachment: Attachment) -> tuple[str, str, Range | None]:
+    """What an attachment is of: equal for two that attach the same."""
     return attachment.kind, attachment.uri or attachment.reference, attachment.range
 
 

@@ -11,6 +11,7 @@ STEP_ID = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 """The syntax of a step id, for `fullmatch`."""
 
 _REFERENCE = re.compile(r"\$([A-Za-z][A-Za-z0-9_]*)((?:\.[A-Za-z_][A-Za-z0-9_-]*|\[[0-9]{1,9}\])*)")
+_STEP_IN_EXPRESSION = re.compile(r"(?<=\bsteps\.)[A-Za-z_][A-Za-z0-9_]*")
 _PART = re.compile(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[([0-9]+)\]")
 
 
@@ -62,6 +63,16 @@ def renamed(args: Args | None, ids: Mapping[str, StepId]) -> Args | None:
     if args is None:
         return None
     return {name: _renamed(argument, ids) for name, argument in args.items()}
+
+
+def renamed_in_expression(text: str | None, ids: Mapping[str, StepId]) -> str | None:
+    """The expression with every step id in `ids` changed to its new id."""
+    return text and _STEP_IN_EXPRESSION.sub(lambda found: ids.get(found[0], found[0]), text)
+
+
+def renamed_in_list(text: str | None, ids: Mapping[str, StepId]) -> str | None:
+    """The same for the list of a loop, which may be a reference too."""
+    return renamed_in_expression(str(_renamed(text, ids)), ids) if text else None
 
 
 def _renamed(argument: Json, ids: Mapping[str, StepId]) -> Json:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from typing import Final
 
-from planloom.domain.plans.outputs import renamed, unused_id
+from planloom.domain.plans.outputs import renamed, renamed_in_expression, renamed_in_list, unused_id
 from planloom.domain.plans.plan import Check, Plan, Step
 from planloom.domain.values import StepId
-
-_STEP_IN_EXPRESSION: Final = re.compile(r"(?<=\bsteps\.)[A-Za-z_][A-Za-z0-9_]*")
 
 
 def sub_plan(plan: Plan, step: Step, steps: Sequence[Step], *, sequential: bool) -> tuple[Step, ...]:
@@ -39,20 +35,18 @@ def same_steps(one: tuple[StepId, Sequence[Step]], other: tuple[StepId, Sequence
 
 
 def _as_child(step: Step, parent: Step, ids: Mapping[str, StepId], after: Sequence[StepId]) -> Step:
-    def expression(text: str | None) -> str | None:
-        return text and _STEP_IN_EXPRESSION.sub(lambda found: ids.get(found[0], found[0]), text)
-
-    listed = renamed({"list": step.for_each}, ids) if step.for_each else None
     return step.as_written().model_copy(
         update={
             "step_id": ids[step.step_id],
             "parent": parent.step_id,
             "depends_on": tuple(dict.fromkeys(after)),
             "args": renamed(step.args, ids),
-            "when": expression(step.when),
-            "repeat_until": expression(step.repeat_until),
-            "for_each": expression(str(listed["list"])) if listed else None,
-            "checks": tuple(_with_text(check, expression(check.text)) for check in step.checks),
+            "when": renamed_in_expression(step.when, ids),
+            "repeat_until": renamed_in_expression(step.repeat_until, ids),
+            "for_each": renamed_in_list(step.for_each, ids),
+            "checks": tuple(
+                _with_text(check, renamed_in_expression(check.text, ids)) for check in step.checks
+            ),
         }
     )
 

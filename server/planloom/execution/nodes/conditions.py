@@ -24,10 +24,9 @@ from planloom.execution.step_outcomes import Failed, Outcome, Skipped
 from planloom.execution.step_run import StepRun
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry, run_tool
+from planloom.tools.search.search_files import MAX_RESULTS
 
 _PLATFORMS: Mapping[str, str] = {"darwin": "macos", "win32": "windows"}
-_MOST_FILES = 1_000
-"""The most files of a glob, as many as `find_files` finds."""
 
 
 async def condition(run: StepRun, context: ToolContext, tools: Registry) -> Outcome | None:
@@ -101,7 +100,7 @@ async def _files(glob: str, context: ToolContext, tools: Registry) -> tuple[str,
     find = tools.get("find_files")
     if find is None:
         raise Unanswerable("The setting planloom.approvals.read denies reading.")
-    args: Args = {"pattern": glob, "max_results": _MOST_FILES}
+    args: Args = {"pattern": glob, "max_results": MAX_RESULTS}
     result = await run_tool(find, args, context, None)
     if not result.ok or not isinstance(result.value, list):
         raise Unanswerable(f"glob('{glob}'): {result.summary}")

@@ -1,12 +1,12 @@
-"""Asks a person for the yes between two steps that an approval gate stands for."""
+"""Asks a person at an approval gate whether the plan goes on."""
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 
+from planloom.domain.changes import sha256
 from planloom.domain.safety.approvals import Approval
-from planloom.domain.values import ApprovalId, Sha256
+from planloom.domain.values import ApprovalId
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.proposals import Denied
 from planloom.execution.step_outcomes import Done, Interrupted, Outcome, Rerouted
@@ -20,7 +20,7 @@ async def ask_at_gate(run: StepRun, gate: Gate) -> Outcome:
         approval_id=ApprovalId(uuid.uuid4().hex),
         plan_id=run.plan_id,
         step_id=step.step_id,
-        proposal=Sha256(hashlib.sha256(step.asks.encode()).hexdigest()),
+        proposal=sha256(step.asks),
         effect="read",
         title=step.asks,
         goes_on=True,

@@ -1,6 +1,6 @@
 """Unrolls a loop that is due into steps, and ends it with their results.
 
-What it is unrolled into is an event, so that a crash at any point repeats nothing and no list is evaluated again.
+The new steps are recorded as an event, so that after a crash no step is repeated and no list is evaluated again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ async def loop(run: StepRun, context: ToolContext, tools: Registry) -> Outcome |
 
 
 async def _for_each(run: StepRun, step: Step, context: ToolContext, tools: Registry) -> Outcome:
-    children = _children(run, step)
+    children = children_of(run, step)
     if children:
         return Done(
             summary=f"Done for {counted(len(children), 'item')}", value=[_result(each) for each in children]
@@ -70,7 +70,7 @@ async def _for_each(run: StepRun, step: Step, context: ToolContext, tools: Regis
 
 async def _repeat(run: StepRun, step: Step, context: ToolContext, tools: Registry) -> Outcome:
     assert step.repeat_until is not None
-    rounds = _children(run, step)
+    rounds = children_of(run, step)
     if rounds:
         expression = read(step.repeat_until, EVERYWHERE | {"last", "index"})
         last: dict[str, Json] = {"last": outcome_of(rounds[-1]), "index": len(rounds) - 1}
@@ -88,8 +88,8 @@ def _unrolled(run: StepRun, steps: tuple[Step, ...]) -> Outcome:
     return Rerouted()
 
 
-def _children(run: StepRun, step: Step) -> list[Step]:
-    """The steps that the loop was unrolled into, without those that a person has removed since."""
+def children_of(run: StepRun, step: Step) -> list[Step]:
+    """The steps that a loop or a sub-plan was unrolled into, without those that a person has removed since."""
     found = (run.plan.step(step_id) for step_id in step.children)
     return [each for each in found if each is not None]
 
@@ -118,7 +118,7 @@ async def _items(run: StepRun, step: Step, context: ToolContext, tools: Registry
 async def _is_wanted(
     run: StepRun, step: Step, item: tuple[int, Json], context: ToolContext, tools: Registry
 ) -> bool:
-    """Whether the condition holds for an item; one that does not speak of the item has been evaluated before."""
+    """Whether the condition holds for an item; one that does not use the item has been evaluated before."""
     if step.when is None or step.condition_held is True:
         return True
     expression = read(step.when, EVERYWHERE | _ITEM)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import uuid
 from collections.abc import Callable
 
+from planloom.domain.changes import sha256
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.revision import plan_changes
@@ -14,9 +14,10 @@ from planloom.domain.plans.sub_plans import same_steps, sub_plan
 from planloom.domain.plans.templates import Template, TemplateRefused, applied
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.text.counted import counted
-from planloom.domain.values import ApprovalId, Sha256, TemplateId
+from planloom.domain.values import ApprovalId, TemplateId
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.proposals import Denied
+from planloom.execution.nodes.loops import children_of
 from planloom.execution.step_outcomes import Done, Failed, Outcome, Rerouted, Skipped
 from planloom.execution.step_run import StepRun
 
@@ -27,7 +28,7 @@ TemplateOf = Callable[[TemplateId], Template]
 async def run_sub_plan(run: StepRun, gate: Gate, template_of: TemplateOf) -> Outcome:
     """Unroll the sub-plan, or end it if its steps have ended: it fails if one of them has. Raises UnknownThing."""
     step = run.now
-    children = [each for each in map(run.plan.step, step.children) if each is not None]
+    children = children_of(run, step)
     if children:
         lost = [each.description for each in children if each.counts_as == "failed"]
         if lost:
@@ -57,11 +58,10 @@ async def run_sub_plan(run: StepRun, gate: Gate, template_of: TemplateOf) -> Out
 def _was_allowed(run: StepRun, steps: tuple[Step, ...]) -> bool:
     """Whether an earlier round of the same loop had these very steps: they are allowed once for all rounds."""
     loop = None if run.step.parent is None else run.plan.step(run.step.parent)
-    for earlier in (run.plan.step(step_id) for step_id in (loop.children if loop is not None else ())):
-        if earlier is None or earlier.kind != "sub_plan" or not earlier.children:
+    for earlier in children_of(run, loop) if loop is not None else ():
+        if earlier.kind != "sub_plan" or not earlier.children:
             continue
-        made = [each for each in map(run.plan.step, earlier.children) if each is not None]
-        if same_steps((earlier.step_id, made), (run.step_id, steps)):
+        if same_steps((earlier.step_id, children_of(run, earlier)), (run.step_id, steps)):
             return True
     return False
 
@@ -74,7 +74,7 @@ def _approval(run: StepRun, template: Template, steps: tuple[Step, ...]) -> Appr
         approval_id=ApprovalId(uuid.uuid4().hex),
         plan_id=run.plan_id,
         step_id=run.step_id,
-        proposal=Sha256(hashlib.sha256(rows.encode()).hexdigest()),
+        proposal=sha256(rows),
         effect="write",
         title=f"Run the template “{template.name}” ({counted(len(steps), 'step')})",
         plan_changes=changes,

@@ -71,7 +71,6 @@ _LIMITS = tuple(
 
 
 _CAUSES: Mapping[int, ModelCause] = {
-    0: "unreachable",
     402: "payment",
     403: "forbidden",
     408: "slow",
@@ -147,7 +146,7 @@ def unavailable(
 
 
 def cause_of(status: int, *, has_key: bool = True) -> ModelCause:
-    """Why a server answers with this HTTP status of 400 or more; 0 stands for no answer."""
+    """Why a server answers with this HTTP status of 400 or more."""
     if status == 401:
         return "key_refused" if has_key else "key_missing"
     return _CAUSES.get(status, "server_failed" if status >= 500 else "wrong_address")

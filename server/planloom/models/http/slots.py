@@ -9,18 +9,18 @@ from contextlib import asynccontextmanager
 MOST_MEASURED = 4
 """The most requests at a time that a measurement finds."""
 TRIALS = 8
-"""So many trials without a proof end the measurement."""
+"""The measurement ends after so many trials in a row that have proved nothing."""
 ROUNDS = 2
-"""So often must every open answer have gone on during a trial. A server that takes them one after the other ends one
-answer before it begins the next, so that not even the second round comes."""
+"""How often a token of every open answer must arrive in a trial to prove that they are answered at the same time. A
+server that takes requests one after the other ends one answer before it begins the next, so no second round comes."""
 
 
 class Slots:
     """The open requests of one model of one server.
 
     A measurement costs nothing: while others are open, one request more than is known to be taken is sent rather than
-    kept back, and waits at the server at worst. If the tokens of all of them arrive by turns, they are answered at a
-    time.
+    kept back, and waits at the server at worst. If the tokens of all of them arrive by turns, they are answered at
+    the same time.
     """
 
     def __init__(self) -> None:

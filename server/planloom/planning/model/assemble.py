@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pydantic import ValidationError
 
 from planloom.domain.plans.graph import cycle, execution_order
-from planloom.domain.plans.outputs import STEP_ID, renamed
+from planloom.domain.plans.outputs import STEP_ID, renamed, renamed_in_expression, renamed_in_list
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import Check, ExpectedTool, Priority, Step, StepKind
 from planloom.domain.plans.validation import ToolRules
@@ -36,7 +36,6 @@ _KINDS: Mapping[str, StepKind] = {
     "approval": "approval",
 }
 _NUMBER = re.compile(r"#?(?:step|task)?[ _#-]*([0-9]{1,6})", re.IGNORECASE)
-_STEP_IN_EXPRESSION = re.compile(r"(?<=\bsteps\.)[A-Za-z_][A-Za-z0-9_]*")
 _INVALID = re.compile(r"[^A-Za-z0-9_]+")
 _LONGEST_ID = 60
 _LONGEST_ACTIVE_FORM = 120
@@ -110,9 +109,9 @@ class StepBuilder:
             checks=tuple(_checks(draft.checks)),
             expected_files=draft.expected_files or _written(args, rules),
             tools_to_execute=self._expected(draft, tool),
-            when=self._expression(draft.when),
-            for_each=self._list(draft.for_each),
-            repeat_until=self._expression(draft.repeat_until),
+            when=renamed_in_expression(draft.when, self._ids),
+            for_each=renamed_in_list(draft.for_each, self._ids),
+            repeat_until=renamed_in_expression(draft.repeat_until, self._ids),
         )
 
     def _expected(self, draft: DraftStep, tool: str | None) -> tuple[ExpectedTool, ...]:
@@ -151,15 +150,6 @@ class StepBuilder:
                 if step_id is not None:
                     blocked.setdefault(step_id, []).append(blocker)
         return blocked
-
-    def _list(self, text: str | None) -> str | None:
-        """The list of a loop with the ids that its steps have in the plan."""
-        reference = renamed({"list": text}, self._ids) if text else None
-        return self._expression(str(reference["list"])) if reference else None
-
-    def _expression(self, text: str | None) -> str | None:
-        """The expression with the ids that its steps have in the plan."""
-        return text and _STEP_IN_EXPRESSION.sub(lambda found: self._ids.get(found[0], found[0]), text)
 
     def _resolved(self, name: str) -> StepId | None:
         """The step that a dependency names: by its id as written, its valid form, or its number from 1."""

@@ -8,7 +8,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
+
+from planloom.intake.references import SpecialKind
 
 PLACEHOLDER = "\ufdd0"
 """Replaces one literal: a code point that Unicode assigns to no character."""
@@ -227,8 +229,8 @@ def _quote(scan: _Scan, start: int, sign: str) -> _Extracted | None:
 LINES = re.compile(r"(?P<path>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?")
 """A reference with line numbers: `src/a.py:10-20`."""
 
-_TOLD = frozenset({"selection", "diagnostics", "problems", "terminal", "git"})
-"""References to what the editor or git tells."""
+_SPECIAL = frozenset(get_args(SpecialKind))
+"""References to what the editor or git reports."""
 _FILES = re.compile(r"(?:make|docker|proc|gem|rake|jenkins|vagrant|just|brew|pip|caddy)file")
 _PRODUCTS = """
     node.js next.js vue.js nuxt.js react.js express.js three.js d3.js asp.net socket.io ember.js nest.js chart.js
@@ -252,7 +254,7 @@ def written_path(token: Masked, references: Mapping[str, str], *, certain: bool 
         if found is not None:
             return found
         certain, word = True, word[1:]
-        if word in _TOLD or word.startswith(("diagnostics:", "git:")) or LINES.fullmatch(word):
+        if word in _SPECIAL or word.startswith(("diagnostics:", "git:")) or LINES.fullmatch(word):
             return None
     if token.literals:
         text = token.literals[0].text.strip()

@@ -97,9 +97,7 @@ class Messages:
         queued = self._plan_store.record(plan.plan_id, message)
         return MessageResult(outcome=outcome, plan=queued, waits_for=waits_for, unresolved=found.unresolved)
 
-    async def _continue(
-        self, plan_id: PlanId, text: str, attached: Attached = NOTHING_ATTACHED
-    ) -> MessageResult:
+    async def _continue(self, plan_id: PlanId, text: str, attached: Attached) -> MessageResult:
         created = await self._plans.create(
             CreateRequest(
                 text=text,
@@ -114,7 +112,7 @@ class Messages:
     def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
         if isinstance(recorded.event, ev.PlanCompleted) and plan.unread:
             text = "\n".join(message.text for message in plan.unread)
-            # What the text refers to is found again by its words; images have none there.
+            # References in the text are resolved again from it; images are not named in it.
             images = tuple(
                 Requested(uri=each.uri, label=each.label)
                 for each in plan.attachments

@@ -125,8 +125,7 @@ class PlanReader:
 
     def commands_of(self, plan_id: PlanId, step_id: StepId) -> tuple[ExecutedTool, ...]:
         """The calls of a step whose command has ended. Raises UnknownThing."""
-        plan = self.get(plan_id, None)
-        step = None if plan is None else plan.step(step_id)
+        step = self._plan_store.read(plan_id).step(step_id)
         if step is None:
             raise UnknownThing("step", step_id)
         return tuple(call for call in step.tools_executed if call.command == "ended")

@@ -51,8 +51,8 @@ class Drafting:
         feed: Feed,
         planner_for: PlannerFor,
         rules: StepRules,
-        outcomes: Callable[[], Sequence[Outcome]] = tuple,
-        prices: Callable[[], Prices] = dict,
+        outcomes: Callable[[], Sequence[Outcome]],
+        prices: Callable[[], Prices],
     ) -> None:
         """`outcomes` are the figures of ended plans, the newest first, and `prices` the user's."""
         self._plan_store = plan_store

@@ -58,7 +58,7 @@ class Intake:
         resolution = await self.resolve(request.text, request)
         if resolution.unresolved and not resolution.attachments:
             raise _none_resolved(resolution.unresolved)
-        attachments = tuple(each.attachment for each in resolution.attachments)
+        attachments = resolution.plain
         routing = self._routed(request.text, attachments, request.mode)
         start = ev.PlanStart(
             request=request.text,

@@ -19,7 +19,8 @@ from planloom.tools.confinement.linux import kernel, listening, namespaces
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _REST = 50
-"""How many times as long as a look takes there is none: a look is slow where the kernel only lists all connections."""
+"""The pause after a look is at least this many times as long as the look, which is slow where the kernel only lists all
+connections."""
 _ASKS_PORTS = b"ports\n"
 _LOOKS = b"look\n"
 """Asks a relay to look at once, before a command starts in its network."""
