@@ -301,6 +301,18 @@ async def test_the_document_has_symbols_folds_links_and_hovers(folder: Path) -> 
         assert "**write_file**" in hover["contents"]["value"] and "`content`" in hover["contents"]["value"]
 
 
+async def test_a_hover_on_a_step_shows_its_description_as_plain_text(folder: Path) -> None:
+    async with plain(folder) as client:
+        reader = Reader(client)
+        await plan(client)
+        await client.until(lambda: reader.shown)
+        reader.change("Write b.txt", "See ![here](http://127.0.0.1/a.png)")
+        reader.change("List files ^step_3\n", "List files ^step_3\n  - after: step_2\n")
+        await client.until(lambda: "version: 2" in reader.text or "version: 3" in reader.text)
+        hover = await asked(client, reader, "hover", position=at(reader.text, "after: step_2", 9))
+        assert "here" in hover["contents"]["value"] and "![here](" not in hover["contents"]["value"]
+
+
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
