@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, datetime
 
 import pytest
@@ -117,3 +118,26 @@ def test_a_document_keeps_its_line_ends(eol: str, typed: str) -> None:
     new = up_to_date(text.replace("\n", eol), PLAN, plan_of([SAID])).text
     assert new == up_to_date(text, PLAN, plan_of([SAID])).text.replace("\n", eol)
     assert "Mine." in new and "→ All is well." in new
+
+
+def test_signs_typed_in_two_lines_and_taken_back_leave_the_step_whole() -> None:
+    """A line in which something is typed may end its step, and the result comes while it does."""
+    step = Step(
+        step_id=StepId("step_1"),
+        description="Write it",
+        instruction="Write it well.",
+        kind="tool_call",
+        tool="write_file",
+        args={"path": "a.py", "content": "1"},
+        expected_files=("a.py",),
+    )
+    shown, plan = plan_of([step]), plan_of([with_result(step, "Created a.py")])
+    text = render(shown)
+    steps = text.index("- [ ]")
+    starts = [at + 1 for at, sign in enumerate(text) if sign == "\n" and at > steps]
+    places = {min(start + column, len(text)) for start in starts for column in range(4)}
+    for first, second in itertools.combinations(sorted(places), 2):
+        typed = f"{text[:first]}壹{text[first:second]}貳{text[second:]}"
+        found = up_to_date(typed, shown, plan)
+        rest = found.text.replace("壹", "").replace("貳", "")
+        assert up_to_date(rest, found.shows, plan).text == render(plan), (first, second)

@@ -211,10 +211,11 @@ class _Text:
         return [head, *body, *(self._ended(result_lines(step)) if stays is None and not is_parted else ())]
 
     def _is_parted(self, each: WrittenStep) -> bool:
-        """Whether lines that are indented as those of a step stand below it among the notes."""
+        """Whether a line stands right below a step, or lines that are indented as its own among the notes."""
         starts = [other.places[""].line for other in self.written.steps]
         end = next((start for start in starts if start > each.last), len(self.lines))
-        return any(line.startswith("  ") and line.strip() for line in self.lines[each.last + 1 : end])
+        below = self.lines[each.last + 1 : end]
+        return any(line.strip() and (not number or line.startswith("  ")) for number, line in enumerate(below))
 
     def _below(self, step_id: StepId, tail: Sequence[str]) -> Sequence[str]:
         """What stands below a step, with a line for the answer while it asks."""
