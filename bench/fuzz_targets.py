@@ -184,7 +184,7 @@ def _patched(text: str) -> None:
             assert result.text.split("\n")[:-1] == wanted or not wanted, "not what the patch says"
 
 
-def check_patches(text: str, _: random.Random) -> None:
+def check_patches(text: str, _chance: random.Random) -> None:
     _patched(text)
     old, _, new = text.partition("=======")
     for document in (f"{old}\n{new}", f"a\n    {old}\nb\n", new):

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -309,6 +310,7 @@ def memory(root: Path) -> dict[str, float]:
     """Memory that the index adds to a fresh process, against a list of the same paths."""
     script = """
 import asyncio, gc, os, sys
+from functools import partial
 from pathlib import Path
 from planloom.workspace.index.file_index import FileIndex
 from planloom.workspace.paths.roots import root_at
@@ -350,9 +352,7 @@ def messages() -> dict[str, float]:
         values = []
         for message in MESSAGES:
             measure(message)
-            values.append(
-                min(repeated(lambda measure=measure, message=message: measure(message)) for _ in range(5))
-            )
+            values.append(min(repeated(partial(measure, message)) for _ in range(5)))
         result[name] = round(statistics.median(values) * 1e6, 1)
         row(name, f"{result[name]:9.1f}", f"slowest {max(values) * 1e6:8.1f}")
     return result
@@ -372,10 +372,8 @@ def adversarial() -> dict[str, float]:
     for name, text in ADVERSARIAL.items():
         cells = []
         for parse in (detect, find_references):
-            half = min(
-                repeated(lambda parse=parse, text=text: parse(text[: len(text) // 2]), 1) for _ in range(3)
-            )
-            whole = min(repeated(lambda parse=parse, text=text: parse(text), 1) for _ in range(3))
+            half = min(repeated(partial(parse, text[: len(text) // 2]), 1) for _ in range(3))
+            whole = min(repeated(partial(parse, text), 1) for _ in range(3))
             cells.append(f"{parse.__name__} {whole * 1000:8.1f} (× {whole / half:4.1f})")
             result[f"{name}, {parse.__name__}"] = round(whole * 1000, 2)
         row(name, *cells)

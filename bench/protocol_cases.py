@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from lsprotocol import types
 
-from planloom.lsp.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
+from planloom.lsp.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS, ClientNotification, ClientRequest
 from planloom.lsp.wire import lookup
 
 DEEP: Final = "@deep@"
@@ -61,7 +61,7 @@ _TEXTS: Final = (
         "$step_1.output",
     ),
 )
-_VALUES: Final = (
+_VALUES: Final[tuple[Any, ...]] = (
     *(None, True, False, 0, -1, 1, 2**31, 2**53, 2**70, -(2**63), 0.5, 1e308, float("nan"), float("inf")),
     *([], {}, [[]], {"": {}}, {"__proto__": 1, "type": "x"}, [None] * 3, "", "x", DEEP),
 )
@@ -124,12 +124,13 @@ class Cases:
     def __init__(self, seed: int, known: Known) -> None:
         self._chance = random.Random(seed)
         self._known = known
+        own: tuple[ClientRequest | ClientNotification, ...] = (*CLIENT_REQUESTS, *CLIENT_NOTIFICATIONS)
         self._schemas = {
-            each.name: lookup.model(each.params).model_json_schema(by_alias=True)
-            for each in (*CLIENT_REQUESTS, *CLIENT_NOTIFICATIONS)
+            each.name: lookup.model(each.params).model_json_schema(by_alias=True) for each in own
         }
-        self._requests = [each.name for each in CLIENT_REQUESTS]
-        self._notifications = [each.name for each in CLIENT_NOTIFICATIONS]
+        self._own_requests = [each.name for each in CLIENT_REQUESTS]
+        self._own_notifications = [each.name for each in CLIENT_NOTIFICATIONS]
+        self._requests, self._notifications = list(self._own_requests), list(self._own_notifications)
         for name, (message, *_) in types.METHOD_TO_TYPES.items():
             if name not in _LEFT_OUT and types.message_direction(name) != "serverToClient":
                 fields = {field.name for field in message.__attrs_attrs__}  # type: ignore[attr-defined]
@@ -141,8 +142,7 @@ class Cases:
         is_request = chance.random() < 0.93
         method = chance.choice(self._requests if is_request else self._notifications)
         if chance.random() < 0.6:
-            own = CLIENT_REQUESTS if is_request else CLIENT_NOTIFICATIONS
-            method = chance.choice(own).name
+            method = chance.choice(self._own_requests if is_request else self._own_notifications)
         schema = self._schemas.get(method)
         params = self._made(schema, schema, 0) if schema is not None else self._lsp_params()
         if chance.random() < 0.8:
@@ -157,7 +157,7 @@ class Cases:
 
     def _of_one_plan(self, params: Any) -> Any:
         """The params with the newest version and the steps of the plan that they name."""
-        known = self._known.plans.get(params.get("planId")) if isinstance(params, dict) else None
+        known = self._known.plans.get(str(params.get("planId"))) if isinstance(params, dict) else None
         if known is None:
             return params
         version, steps = known

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.startup import PARAMS, Peer
+from bench.server_process import PARAMS, SERVE, ServerProcess
 
 STOCK = """
 from pygls.lsp.server import LanguageServer
@@ -30,7 +30,7 @@ server.start_io()
 TEXT = {"text": "1. Create the page\n2. Write its tests"}
 
 
-def ask(peer: Peer, ident: int) -> float:
+def ask(peer: ServerProcess, ident: int) -> float:
     """Milliseconds of one round trip."""
     begun = time.perf_counter()
     peer.ask(ident, "planloom/detect", TEXT)
@@ -46,8 +46,8 @@ def requests(count: int) -> dict[str, float]:
     """Send requests to both servers alternately."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"PLANLOOM_CONFIG": f"{folder}/none.json", "XDG_STATE_HOME": folder}
-        ours = Peer([sys.executable, "-m", "planloom", "serve", "--stdio"])
-        stock = Peer([sys.executable, "-c", STOCK])
+        ours = ServerProcess(SERVE)
+        stock = ServerProcess((sys.executable, "-c", STOCK))
         for peer in (ours, stock):
             peer.ask(1, "initialize", PARAMS)
             peer.tell("initialized", {})
