@@ -29,17 +29,27 @@ def sub_plan(plan: Plan, step: Step, steps: Sequence[Step], *, sequential: bool)
     return tuple(made)
 
 
-def same_steps(one: tuple[StepId, Sequence[Step]], other: tuple[StepId, Sequence[Step]]) -> bool:
-    """Whether two sub-plans, each with the id of its step, do the very same."""
-    return _written(*one) == _written(*other)
+def same_steps(one: Sequence[Step], other: Sequence[Step]) -> bool:
+    """Whether the steps of two sub-plans are the very same but for their own ids."""
+    ids = dict(zip((each.step_id for each in other), (each.step_id for each in one), strict=False))
+    return [_written(each, {}) for each in one] == [_written(each, ids) for each in other]
 
 
 def _as_child(step: Step, parent: Step, ids: Mapping[str, StepId], after: Sequence[StepId]) -> Step:
-    return step.as_written().model_copy(
+    child = _with_ids(step.as_written(), ids)
+    return child.model_copy(update={"parent": parent.step_id, "depends_on": tuple(dict.fromkeys(after))})
+
+
+def _written(step: Step, ids: Mapping[str, StepId]) -> Step:
+    return _with_ids(step.as_written().model_copy(update={"requires_approval": False}), ids)
+
+
+def _with_ids(step: Step, ids: Mapping[str, StepId]) -> Step:
+    """The step with every step id in `ids` changed to its new id, in it and where it speaks of other steps."""
+    return step.model_copy(
         update={
-            "step_id": ids[step.step_id],
-            "parent": parent.step_id,
-            "depends_on": tuple(dict.fromkeys(after)),
+            "step_id": ids.get(step.step_id, step.step_id),
+            "depends_on": tuple(ids.get(name, name) for name in step.depends_on),
             "args": renamed(step.args, ids),
             "when": renamed_in_expression(step.when, ids),
             "repeat_until": renamed_in_expression(step.repeat_until, ids),
@@ -53,13 +63,3 @@ def _as_child(step: Step, parent: Step, ids: Mapping[str, StepId], after: Sequen
 
 def _with_text(check: Check, text: str | None) -> Check:
     return check.model_copy(update={"text": text}) if check.kind == "condition" else check
-
-
-def _written(step_id: StepId, steps: Sequence[Step]) -> list[str]:
-    return [
-        each.as_written()
-        .model_copy(update={"depends_on": (), "requires_approval": False})
-        .model_dump_json()
-        .replace(step_id, "")
-        for each in steps
-    ]

@@ -61,7 +61,7 @@ def _was_allowed(run: StepRun, steps: tuple[Step, ...]) -> bool:
     for earlier in children_of(run, loop) if loop is not None else ():
         if earlier.kind != "sub_plan" or not earlier.children:
             continue
-        if same_steps((earlier.step_id, children_of(run, earlier)), (run.step_id, steps)):
+        if same_steps(children_of(run, earlier), steps):
             return True
     return False
 
