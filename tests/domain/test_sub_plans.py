@@ -6,7 +6,7 @@ import pytest
 
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.plans.sub_plans import same_steps, sub_plan
-from planloom.domain.values import PlanId, SessionId, StepId
+from planloom.domain.values import PlanId, SessionId
 
 
 def step(name: str, **fields: object) -> Step:

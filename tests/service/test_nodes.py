@@ -9,8 +9,9 @@ import pytest
 
 from planloom.domain.errors import InvalidPlan
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.editing import StepChanges
+from planloom.domain.plans.editing import SkipStep, StepChanges
 from planloom.domain.plans.plan import Check
+from planloom.domain.values import StepId, TemplateId
 from planloom.storage.ledger import Ledger
 from tests.service.test_conditions import finished
 from tests.service.test_execution_rules import happened, tool_step, with_steps
@@ -135,6 +136,13 @@ async def test_a_template_is_one_step_whose_steps_a_person_sees_first(tmp_path: 
         assert not at.path("made.md").exists()
 
 
+async def test_a_template_can_be_named_as_people_call_it(tmp_path: Path) -> None:
+    async with studio(tmp_path, settings=SETTINGS) as at:
+        await saved(at, WRITE)
+        plan = await finished(at, await with_steps(at, node("sub_plan", template_id="two FILES")))
+        assert plan.status == "completed" and at.path("after.txt").exists()
+
+
 async def test_a_template_that_a_person_does_not_allow_does_not_run(tmp_path: Path) -> None:
     async with studio(tmp_path, settings=SETTINGS) as at:
         template = await saved(at, tool_step("write_file", {"path": "NAME.md", "content": "one"}))
@@ -174,26 +182,74 @@ async def test_tests_are_run_and_mended_until_they_hold(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "problem"),
+    ("fields", "field", "problem"),
     [
-        ({}, "needs a template"),
-        ({"template_id": "t", "args": {"name": "$s9"}}, "written out"),
-        ({"template_id": "t", "for_each": "[1]"}, "not for items"),
+        ({}, "templateId", "Step 1: A sub-plan needs a template."),
+        ({"template_id": "t"}, "templateId", "Step 1: There is no template 't'."),
+        ({"template_id": "t", "args": {"name": "$s9"}}, "args.name", "written out"),
+        ({"template_id": "t", "for_each": "[1]"}, "forEach", "not for items"),
+        ({"template_id": "add_tests"}, "args.file", "it is required."),
+        (
+            {"template_id": "add_tests", "args": {"file": "../x"}},
+            "args.file",
+            "Step 1: `file` of the template “Add tests for a file”: it must be a path in the workspace.",
+        ),
+        ({"template_id": "add_tests", "args": {"x": 1}}, "args.x", "has no such parameter"),
     ],
 )
 async def test_a_sub_plan_that_cannot_be_made_cannot_be_approved(
-    tmp_path: Path, fields: dict[str, Any], problem: str
+    tmp_path: Path, fields: dict[str, Any], field: str, problem: str
 ) -> None:
     async with studio(tmp_path) as at:
         with pytest.raises(InvalidPlan) as refused:
             await with_steps(at, node("sub_plan", **fields))
-        assert any(problem in each["problem"] for each in refused.value.details)
+        assert any(problem in each["problem"] for each in refused.value.details if each["field"] == field), (
+            refused.value.details
+        )
 
 
-async def test_a_template_that_is_gone_fails_the_step(tmp_path: Path) -> None:
-    async with studio(tmp_path, settings={"execution.onFailure": "skip"}) as at:
-        plan = await finished(at, await with_steps(at, node("sub_plan", template_id="gone")))
-        assert plan.status == "failed" and plan.error is not None and "gone" in plan.error.message
+async def test_a_template_whose_steps_could_not_run_cannot_be_a_sub_plan(tmp_path: Path) -> None:
+    async with studio(tmp_path) as at:
+        template = await saved(at, tool_step("write_file", {"path": "NAME", "content": "one"}))
+        outer = await saved(at, node("sub_plan", template_id=template))
+        for wrong, args, problem in (
+            (
+                template,
+                {"name": "../out"},
+                "In the template “Two files”, Step 1, write_file: '../out' is outside",
+            ),
+            (outer, {}, "The template “Two files” cannot be used: a template in a sub-plan"),
+        ):
+            with pytest.raises(InvalidPlan) as refused:
+                await with_steps(at, node("sub_plan", template_id=wrong, args=args))
+            (row,) = refused.value.details
+            assert row["field"] == "templateId" and problem in row["problem"]
+
+
+async def test_a_template_that_is_deleted_before_its_turn_fails_the_step(tmp_path: Path) -> None:
+    async with studio(tmp_path, settings={**SETTINGS, "execution.onFailure": "skip"}) as at:
+        template = await saved(at, WRITE)
+        again = node("sub_plan", template_id=template)
+        plan = await at.approve(await with_steps(at, again, node("approval"), again))
+        plan = await at.respond(plan)
+        await at.app.templates.delete(TemplateId(template))
+        plan = await at.app.plans.pause(plan.plan_id)
+        with pytest.raises(InvalidPlan) as refused:
+            await at.app.plans.edit(plan.plan_id, plan.version, [SkipStep(step_id=StepId("s2"))])
+        assert [row["stepId"] for row in refused.value.details] == ["s3"]
+        await at.app.plans.resume(plan.plan_id)
+        plan = await at.reach(plan, "attention")
+        plan = await at.respond(plan)
+        last = plan.steps[-1]
+        assert (
+            last.counts_as == "failed" and last.result is not None and template in (last.result.error or "")
+        )
+
+
+async def test_a_parameter_that_a_round_gives_its_number_is_a_number(tmp_path: Path) -> None:
+    number = node("sub_plan", template_id="add_tests", args={"file": "{{index}}"}, repeat_until="index > 1")
+    async with studio(tmp_path) as at:
+        assert (await with_steps(at, number)).steps[0].args == {"file": "{{index}}"}
 
 
 async def test_a_check_is_repeated_until_it_holds(tmp_path: Path) -> None:

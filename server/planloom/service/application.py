@@ -79,7 +79,8 @@ class Application:
         jobs = Jobs()
         plan_store = PlanStore(ledger, session.clock, models.known_keys)
         feed = Feed(plan_store, models.known_keys)
-        rules = StepRules(session, tools)
+        templates = Templates(ledger, plan_store)
+        rules = StepRules(session, tools, templates.find)
 
         # Effects, and what follows up on an edit.
         index = WorkspaceIndex(session, jobs)
@@ -93,11 +94,10 @@ class Application:
         background = BackgroundCommands(session, plan_store, jobs, index)
         terminal = Terminal(gate, staging, saver, index, background, feed.waits)
         effects = StepEffects(gate, staging, terminal)
-        context_factory = ToolContextFactory(session, index, effects, tools, feed.stream_step)
+        context_factory = ToolContextFactory(session, index, effects, tools, rules, feed.stream_step)
 
         # From a request to a plan.
         references = WorkspaceReferences(session, index, ledger.text)
-        templates = Templates(ledger, plan_store)
         direct_runs = DirectRuns(session, plan_store, tools, rules)
         surroundings = PlanSurroundings(session, index, references, FollowUp(plan_store, ledger))
         planning_requests = PlanningRequests(references, surroundings)
@@ -132,7 +132,7 @@ class Application:
             plan_store,
             staging,
             StepAttachments(session, plan_store, references, models.current),
-            Work(LiteralCalls(tools, staging, context_factory), model_work, gate, templates.get),
+            Work(LiteralCalls(tools, staging, context_factory), model_work, gate, templates.find),
             context_factory,
         )
         resources = Resources(partial(claims_of, tools), partial(capacity_of, models), feed.waits)

@@ -36,8 +36,14 @@ class Templates:
         saved = [each for body in self._ledger.templates() if (each := _read(body)) is not None]
         return (*sorted(saved, key=lambda template: template.name.casefold()), *builtin_templates())
 
+    def find(self, name: str) -> Template | None:
+        """The template with this id, else that of this name in letters of any case. Raises StorageFailed."""
+        templates = self.list()
+        by_id = next((each for each in templates if each.template_id == name), None)
+        return by_id or next((each for each in templates if each.name.casefold() == name.casefold()), None)
+
     def get(self, template_id: TemplateId) -> Template:
-        """One template. Raises UnknownThing."""
+        """The template with this id. Raises UnknownThing, StorageFailed."""
         for template in self.list():
             if template.template_id == template_id:
                 return template
@@ -45,10 +51,10 @@ class Templates:
 
     def named(self, name: str) -> Template:
         """The template of this name, in letters of any case, or with this id. Raises UnknownThing."""
-        for template in self.list():
-            if name in (template.template_id, template.name) or name.casefold() == template.name.casefold():
-                return template
-        raise UnknownThing("template", name)
+        template = self.find(name)
+        if template is None:
+            raise UnknownThing("template", name)
+        return template
 
     def preview(self, template_id: TemplateId, values: Mapping[str, str]) -> TemplatePreview:
         """A template as these values fill it in. Raises UnknownThing."""

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 
 from planloom.domain.plans.outputs import renamed, renamed_in_expression, renamed_in_list, unused_id
 from planloom.domain.plans.plan import Check, Plan, Step
-from planloom.domain.values import StepId
+from planloom.domain.plans.templates import Template, TemplateRefused, applied
+from planloom.domain.values import StepId, TemplateId
+
+TemplateOf = Callable[[TemplateId], Template | None]
+"""The template with this id or name, if there is one. Raises StorageFailed."""
+
+
+def filled(step: Step, template: Template) -> tuple[Step, ...] | TemplateRefused:
+    """The template's steps with the parameters that the step of a sub-plan gives in its arguments.
+
+    A problem without a parameter's name is one of the template itself.
+    """
+    values = (step.args or {}).items()
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values}
+    steps = applied(template, texts)
+    if not isinstance(steps, TemplateRefused) and any(each.kind == "sub_plan" for each in steps):
+        return TemplateRefused(problems=(("", "a template in a sub-plan cannot hold a sub-plan"),))
+    return steps
 
 
 def sub_plan(plan: Plan, step: Step, steps: Sequence[Step], *, sequential: bool) -> tuple[Step, ...]:
@@ -31,7 +49,9 @@ def sub_plan(plan: Plan, step: Step, steps: Sequence[Step], *, sequential: bool)
 
 def same_steps(one: Sequence[Step], other: Sequence[Step]) -> bool:
     """Whether the steps of two sub-plans are the very same but for their own ids."""
-    ids = dict(zip((each.step_id for each in other), (each.step_id for each in one), strict=False))
+    ids: dict[str, StepId] = {
+        after.step_id: before.step_id for before, after in zip(one, other, strict=False)
+    }
     return [_written(each, {}) for each in one] == [_written(each, ids) for each in other]
 
 

@@ -11,7 +11,14 @@ from typing import Literal
 from planloom.domain.expressions import EVERYWHERE, Malformed, Name, read
 from planloom.domain.plans.agents import NAMES, may_use
 from planloom.domain.plans.graph import DependencyGraph, ancestor_masks, cycle, dependency_graph
-from planloom.domain.plans.loops import MOST_ITEMS, MOST_ROUNDS, is_written_out, placeholders, written_out
+from planloom.domain.plans.loops import (
+    MOST_ITEMS,
+    MOST_ROUNDS,
+    for_round,
+    is_written_out,
+    placeholders,
+    written_out,
+)
 from planloom.domain.plans.outputs import (
     STEP_ID,
     OutputReference,
@@ -19,7 +26,9 @@ from planloom.domain.plans.outputs import (
     output_reference,
     output_references,
 )
-from planloom.domain.plans.plan import Step
+from planloom.domain.plans.plan import SETTLED, Step
+from planloom.domain.plans.sub_plans import TemplateOf, filled
+from planloom.domain.plans.templates import TemplateRefused
 from planloom.domain.safety.approvals import Effect
 from planloom.domain.safety.destructive_intent import (
     destructive_command,
@@ -83,11 +92,12 @@ def problems(
     sequential: bool = False,
     request: str | None = None,
     existing: Collection[str] = frozenset(),
+    template_of: TemplateOf | None = None,
 ) -> tuple[Problem, ...]:
     """The errors and warnings of these steps, in the order of the steps.
 
     `request` is the user's text; without it no step is reported as unrequested. `existing` are the relative paths of
-    the workspace's files.
+    the workspace's files. Without `template_of` the templates of sub-plans are not looked at.
     """
     if len(steps) > MOST_STEPS:
         text = f"The plan has {len(steps)} steps; at most {MOST_STEPS} are allowed."
@@ -104,6 +114,8 @@ def problems(
         found += _paths(step, tools)
         found += _expressions(step, index, links, masks)
         found += _loops(step, tools, links)
+        if template_of is not None and step.kind == "sub_plan":
+            found += _template(step, tools, template_of)
         if request is not None and wanted is not None:
             found += _unrequested(step, tools, request, wanted, existing)
     place = {step.step_id: index for index, step in reversed(list(enumerate(steps)))}
@@ -213,6 +225,29 @@ def _sub_plan(step: Step) -> Iterator[Problem]:
         # They become parts of commands and paths, which a result must not.
         if not isinstance(value, str | int | float) or output_reference(value) is not None:
             yield _error(step, f"args.{name}", "The parameters of a template are written out.")
+
+
+def _template(step: Step, tools: Mapping[str, ToolRules], template_of: TemplateOf) -> Iterator[Problem]:
+    """What would keep a sub-plan from being unrolled, or its steps from running."""
+    is_unrolled = bool(step.children) and step.repeat_until is None
+    if not step.template_id or is_unrolled or step.status in SETTLED:
+        return
+    template = template_of(step.template_id)
+    if template is None:
+        yield _error(step, "templateId", f"There is no template {step.template_id!r}.")
+        return
+    # The parameters of a loop's first round stand for those of the others.
+    steps = filled(step if step.repeat_until is None else for_round(step, ()), template)
+    named = f"template “{template.name}”"
+    if isinstance(steps, TemplateRefused):
+        for name, problem in steps.problems:
+            if name:
+                yield _error(step, f"args.{name}", f"`{name}` of the {named}: {problem}.")
+            else:
+                yield _error(step, "templateId", f"The {named} cannot be used: {problem}.")
+        return
+    for each in errors(problems(steps, tools, sequential=template.sequential)):
+        yield _error(step, "templateId", f"In the {named}, {each.sentence}")
 
 
 def _tool(step: Step, tools: Mapping[str, ToolRules]) -> Iterator[Problem]:

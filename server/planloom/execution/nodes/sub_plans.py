@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable
 
 from planloom.domain.changes import sha256
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.revision import plan_changes
-from planloom.domain.plans.sub_plans import same_steps, sub_plan
-from planloom.domain.plans.templates import Template, TemplateRefused, applied
+from planloom.domain.plans.sub_plans import TemplateOf, filled, same_steps, sub_plan
+from planloom.domain.plans.templates import Template, TemplateRefused
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.text.counted import counted
 from planloom.domain.values import ApprovalId, TemplateId
@@ -21,12 +20,9 @@ from planloom.execution.nodes.loops import children_of
 from planloom.execution.step_outcomes import Done, Failed, Outcome, Rerouted, Skipped
 from planloom.execution.step_run import StepRun
 
-TemplateOf = Callable[[TemplateId], Template]
-"""A template by its id. Raises UnknownThing."""
-
 
 async def run_sub_plan(run: StepRun, gate: Gate, template_of: TemplateOf) -> Outcome:
-    """Unroll the sub-plan, or end it if its steps have ended: it fails if one of them has. Raises UnknownThing."""
+    """Unroll the sub-plan, or end it if its steps have ended: it fails if one of them has."""
     step = run.now
     children = children_of(run, step)
     if children:
@@ -37,14 +33,15 @@ async def run_sub_plan(run: StepRun, gate: Gate, template_of: TemplateOf) -> Out
         return Done(
             summary=f"{counted(len(children), 'step')} done", value=None if last is None else last.value
         )
+    # It was found when the plan was approved, and can have been deleted since.
     template = template_of(step.template_id or TemplateId(""))
-    filled = applied(template, {name: str(value) for name, value in (step.args or {}).items()})
-    if isinstance(filled, TemplateRefused):
-        wrong = "; ".join(f"{name}: {problem}" for name, problem in filled.problems)
+    if template is None:
+        return Failed(error=f"There is no template {step.template_id!r}.", code="invalid_plan")
+    written = filled(step, template)
+    if isinstance(written, TemplateRefused):
+        wrong = "; ".join(": ".join(filter(None, problem)) for problem in written.problems)
         return Failed(error=f"The template “{template.name}” cannot be applied: {wrong}", code="invalid_plan")
-    if any(each.kind == "sub_plan" for each in filled):
-        return Failed(error="A template in a sub-plan cannot hold a sub-plan.", code="invalid_plan")
-    steps = sub_plan(run.plan, step, filled, sequential=template.sequential)
+    steps = sub_plan(run.plan, step, written, sequential=template.sequential)
     if not _was_allowed(run, steps):
         verdict = await gate.permit_revision(_approval(run, template, steps))
         if isinstance(verdict, Denied):

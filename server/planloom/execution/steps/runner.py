@@ -6,6 +6,7 @@ import logging
 from typing import NamedTuple
 
 from planloom.domain.errors import ModelFailed
+from planloom.domain.plans.sub_plans import TemplateOf
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.staging_area import StagingArea
@@ -13,7 +14,7 @@ from planloom.execution.effects.unsaved import UnsavedFiles
 from planloom.execution.nodes.conditions import condition
 from planloom.execution.nodes.gates import ask_at_gate
 from planloom.execution.nodes.loops import loop
-from planloom.execution.nodes.sub_plans import TemplateOf, run_sub_plan
+from planloom.execution.nodes.sub_plans import run_sub_plan
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_outcomes import (

@@ -49,6 +49,7 @@ class ToolContextFactory:
         index: WorkspaceIndex,
         effects: StepEffects,
         tools: Registry,
+        rules: StepRules,
         stream: OutputStream,
     ) -> None:
         self._session = session
@@ -57,6 +58,7 @@ class ToolContextFactory:
         self._terminal = effects.terminal
         self._gate = effects.gate
         self._tools = tools
+        self._rules = rules
         self._stream = stream
 
     def context(self, run: StepRun) -> ToolContext:
@@ -102,7 +104,7 @@ class ToolContextFactory:
     ) -> PlanRevisions:
         """What changes the steps still to come; `commit` makes what the run has staged."""
         work = Work(context, commit, lambda step: StepChecks(run, context, self._tools, of=step))
-        return PlanRevisions(run, self._gate, StepRules(self._session, self._tools), work)
+        return PlanRevisions(run, self._gate, self._rules, work)
 
     def call_cache(self) -> AbstractContextManager[CallCache]:
         """A cache for the repeated calls of one step."""
