@@ -52,6 +52,8 @@ async def test_a_delete_whose_condition_is_false_does_not_run(tmp_path: Path) ->
         ("exists('../outside.txt')", False),
         ("length(glob('src/*.py')) == 2", True),
         ("contains(glob('**/*.py'), 'src/two.py')", True),
+        ("length(glob('src/tw')) > 0 || length(glob('wo.py')) > 0", False),
+        ("glob('two.py')", True),
         ("steps.s1.ok && steps.s1.value == 'new.txt'", True),
         ("steps.s1.status == 'failed'", False),
         ("env.CI == 'yes' && platform != 'amiga'", True),
@@ -71,6 +73,18 @@ async def test_a_condition_reads_steps_files_and_the_environment(
         plan = await finished(at, plan)
         assert plan.status == "completed" and at.path("made.txt").exists() == runs
         assert outcomes(plan) == [DONE, DONE if runs else NOT_NEEDED]
+
+
+@pytest.mark.parametrize("count", [1_001, 10_001])
+async def test_a_glob_takes_all_files_or_says_that_they_are_too_many(tmp_path: Path, count: int) -> None:
+    files = {f"{number}.txt": "" for number in range(count)}
+    async with studio(tmp_path, files, settings={"execution.onFailure": "skip"}) as at:
+        plan = await with_steps(at, tool_step("list_files", {}, when=f"length(glob('*.txt')) == {count}"))
+        plan = await finished(at, plan)
+        if count == 1_001:
+            assert outcomes(plan) == [DONE]
+        else:
+            assert plan.error is not None and "matches 10001 files; an expression takes" in plan.error.message
 
 
 async def test_steps_go_on_after_one_that_is_not_needed_but_not_without_its_result(tmp_path: Path) -> None:

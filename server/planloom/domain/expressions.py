@@ -88,6 +88,10 @@ class Facts(NamedTuple):
     globs: Mapping[str, tuple[str, ...]] = {}
     paths: Mapping[str, bool] = {}
 
+    def with_values(self, more: Mapping[str, Json]) -> Facts:
+        """These facts with the values of further names."""
+        return self._replace(values={**self.values, **more})
+
 
 def read(text: str, names: frozenset[Name] = EVERYWHERE) -> Expression:
     """Read an expression that may use these names. Raises Malformed."""

@@ -44,6 +44,10 @@ class SearchScope(NamedTuple):
         whole = name if self.relative == "." else f"{self.relative}/{name}"
         return name not in self.secrets and not is_secret(whole)
 
+    def all_names(self) -> list[str]:
+        """The names of all files in the scope, in their order."""
+        return sorted({*self.names, *self.live})
+
 
 async def scope_below(context: ToolContext, place: ResolvedPath) -> SearchScope:
     """The files below a folder that no ignore rule hides, including files created in this step.

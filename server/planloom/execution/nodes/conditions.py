@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from typing import Final
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.expressions import (
@@ -19,13 +20,16 @@ from planloom.domain.expressions import (
 )
 from planloom.domain.plans.outputs import output_references
 from planloom.domain.plans.plan import Plan, Step
-from planloom.domain.values import Args, Json
+from planloom.domain.text.counted import counted
+from planloom.domain.values import Json
 from planloom.execution.step_outcomes import Failed, Outcome, Skipped
 from planloom.execution.step_run import StepRun
 from planloom.tools.context import ToolContext
-from planloom.tools.registry import Registry, run_tool
-from planloom.tools.search.search_files import MAX_RESULTS
+from planloom.tools.registry import Registry
+from planloom.tools.search.find_files import FIND_FILES, files_matching
 
+_MOST_FILES: Final = 10_000
+"""The most files of a glob, which bounds how long an expression takes."""
 _PLATFORMS: Mapping[str, str] = {"darwin": "macos", "win32": "windows"}
 
 
@@ -53,10 +57,8 @@ async def condition(run: StepRun, context: ToolContext, tools: Registry) -> Outc
     return None if held else Skipped(reason="condition")
 
 
-async def facts(
-    plan: Plan, expression: Expression, context: ToolContext, tools: Registry, more: Mapping[str, Json] = {}
-) -> Facts:
-    """What an expression is evaluated over; `more` are the values of names that only some expressions can use.
+async def facts(plan: Plan, expression: Expression, context: ToolContext, tools: Registry) -> Facts:
+    """What an expression is evaluated over, but for the names that only some expressions can use (`with_values`).
 
     Raises Unanswerable if the workspace cannot be asked.
     """
@@ -68,7 +70,6 @@ async def facts(
         "steps": steps,
         "env": {name: os.environ.get(name) for name in ENVIRONMENT},
         "platform": _PLATFORMS.get(sys.platform, sys.platform),
-        **more,
     }
     globs = {glob: await _files(glob, context, tools) for glob in expression.globs}
     paths = {path: await _exists(path, context) for path in expression.paths}
@@ -97,14 +98,19 @@ def _missing_result(plan: Plan, step: Step) -> Skipped | None:
 
 
 async def _files(glob: str, context: ToolContext, tools: Registry) -> tuple[str, ...]:
-    find = tools.get("find_files")
-    if find is None:
+    if tools.get(FIND_FILES.name) is None:
         raise Unanswerable("The setting planloom.approvals.read denies reading.")
-    args: Args = {"pattern": glob, "max_results": MAX_RESULTS}
-    result = await run_tool(find, args, context, None)
-    if not result.ok or not isinstance(result.value, list):
-        raise Unanswerable(f"glob('{glob}'): {result.summary}")
-    return tuple(str(path) for path in result.value)
+    try:
+        found = await files_matching(glob, context)
+    except OSError as error:
+        found = f"{error.strerror or error}."
+    if isinstance(found, str):
+        raise Unanswerable(f"glob('{glob}'): {found}")
+    if len(found) > _MOST_FILES:
+        raise Unanswerable(
+            f"glob('{glob}') matches {counted(len(found), 'file')}; an expression takes at most {_MOST_FILES}."
+        )
+    return found
 
 
 async def _exists(path: str, context: ToolContext) -> bool:

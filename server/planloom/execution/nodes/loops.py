@@ -8,7 +8,6 @@ from __future__ import annotations
 from planloom.domain.events import catalog as ev
 from planloom.domain.expressions import (
     EVERYWHERE,
-    Facts,
     Malformed,
     Name,
     Unanswerable,
@@ -57,11 +56,7 @@ async def _for_each(run: StepRun, step: Step, context: ToolContext, tools: Regis
         raise Unanswerable(
             f"the list has {len(found)} items; a step is made for each of at most {MOST_ITEMS}."
         )
-    items = [
-        (index, item)
-        for index, item in enumerate(found)
-        if await _is_wanted(run, step, (index, item), context, tools)
-    ]
+    items = await _wanted(run, step, found, context, tools)
     if not items:
         return Done(summary="There is no item", value=[])
     taken = [each.step_id for each in run.plan.steps]
@@ -74,7 +69,8 @@ async def _repeat(run: StepRun, step: Step, context: ToolContext, tools: Registr
     if rounds:
         expression = read(step.repeat_until, EVERYWHERE | {"last", "index"})
         last: dict[str, Json] = {"last": outcome_of(rounds[-1]), "index": len(rounds) - 1}
-        if holds(expression, await facts(run.plan, expression, context, tools, last)):
+        known = await facts(run.plan, expression, context, tools)
+        if holds(expression, known.with_values(last)):
             return Done(summary=f"Done after {counted(len(rounds), 'round')}", value=_result(rounds[-1]))
     most = step.repeat_most or DEFAULT_ROUNDS
     if len(rounds) >= most:
@@ -115,12 +111,19 @@ async def _items(run: StepRun, step: Step, context: ToolContext, tools: Registry
     return evaluated(expression, await facts(run.plan, expression, context, tools))
 
 
-async def _is_wanted(
-    run: StepRun, step: Step, item: tuple[int, Json], context: ToolContext, tools: Registry
-) -> bool:
-    """Whether the condition holds for an item; one that does not use the item has been evaluated before."""
-    if step.when is None or step.condition_held is True:
-        return True
+async def _wanted(
+    run: StepRun, step: Step, found: list[Json], context: ToolContext, tools: Registry
+) -> list[tuple[int, Json]]:
+    """The items, with their indices, for which the condition holds; one that does not use the item has been evaluated
+    before."""
+    items = [*enumerate(found)]
+    if step.when is None or step.condition_held is True or not items:
+        return items
     expression = read(step.when, EVERYWHERE | _ITEM)
-    known: Facts = await facts(run.plan, expression, context, tools, {"index": item[0], "item": item[1]})
-    return holds(expression, known)
+    # The workspace is asked once, so that all items are judged by the same state of it.
+    known = await facts(run.plan, expression, context, tools)
+    return [
+        (index, item)
+        for index, item in items
+        if holds(expression, known.with_values({"index": index, "item": item}))
+    ]

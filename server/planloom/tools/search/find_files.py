@@ -45,8 +45,7 @@ async def find_files(args: FindFiles, context: ToolContext) -> ToolResult:
     if wanted is not None and not wanted.is_glob:
         return failed(invalid_glob(args.pattern))
     scope = await scope_below(context, place)
-    names = sorted({*scope.names, *scope.live})
-    found = [name for name in _by_name(names, args.pattern, wanted) if scope.shows(name)]
+    found = [name for name in _by_name(scope.all_names(), args.pattern, wanted) if scope.shows(name)]
     prefix = "" if place.relative == "." else f"{place.relative}/"
     paths = [prefix + name for name in found[: args.max_results]]
     what = f"“{args.pattern[:80]}”"
@@ -63,6 +62,23 @@ async def find_files(args: FindFiles, context: ToolContext) -> ToolResult:
         text += f"\n[{len(found) - len(paths)} more; give a folder as path, or a narrower pattern]"
     value: list[Json] = [*paths]
     return succeeded(f"Found {counted(len(found), 'file')} for {what}", text, value)
+
+
+async def files_matching(glob: str, context: ToolContext) -> tuple[str, ...] | str:
+    """The paths of all files of the workspace that match a glob, staged and unsaved ones included, in their order.
+
+    A sentence where they cannot be listed, or not all of them.
+    """
+    wanted = NameGlob(glob)
+    if not wanted.is_glob:
+        return invalid_glob(glob)
+    place = await context.resolve(".", "read")
+    if isinstance(place, PathRefused):
+        return place.reason
+    scope = await scope_below(context, place)
+    if scope.partial:
+        return "The workspace has more files than can be listed."
+    return tuple(name for name in scope.all_names() if wanted(name) and scope.shows(name))
 
 
 def _by_name(names: Sequence[str], pattern: str, wanted: NameGlob | None) -> list[str]:
