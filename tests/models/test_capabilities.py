@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
 
 from planloom.models.port import Capabilities
 from planloom.models.providers.text_tools import describe_in_prompt
-from tests.models.support import READ_FILE, asks, model_at
+from tests.models.support import READ_FILE, asks, events_of, model_at
 from tests.support.http_server import Answer, Asked, Wire, serving
 
 TRIED = Capabilities(tools=True, json_schema=True, may_take_more=True, local=True)
@@ -137,3 +138,28 @@ async def test_a_server_that_was_down_is_asked_again() -> None:
         assert (await model.capabilities()).context_tokens is None
         down = False
         assert (await model.capabilities()).context_tokens == 8192
+
+
+async def test_a_server_whose_probe_hangs_is_not_probed_again_at_each_request() -> None:
+    probed = 0
+
+    async def answer(asked: Asked, wire: Wire) -> None:
+        nonlocal probed
+        if asked.method == "GET":
+            probed += 1
+            await asyncio.Event().wait()
+        await saying({})(asked, wire)
+
+    async with serving(answer) as running, model_at(running.origin, probe_seconds=0.5) as model:
+        await model.capabilities()
+        first = probed
+        for _ in range(3):
+            await model.capabilities()
+        assert probed == first, "the outcome of the probe holds"
+        await events_of(model)
+        await model.capabilities()
+        assert probed == 2 * first, "a server that has answered since is probed once more"
+        for _ in range(3):
+            await events_of(model)
+            await model.capabilities()
+        assert probed == 2 * first

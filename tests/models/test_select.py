@@ -17,7 +17,7 @@ from planloom.models.offline.replay import ReplayModel
 from planloom.models.offline.scripted import ScriptedModel, fails, says
 from planloom.models.port import Finished, ModelRequest, TextDelta, ToolCall
 from planloom.models.providers.editor_model import EditorModelAnswer
-from planloom.models.selection.candidates import Choice
+from planloom.models.selection.candidates import Choice, UnavailableModel
 from planloom.models.selection.select import ReselectingModel, choose_model, list_models
 from planloom.providers import PROVIDERS, WAYS_TO_A_MODEL
 from planloom.settings import ModelSettings, Settings
@@ -394,3 +394,22 @@ async def test_nothing_that_is_not_needed_is_imported() -> None:
     )
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
     assert await process.wait() == 0
+
+
+async def test_a_model_that_cannot_be_used_is_not_looked_for_again_at_once() -> None:
+    identity = ScriptedModel([]).identity
+    unavailable = UnavailableModel(identity, ModelFailed("model_unavailable", "It is away."))
+    looked = 0
+
+    async def slowly() -> Choice:
+        nonlocal looked
+        looked += 1
+        await asyncio.sleep(0.3)
+        return Choice(unavailable, identity)
+
+    model = ReselectingModel(Choice(unavailable, identity), slowly)
+    for _ in range(5):
+        await model.capabilities()
+    with pytest.raises(ModelFailed):
+        await events_of(model)
+    assert looked == 1

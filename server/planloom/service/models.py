@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from planloom.domain.errors import InvalidParams, ModelFailed, ModelProblem
 from planloom.domain.safety.known_keys import KnownKeys
 from planloom.execution.session import Session
+from planloom.models.hold import Hold
 from planloom.models.http.learned import LearnedModels
 from planloom.models.port import NOT_ASKED, Message, Model, ModelIdentity, ModelRequest
 from planloom.providers import DISCOVERY_ORDER, PROVIDERS, WAYS_TO_A_MODEL, Provider
@@ -80,6 +81,7 @@ class Models:
         self._keys_base_url: str | None = None
         self._guarded: tuple[tuple[logging.Handler, logging.Formatter | None], ...] = ()
         self._selecting = asyncio.Lock()
+        self._hold = Hold()
         self._parallelism = 1
 
     @property
@@ -98,12 +100,12 @@ class Models:
         return self._parallelism
 
     async def current(self) -> Model | None:
-        """The model to use now, selected if there is none yet; None if none is available."""
+        """The model to use now, selected if there is none yet; None if none is available, which holds for a while."""
         from planloom.models.selection.select import choose_model
 
         async with self._selecting:
-            if self._model is None:
-                self._asked = True
+            if self._model is None and not self._hold.active:
+                self._asked, since = True, time.monotonic()
                 choice = await choose_model(
                     self._session.settings,
                     self._environment,
@@ -113,6 +115,8 @@ class Models:
                 )
                 self._identity = choice.identity
                 self._model = self._recorded(choice.model)
+                if self._model is None:
+                    self._hold.begin(since)
             if self._model is not None:
                 self._parallelism = (await self._model.capabilities()).parallelism
             return self._model
@@ -209,5 +213,6 @@ class Models:
         async with self._selecting:
             model, self._model = self._model, None
             self._identity = _NOT_SELECTED
+            self._hold.end()
             if model is not None:
                 await model.close()

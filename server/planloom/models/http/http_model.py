@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ import httpx
 
 from planloom.domain.errors import ContextOverflow, ModelFailed
 from planloom.domain.values import Json
+from planloom.models.hold import Hold
 from planloom.models.http import failures, payloads, transport
 from planloom.models.http.adapter import AnswerReader, AnswerRefused, ProviderAdapter, Reply
 from planloom.models.http.bounded import MAX_LINE_BYTES
@@ -41,15 +43,16 @@ from planloom.web.transfer import AnswerBroken, AnswerUnusable
 log = logging.getLogger(__name__)
 
 ACCEPTED = "text/event-stream, application/x-ndjson, application/json"
-GET_SECONDS = 5.0
-"""Time limit of a short request about models and capabilities."""
 ANSWER_RESERVE = 256
 """Tokens that must remain for the answer beside the prompt."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """The user's settings for a model; 0 asks the server. Tests also replace `sleep` and `now`."""
+    """The user's settings for a model; 0 asks the server. Tests also replace `sleep`, `now` and `probe_seconds`.
+
+    `probe_seconds` limits a short request about models and capabilities.
+    """
 
     timeouts: Timeouts = field(default_factory=Timeouts)
     retries: int = 2
@@ -59,6 +62,7 @@ class Options:
     context_tokens: int = 0
     parallelism: int = 0
     proxy: str | None = None
+    probe_seconds: float = 5.0
     sleep: Sleep = asyncio.sleep
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
@@ -96,6 +100,9 @@ class HttpModel:
         self._open_responses = 0
         self._closing = False
         self._unreachable = False
+        self._unknown: Capabilities | None = None
+        self._hold = Hold()
+        self._has_answered = False
         self._probing = asyncio.Lock()
         self.counter = TokenCounter()
 
@@ -116,14 +123,18 @@ class HttpModel:
     async def capabilities(self) -> Capabilities:
         """The probed capabilities, overridden by the user's settings.
 
-        Probed once, and again only if the server could not be reached. What the server does not state of `parallelism`
-        is as measured so far.
+        Probed once. If the server could not be reached it is probed again after a while, and once it has answered a
+        request. What the server does not state of `parallelism` is as measured so far.
         """
         async with self._probing:
+            if self._capabilities is None and self._unknown is not None and self._hold.active:
+                return self._with_measured(self._unknown)
             if self._capabilities is None:
-                self._unreachable = False
+                self._unreachable, since = False, time.monotonic()
                 probed = self._refined(await self._adapter.probe(self, self._identity.name))
-                if self._unreachable:
+                if self._unreachable and not self._has_answered:
+                    self._unknown = probed
+                    self._hold.begin(since)
                     return self._with_measured(probed)
                 log.info("%s can do: %s", self._identity.name, probed)
                 if probed.context_tokens is None:
@@ -317,6 +328,9 @@ class HttpModel:
             built = self._adapter.build_request(self._identity.name, request, capabilities, tokens)
             async with self._open("POST", self._endpoint.base + built.path, built.body) as response:
                 if response.status_code < 300:
+                    if not self._has_answered:
+                        self._has_answered = True
+                        self._hold.end()
                     content_type = response.headers["content-type"]
                     if "json" not in content_type and "event" not in content_type:
                         body = await payloads.bounded_text(response, 4096)
@@ -388,12 +402,15 @@ class HttpModel:
 
     async def _probe(self, method: str, url: str, body: dict[str, Json] | None) -> Reply:
         try:
-            async with asyncio.timeout(GET_SECONDS), self._open(method, url, body) as response:
+            async with (
+                asyncio.timeout(self._options.probe_seconds),
+                self._open(method, url, body) as response,
+            ):
                 text = self._redacted(await payloads.bounded_text(response, MAX_LINE_BYTES))
                 status = response.status_code
         except TimeoutError:
             self._unreachable = True
-            return Reply(0, {}, f"it did not answer within {GET_SECONDS:g} seconds")
+            return Reply(0, {}, f"it did not answer within {self._options.probe_seconds:g} seconds")
         except (httpx.TransportError, httpx.InvalidURL, UnicodeError) as error:
             self._unreachable = True
             failure = (

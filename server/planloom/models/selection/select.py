@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
 from planloom.domain.errors import ModelCause, ModelFailed
 from planloom.domain.values import Value
+from planloom.models.hold import Hold
 from planloom.models.http.adapter import ModelListing
 from planloom.models.http.endpoint import shown_url
 from planloom.models.http.keys import Keyring
@@ -130,7 +132,7 @@ def _with_built_in(listed: list[ListedModel], editor: EditorCompletion | None) -
 class ReselectingModel:
     """The chosen model; after it became unavailable, the next request chooses again.
 
-    By then the server may answer, have the model, or have the key.
+    By then the server may answer, have the model, or have the key. Where there is still none, that holds for a while.
     """
 
     def __init__(self, choice: Choice, reselect: Callable[[], Awaitable[Choice]]) -> None:
@@ -138,6 +140,7 @@ class ReselectingModel:
         self._model = choice.model
         self._reselect = reselect
         self._failed = False
+        self._hold = Hold()
         self._selecting = asyncio.Lock()
 
     @property
@@ -167,10 +170,13 @@ class ReselectingModel:
 
     async def _current(self) -> Model:
         async with self._selecting:
-            if not self._failed and not isinstance(self._model, UnavailableModel):
+            if self._hold.active or not (self._failed or isinstance(self._model, UnavailableModel)):
                 return self._model
+            since = time.monotonic()
             choice = await self._reselect()
             self._failed = False
+            if choice.model is None or isinstance(choice.model, UnavailableModel):
+                self._hold.begin(since)
             now, before = choice.identity, self._model.identity
             if choice.model is None or (now.provider, now.name) == (before.provider, before.name):
                 # Keep the old object, with its probed capabilities and learned token counts.
