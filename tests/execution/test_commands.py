@@ -433,6 +433,30 @@ async def test_commands_of_models_and_checks_have_the_terminal_one_after_another
         assert dict(told) == {plan_id: () for plan_id, _ in told}, "none waits at the end"
 
 
+async def test_who_waits_for_the_terminal_is_told_who_has_it_then(tmp_path: Path) -> None:
+    done = ("task_completed", {"summary": "Ran it."})
+    model = ScriptedModel([makes(("run_command", {"command": "sleep 0.3"}), done, repeat=True)])
+    async with studio(tmp_path, settings={"approvals.execute": "allow"}) as room:
+        plans = []
+        for _ in range(3):
+            plan = await room.ask("one thing", mode="plan")
+            change = UpdateStep(
+                step_id=plan.steps[0].step_id, set=StepChanges(kind="processing", agent="devo")
+            )
+            plans.append(await room.app.plans.edit(plan.plan_id, plan.version, [change]))
+        room.model.model = model
+        used: dict[PlanId, list[PlanId]] = {}
+        room.app.feed.waits.listen(
+            lambda plan_id, waits: used.setdefault(plan_id, []).extend(each.used_by_plan for each in waits)
+        )
+        for plan in plans:
+            await room.app.plans.approve(plan.plan_id, plan.version, None)
+        for plan in plans:
+            await room.reach(plan, "ended")
+        longest = max(used.values(), key=len)
+        assert len(longest) == 2 and len(set(longest)) == 2, "each that has had it meanwhile, once"
+
+
 WHOLE = Abilities(files=True, network=True, processes=True, how="all means")
 OFFLINE = "echo 'Could not resolve host: example.org' >&2; exit 6"
 

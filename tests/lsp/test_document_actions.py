@@ -18,7 +18,7 @@ from planloom.lsp.plan_documents.buttons import OFFERED, Situation, buttons
 from tests.lsp.test_fallback import plain
 from tests.lsp.test_plan_documents import KEPT, Reader, adopted, asked, at, plan
 from tests.support.fake_application import a_plan
-from tests.support.lsp_client import FULL, TIMEOUT, Failed, LspClient
+from tests.support.lsp_client import FULL, TIMEOUT, Failed, LspClient, NeverAnswered
 
 ONE, TWO = StepId("step_1"), StepId("step_2")
 REVIEW = ["Approve and start", "Reject", "Execute directly", "Cancel", "Plan again"]
@@ -337,6 +337,30 @@ async def test_a_client_that_asks_for_texts_gets_diffs_and_plans_without_a_file(
         for uri in ("planloom:/plans/none.md", "planloom:/changes/none.diff", "file:///etc/passwd"):
             error = await client.fails("workspace/textDocumentContent", {"uri": uri})
             assert error.word in ("unknown_plan", "unknown_approval")
+
+
+async def never(_: dict[str, Any]) -> None:
+    raise NeverAnswered
+
+
+async def test_what_an_approval_without_files_asks_is_served(folder: Path) -> None:
+    serving = {"textDocumentContent": {"dynamicRegistration": True}}
+    capabilities = {**FULL, "workspace": {**FULL["workspace"], **serving}}
+    async with plain(folder, capabilities) as client:
+        asks = "- [ ] Deploy?\n  - kind: approval\n  - question: Is the backup made?\n"
+        uri = (folder / "release.plan.md").as_uri()
+        client.open(uri, f"# Release\n\n## Steps\n\n{asks}\n- [ ] List files\n  - tool: list_files\n")
+        client.answer("window/showMessageRequest", never)
+        adopted = await client.request(
+            "workspace/executeCommand", {"command": "planloom.adopt", "arguments": [uri]}
+        )
+        approve = {"command": "planloom.approve", "arguments": [adopted["planId"], 1]}
+        await client.request("workspace/executeCommand", approve)
+        wait = {"planId": adopted["planId"], "until": "attention"}
+        plan_ = (await client.request("planloom/plan/wait", wait))["plan"]
+        address = f"planloom:/changes/{plan_['pending']['approvals'][0]['approvalId']}.diff"
+        served = await client.request("workspace/textDocumentContent", {"uri": address})
+        assert served["text"] == "Planloom asks before it goes on: Is the backup made?\n"
 
 
 async def test_an_offer_that_nobody_answers_does_not_hold_up_the_questions_of_plans(

@@ -739,6 +739,65 @@ async def test_an_older_text_of_a_plan_waits_for_a_choice(
         assert got["version"] == version and got["steps"][1]["args"]["content"] == content
 
 
+async def test_an_older_text_that_comes_into_an_open_document_waits_for_a_choice(
+    folder: Path, tmp_path: Path
+) -> None:
+    """As a checkout brings it back while the document is open."""
+    ledger = tmp_path.parent / f"{tmp_path.name}.sqlite"
+    async with plain(folder, ledger=ledger) as client:
+        reader = Reader(client)
+        text = await older(client, reader)
+        client.save(reader.shown[0])
+    uri = reader.shown[0]
+    async with plain(folder, ledger=ledger) as client:
+        reader = Reader(client)
+        client.open(uri, language_id="markdown")
+        reader.shown.append(uri)
+        await asked(client, reader, "codeLens")
+        client.type(uri, None, text)
+        client.save(uri)
+        await client.wait_shown("The plan has moved on")
+        assert reader.text == text
+        lenses = {each["command"]["title"]: each for each in await asked(client, reader, "codeLens")}
+        await chosen(client, lenses["Show the plan as it is"])
+        await client.until(lambda: "version: 2" in reader.text and "    - content: c\n" in reader.text)
+        await client.until(lambda: diagnostics(client) == [])
+
+
+async def test_a_closed_document_of_any_name_and_folder_is_brought_up_to_date_where_it_lies(
+    folder: Path, tmp_path: Path
+) -> None:
+    ledger = tmp_path.parent / f"{tmp_path.name}.sqlite"
+    second = folder / "second"
+    second.mkdir()
+    async with plain(second, ledger=ledger) as client:
+        reader = Reader(client)
+        created = await plan(client)
+        await client.until(lambda: reader.shown)
+        client.save(reader.shown[0])
+    (kept,) = (second / ".planloom").glob("*.plan.md")
+    named = kept.rename(kept.with_name("Übung nr 1.plan.md"))
+    first = folder / "first"
+    first.mkdir()
+    async with plain(first, ledger=ledger) as client:
+        event = {"added": [{"uri": second.as_uri(), "name": "second"}], "removed": []}
+        client.notify("workspace/didChangeWorkspaceFolders", {"event": event})
+        reader = Reader(client)
+        client.open(named.as_uri(), language_id="markdown")
+        reader.shown.append(named.as_uri())
+        await asked(client, reader, "codeLens")
+        client.close(named.as_uri())
+        command = {"command": "planloom.skipStep", "arguments": [created["planId"], "step_3"]}
+        await client.request("workspace/executeCommand", command)
+        await client.until(lambda: "version: 2" in named.read_text())
+        assert not (first / ".planloom").exists()
+        copy = second / "Übung nr 2.plan.md"
+        copy.write_text(named.read_text())
+        client.open(copy.as_uri(), language_id="markdown")
+        (offer,) = await client.until(lambda: reader.asked)
+        assert offer["message"].startswith("Planloom: Übung nr 2.plan.md: It is connected to no plan here.")
+
+
 async def test_a_document_that_was_changed_without_a_server_is_not_written_over(
     folder: Path, tmp_path: Path
 ) -> None:

@@ -22,6 +22,7 @@ class StepWait(Value):
     used_by_step: StepId
 
 
+UsedBy = Callable[[User], None]
 WaitListener = Callable[[PlanId, tuple[StepWait, ...]], None]
 
 
@@ -46,14 +47,25 @@ class StepWaits:
         self._report(plan_id)
 
     @contextmanager
-    def waiting(self, plan_id: PlanId, wait: StepWait) -> Iterator[None]:
-        """Report that a running step waits, for as long as the context is open."""
-        self._running[plan_id, wait.step_id] = wait
-        self._report(plan_id)
+    def waiting(self, waiter: User, resource: str) -> Iterator[UsedBy]:
+        """Report that a running step waits for a resource, for as long as the context is open.
+
+        It is reported when the function that this yields is called with the step that uses the resource, and again
+        when it is called with another one.
+        """
+        plan_id, step_id = waiter
+
+        def used_by(user: User) -> None:
+            used_by_plan, used_by_step = user
+            self._running[waiter] = StepWait(
+                step_id=step_id, resource=resource, used_by_plan=used_by_plan, used_by_step=used_by_step
+            )
+            self._report(plan_id)
+
         try:
-            yield
+            yield used_by
         finally:
-            del self._running[plan_id, wait.step_id]
+            self._running.pop(waiter, None)
             self._report(plan_id)
 
     def _report(self, plan_id: PlanId) -> None:

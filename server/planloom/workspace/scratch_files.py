@@ -8,7 +8,7 @@ from typing import Final
 from planloom.domain.values import Uri
 from planloom.workspace.disk import ConfinedPath, DiskRefused, fingerprint_at, read
 from planloom.workspace.disk_changes import create_folders, remove_leftovers, write
-from planloom.workspace.paths.roots import Root
+from planloom.workspace.paths.roots import Root, root_at
 from planloom.workspace.paths.uris import from_path, to_path
 
 FOLDER: Final = ".planloom"
@@ -33,6 +33,14 @@ def write_scratch_file(root: Root, name: str, content: str | bytes) -> Uri | Non
         data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
         refused = write(confined, data, over=fingerprint_at(confined))
     return None if refused is not None else from_path(confined.path)
+
+
+def rewrite_scratch_file(uri: Uri, content: str) -> bool:
+    """Replace the text of a file in `.planloom/`. False for any other file, or on failure. Call it from a thread."""
+    path = to_path(uri)
+    if path is None or path.parent.name != FOLDER:
+        return False
+    return write_scratch_file(root_at(path.parent.parent), path.name, content) is not None
 
 
 def clear_scratch_folder(root: Root) -> None:

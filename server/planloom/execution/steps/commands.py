@@ -22,7 +22,7 @@ from planloom.execution.effects.proposals import Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFiles, UnsavedFileSaver
 from planloom.execution.step_run import StepRun
-from planloom.execution.step_waits import TERMINAL, StepWait, StepWaits, User
+from planloom.execution.step_waits import TERMINAL, StepWaits, UsedBy, User
 from planloom.execution.steps.background import BackgroundCommands
 from planloom.execution.steps.progress_evidence import PercentReader
 from planloom.execution.summary import changed_files
@@ -93,6 +93,7 @@ class Terminal:
         self.background = background
         self._lock = asyncio.Lock()
         self._user: User | None = None
+        self._waiting: list[UsedBy] = []
         self._waits = waits
         self._gate = gate
         self._staging = staging
@@ -101,17 +102,19 @@ class Terminal:
 
     @asynccontextmanager
     async def turn(self, run: StepRun) -> AsyncIterator[None]:
-        """Hold the terminal. While another step has it, that is reported."""
-        if self._user is None:
-            await self._lock.acquire()
-        else:
-            plan_id, step_id = self._user
-            wait = StepWait(
-                step_id=run.step_id, resource=TERMINAL, used_by_plan=plan_id, used_by_step=step_id
-            )
-            with self._waits.waiting(run.plan_id, wait):
+        """Hold the terminal. While another step has it, that is reported, as is the next one that has it."""
+        user = (run.plan_id, run.step_id)
+        with self._waits.waiting(user, TERMINAL) as used_by:
+            if self._user is not None:
+                used_by(self._user)
+            self._waiting.append(used_by)
+            try:
                 await self._lock.acquire()
-        self._user = (run.plan_id, run.step_id)
+            finally:
+                self._waiting.remove(used_by)
+        self._user = user
+        for used_by in self._waiting:
+            used_by(user)
         try:
             yield
         finally:

@@ -16,6 +16,14 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.counted import counted, cut
 from planloom.domain.values import Uri
+from planloom.lsp.editor.approval_texts import (
+    ALLOW_PLAN,
+    MOST_FILES,
+    approval_text,
+    command_text,
+    folder_of,
+    remarks_of,
+)
 from planloom.lsp.editor.served_texts import show_changes
 from planloom.lsp.editor.side_files import SideFiles
 from planloom.lsp.plan_documents.buttons import CONFLICT, recovery_choices
@@ -26,7 +34,7 @@ from planloom.workspace.scratch_files import FOLDER
 if TYPE_CHECKING:
     from planloom.domain.changes import Conflict
     from planloom.domain.plans.plan import PauseReason, Plan, Question, Recovery
-    from planloom.domain.safety.approvals import Approval, PlanChange, UserDecision
+    from planloom.domain.safety.approvals import Approval, UserDecision
     from planloom.domain.safety.confinement_choices import ConfinementOffer
     from planloom.domain.values import PlanId
     from planloom.execution.jobs import Jobs
@@ -38,7 +46,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_FILES = 10
 _LONG_COMMAND = 600
 _LONG_DIFF = 60
 """Characters of a command, and changed lines, that a message can show, or that are seen at a glance."""
@@ -49,7 +56,7 @@ _ASKED_OTHERWISE: frozenset[PauseReason | None] = frozenset({"user", "clarificat
 _OVER = frozenset({"completed", "failed", "cancelled", "rejected"})
 START, SHOW_PLAN, REJECT, RESUME = "Start", "Show", "Reject", "Resume"
 _MARKER = "<<<<<<< yours"
-ALLOW, ALLOW_PLAN, DENY, CANCEL, SHOW = "Allow", "Allow for plan", "Deny", "Cancel plan", "Show changes"
+ALLOW, DENY, CANCEL, SHOW = "Allow", "Deny", "Cancel plan", "Show changes"
 ALLOW_UNSEEN = "Allow unseen"
 """Allows what is too long for a message and was not shown in a document."""
 OTHERWISE, BACK = "Allow otherwise…", "Back"
@@ -272,7 +279,7 @@ class MessagePrompts:
         """Ask once for commands that are asked together, or for each of them."""
         lines = [f"Planloom wants to run {counted(len(listed), 'command')}:"]
         for number, approval in enumerate(listed, 1):
-            lines += [f"{number}. in {_folder(approval)}: {approval.command}", *_remarks(approval)]
+            lines += [f"{number}. in {folder_of(approval)}: {approval.command}", *remarks_of(approval)]
         level: Literal["warning", "info"] = "warning" if any(each.warning for each in listed) else "info"
         all_seen = not any(map(_is_long, listed))
         buttons = [*([ALLOW_ALL] if all_seen else []), ONE_BY_ONE, DENY_ALL, CANCEL]
@@ -297,7 +304,7 @@ class MessagePrompts:
         while True:
             allow = [ALLOW_UNSEEN] if unseen else [ALLOW] if approval.only_once else [ALLOW, ALLOW_PLAN]
             buttons = [*allow, DENY, CANCEL, *more]
-            chosen = await self._choose(approval.plan_id, level, _approval_text(approval), buttons)
+            chosen = await self._choose(approval.plan_id, level, approval_text(approval), buttons)
             if chosen == SHOW:
                 unseen = not await show_changes(self._app, self._side_files, approval)
             elif chosen == OTHERWISE:
@@ -315,7 +322,7 @@ class MessagePrompts:
         """The confinement that the user chooses for a command; None to be asked as before."""
         by_label = {f"Run {offer.label}": offer for offer in offers}
         lines = [f"{label}: {offer.line}" for label, offer in by_label.items()]
-        text = "\n".join([_command_text(approval), *lines])
+        text = "\n".join([command_text(approval), *lines])
         chosen = await self._choose(approval.plan_id, "warning", text, [*by_label], BACK)
         return None if chosen is None else by_label[chosen]
 
@@ -383,63 +390,10 @@ class MessagePrompts:
         return side_file if side_file is not None and await self._side_files.show(side_file) else None
 
 
-def _approval_text(approval: Approval) -> str:
-    lines = [f"Planloom wants to change: {approval.title}"]
-    if approval.command is not None:
-        lines = [_command_text(approval)]
-    if approval.confinement is not None:
-        lines.append(approval.confinement.line)
-    if approval.url is not None:
-        lines = [
-            f"Planloom wants to fetch from {approval.host}: {approval.url}",
-            f"“{ALLOW_PLAN}” covers all pages of this host.",
-        ]
-    if approval.goes_on:
-        lines = [f"Planloom asks before it goes on: {approval.title}"]
-    if approval.plan_changes:
-        lines = [f"Planloom: {approval.title}", *map(_change_text, approval.plan_changes)]
-    for file in approval.files[:_FILES]:
-        to = f" to {file.new_resolved_path or display_name(file.new_uri)}" if file.new_uri else ""
-        counts = f" (+{file.added} −{file.removed})" if file.added or file.removed else ""
-        lines.append(f"{file.change} {file.resolved_path}{to}{counts}")
-    if len(approval.files) > _FILES:
-        lines.append(f"and {counted(len(approval.files) - _FILES, 'more file')}")
-    if approval.warning:
-        lines.append(approval.warning)
-    return "\n".join(lines)
-
-
 def _is_long(approval: Approval) -> bool:
     """Whether it has more than a message shows."""
     lines = sum(file.added + file.removed for file in approval.files)
-    return len(approval.files) > _FILES or lines > _LONG_DIFF or len(approval.command or "") > _LONG_COMMAND
-
-
-def _command_text(approval: Approval) -> str:
-    return f"Planloom wants to run in {_folder(approval)}: {approval.command}"
-
-
-def _folder(approval: Approval) -> str:
-    return "the workspace folder" if approval.cwd in (None, ".") else str(approval.cwd)
-
-
-def _remarks(approval: Approval) -> list[str]:
-    """What a command gets, and what is dangerous about it."""
-    line = approval.confinement.line if approval.confinement is not None else None
-    return [text for text in (line, approval.warning) if text]
-
-
-def _change_text(change: PlanChange) -> str:
-    before, after = change.before or "", change.after or ""
-    match change.kind:
-        case "added":
-            return f"New: {after}"
-        case "dropped":
-            return f"Dropped: {before}"
-        case "moved":
-            return f"Moved: {before} → {after}"
-        case "changed":
-            return f"Changed from: {before}\nto: {after}"
+    return len(approval.files) > MOST_FILES or lines > _LONG_DIFF or len(approval.command or "") > _LONG_COMMAND
 
 
 def _first_line(text: str) -> str:

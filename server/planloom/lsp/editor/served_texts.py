@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from planloom.domain.text.diff import unified
 from planloom.domain.values import ApprovalId, PlanId, Uri
+from planloom.lsp.editor.approval_texts import approval_text
 from planloom.lsp.editor.capabilities import SCHEME
 from planloom.workspace.paths.uris import display_name
 
@@ -36,7 +37,7 @@ async def text_at(app: Application, uri: str) -> str:
 
 
 async def show_changes(app: Application, files: SideFiles, approval: Approval) -> bool:
-    """Show the changes of an approval, or its command, in a document; False if the editor did not."""
+    """Show what an approval is asked for in a document, as `shown_changes`; False if the editor did not."""
     if files.can_serve and await files.show(changes_address(approval.approval_id)):
         return True
     number = approval.approval_id[:8]
@@ -48,9 +49,9 @@ async def show_changes(app: Application, files: SideFiles, approval: Approval) -
 
 
 async def shown_changes(app: Application, approval: Approval) -> str:
-    """The changes of an approval as one diff, or its command."""
+    """The changes of an approval as one diff; of one without files its command, or what it is asked for."""
     if not approval.files:
-        return f"{approval.command}\n"
+        return f"{approval.command or approval_text(approval)}\n"
     parts = []
     for file in approval.files:
         found = await app.approvals.diff(approval.approval_id, file.uri)

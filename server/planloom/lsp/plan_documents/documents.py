@@ -18,6 +18,7 @@ from planloom.domain.document.adoption import Adoption, adoption
 from planloom.domain.document.difference import (
     Difference,
     difference,
+    sign_of,
     signs_of,
     written_signs,
 )
@@ -39,8 +40,14 @@ from planloom.lsp.plan_documents.diagnostics import diagnostics, refused
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
 from planloom.workspace.editor import TextOperation
 from planloom.workspace.edits.misplaced import TextHistory, is_shown, is_taken_back
-from planloom.workspace.paths.uris import normalized
-from planloom.workspace.scratch_files import FOLDER, read_scratch_file, scratch_files, write_scratch_file
+from planloom.workspace.paths.uris import display_name, normalized
+from planloom.workspace.scratch_files import (
+    FOLDER,
+    read_scratch_file,
+    rewrite_scratch_file,
+    scratch_files,
+    write_scratch_file,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -233,6 +240,7 @@ class PlanDocuments:
         plan = self._plan(plan_id)
         if shown is None or text is None or plan is None:
             return True
+        shown = self._standing(plan, shown, text, tell=False)
         written, found = _changes(shown, text, plan)
         if shown.moved_on and found.changes:
             raise InvalidPlan(MOVED_ON, ())
@@ -288,14 +296,26 @@ class PlanDocuments:
         """Show a plan in the document that an earlier server wrote for it, perhaps for an older version."""
         written = read_document(text)
         shown = Shown(uri, plan, signs_of(plan) | written_signs(written))
-        version = written.head.get("version", "")
-        older = version.isdecimal() and int(version) < plan.version
-        moved_on = older and _changes(shown, text, plan)[1].changes
+        moved_on = _is_older(written, plan) and _changes(shown, text, plan)[1].changes
         self._shown[plan.plan_id] = shown._replace(moved_on=moved_on)
         await asyncio.wait({self._follow(plan.plan_id)})
         if moved_on:
-            self._protocol.show_message("info", f"Planloom: {uri.rpartition('/')[2]}: {MOVED_ON}")
+            self._tell(uri, MOVED_ON)
             await self._check(plan.plan_id)
+
+    def _standing(self, plan: Plan, shown: Shown, text: str, *, tell: bool = True) -> Shown:
+        """The document with this text: a checkout may have brought in an older one, of which `tell` says so."""
+        written = read_document(text)
+        version = sign_of("", "version", written.head.get("version", ""))
+        if shown.moved_on or version in shown.earlier or not _is_older(written, shown.plan):
+            return shown
+        older = shown._replace(earlier=shown.earlier | written_signs(written), moved_on=True)
+        if not _changes(older, text, plan)[1].changes:
+            return shown
+        self._shown[plan.plan_id] = older
+        if tell:
+            self._tell(shown.uri, MOVED_ON)
+        return older
 
     async def choose(self, plan_id: PlanId, keep: Kept) -> Plan:
         """Keep the text of a document whose plan has moved on, as edits of the plan, or the plan as it is.
@@ -354,7 +374,7 @@ class PlanDocuments:
             self._jobs.start(f"plan-document-offer:{uri}", self._ask_to_adopt(uri))
 
     async def _ask_to_adopt(self, uri: Uri) -> None:
-        text = f"Planloom: {uri.rpartition('/')[2]}: {ADOPTABLE}"
+        text = f"Planloom: {display_name(uri)}: {ADOPTABLE}"
         try:
             # Questions of plans wait for this message, and the document has a lens for it.
             async with asyncio.timeout(_OFFER_SECONDS if self._can.asks_by_message else None):
@@ -437,6 +457,9 @@ class PlanDocuments:
             except PlanloomError as error:
                 self._protocol.show_message("warning", f"Planloom: {error.message}")
 
+    def _tell(self, uri: Uri, what: str) -> None:
+        self._protocol.show_message("info", f"Planloom: {display_name(uri)}: {what}")
+
     async def _check(self, plan_id: PlanId) -> None:
         """Show what is wrong in the text as the user types."""
         await self._jobs.sleep(_SECONDS)
@@ -447,6 +470,7 @@ class PlanDocuments:
             return
         plan = self._plan(plan_id)
         if plan is not None:
+            shown = self._standing(plan, shown, text)
             written, found = _changes(shown, text, plan)
             if shown.moved_on and not found.changes:
                 shown = self._shown[plan_id] = shown.showing(plan)
@@ -479,7 +503,7 @@ class PlanDocuments:
             text = None if shown is None else await self._text(shown.uri)
             if shown is None or plan is None or text is None:
                 return
-            if shown.moved_on:
+            if self._standing(plan, shown, text).moved_on:
                 await self._refresh()
                 return
             new = up_to_date(text, shown.plan, plan, shown.earlier)
@@ -509,11 +533,7 @@ class PlanDocuments:
             return True
         document = self._view.documents.get(uri)
         if document is None:
-            root = next(iter(self._view.roots.folders), None)
-            name = uri.rpartition("/")[2]
-            return (
-                root is not None and await asyncio.to_thread(write_scratch_file, root, name, new) is not None
-            )
+            return await asyncio.to_thread(rewrite_scratch_file, uri, new)
         if document.text != old:
             return False
         edits = text_edits(old, new, self._view.documents.encoding)
@@ -559,6 +579,12 @@ class PlanDocuments:
         if document is not None:
             params = diagnostics(document, self._view.documents.encoding, written, troubles, said)
             self._protocol.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
+
+
+def _is_older(written: Written, plan: Plan) -> bool:
+    """Whether a document was written for an older version of its plan."""
+    version = written.head.get("version", "")
+    return version.isdecimal() and int(version) < plan.version
 
 
 def _changes(shown: Shown, text: str, plan: Plan) -> tuple[Written, Difference]:
