@@ -28,6 +28,14 @@ test.each(MODEL_CAUSES)("why a model cannot be used, %s: a sentence, and a butto
   }
 });
 
+test.each(MODEL_CAUSES)("why a model without a known address cannot be used, %s, is a sentence, too", (cause) => {
+  for (const provider of ["openai", "ollama", "editor", ""]) {
+    const { message } = modelProblem({ ...OPENAI, provider, cause, address: "" });
+    expect(message).toMatch(/^[A-Z].*\.$/);
+    expect(message).not.toMatch(/ The model's server| {2}/);
+  }
+});
+
 test.each(ERROR_CODES)("the error %s has a sentence of the extension", (code) => {
   const { message } = explained({ code, message: "What the server says.", details: { cause: "busy" } });
   expect(message).not.toBe("What the server says.");

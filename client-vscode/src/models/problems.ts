@@ -39,17 +39,27 @@ function ofCause({ cause, provider, address, model }: ModelProblem): Explained {
   const isOllama = provider === "ollama";
   const server = address === "" ? t("The model's server") : address;
   const name = model === "" ? t("the model") : model;
+  const known = (sentence: string, without: string): string => (address === "" ? without : sentence);
   const rows: Readonly<Record<ModelCause, Explained>> = {
     none: { message: t("This needs a language model, and none is set up."), mends: ["models"] },
     unreachable: isOllama
-      ? { message: t("Ollama does not answer at {0}.", server), mends: ["startOllama", "again", "models"] }
-      : { message: t("Nothing answers at {0}.", server), mends: ["again", "address", "models"] },
+      ? {
+          message: known(t("Ollama does not answer at {0}.", address), t("Ollama does not answer.")),
+          mends: ["startOllama", "again", "models"],
+        }
+      : {
+          message: known(t("Nothing answers at {0}.", address), t("The model's server does not answer.")),
+          mends: ["again", "address", "models"],
+        },
     slow: { message: t("{0} did not answer in time.", server), mends: ["again", "models"] },
     key_missing: { message: t("{0} wants a key.", server), mends: ["key", "models"] },
     key_refused: { message: t("{0} refused the key.", server), mends: ["key", "models"] },
     forbidden: { message: t("{0} does not allow this with your key.", server), mends: ["key", "models"] },
     payment: {
-      message: t("The account at {0} has no credit left. Top it up there, or choose another model.", server),
+      message: known(
+        t("The account at {0} has no credit left. Top it up there, or choose another model.", address),
+        t("The account has no credit left. Top it up at its provider, or choose another model."),
+      ),
       mends: ["again", "models"],
     },
     model_missing: isOllama
@@ -61,9 +71,15 @@ function ofCause({ cause, provider, address, model }: ModelProblem): Explained {
         ? { message: t("The editor has no language model."), mends: ["models"] }
         : { message: t("{0} has no model.", server), mends: ["address", "models"] },
     model_not_chosen: { message: t("{0} has several models.", server), mends: ["models"] },
-    wrong_address: { message: t("No model server is at {0}.", server), mends: ["address", "models"] },
+    wrong_address: {
+      message: known(t("No model server is at {0}.", address), t("The address of the model's server cannot be used.")),
+      mends: ["address", "models"],
+    },
     certificate: {
-      message: t("The certificate of {0} is not trusted on this machine.", server),
+      message: known(
+        t("The certificate of {0} is not trusted on this machine.", address),
+        t("The certificate of the model's server is not trusted on this machine."),
+      ),
       mends: ["again", "address"],
     },
     busy: { message: t("{0} takes no more requests now.", server), mends: ["again", "models"] },

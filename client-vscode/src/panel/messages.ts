@@ -26,6 +26,8 @@ import {
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 const text = v.pipe(v.string(), v.maxLength(1_000_000));
+/** The text of a file, which may be large. */
+const fileText = v.pipe(v.string(), v.maxLength(20_000_000));
 const version = v.pipe(v.number(), v.integer());
 const offset = v.pipe(v.number(), v.integer(), v.minValue(0));
 const json: v.GenericSchema<Json> = v.lazy(() =>
@@ -132,7 +134,7 @@ const fromPanel = v.variant("kind", [
       v.strictObject({
         uri: text,
         choice: v.picklist(["mine", "theirs", "both", "text"]),
-        text: v.optional(text),
+        text: v.optional(fileText),
         sha256: v.optional(text),
       }),
     ),
@@ -255,6 +257,12 @@ export type ToPanel = v.InferOutput<typeof toPanel>;
 export function readFromPanel(value: unknown): FromPanel | undefined {
   const read = v.safeParse(fromPanel, value);
   return read.success ? read.output : undefined;
+}
+
+/** The number of a message that cannot be read, for which the panel waits; undefined if it has none. */
+export function requestIdOf(value: unknown): number | undefined {
+  const read = v.safeParse(v.looseObject({ requestId: v.number() }), value);
+  return read.success ? read.output.requestId : undefined;
 }
 
 /** The message, or undefined if the value is none. */
