@@ -749,11 +749,13 @@ export interface EventsParams {
   limit?: number;
 }
 
-/** `planloom/plan/edit`. */
+/** `planloom/plan/edit`. `edits` may be empty where the plan gets another request or summary. */
 export interface EditParams {
   planId: string;
   version: number;
   edits: readonly StepEdit[];
+  request?: string;
+  summary?: string;
 }
 
 /** `planloom/plan/regenerate`. */

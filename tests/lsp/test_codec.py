@@ -88,7 +88,6 @@ async def test_an_empty_list_counts_as_an_empty_object(method: str, params: Any)
         ("planloom/plan/approve", {"planId": "p", "version": True}, "version"),
         ("planloom/plan/approve", {"plan_id": "p", "version": 1}, "planId"),
         ("planloom/plan/wait", {"planId": "p", "timeoutSeconds": -1}, "timeoutSeconds"),
-        ("planloom/plan/edit", {"planId": "p", "version": 1, "edits": []}, "edits"),
         ("planloom/plan/edit", {"planId": "p", "version": 1, "edits": [{"op": "burn"}]}, "edits[0]"),
         (
             "planloom/plan/edit",

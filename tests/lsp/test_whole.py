@@ -162,6 +162,31 @@ async def test_an_edit_goes_there_and_back(tmp_path: Path) -> None:
         assert told["plan"]["steps"] == edited["steps"]
 
 
+async def test_the_words_of_a_plan_are_edited_with_or_without_its_steps(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    async with connected(real_application(), folders=[tmp_path], settings=EMBEDDED) as client:
+        plan = await drafted(client)
+        named = {"planId": plan["planId"], "version": plan["version"]}
+        for wrong, field in (
+            ({}, "edits"),
+            ({"request": " "}, "text"),
+            ({"request": "x" * 1_000_001}, "request"),
+        ):
+            error = await client.fails("planloom/plan/edit", {**named, "edits": [], **wrong})
+            assert (error.word, error.data["details"][0]["field"]) == ("invalid_params", field)
+        words = {"request": "Look at @a.txt", "summary": "A look."}
+        edited = (await client.request("planloom/plan/edit", {**named, "edits": [], **words}))["plan"]
+        assert {name: edited[name] for name in words} == words and edited["version"] == plan["version"] + 1
+        assert [each["reference"] for each in edited["attachments"]] == ["@a.txt"]
+        skip = {"op": "skip", "stepId": plan["steps"][0]["stepId"]}
+        named["version"] = edited["version"]
+        edited = (await client.request("planloom/plan/edit", {**named, "edits": [skip], "summary": ""}))[
+            "plan"
+        ]
+        assert (edited["summary"], edited["request"]) == ("", words["request"])
+        assert edited["steps"][0]["status"] == "skipped"
+
+
 async def test_a_workspace_without_folders_is_told(tmp_path: Path) -> None:
     async with connected(real_application(), settings=EMBEDDED) as client:
         error = await client.fails("planloom/plan/create", {"text": THREE})

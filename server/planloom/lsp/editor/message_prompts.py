@@ -393,7 +393,9 @@ class MessagePrompts:
 def _is_long(approval: Approval) -> bool:
     """Whether it has more than a message shows."""
     lines = sum(file.added + file.removed for file in approval.files)
-    return len(approval.files) > MOST_FILES or lines > _LONG_DIFF or len(approval.command or "") > _LONG_COMMAND
+    return (
+        len(approval.files) > MOST_FILES or lines > _LONG_DIFF or len(approval.command or "") > _LONG_COMMAND
+    )
 
 
 def _first_line(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planloom.domain.errors import PlanUnreadable
+from planloom.domain.plans.editing import PlanWords
 from planloom.domain.values import EditId, PlanId, SessionId, StepId, Uri
 from planloom.lsp.wire import from_wire, to_wire, to_wire_events
 from planloom.lsp.wire import params as wire_params
@@ -71,9 +72,13 @@ async def output(connection: Connection, params: wire_params.StepParams) -> wire
 
 
 async def edit(connection: Connection, params: wire_params.EditParams) -> wire_results.PlanResult:
-    """Edit the steps of a plan, all edits or none. The version rises, and an earlier approval is revoked."""
+    """Edit the steps of a plan, its request or its summary: all or nothing.
+
+    The version rises, and an earlier approval is revoked.
+    """
     edits = tuple(from_wire.step_edit(each) for each in params.edits)
-    return _plan(await connection.app.plans.edit(PlanId(params.plan_id), params.version, edits))
+    words = PlanWords(request=params.request, summary=params.summary)
+    return _plan(await connection.app.plans.edit(PlanId(params.plan_id), params.version, edits, words))
 
 
 async def regenerate(connection: Connection, params: wire_params.RegenerateParams) -> wire_results.PlanResult:

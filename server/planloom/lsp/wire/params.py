@@ -107,11 +107,13 @@ class EventsParams(Wire):
 
 
 class EditParams(Wire):
-    """`planloom/plan/edit`."""
+    """`planloom/plan/edit`. `edits` may be empty where the plan gets another request or summary."""
 
     plan_id: str
     version: Count
-    edits: Annotated[tuple[StepEdit, ...], Field(min_length=1, max_length=10_000)]
+    edits: Annotated[tuple[StepEdit, ...], Field(max_length=10_000)]
+    request: Maybe[Text] = None
+    summary: Maybe[Text] = None
 
 
 class RegenerateParams(Wire):
