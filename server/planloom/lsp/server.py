@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from planloom.lsp.transport import compiled_types
+from planloom.lsp.transport import deferred_types
 from planloom.private_process import forget_variables, make_private
 
 if TYPE_CHECKING:
@@ -35,18 +35,14 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
     # Garbage collection during the imports would delay the answer to `initialize`. It runs once after that answer,
     # and is enabled again when everything is loaded.
     gc.disable()
-    # Compiling the types of lsprotocol is half of the start-up, so their bytecode is cached.
-    with compiled_types.cached() as cache:
-        from planloom.lsp import language_server, stdio
-
-    def on_answered() -> None:
-        cache.save()
-        gc.collect()
+    # Before anything imports lsprotocol.
+    deferred_types.load()
+    from planloom.lsp import language_server, stdio
 
     command_line = _parsed(argv)
     options = language_server.ServerOptions(
         settings=tuple(command_line.settings),
-        on_answered=on_answered,
+        on_answered=gc.collect,
         on_loaded=_loaded,
         open_log=partial(_log_to_file, command_line.log_file, command_line.log_level),
         storage=command_line.storage,

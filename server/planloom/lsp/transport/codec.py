@@ -14,12 +14,12 @@ from functools import partial
 from typing import Any
 
 import cattrs
-from lsprotocol import converters, types
+from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import lsp_method
 
-from planloom.lsp.transport import envelope, lsp_params
+from planloom.lsp.transport import deferred_types, envelope, lsp_params
 from planloom.lsp.transport.envelope import MessageId
 from planloom.lsp.transport.outgoing import OutgoingProtocol
 
@@ -31,7 +31,7 @@ Listener = Callable[[Any], None]
 
 def wire_converter() -> cattrs.Converter:
     """The cattrs converter for the types of LSP."""
-    return converters.get_converter()
+    return deferred_types.converter()
 
 
 class PlanloomProtocol(OutgoingProtocol):
