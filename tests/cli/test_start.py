@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from importlib import metadata
@@ -14,6 +15,7 @@ from tests.support.scripts import COMPLETED, events, script, step
 
 pytestmark = pytest.mark.process
 
+PROTOCOL = ("pygls", "lsprotocol", "attrs", "cattrs")
 HEAVY = ("typer", "rich", "pygls", "lsprotocol", "pydantic", "httpx", "asyncio")
 
 
@@ -37,6 +39,23 @@ def test_reading_the_command_line_imports_nothing_heavy(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_running_a_request_imports_no_library_of_the_protocol(tmp_path: Path) -> None:
+    code = "import sys; from planloom.cli.app import main; code = main(sys.argv[5:], server_command=sys.argv[1:5]); "
+    code += f"print(code, [name for name in {PROTOCOL!r} if name in sys.modules])"
+    (tmp_path / "script.json").write_text(json.dumps(script([step(1, "a")], [events(COMPLETED)])))
+    server = [sys.executable, command_line.FAKE, str(tmp_path / "script.json"), str(tmp_path / "sent.jsonl")]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *server, "run", "x", "--yes", "--trust"],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=command_line.environment(),
+    )
+    assert done.stdout.splitlines()[-1] == "0 []"
 
 
 def test_modules_that_lie_in_the_workspace_are_not_imported(tmp_path: Path) -> None:

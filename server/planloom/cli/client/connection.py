@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
+from planloom.cli.client.rpc import Handler, Peer, RpcError
 from planloom.private_process import forget_variables, make_private
 from planloom.providers import KEY_VARIABLES, OWN_VARIABLE
-
-if TYPE_CHECKING:
-    from pygls.client import JsonRPCClient
-
-Handler = Callable[[Any], Any]
-"""Gets the params of a message as plain JSON; its result, awaited if need be, is the answer."""
 
 SHUTDOWN_SECONDS = 5.0
 STDERR_LINES, STDERR_BYTES = 12, 8192
@@ -57,10 +51,10 @@ class Server(NamedTuple):
 class Connection:
     """Requests and notifications to one running server."""
 
-    def __init__(self, server: Server, client: JsonRPCClient, reading: asyncio.Task[None]) -> None:
+    def __init__(self, server: Server, peer: Peer) -> None:
         self._process, self._stderr = server
-        self._client = client
-        self._reading = reading
+        self._peer = peer
+        self._reading = asyncio.create_task(peer.read(), name="server messages")
 
     @property
     def lost(self) -> asyncio.Task[None]:
@@ -70,26 +64,24 @@ class Connection:
     async def request(self, method: str, params: Any = None) -> Any:
         """Send a request and await its answer. Raises ServerError, or ServerLost if no answer can arrive.
 
-        A cancellation ends only this wait: if it cancelled the future, pygls would raise on the late answer.
+        A cancellation ends only this wait; the server goes on with what was asked.
         """
         if self._reading.done():
             raise ServerLost(self.stderr_tail())
-        answer = asyncio.wrap_future(
-            self._client.protocol.send_request(method, {} if params is None else params)
-        )
+        answer = self._peer.request(method, {} if params is None else params)
         answer.add_done_callback(_retrieve)
         await asyncio.wait({answer, self._reading}, return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
             raise ServerLost(self.stderr_tail())
-        error = answer.exception()
-        if error is not None:
+        try:
+            return answer.result()
+        except RpcError as error:
             raise _server_error(error) from error
-        return answer.result()
 
     def notify(self, method: str, params: Any = None) -> None:
         """Send a notification, if the server is still there."""
         if not self._reading.done():
-            self._client.protocol.notify(method, {} if params is None else params)
+            self._peer.notify(method, {} if params is None else params)
 
     def stderr_tail(self) -> str:
         """The last lines that the server wrote to stderr."""
@@ -154,34 +146,13 @@ async def started(command: Sequence[str]) -> AsyncIterator[Server]:
 @contextlib.asynccontextmanager
 async def connected(server: Server, handlers: Mapping[str, Handler]) -> AsyncIterator[Connection]:
     """Connect to a started server, and shut it down when the block is left."""
-    # Importing pygls takes a good part of a second; here it overlaps with the server's start.
-    from threading import Event
-
-    from pygls.io_ import run_async
-
-    from planloom.cli.client.rpc import raw_client
-
     if server.process.stdin is None or server.process.stdout is None:
         raise RuntimeError("the server was started without pipes")
-    client = raw_client(handlers)
-    client.protocol.set_writer(server.process.stdin)
-    messages = run_async(
-        stop_event=Event(),
-        reader=server.process.stdout,
-        protocol=client.protocol,
-        logger=logging.getLogger("pygls"),
-    )
-    connection = Connection(server, client, asyncio.create_task(_read(messages), name="server messages"))
+    connection = Connection(server, Peer(server.process.stdout, server.process.stdin, handlers))
     try:
         yield connection
     finally:
         await asyncio.shield(asyncio.ensure_future(connection.close()))
-
-
-async def _read(messages: Awaitable[None]) -> None:
-    # A stream that breaks off within a message counts as ended.
-    with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-        await messages
 
 
 def _retrieve(future: asyncio.Future[Any]) -> None:
@@ -189,13 +160,11 @@ def _retrieve(future: asyncio.Future[Any]) -> None:
         future.exception()
 
 
-def _server_error(error: BaseException) -> ServerError:
-    data = getattr(error, "data", None)
-    fields = data if isinstance(data, Mapping) else {}
-    message = fields.get("message") or getattr(error, "message", None) or str(error)
+def _server_error(error: RpcError) -> ServerError:
+    fields = error.data if isinstance(error.data, Mapping) else {}
     return ServerError(
-        str(message),
-        code=str(fields.get("code") or getattr(error, "code", "internal")),
+        str(fields.get("message") or error.message),
+        code=str(fields.get("code") or error.code or "internal"),
         hint=fields.get("hint"),
         details=fields.get("details"),
     )

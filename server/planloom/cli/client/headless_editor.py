@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from planloom.cli.client.connection import Handler
 from planloom.cli.client.messages import Json
+from planloom.cli.client.rpc import Handler
 
 if TYPE_CHECKING:
     from planloom.cli.client.disk import Change

@@ -1,86 +1,128 @@
-"""A pygls client whose handlers get plain JSON. Importing pygls is slow, so only `connection.connected` does."""
+"""JSON-RPC with a server over a pair of streams: plain JSON in both directions, with no library of the protocol."""
 
 from __future__ import annotations
 
 import asyncio
+import inspect
+import itertools
+import json
 import logging
-from collections.abc import Mapping
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
-import cattrs
-from lsprotocol.types import ResponseError, ResponseErrorMessage
-from pygls.client import JsonRPCClient
-from pygls.protocol import (
-    JsonRPCNotification,
-    JsonRPCProtocol,
-    JsonRPCRequestMessage,
-    JsonRPCResponseMessage,
-)
+logger = logging.getLogger(__name__)
 
-if TYPE_CHECKING:
-    from planloom.cli.client.connection import Handler
+Handler = Callable[[Any], Any]
+"""Gets the params of a message as plain JSON; its result, awaited if need be, is the answer."""
+
+METHOD_NOT_FOUND = -32601
+INTERNAL_ERROR = -32603
 
 
-class RawProtocol(JsonRPCProtocol):
-    """Leaves the payload of messages as plain JSON.
+class RpcError(Exception):
+    """The server answered with an error. `code` and `data` are as they came, and may have any shape."""
 
-    pygls tries to parse every JSON object, nested ones too, as a message if it has a `jsonrpc` key; here only the
-    outermost object is one.
-    """
-
-    def structure_message(self, data: dict[str, Any]) -> Any:
-        return data
-
-    def handle_message(self, message: Any) -> None:
-        if isinstance(message, dict):
-            super().handle_message(_message(message))
+    def __init__(self, error: Any) -> None:
+        fields = error if isinstance(error, Mapping) else {"message": error}
+        self.message = str(fields.get("message") or "no reason given")
+        self.code = fields.get("code")
+        self.data = fields.get("data")
+        super().__init__(self.message)
 
 
-def raw_client(handlers: Mapping[str, Handler]) -> JsonRPCClient:
-    """A client whose handlers get and return plain JSON."""
-    # pygls logs the body of every message, with the texts of files and with keys.
-    logging.getLogger("pygls").setLevel(logging.CRITICAL)
-    client = JsonRPCClient(protocol_cls=RawProtocol, converter_factory=cattrs.Converter)
-    for method, handler in handlers.items():
-        client.feature(method)(_wrapped(handler))
-    return client
+class Peer:
+    """The client's end. `handlers` answer the requests and take the notifications of the server, in their order."""
 
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        handlers: Mapping[str, Handler],
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._handlers = handlers
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._answering: set[asyncio.Future[None]] = set()
 
-def _wrapped(handler: Handler) -> Any:
-    # pygls cannot register bound methods, and passes itself to a parameter of a certain name. A plain function
-    # with one parameter avoids both.
-    if asyncio.iscoroutinefunction(handler):
+    def request(self, method: str, params: Any) -> asyncio.Future[Any]:
+        """Send a request. The future gets the result as plain JSON, or RpcError."""
+        number = next(self._numbers)
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+        self._send({"id": number, "method": method, "params": params})
+        return answer
 
-        async def answer_later(params: Any) -> Any:
-            return await handler(params)
+    def notify(self, method: str, params: Any) -> None:
+        """Send a notification."""
+        self._send({"method": method, "params": params})
 
-        return answer_later
+    async def read(self) -> None:
+        """Handle the server's messages until its stream ends, also where it breaks off within a message."""
+        try:
+            while (body := await self._body()) is not None:
+                self._receive(body)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            logger.debug("The server's stream broke off within a message")
 
-    def answer(params: Any) -> Any:
-        return handler(params)
+    async def _body(self) -> bytes | None:
+        """The next message; None at the end of the stream."""
+        length = 0
+        while line := await self._reader.readline():
+            if not line.strip():
+                return await self._reader.readexactly(length)
+            name, _, value = line.partition(b":")
+            if name.strip().lower() == b"content-length":
+                length = int(value)
+        return None
 
-    return answer
+    def _receive(self, body: bytes) -> None:
+        message = json.loads(body)
+        if "method" not in message:
+            self._answered(message)
+            return
+        try:
+            result = self._handlers[message["method"]](message.get("params"))
+        except Exception as error:
+            self._refuse(message, error)
+            return
+        if inspect.isawaitable(result):
+            answering = asyncio.ensure_future(self._answer_later(message, result))
+            self._answering.add(answering)
+            answering.add_done_callback(self._answering.discard)
+        else:
+            self._answer(message, result)
 
+    async def _answer_later(self, message: Mapping[str, Any], result: Any) -> None:
+        try:
+            self._answer(message, await result)
+        except Exception as error:
+            self._refuse(message, error)
 
-def _message(data: dict[str, Any]) -> Any:
-    version = data.get("jsonrpc", "")
-    params = data.get("params")
-    if "method" in data:
-        method = data["method"]
-        if "id" in data:
-            return JsonRPCRequestMessage(id=data["id"], method=method, jsonrpc=version, params=params)
-        if method == "$/cancelRequest" and isinstance(params, dict):
-            params = SimpleNamespace(id=params.get("id"))
-        return JsonRPCNotification(method=method, jsonrpc=version, params=params)
-    number = data.get("id", "")
-    if "error" in data:
-        fields = data["error"] if isinstance(data["error"], dict) else {}
-        code = fields.get("code")
-        error = ResponseError(
-            code=code if isinstance(code, int) else -32603,
-            message=str(fields.get("message", "")),
-            data=fields.get("data"),
-        )
-        return ResponseErrorMessage(id=number, error=error, jsonrpc=version)
-    return JsonRPCResponseMessage(id=number, jsonrpc=version, result=data.get("result"))
+    def _answer(self, message: Mapping[str, Any], result: Any) -> None:
+        if "id" in message:
+            self._send({"id": message["id"], "result": result})
+
+    def _refuse(self, message: Mapping[str, Any], error: Exception) -> None:
+        method = message["method"]
+        if method in self._handlers:
+            logger.error("Handling %s failed", method, exc_info=error)
+            code, text = INTERNAL_ERROR, f"{method} failed: {error}"
+        else:
+            code, text = METHOD_NOT_FOUND, f"There is no method {method!r}."
+        if "id" in message:
+            self._send({"id": message["id"], "error": {"code": code, "message": text}})
+
+    def _answered(self, message: Mapping[str, Any]) -> None:
+        answer = self._waiting.pop(message.get("id", 0), None)
+        if answer is None or answer.done():
+            return
+        if message.get("error") is None:
+            answer.set_result(message.get("result"))
+        else:
+            answer.set_exception(RpcError(message["error"]))
+
+    def _send(self, message: dict[str, Any]) -> None:
+        body = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode("ascii")
+        self._writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
