@@ -1237,7 +1237,10 @@ export interface HealthParams {
   problems: readonly string[];
 }
 
-/** A step that waits for what another step uses, which may be one of another plan; `path` is that of a file. */
+/**
+ * A step that waits for what another step uses, which may be one of another plan; `path` is that of a file.
+ * `usedByStep` is empty while a draft of that plan uses the model.
+ */
 export interface StepWait {
   stepId: string;
   resource: "path" | "model" | "terminal";

@@ -32,6 +32,7 @@ class OneModel:
 
     def __init__(self, model: Model | None) -> None:
         self.model = model
+        self.parallelism = 4
         self.known_keys = KnownKeys()
 
     @property
@@ -43,10 +44,6 @@ class OneModel:
     @property
     def at_hand(self) -> bool:
         return self.model is not None
-
-    @property
-    def parallelism(self) -> int:
-        return 4
 
     async def current(self) -> Model | None:
         return self.model

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol, assert_never
 
 from planloom.domain.errors import (
@@ -27,6 +28,7 @@ from planloom.execution.recovery_proposals import ModelProposer
 from planloom.execution.resources import Resources
 from planloom.execution.step_outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.step_questions import StepQuestions
+from planloom.execution.step_waits import DRAFT, MODEL
 from planloom.execution.steps.background import background_jobs
 from planloom.execution.summary import ending_of, failed
 
@@ -88,6 +90,18 @@ class Conductor:
             # Its job has ended without recording this.
             if step.status == "running":
                 self._back_to_pending(plan_id, step.step_id)
+
+    @contextmanager
+    def model_used_by_draft(self, plan_id: PlanId) -> Iterator[None]:
+        """Let the draft of a plan count as a step that uses the model, for as long as the context is open.
+
+        So steps for which the model has no room do not start, and are told what they wait for.
+        """
+        self._resources.claim_for_draft(plan_id, MODEL)
+        try:
+            yield
+        finally:
+            self._release(plan_id, DRAFT)
 
     async def end_background(self, plan_id: PlanId) -> None:
         """Stop the background commands of a plan that is about to end, so that its report tells their ends."""

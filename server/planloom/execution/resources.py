@@ -8,7 +8,7 @@ from itertools import islice
 
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import PlanId, StepId
-from planloom.execution.step_waits import StepWait, StepWaits
+from planloom.execution.step_waits import DRAFT, StepWait, StepWaits
 
 MOST_WAITS = 20
 """How many waiting steps of a plan are reported."""
@@ -71,6 +71,11 @@ class Resources:
         self._used.update(wanted)
         self._held[(plan.plan_id, step.step_id)] = wanted
         return True
+
+    def claim_for_draft(self, plan_id: PlanId, name: str) -> None:
+        """Claim a resource for the draft of a plan, also if it is in use: a draft waits at the resource itself."""
+        self._used[name] += 1
+        self._held[(plan_id, DRAFT)] = (name,)
 
     def release(self, plan_id: PlanId, step_id: StepId) -> bool:
         """Release the resources of the step. False if it had none."""

@@ -7,14 +7,18 @@ from contextlib import contextmanager
 
 from planloom.domain.values import PlanId, StepId, Value
 
+MODEL = "model"
+"""The resource that steps in words and drafts use."""
 TERMINAL = "terminal"
 """The resource that all commands use."""
+DRAFT = StepId("")
+"""What stands for a step where the draft of a plan uses a resource."""
 User = tuple[PlanId, StepId]
 """A step that uses a resource."""
 
 
 class StepWait(Value):
-    """A step that waits for a resource, by its name, and the step that uses it."""
+    """A step that waits for a resource, by its name, and the step that uses it, which may be `DRAFT`."""
 
     step_id: StepId
     resource: str

@@ -333,7 +333,10 @@ class HealthParams(Wire):
 
 
 class StepWait(Wire):
-    """A step that waits for what another step uses, which may be one of another plan; `path` is that of a file."""
+    """A step that waits for what another step uses, which may be one of another plan; `path` is that of a file.
+
+    `usedByStep` is empty while a draft of that plan uses the model.
+    """
 
     step_id: str
     resource: Literal["path", "model", "terminal"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from functools import partial
+
 from planloom.domain.errors import InvalidParams
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
@@ -51,9 +54,21 @@ class Drafts:
         """Follow the route of a new plan. An undecided one is chosen by the model first."""
         if plan.route == "direct":
             return self.run_directly(plan)
-        work = self._decide(plan) if plan.route == "undecided" else self._drafting.draft(plan.plan_id)
-        self._jobs.start(f"draft:{plan.plan_id}", work)
+        undecided = plan.route == "undecided"
+        self._start(
+            plan.plan_id,
+            partial(self._decide, plan) if undecided else partial(self._drafting.draft, plan.plan_id),
+        )
         return plan
+
+    def _start(self, plan_id: PlanId, work: Callable[[], Awaitable[None]]) -> None:
+        """Start the job that works on a draft, by which the model is in use."""
+
+        async def works() -> None:
+            with self._conductor.model_used_by_draft(plan_id):
+                await work()
+
+        self._jobs.start(f"draft:{plan_id}", works())
 
     async def _decide(self, plan: Plan) -> None:
         routed = self._plan_store.record(plan.plan_id, await self._intake.choose_route(plan))
@@ -67,7 +82,7 @@ class Drafts:
         said = () if message is None else (message,)
         begun = ev.PlanDrafting(version=plan.version, feedback=message.text if message else feedback)
         draft = self._plan_store.record(plan.plan_id, begun, *said)
-        self._jobs.start(f"draft:{plan.plan_id}", self._drafting.redraft(plan.plan_id, feedback))
+        self._start(plan.plan_id, partial(self._drafting.redraft, plan.plan_id, feedback))
         return draft
 
     def run_directly(self, plan: Plan) -> Plan:

@@ -8,11 +8,9 @@ from typing import Literal
 from planloom.domain.plans.output_values import NoOutput, resolved
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.safety.lexical_paths import normal_path
-from planloom.execution.step_waits import TERMINAL
+from planloom.execution.step_waits import MODEL, TERMINAL
 from planloom.service.models import Models
 from planloom.tools.registry import Registry
-
-MODEL = "model"
 
 
 def claims_of(tools: Registry, plan: Plan, step: Step) -> Iterator[str]:
