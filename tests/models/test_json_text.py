@@ -33,6 +33,8 @@ objects = st.dictionaries(st.text(max_size=6), values, max_size=4)
         "NaN",
         "-Infinity",
         "1" * 10_000,
+        "-" + "1" * 310,
+        "[1, 1e999]",
         "\x00",
         '{"a": 1} x',
         '"\\ud83',

@@ -96,6 +96,8 @@ async def test_each_item_is_asked_for_and_a_loop_is_undone_as_a_whole_or_by_item
     ("step", "field", "problem"),
     [
         ({"for_each": "[1,"}, "forEach", "neither a JSON list"),
+        ({"for_each": "[1e999]"}, "forEach", "neither a JSON list"),
+        ({"for_each": "[" * 100_000}, "forEach", "neither a JSON list"),
         ({"for_each": "$nowhere.files"}, "forEach", "There is no step 'nowhere'"),
         ({"for_each": json.dumps([0] * 101)}, "forEach", "at most 100"),
         ({"for_each": "glob("}, "forEach", "Column 6"),
@@ -118,6 +120,20 @@ async def test_a_loop_that_cannot_be_read_cannot_be_approved(
             await with_steps(at, tool_step("run_command", step.pop("args", {"command": "ls"}), **step))
         assert any(each["field"] == field and problem in each["problem"] for each in refused.value.details), (
             refused.value.details
+        )
+
+
+async def test_what_is_wrong_with_a_whole_call_names_its_tool_once(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "a\n"}, settings={"execution.onFailure": "skip"}) as at:
+        look = tool_step("read_file", {"path": "a.txt"})
+        edit = tool_step(
+            "edit_file", {"path": "a.txt", "old_text": "$s1", "new_text": "b", "patch": "$s1"}
+        )
+        plan = await finished(at, await with_steps(at, look, edit))
+        result = plan.steps[1].result
+        assert (
+            result is not None
+            and result.error == "edit_file: give old_text and new_text, or patch, not both."
         )
 
 

@@ -63,6 +63,8 @@ def test_what_models_write_is_read_alike_in_calls_and_plans(text: str, value: An
         ('[{"a": 1}, {"b"', [{"a": 1}, {}]),
         ('{"a": 1, "b" "x"}', {"a": 1}),
         ("[1, 1e999]", [1]),
+        (f"[1, {'9' * 400}]", [1]),
+        (f"[1, 0x{'f' * 5_000}]", [1]),
     ],
 )
 def test_only_a_plan_keeps_what_is_complete_of_damaged_json(text: str, complete: Any) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from math import isfinite
 from typing import NamedTuple
 
 from planloom.agent.toolcalls.events import CallProblem, CallRead
 from planloom.agent.toolcalls.tokens import read_json
 from planloom.domain.model_text.cursor import Cursor, ParseError
 from planloom.domain.model_text.surrogates import mend
+from planloom.domain.text.json_numbers import is_sound
 from planloom.domain.values import Args, Json
 from planloom.models.port import ToolSpec
 
@@ -202,10 +202,11 @@ def _from_text(text: str, kinds: frozenset[str], schema: dict[str, Json], depth:
     if "boolean" in kinds and word in ("true", "false"):
         return word == "true"
     if "integer" in kinds and _INTEGER.fullmatch(plain):
-        return int(plain.partition(".")[0])
+        integer = int(plain.partition(".")[0])
+        return integer if is_sound(integer) else text
     if "number" in kinds and _NUMBER.fullmatch(plain):
         number = float(plain)
-        return number if isfinite(number) else text
+        return number if is_sound(number) else text
     if kinds & {"array", "object"} and plain[:1] in ("[", "{"):
         value = decoded(plain)
         return text if isinstance(value, str) else _converted(value, schema, depth + 1)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple, NoReturn
 
+from planloom.domain.text.json_numbers import loaded
 from planloom.domain.values import Json
 
 _PLAIN: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -70,7 +71,7 @@ def _scalar(rest: str) -> Json:
     if rest.lstrip()[:1] not in _BEGINS_JSON:
         return rest
     try:
-        value: Json = json.loads(rest, parse_constant=_refuse, object_pairs_hook=_once)
+        value: Json = loaded(rest, pairs=_once)
     except (ValueError, RecursionError):
         return rest
     return value

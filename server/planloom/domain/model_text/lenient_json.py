@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from math import isfinite
 from typing import Any, NamedTuple
 
 from planloom.domain.model_text.cursor import Cursor, ParseError
 from planloom.domain.model_text.surrogates import mend
+from planloom.domain.text.json_numbers import is_sound
 from planloom.domain.values import Json
 
 DEPTH = 64
@@ -154,7 +154,7 @@ def _strict(text: str, start: int) -> tuple[Json, int]:
 
 
 def _sound(value: Json, depth: int) -> Json:
-    """The value without lone surrogates. Raises ValueError if it is too deep or a number is not finite."""
+    """The value without lone surrogates. Raises ValueError if it is too deep or a number is too large."""
     if isinstance(value, str):
         return mend(value)
     if isinstance(value, dict | list) and depth > DEPTH:
@@ -163,8 +163,8 @@ def _sound(value: Json, depth: int) -> Json:
         return [_sound(entry, depth + 1) for entry in value]
     if isinstance(value, dict):
         return {mend(key): _sound(entry, depth + 1) for key, entry in value.items()}
-    if isinstance(value, float) and not isfinite(value):
-        raise ValueError("a number is not finite")
+    if isinstance(value, int | float) and not is_sound(value):
+        raise ValueError("a number is too large")
     return value
 
 
@@ -341,9 +341,9 @@ def _require_whole(value: Loose) -> None:
 
 def _number(text: str) -> Json:
     try:
-        return int(text, 16) if "x" in text.lower() else int(text)
+        value: float = int(text, 16) if "x" in text.lower() else int(text)
     except ValueError:
         value = float(text)
-    if not isfinite(value):
+    if not is_sound(value):
         raise ParseError("a number is too large")
     return value

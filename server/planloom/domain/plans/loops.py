@@ -13,6 +13,7 @@ from typing import Final
 from planloom.domain.plans.outputs import OutputReference, output_reference, unused_id
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.templates import rewritten
+from planloom.domain.text.json_numbers import loaded
 from planloom.domain.values import Args, Json, StepId
 
 MOST_ITEMS: Final = 100
@@ -48,8 +49,10 @@ def written_out(for_each: str) -> Json | OutputReference:
     """The list or the reference; None for an expression. Raises ValueError for what is no JSON."""
     text = for_each.strip()
     if text.startswith("["):
-        listed: Json = json.loads(text)
-        return listed
+        try:
+            return loaded(text)
+        except RecursionError as error:
+            raise ValueError("it is nested too deeply") from error
     return output_reference(text)
 
 

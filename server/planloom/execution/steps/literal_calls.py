@@ -16,7 +16,7 @@ from planloom.execution.steps.call_records import recorded_call
 from planloom.execution.steps.checks import StepChecks
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.tools.context import ToolContext
-from planloom.tools.registry import Registry, argument_problems, problems_text, run_tool
+from planloom.tools.registry import Registry, argument_problems, run_tool
 from planloom.tools.tool import Tool, ToolResult
 from planloom.workspace.paths.uris import display_names
 
@@ -52,7 +52,7 @@ class LiteralCalls:
             return Failed(error=f"{args.argument}: {args.problem}.", code="invalid_plan")
         problems = argument_problems(tool, args)
         if problems:
-            invalid = problems_text(tool, problems)
+            invalid = "; ".join(problem for _, problem in problems)
             return Failed(error=f"{tool.name}: {invalid}.", code="invalid_plan")
         context = self._context_factory.context(run)
         checks = self._context_factory.checks(run, context)

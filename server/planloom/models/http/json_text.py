@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from planloom.domain.model_text.surrogates import SURROGATE, mend
+from planloom.domain.text.json_numbers import loaded
 from planloom.domain.values import Args, Json
 
 MAX_DEPTH = 64
@@ -26,7 +26,7 @@ def read_json(text: str, *, keep_surrogates: bool = False) -> Json | Unreadable:
     """
     try:
         # Models put raw line ends into strings; the meaning is clear, so they are accepted.
-        value: Json = json.loads(text, strict=False, parse_constant=_refuse)
+        value: Json = loaded(text, strict=False)
     except RecursionError:
         return Unreadable(f"it is nested deeper than {MAX_DEPTH} levels")
     except ValueError as error:
@@ -88,10 +88,6 @@ def count_of(value: Json) -> int | None:
 def first_count(data: Mapping[str, Json], fields: Iterable[str]) -> int | None:
     """The first positive count in these fields."""
     return next(filter(None, (count_of(data.get(field)) for field in fields)), None)
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _kind(value: Json) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from math import isfinite
+from math import inf
 
 from planloom.domain.values import Json
 
@@ -20,10 +20,10 @@ def seconds_in(value: Json) -> int | None:
     if isinstance(value, str) and value.strip().replace(".", "", 1).isdecimal():
         value = float(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        seconds = float(value)
+        seconds: float = value
     elif isinstance(value, str):
         parts = _PART.findall(_RANGE.sub("", value[:100]))
         seconds = sum(float(number.replace(",", ".")) * _UNITS[unit[0].lower()] for number, unit in parts)
     else:
         return None
-    return min(round(seconds), _MOST) if isfinite(seconds) and seconds > 0 else None
+    return round(min(seconds, _MOST)) if 0 < seconds < inf else None

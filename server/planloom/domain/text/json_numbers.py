@@ -1,0 +1,49 @@
+"""Which numbers of a JSON text are taken: finite ones within the range of a float, so that every reader can hold them.
+
+JSON has no limit: `1e999` reads as infinity, which no JSON can say again, and an integer of 400 digits as one that no
+float can hold.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn
+
+from planloom.domain.values import Json
+
+_LARGEST: Final = int(sys.float_info.max)
+_MAY_BE_TOO_LARGE: Final = re.compile(r"[0-9]{300}|[eE]\+?[0-9]{3}|NaN|Infinity")
+
+
+def is_sound(number: float) -> bool:
+    """Whether a number, or an integer of any size, is finite and within the range of a float."""
+    return -_LARGEST <= number <= _LARGEST
+
+
+def loaded(
+    text: str, *, strict: bool = True, pairs: Callable[[Sequence[tuple[str, Json]]], Json] | None = None
+) -> Json:
+    """The value of a JSON text, as `json.loads` reads it. Raises ValueError, also for a number that is not taken.
+
+    RecursionError is raised for a text that is nested too deeply. `pairs` makes an object of its members.
+    """
+    more: dict[str, Any] = {"object_pairs_hook": pairs} if pairs is not None else {}
+    # The reader in C calls no function for a number unless it has to.
+    if _MAY_BE_TOO_LARGE.search(text):
+        more |= {"parse_int": _number, "parse_float": _number, "parse_constant": _refuse}
+    value: Json = json.loads(text, strict=strict, **more)
+    return value
+
+
+def _number(text: str) -> float:
+    number = int(text) if text.lstrip("-").isdigit() else float(text)
+    if not is_sound(number):
+        raise ValueError("a number is too large")
+    return number
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
