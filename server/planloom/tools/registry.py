@@ -219,5 +219,7 @@ def _problem_text(name: str, kind: str, message: str) -> str:
         return f"`{name}` is missing"
     if kind == "extra_forbidden":
         return f"there is no argument `{name}`"
+    # The library's words for a problem that a tool's own rule has found.
+    message = message.removeprefix("Value error, ")
     phrase = message[:1].lower() + message[1:]
     return f"`{name}`: {phrase}" if name else phrase
