@@ -126,9 +126,7 @@ async def test_a_loop_that_cannot_be_read_cannot_be_approved(
 async def test_what_is_wrong_with_a_whole_call_names_its_tool_once(tmp_path: Path) -> None:
     async with studio(tmp_path, {"a.txt": "a\n"}, settings={"execution.onFailure": "skip"}) as at:
         look = tool_step("read_file", {"path": "a.txt"})
-        edit = tool_step(
-            "edit_file", {"path": "a.txt", "old_text": "$s1", "new_text": "b", "patch": "$s1"}
-        )
+        edit = tool_step("edit_file", {"path": "a.txt", "old_text": "$s1", "new_text": "b", "patch": "$s1"})
         plan = await finished(at, await with_steps(at, look, edit))
         result = plan.steps[1].result
         assert (
