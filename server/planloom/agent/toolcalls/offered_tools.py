@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from planloom.agent.toolcalls.events import CallProblem, CallRead
 from planloom.agent.toolcalls.tokens import read_json
+from planloom.domain.json_numbers import is_sound
 from planloom.domain.model_text.cursor import Cursor, ParseError
 from planloom.domain.model_text.surrogates import mend
-from planloom.domain.text.json_numbers import is_sound
 from planloom.domain.values import Args, Json
 from planloom.models.port import ToolSpec
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple, NoReturn
 
-from planloom.domain.text.json_numbers import loaded
+from planloom.domain.json_numbers import loaded
 from planloom.domain.values import Json
 
 _PLAIN: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]+")

@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from planloom.domain.json_numbers import is_sound
 from planloom.domain.model_text.cursor import Cursor, ParseError
 from planloom.domain.model_text.surrogates import mend
-from planloom.domain.text.json_numbers import is_sound
 from planloom.domain.values import Json
 
 DEPTH = 64

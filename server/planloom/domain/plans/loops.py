@@ -10,10 +10,10 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
+from planloom.domain.json_numbers import loaded
 from planloom.domain.plans.outputs import OutputReference, output_reference, unused_id
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.templates import rewritten
-from planloom.domain.text.json_numbers import loaded
 from planloom.domain.values import Args, Json, StepId
 
 MOST_ITEMS: Final = 100

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from planloom.domain.json_numbers import loaded
 from planloom.domain.model_text.surrogates import SURROGATE, mend
-from planloom.domain.text.json_numbers import loaded
 from planloom.domain.values import Args, Json
 
 MAX_DEPTH = 64
