@@ -181,6 +181,12 @@ def _ours() -> Iterator[str]:
         "",
         "`events` is declared: which steps of the plan wait for what another step uses has changed; all are listed",
     )
+    yield _row(
+        "`planloom/spent`",
+        _shape("SpentParams"),
+        "",
+        "`events` is declared: a plan has used more of a model; `planloom/plan/get` has the same",
+    )
     for request in methods.SERVER_REQUESTS:
         yield _row(
             f"`{request.name}`",

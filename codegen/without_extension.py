@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-BUTTONS, MESSAGE, LOGGED, TAKEN_BACK, DOCUMENT, PROGRESS, EDIT, RESULT, NOTHING = (
+BUTTONS, MESSAGE, LOGGED, TAKEN_BACK, DOCUMENT, PROGRESS, EDIT, RESULT, NOTHING, COUNTED = (
     "a message with buttons, and lenses in the plan's document",
     "a message; an answer of more than 2,000 characters also as a file that is shown",
     "a warning as a message, the rest in the editor's log",
@@ -15,6 +15,7 @@ BUTTONS, MESSAGE, LOGGED, TAKEN_BACK, DOCUMENT, PROGRESS, EDIT, RESULT, NOTHING 
     "the files themselves",
     "the line with the result of its step in the document, or the reason with which the step fails",
     "nothing: it changes only what a model is told, or is the user's own request",
+    "nothing while the plan runs: `planloom/stats` counts it when it has ended",
 )
 
 EVENTS: Final[Mapping[str, str]] = {
@@ -67,12 +68,14 @@ EVENTS: Final[Mapping[str, str]] = {
     "plan_message": NOTHING,
     "messages_read": NOTHING,
     "context_compacted": NOTHING,
+    "model_used": COUNTED,
 }
 """What a client that does not declare `events` sees of each event of `planloom/event`."""
 METHODS: Final[Mapping[str, str]] = {
     "planloom/stream": "the progress while the model writes, and the whole at the end",
     "planloom/health": "each problem as a message, and another when it has passed",
     "planloom/waits": "the progress, which goes on when the other step has ended",
+    "planloom/spent": COUNTED,
     "planloom/editor/diagnostics": "the check “no new errors” says that it cannot be made",
     "planloom/editor/save": "before a command, a plan with unsaved changes pauses until they are saved, and says so",
     "planloom/editor/complete": "the model is another one",

@@ -352,11 +352,15 @@ export interface Qualification {
   by: "rules" | "model";
 }
 
-/** How many requests were sent to the model, and their tokens. */
+/**
+ * How many requests were sent to the model, and their tokens. `cachedTokens` are those of the prompts that came from
+ * the cache of the model's server, as far as it says so.
+ */
 export interface Usage {
   requests: number;
   promptTokens: number;
   completionTokens: number;
+  cachedTokens?: number;
 }
 
 /**
@@ -976,10 +980,28 @@ export interface CreateResult {
   unresolved: readonly Unresolved[];
 }
 
-/** A plan, or null if there is none. */
+/** What plans have used of a model, named `provider/name`; `seconds` is how long their steps have waited. */
+export interface ModelUse {
+  model: string;
+  usage: Usage;
+  seconds: number;
+}
+
+/**
+ * What was used of models, in all and by model; some requests of older ledgers name no model. `costs` are those of the
+ * models that have a price in `model.prices`, by their names.
+ */
+export interface Spent {
+  usage: Usage;
+  models: readonly ModelUse[];
+  costs: { readonly [name: string]: number };
+}
+
+/** A plan, or null if there is none; `spent` is left out if it has used no model. */
 export interface GetResult {
   plan: Plan | null;
   progress: Progress;
+  spent?: Spent;
 }
 
 /** Plans, newest first. */
@@ -1101,13 +1123,6 @@ export interface CompleteResult {
 export interface ResolveResult {
   attachments: readonly Attachment[];
   unresolved: readonly Unresolved[];
-}
-
-/** What plans have used of a model, named `provider/name`; `seconds` is how long their steps have waited. */
-export interface ModelUse {
-  model: string;
-  usage: Usage;
-  seconds: number;
 }
 
 /**
@@ -1253,6 +1268,12 @@ export interface StepWait {
 export interface WaitsParams {
   planId: string;
   waits: readonly StepWait[];
+}
+
+/** `planloom/spent`: what a plan has used of models so far, after each request to one. */
+export interface SpentParams {
+  planId: string;
+  spent: Spent;
 }
 
 /** `planloom/editor/diagnostics`. No `uris` ask for every file that has diagnostics. */
@@ -1484,6 +1505,13 @@ export interface TaskUpdate extends OfTask {
   activeForm?: string;
   attempt?: number;
   usage?: Usage;
+}
+
+/** A model was asked outside of the steps: for the route, a draft or a recovery. */
+export interface ModelUsed extends OfPlan {
+  type: "model_used";
+  usage: Usage;
+  model?: string;
 }
 
 /** A step is done. */
@@ -1758,6 +1786,7 @@ export type Event =
   | PlanExecuting
   | TaskStarted
   | TaskUpdate
+  | ModelUsed
   | TaskCompleted
   | TaskFailed
   | TaskSkipped
@@ -1809,6 +1838,7 @@ export const EVENTS = [
   "plan_executing",
   "task_started",
   "task_update",
+  "model_used",
   "task_completed",
   "task_failed",
   "task_skipped",
@@ -1935,4 +1965,5 @@ export interface ServerNotifications {
   "planloom/stream": StreamParams;
   "planloom/health": HealthParams;
   "planloom/waits": WaitsParams;
+  "planloom/spent": SpentParams;
 }

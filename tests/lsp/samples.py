@@ -11,7 +11,7 @@ from planloom.domain.errors import ModelProblem
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans import editing as ed
 from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved
-from planloom.domain.plans.outcome import Stats
+from planloom.domain.plans.outcome import Spent, Stats
 from planloom.domain.plans.perspectives import ChapoPerspective, DevoPerspective, KodaPerspective
 from planloom.domain.plans.plan import (
     Check,
@@ -403,6 +403,7 @@ EVENTS: dict[str, Any] = {
         attempt=2,
         usage=USAGE,
     ),
+    "model_used": ev.ModelUsed(usage=USAGE, model="ollama/qwen3"),
     "task_completed": _value(ev.TaskCompleted, task_id="step_1", result=RESULT, usage=USAGE),
     "task_failed": _value(
         ev.TaskFailed, task_id="step_2", error="No such file", code="path_denied", will_retry=True
@@ -527,6 +528,7 @@ def application() -> FakeApplication:
         plans__create=CreateResult(plan=PLAN, detection=DETECTION, unresolved=(UNRESOLVED,)),
         plans__get=PLAN,
         plans__list=(summary(PLAN),),
+        plans__spent=Spent(usage=USAGE, models=(ModelUse(model="ollama/qwen3", usage=USAGE),)),
         plans__stats=Stats(
             plans=4,
             statuses={"completed": 3, "failed": 1},

@@ -6,6 +6,8 @@ import asyncio
 from typing import Any
 
 from planloom.domain.events import catalog as ev
+from planloom.domain.plans.outcome import Spent
+from planloom.domain.plans.plan import Usage
 from planloom.lsp.editor.event_stream import TextStream
 from planloom.service.requests import StreamDelta
 from tests.lsp.samples import EVENTS, PLAN
@@ -45,6 +47,17 @@ async def test_every_kind_of_event_can_be_told() -> None:
         for event in EVENTS.values():
             app.feed.happen(event, PLAN)
         assert [event["type"] for event in client.events] == list(EVENTS)
+
+
+async def test_what_a_plan_has_used_follows_each_event_that_adds_to_it() -> None:
+    app = FakeApplication(plans__spent=Spent(usage=Usage(requests=3)))
+    async with connected(app.make) as client:
+        await client.request("planloom/status")
+        for name in ("model_used", "task_update", "task_completed", "task_started"):
+            app.feed.happen(EVENTS[name], PLAN)
+        told = client.told("planloom/spent")
+        assert [(each["planId"], each["spent"]["usage"]["requests"]) for each in told] == [(PLAN.plan_id, 3)] * 2
+    assert [call[0] for call in app.calls].count("plans.spent") == 2
 
 
 async def test_an_event_that_cannot_be_told_is_logged_and_stops_nothing(caplog: Any) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from planloom.domain.events import catalog as ev
+from planloom.domain.plans.outcome import Spent
 from planloom.domain.plans.plan import Detection, Plan, Step, summary
 from planloom.domain.values import PlanId, SessionId, StepId
 from planloom.execution.step_waits import StepWaits
@@ -110,6 +111,7 @@ _SYNC = frozenset(
         "plans.get",
         "plans.list",
         "plans.stats",
+        "plans.spent",
         "plans.tasks",
         "plans.commands_of",
         "plans.events",
@@ -132,6 +134,7 @@ class FakeApplication:
             "plans.create": CreateResult(plan=plan, detection=DETECTED),
             "plans.get": plan,
             "plans.list": (summary(plan),),
+            "plans.spent": Spent(),
             "plans.tasks": (plan, plan.steps),
             "plans.events": (),
             "plans.wait": (plan, True),

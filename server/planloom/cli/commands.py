@@ -78,7 +78,12 @@ async def _run(server: Server, carry: Carry, *, folders: Sequence[Path], flags: 
             screen.failure(read_only(untrusted), None)
         with reported(failure, screen.failure):
             async with session(
-                server, folders, say=screen.say, stream=screen.stream, trusted=untrusted is None
+                server,
+                folders,
+                say=screen.say,
+                stream=screen.stream,
+                spent=screen.spent,
+                trusted=untrusted is None,
             ) as running:
                 screen.log_path(running.status.get("logPath") or "")
                 request_run = RequestRun(running.connection, running.events, screen, person, flags)

@@ -21,6 +21,7 @@ from planloom.cli.client.session import Session, session
 from planloom.cli.failures import DONE, FAILED, Failure, reported
 from planloom.cli.plain import as_json, visible
 from planloom.cli.terminal import show, show_history
+from planloom.cli.terminal.show_spent import spent_lines
 from planloom.workspace.paths.uris import to_path
 
 _MOST_BYTES = 60_000_000
@@ -79,8 +80,8 @@ async def show_plan(server: Server, start: str | None, *, folders: Sequence[Path
     failure = Failure()
     async with answering(server, folders, failure) as running:
         plan = await plans.named(running, start)
+        got = await running.connection.request("planloom/plan/get", {"planId": plan["planId"]})
         if as_json:
-            got = await running.connection.request("planloom/plan/get", {"planId": plan["planId"]})
             print_json(got)
             return DONE
         files: dict[str, str] = {}
@@ -92,6 +93,8 @@ async def show_plan(server: Server, start: str | None, *, folders: Sequence[Path
         console = show.console()
         for part in show_history.plan_parts(plan, roots, files, datetime.now(UTC)):
             console.print(part)
+        for line in spent_lines(got["spent"]) if "spent" in got else ():
+            console.print(line)
     return failure.code
 
 

@@ -9,11 +9,12 @@ from typing import NamedTuple
 from planloom.agent.prompt_frame import one_line, section
 from planloom.agent.prompts import task_list
 from planloom.domain.errors import PlanloomError
+from planloom.domain.events import catalog as ev
 from planloom.domain.model_text.fences import fenced
 from planloom.domain.model_text.lenient_json import objects_in
 from planloom.domain.plans.agents import may_use
 from planloom.domain.plans.outputs import unused_id
-from planloom.domain.plans.plan import Plan, RecoveryProposal, Step, Usage
+from planloom.domain.plans.plan import Plan, RecoveryProposal, Step
 from planloom.domain.values import Args, Json, StepId
 from planloom.execution.budget import allow_request
 from planloom.execution.prompting.context_window import shares_of
@@ -44,10 +45,10 @@ args only with retry. steps only with insert, each {"description", "instruction"
 
 
 class ProposedRecovery(NamedTuple):
-    """A proposal, or None and a `note` that says why there is none."""
+    """A proposal, or None and a `note` that says why there is none; `used` is what was asked of the model for it."""
 
     proposal: RecoveryProposal | None
-    usage: Usage | None = None
+    used: ev.ModelUsed | None = None
     note: str | None = None
 
 
@@ -72,23 +73,26 @@ class ModelProposer:
         if model is None:
             return ProposedRecovery(None, note="There is no model to propose a recovery.")
         cost = Cost()
+
+        def used() -> ev.ModelUsed:
+            return ev.ModelUsed(usage=cost.usage, model=model.identity.label)
+
         try:
             allow_request(plan, self._session.settings.budget)
             text = await self._answer(model, plan, step, error, cost)
         except PlanloomError as failure:
             note = f"The model could not be asked for a recovery: {failure.message}"
-            return ProposedRecovery(None, cost.usage if cost.usage.requests else None, note)
-        usage = cost.usage
+            return ProposedRecovery(None, used() if cost.usage.requests else None, note)
         proposal = proposal_of(text, plan, step, self._tools)
         if isinstance(proposal, str):
-            return ProposedRecovery(None, usage, f"The model's proposal cannot be used: {proposal}")
+            return ProposedRecovery(None, used(), f"The model's proposal cannot be used: {proposal}")
         if proposal.action == "insert":
             wrong = self._rules.errors(plan, inserted(plan, step.step_id, proposal))
             if wrong:
                 return ProposedRecovery(
-                    None, usage, f"The model's proposal cannot be used: {wrong[0].sentence}"
+                    None, used(), f"The model's proposal cannot be used: {wrong[0].sentence}"
                 )
-        return ProposedRecovery(proposal, usage)
+        return ProposedRecovery(proposal, used())
 
     async def _answer(self, model: Model, plan: Plan, step: Step, error: str, cost: Cost) -> str:
         can = await model.capabilities()

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.plan import Plan, RecoveryProposal, Step, Usage
+from planloom.domain.plans.plan import Plan, RecoveryProposal, Step
 from planloom.domain.scheduling import directives as do
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.jobs import Jobs
@@ -60,6 +60,8 @@ class StepQuestions:
                 None, note="No recovery could be proposed; the log has the traceback."
             )
         now = self._plan_store.load(plan_id)
+        if now is not None and proposed.used is not None:
+            now = self._plan_store.record(plan_id, proposed.used)
         step = now.step(step_id) if now else None
         if (
             now is None
@@ -70,11 +72,9 @@ class StepQuestions:
             return
         if proposed.note is not None:
             self._plan_store.record(plan_id, ev.Log(level="warning", message=proposed.note, task_id=step_id))
-        self.recover(now, step, proposed.proposal, proposed.usage)
+        self.recover(now, step, proposed.proposal)
 
-    def recover(
-        self, plan: Plan, step: Step, proposal: RecoveryProposal | None = None, usage: Usage | None = None
-    ) -> None:
+    def recover(self, plan: Plan, step: Step, proposal: RecoveryProposal | None = None) -> None:
         """Ask the user how to recover from a failed step, with the model's proposal if there is one."""
         error = _error(step)
         options = do.recovery_options(step)
@@ -89,7 +89,6 @@ class StepQuestions:
                 code=step.result.code if step.result else None,
                 options=options,
                 proposal=proposal,
-                usage=usage,
             )
         ]
         if plan.status == "executing":

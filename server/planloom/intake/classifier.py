@@ -46,9 +46,17 @@ _SCHEMA: dict[str, Json] = {
 
 
 async def classify(
-    model: Model, text: str, qualification: Qualification, seconds: float = SECONDS
+    model: Model,
+    text: str,
+    qualification: Qualification,
+    seconds: float = SECONDS,
+    *,
+    cost: Cost | None = None,
 ) -> Classification | None:
-    """The model's classification; None if the model fails, is too slow, or its answer cannot be read."""
+    """The model's classification; None if the model fails, is too slow, or its answer cannot be read.
+
+    `cost` counts what it uses.
+    """
     shown = text if len(text) <= _LONGEST_REQUEST else text[:_LONGEST_REQUEST] + "…"
     verdict = qualification.task_type, qualification.complexity, f"{qualification.risk_level} risk"
     rules = f"By rules it is {', '.join(verdict)}."
@@ -64,7 +72,7 @@ async def classify(
         async with asyncio.timeout(seconds):
             if (await model.capabilities()).json_schema:
                 request = request.model_copy(update={"response_schema": _SCHEMA})
-            answer = await answer_to(model, request, Cost(), most_characters=_LONGEST_ANSWER)
+            answer = await answer_to(model, request, cost or Cost(), most_characters=_LONGEST_ANSWER)
             return read_classification(answer.text)
     except (ModelFailed, TimeoutError) as error:
         logger.info("The model did not classify the request: %s", error)

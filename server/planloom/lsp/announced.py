@@ -21,6 +21,7 @@ EVENT_TYPES = (
     "plan_executing",
     "task_started",
     "task_update",
+    "model_used",
     "task_completed",
     "task_failed",
     "task_skipped",

@@ -236,7 +236,7 @@ class Connection:
         return LanguageModel(self.protocol)
 
     def _listen(self, app: Application) -> None:
-        from planloom.lsp.editor.event_stream import TextStream, send_events, send_waits
+        from planloom.lsp.editor.event_stream import TextStream, send_events, send_spent, send_waits
         from planloom.lsp.editor.progress import ProgressReporter
 
         app.feed.subscribe_notices(
@@ -249,6 +249,7 @@ class Connection:
                 )
             )
             app.feed.subscribe(send_events(self.protocol))
+            app.feed.subscribe(send_spent(self.protocol, app.plans.spent))
             app.feed.waits.listen(send_waits(self.protocol))
             app.feed.subscribe_stream(TextStream(self.protocol.notify, self._congested).on_delta)
         if get_capability(self.client.capabilities, "window.work_done_progress", False):

@@ -136,6 +136,7 @@ SERVER_NOTIFICATIONS: tuple[ServerNotification, ...] = (
     ServerNotification("planloom/stream", "StreamParams"),
     ServerNotification("planloom/health", "HealthParams"),
     ServerNotification("planloom/waits", "WaitsParams"),
+    ServerNotification("planloom/spent", "SpentParams"),
 )
 
 REQUESTS: tuple[ClientRequest | ServerRequest, ...] = (*CLIENT_REQUESTS, *SERVER_REQUESTS)

@@ -52,6 +52,7 @@ class Cost:
                             requests=1,
                             prompt_tokens=event.prompt_tokens,
                             completion_tokens=event.completion_tokens,
+                            cached_tokens=event.cached_tokens or 0,
                         )
                     elif isinstance(event, Restarted):
                         self._before = self.usage

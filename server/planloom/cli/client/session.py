@@ -24,7 +24,7 @@ class Session(NamedTuple):
 
 
 def _unread(_: Json) -> None:
-    """Ignore streamed text: it comes again, complete, as an event."""
+    """Ignore a notification: streamed text comes again, complete, as an event."""
 
 
 @contextlib.asynccontextmanager
@@ -34,9 +34,11 @@ async def session(
     *,
     say: Callable[[Level, str], None],
     stream: Callable[[Json], None] = _unread,
+    spent: Callable[[Json], None] = _unread,
     trusted: bool = False,
 ) -> AsyncIterator[Session]:
-    """Initialize a started server. `say` gets its messages for the user, `stream` the text that a model streams.
+    """Initialize a started server. `say` gets its messages for the user, `stream` the text that a model streams,
+    `spent` what a plan has used of models.
 
     Unless `trusted`, it only reads, and starts no programs.
 
@@ -44,7 +46,11 @@ async def session(
     """
     events: asyncio.Queue[Json] = asyncio.Queue()
     editor = HeadlessEditor(folders, say, trusted=trusted)
-    handlers = editor.handlers() | {"planloom/event": events.put_nowait, "planloom/stream": stream}
+    handlers = editor.handlers() | {
+        "planloom/event": events.put_nowait,
+        "planloom/stream": stream,
+        "planloom/spent": spent,
+    }
     async with connected(server, handlers) as connection:
         editor.initialized(
             await connection.request("initialize", editor.initialize_params(metadata.version("planloom")))

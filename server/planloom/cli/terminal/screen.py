@@ -19,6 +19,7 @@ from planloom.cli.plain import as_json, one_line, visible
 from planloom.cli.terminal import show, show_approval, show_report
 from planloom.cli.terminal.edit_plan import Send, edit_plan
 from planloom.cli.terminal.person import Terminal
+from planloom.cli.terminal.show_spent import spent_lines
 from planloom.domain.text.counted import at_work, counted
 from planloom.domain.text.hidden_characters import plain_spaces
 
@@ -41,6 +42,7 @@ class Screen:
         self._started: dict[str, float] = {}
         self._said: set[str] = set()
         self._is_one_step = False
+        self._spent: dict[str, Json] = {}
 
     def log_path(self, path: str) -> None:
         """Print the path of the log, as the first line."""
@@ -121,6 +123,7 @@ class Screen:
         report: Report | None = event.get("report")
         error = event.get("error")
         if report is not None and ending == "completed" and show_report.only_answers(report):
+            self._show_spent(plan)
             return
         self._console.print()
         if report is None:
@@ -136,10 +139,20 @@ class Screen:
                 self._console.print(part)
         elif files:
             self._console.print(show.changed_tree(files, self._folders))
+        self._show_spent(plan)
+
+    def _show_spent(self, plan: Plan) -> None:
+        for line in spent_lines(self._spent[plan["planId"]]) if plan.get("planId") in self._spent else ():
+            self._console.print(line)
 
     def result(self, outcome: Json) -> None:
-        """Print the outcome as the last JSON line, for programs."""
-        self._json({"type": "cli_result", **outcome})
+        """Print the outcome as the last JSON line, for programs; of a plan with what it has used of models."""
+        spent = self._spent.get(outcome.get("planId") or "")
+        self._json({"type": "cli_result", **outcome} | ({"spent": spent} if spent else {}))
+
+    def spent(self, params: Json) -> None:
+        """Keep what a plan has used of models so far, for its end."""
+        self._spent[params["planId"]] = params["spent"]
 
     def stream(self, params: Json) -> None:
         """Show the end of the text that a model or a command streams, in the status line."""

@@ -144,7 +144,7 @@ class PlanReady(Value):
     """The draft is complete and waits for review. `restored`: an older version replaces it.
 
     `files_read` is what its planner has read, `stated_duration` the seconds that it states, `model` the one
-    that `usage` is of; older ledgers lack these.
+    that has drafted it; older ledgers lack these. `usage` is that of a draft in older ledgers, without ModelUsed.
     """
 
     type: Literal["plan_ready"] = "plan_ready"
@@ -251,6 +251,14 @@ class TaskUpdate(Value):
     command_started: bool = False
     command_process: CommandProcess | None = None
     command_confinement: GivenConfinement | None = None
+
+
+class ModelUsed(Value):
+    """A model was asked outside of the steps: for the route, a draft or a recovery. `usage` is that of the requests."""
+
+    type: Literal["model_used"] = "model_used"
+    usage: Usage
+    model: str | None = None
 
 
 class TaskCompleted(Value):
@@ -480,7 +488,10 @@ class ClarificationProvided(Value):
 
 
 class RecoveryRequest(Value):
-    """A failed step waits for a decision; `code` is that of its failure, `usage` that of the model's proposal."""
+    """A failed step waits for a decision; `code` is that of its failure.
+
+    `usage` is that of the model's proposal in older ledgers, without ModelUsed.
+    """
 
     type: Literal["recovery_request"] = "recovery_request"
     task_id: StepId
@@ -565,7 +576,7 @@ class PlanCompleted(Value):
 
 
 class PlanFailed(Value):
-    """The plan failed. `usage` is that of a draft that could not be used."""
+    """The plan failed. `usage` is that of a draft in older ledgers, without ModelUsed."""
 
     type: Literal["plan_failed"] = "plan_failed"
     summary: str
@@ -609,6 +620,7 @@ Event = Annotated[
     | PlanExecuting
     | TaskStarted
     | TaskUpdate
+    | ModelUsed
     | TaskCompleted
     | TaskFailed
     | TaskSkipped

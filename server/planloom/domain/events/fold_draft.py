@@ -192,7 +192,10 @@ def _with_calls(plan: Plan, steps: Iterable[Step]) -> Iterator[Step]:
 def _restored(before: Plan, draft: Plan, event: ev.PlanReady) -> Plan:
     """The plan before a regeneration, back in review; the usage of the regeneration stays counted."""
     return _to_review(
-        with_dropped(before, draft), usage=draft.usage.plus(event.usage), budget_base=draft.budget_base
+        with_dropped(before, draft),
+        usage=draft.usage.plus(event.usage),
+        models=draft.models,
+        budget_base=draft.budget_base,
     )
 
 

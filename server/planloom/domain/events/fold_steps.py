@@ -244,6 +244,12 @@ def answer(plan: Plan, event: ev.Answer, _at: Instant) -> Plan:
     return updated(plan, answer=event.text)
 
 
+@folds(ev.ModelUsed, when=ANY)
+def model_used(plan: Plan, event: ev.ModelUsed, _at: Instant) -> Plan:
+    """The plan with more used of a model."""
+    return with_usage(plan, event.usage, event.model)
+
+
 @folds(ev.Log, when=ANY)
 def log(plan: Plan, _event: ev.Log, _at: Instant) -> Plan:
     """Nothing changes: the message is for the user."""

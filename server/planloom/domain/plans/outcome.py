@@ -62,11 +62,19 @@ def prices_of(texts: Iterable[str]) -> Prices:
     return {model: Price(float(read), float(written)) for model, read, written in rows}
 
 
-class Stats(Value):
-    """The figures of many plans. `success` and `undone` are percentages of the ended ones, None without any.
+class Spent(Value):
+    """What was used of models, in all and by model, and the `costs` of those models that have a price.
 
-    `costs` are those of the models that have a price.
+    `usage` may exceed the sum of `models`: ledgers of older versions do not name every model.
     """
+
+    usage: Usage = Usage()
+    models: tuple[ModelUse, ...] = ()
+    costs: dict[str, float] = Field(default_factory=dict)
+
+
+class Stats(Spent):
+    """The figures of many plans. `success` and `undone` are percentages of the ended ones, None without any."""
 
     plans: int = 0
     statuses: dict[PlanStatus, int] = Field(default_factory=dict)
@@ -74,9 +82,6 @@ class Stats(Value):
     steps: int = 0
     success: int | None = None
     undone: int | None = None
-    usage: Usage = Usage()
-    models: tuple[ModelUse, ...] = ()
-    costs: dict[str, float] = Field(default_factory=dict)
 
 
 def outcome(plan: Plan) -> Outcome | None:
@@ -94,6 +99,15 @@ def outcome(plan: Plan) -> Outcome | None:
         models=plan.models,
         reverted=taken_back(plan),
     )
+
+
+def spent(plan: Plan, prices: Prices) -> Spent:
+    """What a plan has used of models so far."""
+    return Spent(usage=plan.usage, models=plan.models, costs=_costs(plan.models, prices))
+
+
+def _costs(uses: Iterable[ModelUse], prices: Prices) -> dict[str, float]:
+    return {use.model: prices[use.model].of(use.usage) for use in uses if use.model in prices}
 
 
 def stats(outcomes: Iterable[Outcome], prices: Prices) -> Stats:
@@ -117,7 +131,7 @@ def stats(outcomes: Iterable[Outcome], prices: Prices) -> Stats:
         undone=100 * sum(each.reverted is not None for each in found) // len(found),
         usage=usage,
         models=tuple(sorted(uses.values(), key=lambda use: -use.usage.requests)),
-        costs={name: prices[name].of(use.usage) for name, use in uses.items() if name in prices},
+        costs=_costs(uses.values(), prices),
     )
 
 

@@ -115,11 +115,15 @@ class Qualification(Value):
 
 
 class Usage(Value):
-    """Requests to the model and their tokens, as its server reported them."""
+    """Requests to the model and their tokens, as its server reported them.
+
+    `cached_tokens` are those of `prompt_tokens` that came from its cache, as far as it says so.
+    """
 
     requests: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached_tokens: int = 0
 
     def plus(self, other: Usage) -> Usage:
         """The sum of both."""
@@ -127,6 +131,7 @@ class Usage(Value):
             requests=self.requests + other.requests,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
         )
 
 

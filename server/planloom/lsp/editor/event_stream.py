@@ -7,11 +7,12 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from planloom.lsp.wire import to_wire
+from planloom.lsp.wire import results, to_wire
 from planloom.lsp.wire.to_wire_events import event
 
 if TYPE_CHECKING:
     from planloom.domain.events.catalog import Recorded
+    from planloom.domain.plans.outcome import Spent
     from planloom.domain.plans.plan import Plan
     from planloom.domain.values import PlanId
     from planloom.execution.step_waits import StepWait
@@ -47,6 +48,17 @@ def send_waits(protocol: PlanloomProtocol) -> Callable[[PlanId, tuple[StepWait, 
 
     def send(plan_id: PlanId, waits: tuple[StepWait, ...]) -> None:
         protocol.notify("planloom/waits", to_wire.waits(plan_id, waits).json_value())
+
+    return send
+
+
+def send_spent(protocol: PlanloomProtocol, spent: Callable[[Plan], Spent]) -> Callable[[Recorded, Plan], None]:
+    """A listener that sends what a plan has used of models, after each event that adds to it."""
+
+    def send(recorded: Recorded, after: Plan) -> None:
+        if recorded.event.type in ("model_used", "task_update") and getattr(recorded.event, "usage", None):
+            params = results.SpentParams(plan_id=after.plan_id, spent=results.Spent.of(spent(after)))
+            protocol.notify("planloom/spent", params.json_value())
 
     return send
 

@@ -30,7 +30,12 @@ async def get(connection: Connection, params: wire_params.GetParams) -> wire_res
     if plan is not None and params.at_seq is not None and params.at_seq < plan.seq:
         past = connection.app.plans.events(plan.plan_id, max(params.at_seq - 1, 0), 1)
         plan = past[0][1] if past else plan
-    return wire_results.GetResult(plan=plan and to_wire.plan(plan), progress=to_wire.progress(plan))
+    spent = connection.app.plans.spent(plan) if plan is not None and plan.usage.requests else None
+    return wire_results.GetResult(
+        plan=plan and to_wire.plan(plan),
+        progress=to_wire.progress(plan),
+        spent=spent and wire_results.Spent.of(spent),
+    )
 
 
 async def list_plans(connection: Connection, params: wire_params.ListParams) -> wire_results.ListResult:

@@ -20,6 +20,10 @@ def _none_if_empty(value: Sequence[object] | None) -> Sequence[object] | None:
     return value or None
 
 
+def _none_if_zero(value: int | None) -> int | None:
+    return value or None
+
+
 def _rfc3339(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
@@ -31,6 +35,8 @@ Maybe = Annotated[T | None, Field(exclude_if=_is_none)]
 """An optional field: None is left out. A plain `T | None` is written as null."""
 MaybeMany = Annotated[tuple[T, ...] | None, BeforeValidator(_none_if_empty), Field(exclude_if=_is_none)]
 """A list that is left out if it is empty."""
+MaybeCount = Annotated[int | None, BeforeValidator(_none_if_zero), Field(exclude_if=_is_none)]
+"""A count that is left out if it is zero."""
 Time = Annotated[datetime, AwareDatetime, PlainSerializer(_rfc3339, return_type=str)]
 """A time as RFC 3339 in UTC, ending in Z."""
 

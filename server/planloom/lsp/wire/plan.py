@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Time, Wire
+from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeCount, MaybeMany, Time, Wire
 from planloom.lsp.wire.report import Report
 from planloom.lsp.wire.review import Approval, Attachment, Conflict, Perspectives
 
@@ -72,11 +72,15 @@ class Qualification(Wire):
 
 
 class Usage(Wire):
-    """How many requests were sent to the model, and their tokens."""
+    """How many requests were sent to the model, and their tokens.
+
+    `cachedTokens` are those of the prompts that came from the cache of the model's server, as far as it says so.
+    """
 
     requests: Int
     prompt_tokens: Int
     completion_tokens: Int
+    cached_tokens: MaybeCount = None
 
 
 ModelCause = Literal[

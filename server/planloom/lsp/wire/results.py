@@ -39,11 +39,31 @@ class CreateResult(Wire):
     unresolved: tuple[Unresolved, ...]
 
 
+class ModelUse(Wire):
+    """What plans have used of a model, named `provider/name`; `seconds` is how long their steps have waited."""
+
+    model: str
+    usage: Usage
+    seconds: float
+
+
+class Spent(Wire):
+    """What was used of models, in all and by model; some requests of older ledgers name no model.
+
+    `costs` are those of the models that have a price in `model.prices`, by their names.
+    """
+
+    usage: Usage
+    models: tuple[ModelUse, ...]
+    costs: dict[str, float]
+
+
 class GetResult(Wire):
-    """A plan, or null if there is none."""
+    """A plan, or null if there is none; `spent` is left out if it has used no model."""
 
     plan: Plan | None
     progress: Progress
+    spent: Maybe[Spent] = None
 
 
 class ListResult(Wire):
@@ -181,14 +201,6 @@ class ResolveResult(Wire):
 
     attachments: tuple[Attachment, ...]
     unresolved: tuple[Unresolved, ...]
-
-
-class ModelUse(Wire):
-    """What plans have used of a model, named `provider/name`; `seconds` is how long their steps have waited."""
-
-    model: str
-    usage: Usage
-    seconds: float
 
 
 class StatsResult(Wire):
@@ -350,6 +362,13 @@ class WaitsParams(Wire):
 
     plan_id: str
     waits: tuple[StepWait, ...]
+
+
+class SpentParams(Wire):
+    """`planloom/spent`: what a plan has used of models so far, after each request to one."""
+
+    plan_id: str
+    spent: Spent
 
 
 class EditorDiagnosticsParams(Wire):

@@ -91,6 +91,7 @@ class Turn(Value):
     broken_calls: tuple[CallBroken, ...] = ()
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    cached_tokens: int | None = None
     finish: FinishReason | None = None
     fault: Fault | None = None
     when: When | None = None
@@ -113,7 +114,9 @@ class Turn(Value):
         yield from self.broken_calls
         if self.prompt_tokens is not None or self.completion_tokens is not None:
             yield UsageReported(
-                prompt_tokens=self.prompt_tokens or 0, completion_tokens=self.completion_tokens or 0
+                prompt_tokens=self.prompt_tokens or 0,
+                completion_tokens=self.completion_tokens or 0,
+                cached_tokens=self.cached_tokens,
             )
         if self.fault is None:
             yield Finished(reason=self.finish or ("tool_calls" if self.calls else "stop"))

@@ -16,7 +16,7 @@ from planloom.domain.errors import (
 )
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.graph import execution_order, shown_statuses
-from planloom.domain.plans.outcome import Stats, prices_of, stats
+from planloom.domain.plans.outcome import Prices, Spent, Stats, prices_of, spent, stats
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import (
     ENDED,
@@ -103,7 +103,14 @@ class PlanReader:
 
     def stats(self) -> Stats:
         """The figures of all ended plans of this user. Raises StorageFailed."""
-        return stats(self._ledger.outcomes(), prices_of(self._session.settings.model.prices))
+        return stats(self._ledger.outcomes(), self._prices())
+
+    def spent(self, plan: Plan) -> Spent:
+        """What this plan has used of models so far, with its cost at the user's prices."""
+        return spent(plan, self._prices())
+
+    def _prices(self) -> Prices:
+        return prices_of(self._session.settings.model.prices)
 
     def tasks(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
-from functools import reduce
 
 from planloom.domain.errors import DEFECT, ModelFailed, OwnedElsewhere, PlanloomError, StorageFailed
 from planloom.domain.events import catalog as ev
@@ -13,7 +12,7 @@ from planloom.domain.plans.agents import NAMES
 from planloom.domain.plans.attachments import not_shown
 from planloom.domain.plans.outcome import Outcome, Prices, forecast
 from planloom.domain.plans.outputs import unused_id
-from planloom.domain.plans.plan import Forecast, Plan, PlanError, Step, Usage
+from planloom.domain.plans.plan import Forecast, Plan, PlanError, Step
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import PlanId
 from planloom.execution.plan_store import PlanStore
@@ -38,7 +37,6 @@ from planloom.service.requests import StreamDelta
 
 PlannerFor = Callable[[Plan], Awaitable[tuple[Planner, PlanningRequest]]]
 """Picks the planner for a plan, and builds its request."""
-NOTHING_SPENT = Usage()
 log = logging.getLogger(__name__)
 
 
@@ -69,9 +67,8 @@ class Drafting:
 
     async def redraft(self, plan_id: PlanId, feedback: str | None) -> None:
         """Draft a plan whose PlanDrafting event is recorded. Its planner also reads the plan's unread messages."""
-        spent: list[Usage] = []
         try:
-            await self._write(self._plan_store.plan(plan_id), feedback, spent)
+            await self._write(self._plan_store.plan(plan_id), feedback)
         except PlanloomError as error:
             failure = error
         except Exception:
@@ -82,9 +79,9 @@ class Drafting:
         await self._plan_store.wait_unlocked()
         # A stopped plan accepts no event; its draft is given up when it is reloaded from the ledger.
         with suppress(StorageFailed, OwnedElsewhere):
-            self._give_up(plan_id, failure, spent)
+            self._give_up(plan_id, failure)
 
-    async def _write(self, plan: Plan, feedback: str | None, spent: list[Usage]) -> None:
+    async def _write(self, plan: Plan, feedback: str | None) -> None:
         planner, request = await self._planner_for(plan)
         said = (*(message.text for message in plan.unread), *filter(None, (feedback,)))
         request = request.model_copy(update={"feedback": "\n".join(said) or None})
@@ -95,15 +92,16 @@ class Drafting:
             async for event in events:
                 await self._plan_store.wait_unlocked()
                 match event:
-                    case RequestUsage():
-                        spent.append(event.usage)
+                    case RequestUsage() if event.usage.requests:
+                        used = ev.ModelUsed(usage=event.usage, model=request.model)
+                        self._plan_store.record(plan.plan_id, used)
                     case PlanDrafted():
                         drafted = event
                     case _:
                         self._publish(plan.plan_id, event)
         if drafted is None:
             raise ModelFailed("model_output_invalid", "The planner wrote no plan.")
-        self._ready(plan.plan_id, drafted, _total(spent), request.model)
+        self._ready(plan.plan_id, drafted, request.model)
 
     def _publish(self, plan_id: PlanId, event: PlannerEvent) -> None:
         """Record or stream what a planner reports while it works."""
@@ -135,7 +133,7 @@ class Drafting:
             step = step.model_copy(update={"step_id": unused_id(used, 2, stem=step.step_id)})
         self._plan_store.record(plan_id, ev.TaskCreated(task=self._rules.with_approvals((step,))[0]))
 
-    def _ready(self, plan_id: PlanId, drafted: PlanDrafted, usage: Usage, model: str | None) -> None:
+    def _ready(self, plan_id: PlanId, drafted: PlanDrafted, model: str | None) -> None:
         plan = self._plan_store.plan(plan_id)
         finished = tuple(step for step in plan.steps if step.status == "completed")
         ids = {step.step_id for step in finished}
@@ -154,7 +152,6 @@ class Drafting:
             estimated_duration=drafted.estimated_duration,
             overall_risk=drafted.overall_risk,
             stated_duration=drafted.stated_duration,
-            usage=usage,
             model=model,
             forecast=self._forecast(fresh, model),
             files_read=drafted.files_read,
@@ -171,21 +168,20 @@ class Drafting:
             log.warning("no forecast: %s", error.message)
             return None
 
-    def _give_up(self, plan_id: PlanId, error: PlanloomError, spent: Sequence[Usage]) -> None:
+    def _give_up(self, plan_id: PlanId, error: PlanloomError) -> None:
         plan = self._plan_store.plan(plan_id)
         if plan.status != "draft":
             return
         if plan.before_draft is not None:
-            self.restore(plan_id, f"The new draft failed: {error.message}", _total(spent))
+            self.restore(plan_id, f"The new draft failed: {error.message}")
             return
         failure = PlanError(code=error.code, message=error.message, hint=error.hint)
         if isinstance(error, ModelFailed):
             failure = failure.model_copy(update={"raw_text": error.raw_text, "model_problem": error.problem})
-        failed = ev.PlanFailed(summary=execution_summary(plan), error=failure, usage=_total(spent))
-        self._plan_store.record(plan_id, failed)
+        self._plan_store.record(plan_id, ev.PlanFailed(summary=execution_summary(plan), error=failure))
 
-    def restore(self, plan_id: PlanId, reason: str, usage: Usage = NOTHING_SPENT) -> Plan:
-        """Restore the version before a regeneration that failed or was cancelled; `usage` is the draft's cost."""
+    def restore(self, plan_id: PlanId, reason: str) -> Plan:
+        """Restore the version before a regeneration that failed or was cancelled."""
         before = self._plan_store.plan(plan_id).before_draft
         assert before is not None, "only a regeneration has an earlier version"
         restored = ev.PlanReady(
@@ -198,15 +194,10 @@ class Drafting:
             overall_risk=before.overall_risk,
             stated_duration=before.stated_duration,
             forecast=before.forecast,
-            usage=usage,
             restored=True,
         )
         warning = ev.Log(level="warning", message=f"{reason} The previous plan is restored.")
         return self._plan_store.record(plan_id, restored, warning)
-
-
-def _total(spent: Sequence[Usage]) -> Usage:
-    return reduce(Usage.plus, spent, NOTHING_SPENT)
 
 
 def _warning(problem: Problem) -> ev.Log:

@@ -71,7 +71,7 @@ class Drafts:
         self._jobs.start(f"draft:{plan_id}", works())
 
     async def _decide(self, plan: Plan) -> None:
-        routed = self._plan_store.record(plan.plan_id, await self._intake.choose_route(plan))
+        routed = self._plan_store.record(plan.plan_id, *await self._intake.choose_route(plan))
         if routed.route == "direct":
             self.run_directly(routed)
         else:

@@ -15,6 +15,7 @@ from planloom.intake.classifier import classify
 from planloom.intake.detection import detect
 from planloom.intake.qualification import Mode, Routing, qualify, refine, route
 from planloom.intake.reference_sources import Resolution
+from planloom.models.one_question import Cost
 from planloom.service.models import Models
 from planloom.service.references import WorkspaceReferences
 from planloom.service.requests import Attached, CreateRequest
@@ -92,16 +93,24 @@ class Intake:
             model_at_hand=self._models.at_hand,
         )
 
-    async def choose_route(self, plan: Plan) -> ev.PlanRouted:
-        """The route that the model chooses for an undecided request, or that of the rules if it chooses none."""
+    async def choose_route(self, plan: Plan) -> tuple[ev.Event, ...]:
+        """The route that the model chooses for an undecided request, or that of the rules if it chooses none.
+
+        After it comes what the model has used for that.
+        """
         assert plan.detection is not None and plan.qualification is not None
         undecided = Routing(route="undecided", detection=plan.detection, qualification=plan.qualification)
         model = await self._models.current()
-        answer = await classify(model, plan.request, plan.qualification) if model is not None else None
+        answer, used = None, tuple[ev.Event, ...]()
+        if model is not None:
+            cost = Cost()
+            answer = await classify(model, plan.request, plan.qualification, cost=cost)
+            used = (ev.ModelUsed(usage=cost.usage, model=model.identity.label),) if cost.usage.requests else ()
         routing = refine(undecided, self._session.settings.planning, answer)
-        return ev.PlanRouted(
+        routed = ev.PlanRouted(
             detection=routing.detection, qualification=routing.qualification, route=routing.route
         )
+        return (routed, *used)
 
 
 def _none_resolved(unresolved: tuple[Unresolved, ...]) -> ReferenceUnresolved:
