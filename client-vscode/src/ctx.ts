@@ -38,12 +38,13 @@ import {
   withoutPlan,
   withoutWaits,
   withPlan,
+  withSpent,
   withStream,
   withView,
   withWaits,
 } from "./plan/planState";
 import type { PlanView } from "./plan/planView";
-import type { Event, Plan, Requests, Review, WaitsParams } from "./protocol";
+import type { Event, Plan, Requests, Review, SpentParams, WaitsParams } from "./protocol";
 import { requestMode } from "./requestMode";
 import { Marks } from "./review/marks";
 import { Merges } from "./review/merges";
@@ -277,6 +278,7 @@ export class Ctx implements vscode.Disposable {
         event: (event) => this.receive(event),
         health: () => this.refreshStatus(),
         waits: (waits) => this.receiveWaits(waits),
+        spent: (spent) => this.receiveSpent(spent),
         stream: (delta) => {
           this.state = withStream(this.state, delta);
           this.panel.stream(delta);
@@ -453,6 +455,11 @@ export class Ctx implements vscode.Disposable {
     this.changed();
   }
 
+  private receiveSpent(spent: SpentParams): void {
+    this.state = withSpent(this.state, spent);
+    this.panel.post({ kind: "spent", spent });
+  }
+
   /** Hold a request until a model is chosen, or none is wanted; show that in the panel. */
   async hold(isHeld: boolean): Promise<void> {
     this.isHeld = isHeld;
@@ -498,8 +505,9 @@ export class Ctx implements vscode.Disposable {
       const view = replay(events);
       if (view !== undefined) this.state = withView(this.state, view);
     } else for (const event of events) this.state = fold(this.state, event).state;
-    const { plan } = await this.request("planloom/plan/get", { planId });
+    const { plan, spent } = await this.request("planloom/plan/get", { planId });
     if (plan !== null) this.state = withPlan(this.state, plan);
+    if (spent != null) this.state = withSpent(this.state, { planId, spent });
   }
 
   private applyPlan(plan: Plan): void {

@@ -56,7 +56,9 @@ async def test_what_a_plan_has_used_follows_each_event_that_adds_to_it() -> None
         for name in ("model_used", "task_update", "task_completed", "task_started"):
             app.feed.happen(EVENTS[name], PLAN)
         told = client.told("planloom/spent")
-        assert [(each["planId"], each["spent"]["usage"]["requests"]) for each in told] == [(PLAN.plan_id, 3)] * 2
+        assert [(each["planId"], each["spent"]["usage"]["requests"]) for each in told] == [
+            (PLAN.plan_id, 3)
+        ] * 2
     assert [call[0] for call in app.calls].count("plans.spent") == 2
 
 

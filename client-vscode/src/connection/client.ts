@@ -23,6 +23,7 @@ import type {
   Notifications,
   Requests,
   ServerNotifications,
+  SpentParams,
   StreamParams,
   WaitsParams,
 } from "../protocol";
@@ -43,6 +44,7 @@ interface Listeners {
   stream(delta: StreamParams): void;
   health(): void;
   waits(waits: WaitsParams): void;
+  spent(spent: SpentParams): void;
   running(): void;
   stopped(): void;
   /** The server ends again and again, and is not started any more. */
@@ -102,6 +104,7 @@ export class Client implements vscode.Disposable {
       on("planloom/stream", listeners.stream),
       on("planloom/health", listeners.health),
       on("planloom/waits", listeners.waits),
+      on("planloom/spent", listeners.spent),
       answer("planloom/editor/diagnostics", ({ uris }) => others.answer(language, uris)),
       answer("planloom/editor/save", ({ uris }) => saveFiles(uris)),
       answer("planloom/editor/complete", answerWithModel),

@@ -16,6 +16,7 @@ import {
   RECOVERY_ACTIONS,
   REVIEWS,
   type ReferenceItem,
+  type SpentParams,
   STEP_KINDS,
   type StepEdit,
   type StreamParams,
@@ -163,6 +164,7 @@ const known = having<PanelState>("plans");
 const event = v.custom<Event>(isEvent);
 const delta = having<StreamParams>("delta");
 const waits = having<WaitsParams>("waits");
+const spent = having<SpentParams>("planId", "spent");
 const commandOutput = having<CommandOutput>("callId");
 const summary = having<PlanSummary>("planId");
 const detection = having<Detection>("planned");
@@ -210,6 +212,7 @@ const toPanel = v.variant("kind", [
   v.strictObject({ ...kind("streams"), deltas: v.array(delta) }),
   v.strictObject({ ...kind("server"), server: serverState }),
   v.strictObject({ ...kind("waits"), waits, at: v.string() }),
+  v.strictObject({ ...kind("spent"), spent }),
   v.strictObject({ ...kind("completions"), requestId: v.number(), items: v.array(completion) }),
   v.strictObject({ ...kind("detection"), requestId: v.number(), detection, planned: v.boolean() }),
   v.strictObject({ ...kind("mode"), mode }),

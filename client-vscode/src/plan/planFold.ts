@@ -93,6 +93,8 @@ export function foldPlan(plan: Plan, event: Event): Plan {
       return ended(plan, "cancelled", event);
     case "check_completed":
       return change(plan, event.taskId, (step) => ({ ...step, checks: withCheck(step.checks, event.check) }));
+    case "model_used":
+      return withUsage(plan, event.usage);
     case "task_started":
     case "task_update":
     case "task_completed":
@@ -292,10 +294,21 @@ function withoutStep<E extends { stepId: string }>(waiting: readonly E[], stepId
 }
 
 function sum(one: Usage, other: Usage): Usage {
+  const cachedTokens = (one.cachedTokens ?? 0) + (other.cachedTokens ?? 0);
   return {
     requests: one.requests + other.requests,
     promptTokens: one.promptTokens + other.promptTokens,
     completionTokens: one.completionTokens + other.completionTokens,
+    ...(cachedTokens === 0 ? {} : { cachedTokens }),
+  };
+}
+
+function negated({ requests, promptTokens, completionTokens, cachedTokens = 0 }: Usage): Usage {
+  return {
+    requests: -requests,
+    promptTokens: -promptTokens,
+    completionTokens: -completionTokens,
+    cachedTokens: -cachedTokens,
   };
 }
 
@@ -307,12 +320,5 @@ function withUsage(plan: Plan, usage: Usage | undefined): Plan {
 function spent(plan: Plan, { taskId, usage }: TaskCompleted): Plan {
   if (usage == null) return plan;
   const before = plan.steps.find((step) => step.stepId === taskId)?.usage;
-  return {
-    ...plan,
-    usage: {
-      requests: plan.usage.requests + usage.requests - (before?.requests ?? 0),
-      promptTokens: plan.usage.promptTokens + usage.promptTokens - (before?.promptTokens ?? 0),
-      completionTokens: plan.usage.completionTokens + usage.completionTokens - (before?.completionTokens ?? 0),
-    },
-  };
+  return { ...plan, usage: sum(sum(plan.usage, usage), negated(before ?? NO_USAGE)) };
 }

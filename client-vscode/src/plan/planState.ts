@@ -1,6 +1,16 @@
 // The state of all plans, as a pure fold of the server's events. It imports no vscode, so recorded streams test it.
 
-import type { Event, Plan, PlanStatus, Progress, Step, StepStatus, StreamParams, WaitsParams } from "../protocol";
+import type {
+  Event,
+  Plan,
+  PlanStatus,
+  Progress,
+  SpentParams,
+  Step,
+  StepStatus,
+  StreamParams,
+  WaitsParams,
+} from "../protocol";
 import { foldResourceWaits } from "./clocks";
 import { begun, foldView, type PlanView, UNDOABLE, withText } from "./planView";
 
@@ -92,6 +102,12 @@ export function withWaits(state: PanelState, { planId, waits }: WaitsParams, at:
     at,
   );
   return withView(state, { ...view, waits, clocks });
+}
+
+/** Set what a plan has used of models. */
+export function withSpent(state: PanelState, { planId, spent }: SpentParams): PanelState {
+  const view = state.plans[planId];
+  return view === undefined ? state : withView(state, { ...view, spent });
 }
 
 /** Forget the waits of all plans: the server that reported them has ended. */

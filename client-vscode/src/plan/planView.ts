@@ -19,6 +19,7 @@ import type {
   PlanPaused,
   PlanStart,
   PlanStatus,
+  Spent,
   StepWait,
   StreamParams,
   Unresolved,
@@ -106,6 +107,8 @@ export interface PlanView {
   asked: readonly AskedQuestion[];
   /** The steps that wait for what another step uses, as the server reported them last. */
   waits: readonly StepWait[];
+  /** What it has used of models, with its cost, as the server reported it last. */
+  spent?: Spent;
   pause?: Pick<PlanPaused, "reason" | "detail" | "modelProblem" | "at">;
   answer?: { text: string; confidence?: Answer["confidence"] };
   feedback?: string;
@@ -300,6 +303,7 @@ function foldAround(view: PlanView, event: Event): PlanView {
     case "condition_evaluated":
     case "recovery_request":
     case "recovery_chosen":
+    case "model_used":
       return view;
     default:
       return unchanged(view, event);

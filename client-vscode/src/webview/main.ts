@@ -12,7 +12,17 @@ import { html, nothing, render } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 
 import { type FromPanel, readToPanel, type ToPanel } from "../panel/messages";
-import { attention, currentView, EMPTY, fold, isLive, type PanelState, withStream, withWaits } from "../plan/planState";
+import {
+  attention,
+  currentView,
+  EMPTY,
+  fold,
+  isLive,
+  type PanelState,
+  withSpent,
+  withStream,
+  withWaits,
+} from "../plan/planState";
 import type { PlanView } from "../plan/planView";
 import { type Bundle, speak, t } from "../words";
 import { cards } from "./cards/cards";
@@ -87,6 +97,7 @@ function receive(message: ToPanel): void {
   // Output that was dropped meanwhile can be asked for again.
   if (message.kind === "output") asked.delete(message.key);
   if (message.kind === "waits") state = withWaits(state, message.waits, message.at);
+  if (message.kind === "spent") state = withSpent(state, message.spent);
   if (message.kind === "streams") for (const delta of message.deltas) state = withStream(state, delta);
   // The cards of another plan come into view only now.
   if (state.current !== current) panel.update((ui) => ({ ...ui, armed: [], away: [] }));

@@ -439,6 +439,7 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
       return settled(ui, message.requestId, message.ok);
     case "streams":
     case "waits":
+    case "spent":
       return ui;
   }
 }

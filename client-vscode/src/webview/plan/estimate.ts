@@ -2,7 +2,7 @@
 
 import type { Plan } from "../../protocol";
 import { plural, t } from "../../words";
-import { duration, spent } from "../text/format";
+import { duration, money, spent } from "../text/format";
 
 /** The estimates of a plan in words, one line each; none without a computed duration. */
 export function estimates(plan: Pick<Plan, "estimatedDuration" | "statedDuration" | "forecast">): readonly string[] {
@@ -20,6 +20,6 @@ export function estimates(plan: Pick<Plan, "estimatedDuration" | "statedDuration
         spent(forecast),
       ),
     );
-  if (forecast?.cost != null) lines.push(t("At your prices: {0}", forecast.cost.toFixed(4)));
+  if (forecast?.cost != null) lines.push(t("At your prices: {0}", money(forecast.cost)));
   return lines;
 }

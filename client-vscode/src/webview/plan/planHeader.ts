@@ -10,13 +10,14 @@ import { isPartly, stalledWords, waitingFor } from "../../plan/waiting";
 import { type Attachment, type Plan, type PlanStatus, REVIEWS, type Review, type UserMessage } from "../../protocol";
 import { percent, plural, t } from "../../words";
 import { pausedForModel } from "../mends";
-import { duration, pauseReason, reasonOf, riskName, spent, taskWords, whatIsAsked } from "../text/format";
+import { duration, pauseReason, reasonOf, riskName, taskWords, whatIsAsked } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { fieldValue, focusSoon, icon, linkButton, type Panel, shown, type View } from "../ui";
 import { isBusy, type PlanForms } from "../uiState";
 import { draftOutcome } from "./draftOutcome";
 import { estimates } from "./estimate";
 import { perspectives, thought } from "./perspectives";
+import { spentLines, spentWords } from "./spent";
 
 function reviewName(review: Review): string {
   return { each: t("Review each step"), end: t("Review all at the end"), auto: t("Review only risky changes") }[review];
@@ -195,13 +196,13 @@ function verdictLine(view: PlanView): View {
 
 function progress(view: PlanView): View {
   const { plan } = view;
-  const tokens = spent(plan.usage);
+  const used = html`<span id="spent" title=${spentLines(view).join("\n")}>${spentWords(view)}</span>`;
   if (plan.status === "draft") {
     const tail = draftText(view.streams[""] ?? "");
     return html`<vscode-progress-bar indeterminate aria-label=${t("Drafting the plan")}></vscode-progress-bar>
       <div class="figures">
         <span>${plan.steps.length === 0 ? thought(view) : plural(plan.steps.length, "1 step so far", "{0} steps so far")}</span>
-        <span class="grow"></span><span>${tokens}</span>
+        <span class="grow"></span>${used}
       </div>
       ${tail === "" ? nothing : html`<pre class="stream" aria-hidden="true">${shown(tail)}</pre>`}`;
   }
@@ -232,7 +233,7 @@ function progress(view: PlanView): View {
           ? nothing
           : html`<span title=${estimates(plan).join("\n")}>≈ ${duration(plan.estimatedDuration * 1000)}</span>`
       }
-      <span title=${t("Tokens and model requests so far")}>${tokens}</span>
+      ${used}
       ${
         plan.version > 0
           ? html`<span title=${t("Version {0} of the plan", plan.version)}>v${plan.version}</span>`

@@ -8,11 +8,12 @@ import { isPartly, notDone, restOf } from "../../plan/waiting";
 import type { Report, ReportedCommand } from "../../protocol";
 import { plural, t, timeOfDay } from "../../words";
 import { planError } from "../mends";
-import { CHANGE_LETTER, changeName, latest, pathOf, spent, whyNot } from "../text/format";
+import { CHANGE_LETTER, changeName, latest, pathOf, whyNot } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { markdownView } from "../text/markdownView";
 import { icon, linkButton, type Panel, shown, type View } from "../ui";
 import { isSending } from "../uiState";
+import { spentLines, spentWords } from "./spent";
 
 export function outcome(panel: Panel, view: PlanView): View {
   return html`
@@ -69,7 +70,7 @@ function summary(view: PlanView): View {
     }
     <p class="summary-text">${shown(plan.executionSummary)}</p>
     ${commands(plan.report?.commands ?? [])}
-    ${spent(plan.usage) === "" ? nothing : html`<p class="quiet">${spent(plan.usage)}</p>`}
+    ${spentWords(view) === "" ? nothing : html`<p class="quiet" title=${spentLines(view).join("\n")}>${spentWords(view)}</p>`}
   </section>`;
 }
 

@@ -133,7 +133,7 @@ export function duration(milliseconds: number): string {
 }
 
 /** `940`, `12.4k`, `1.3M`. */
-function amount(count: number): string {
+export function amount(count: number): string {
   if (count < 1000) return String(count);
   return count < 1_000_000 ? t("{0}k", number(count / 1000, 1, 1)) : t("{0}M", number(count / 1_000_000, 1, 1));
 }
@@ -142,6 +142,11 @@ function amount(count: number): string {
 export function spent({ requests, promptTokens, completionTokens }: Usage): string {
   if (requests === 0 && promptTokens + completionTokens === 0) return "";
   return `${t("{0} tokens", amount(promptTokens + completionTokens))} · ${plural(requests, "1 request", "{0} requests")}`;
+}
+
+/** An amount of money, in the currency of the user's prices: `0.0231`, `12.50`. */
+export function money(cost: number): string {
+  return number(cost, cost < 1 ? 4 : 2, 2);
 }
 
 /** The effects that happen without asking: those that the settings allow, and with `auto` writing too. */

@@ -52,7 +52,9 @@ def send_waits(protocol: PlanloomProtocol) -> Callable[[PlanId, tuple[StepWait, 
     return send
 
 
-def send_spent(protocol: PlanloomProtocol, spent: Callable[[Plan], Spent]) -> Callable[[Recorded, Plan], None]:
+def send_spent(
+    protocol: PlanloomProtocol, spent: Callable[[Plan], Spent]
+) -> Callable[[Recorded, Plan], None]:
     """A listener that sends what a plan has used of models, after each event that adds to it."""
 
     def send(recorded: Recorded, after: Plan) -> None:

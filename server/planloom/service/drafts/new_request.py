@@ -105,7 +105,9 @@ class Intake:
         if model is not None:
             cost = Cost()
             answer = await classify(model, plan.request, plan.qualification, cost=cost)
-            used = (ev.ModelUsed(usage=cost.usage, model=model.identity.label),) if cost.usage.requests else ()
+            used = (
+                (ev.ModelUsed(usage=cost.usage, model=model.identity.label),) if cost.usage.requests else ()
+            )
         routing = refine(undecided, self._session.settings.planning, answer)
         routed = ev.PlanRouted(
             detection=routing.detection, qualification=routing.qualification, route=routing.route
