@@ -14,6 +14,7 @@ from planloom.agent.answer import Turn, control_specs
 from planloom.agent.answer_decoder import AnswerDecoder, ToolCallMode, mode_of, turn_request
 from planloom.agent.fenced_files import fenced_files
 from planloom.models.port import Capabilities, ToolSpec
+from planloom.models.tool_lines import tool_line
 from planloom.tools.registry import builtin
 
 TOOLS = (*builtin().specs(), *control_specs(may_plan=True))
@@ -47,7 +48,9 @@ def test_the_most_reliable_mode_is_used(can: Capabilities, mode: ToolCallMode) -
         assert request.response_schema is not None
         fields = request.response_schema["properties"]
         assert isinstance(fields, dict)
-        assert all("description" in field for name, field in fields.items() if name != "plan_actions")  # type: ignore[operator]
+        told = request.messages[0].text
+        assert all(f"- {name}" in told for name in fields if name != "confidence")
+        assert all(tool_line(tool) in told for tool in builtin().specs())
 
 
 def test_an_object_has_calls_and_control_fields() -> None:
@@ -76,6 +79,11 @@ def test_an_object_has_calls_and_control_fields() -> None:
 )
 def test_control_fields(answer: dict[str, Any], field: str, said: object) -> None:
     assert getattr(decoded("json", json.dumps(answer)), field) == said
+
+
+def test_the_arguments_of_a_call_stand_beside_its_name_as_in_the_schema() -> None:
+    turn = decoded("json", '{"tool_calls": [{"name": "read_file", "path": "a", "start_line": 2}]}')
+    assert calls(turn) == [("read_file", {"path": "a", "start_line": 2})]
 
 
 def test_a_call_whose_arguments_are_no_object_is_reported() -> None:
@@ -138,8 +146,11 @@ def test_a_schema_keeps_a_weak_model_within_json() -> None:
     request = turn_request("json", "system", "prompt", [tool])
     assert request.response_schema is not None
     (call,) = request.response_schema["properties"]["tool_calls"]["items"]["anyOf"]  # type: ignore
-    made = call["properties"]["arguments"]["properties"]  # type: ignore
-    pattern = re.compile(made["path"]["pattern"])  # type: ignore
+    made = call["properties"]  # type: ignore
+    shared: Any = request.response_schema["$defs"]
+    assert made["path"] == {"$ref": "#/$defs/path"}  # type: ignore
+    pattern = re.compile(shared["path"]["pattern"])
     assert pattern.match("src/größe 1.py")
     assert not any(pattern.match(path) for path in ('a",', '"a"', "/etc/passwd", "~/x", "a\\b", "a\nb"))
-    assert made["seconds"] == made["line"] == {"type": "integer", "minimum": 0, "maximum": 1_000_000}  # type: ignore
+    assert made["seconds"] == made["line"] == {"$ref": "#/$defs/number"}  # type: ignore
+    assert shared["number"] == {"type": "integer", "minimum": 0, "maximum": 1_000_000}

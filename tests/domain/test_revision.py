@@ -62,6 +62,12 @@ def after(found: Any, steps: tuple[Step, ...]) -> list[str]:
         ([{"id": "c", "instruction": "Do more."}], "abc", ["c has another instruction."]),
         ([{"id": "c", "expectedFiles": ["c.py", "x.py"]}], "abc", ["c writes x.py too."]),
         ([{"id": "c", "tool": "delete_path", "args": {"path": "a"}}], "abc", ["c makes another call."]),
+        ([{"id": "c", "when": "exists('a')"}], "abc", ["c has another condition or loop."]),
+        ([{"id": "c", "forEach": "$a"}], "abc", ["c has another condition or loop."]),
+        ([{"id": "c", "repeatUntil": "last.ok"}], "abc", ["c has another condition or loop."]),
+        ([{"id": "c", "checks": [{"kind": "command", "command": "make"}]}], "abc", ["c has other checks."]),
+        ([{"id": "c", "checks": []}], "abc", []),
+        ([{"id": "c", "kind": "approval", "question": "Go on?"}], "abc", ["c makes another call."]),
         ([{"id": "c"}, {"id": "n", "description": "New"}], "abcn", ["New is new."]),
         ([{"id": "n", "description": "New"}, {"id": "d", "dependsOn": ["n"]}], "abnd", ["New is new."]),
     ],
@@ -145,4 +151,24 @@ def test_a_person_sees_each_step_that_changes_before_and_after() -> None:
         ("moved", "5. Do e", "3. Do e"),
         ("changed", "4. Do d\nDo all of d.\nWrites d.py, d.md", "4. Do d\nDo more.\nWrites d.py, x.py"),
         ("added", None, '5. Run it\nCalls run_command {"command": "make"}'),
+    ]
+
+
+def test_a_person_sees_the_conditions_and_loops_of_a_new_step() -> None:
+    steps = plan()
+    check = {"kind": "command", "command": "make test"}
+    loop = {"repeatUntil": "last.ok", "repeatMost": 3, "checks": [check], "when": "!exists('done')"}
+    found = revision(
+        steps,
+        wanted(
+            {"id": "n", "description": "Mend it", **loop},
+            {"id": "m", "description": "Ask", "kind": "approval", "question": "Go on?", "forEach": "$a"},
+        ),
+    )
+    assert isinstance(found, Revision)
+    assert [
+        each.after for each in plan_changes(steps, edited(found, steps), set()) if each.kind == "added"
+    ] == [
+        "3. Mend it\nOnly if !exists('done')\nUntil last.ok, at most 3 times\nChecks: command make test",
+        "4. Ask\nAsks: Go on?\nFor each of $a",
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +30,7 @@ from planloom.tools.registry import builtin
 from tests.support.small_tools import small_tools
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
+UPDATE = bool(os.environ.get("PLANLOOM_UPDATE_GOLDEN"))
 CONSTRAINED = Capabilities(json_schema=True, context_tokens=32_000)
 PLAIN = Capabilities(context_tokens=32_000)
 TAKES_TOOLS = Capabilities(tools=True, context_tokens=32_000)
@@ -247,7 +249,7 @@ async def test_golden_prompts(name: str, capabilities: Capabilities) -> None:
     )
     system, user = model.requests[0].messages
     text = f"[system]\n{system.text}\n\n[user]\n{user.text}\n"
-    assert text == (GOLDEN / f"{name}.txt").read_text("utf-8")
+    check_golden(f"{name}.txt", text)
 
 
 async def test_golden_prompt_of_an_investigation() -> None:
@@ -266,7 +268,7 @@ async def test_golden_prompt_of_an_investigation() -> None:
     system, user = request.messages
     tools = "\n".join(tool.model_dump_json(indent=1) for tool in request.tools if tool.name == "submit_plan")
     text = f"[system]\n{system.text}\n\n[user]\n{user.text}\n\n[submit_plan]\n{tools}\n"
-    assert text == (GOLDEN / "investigation.txt").read_text("utf-8")
+    check_golden("investigation.txt", text)
 
 
 @pytest.mark.parametrize(("name", "capabilities"), [("json", CONSTRAINED), ("markers", PLAIN)])
@@ -284,7 +286,7 @@ async def test_golden_prompts_of_a_synthesis(name: str, capabilities: Capabiliti
     model, _ = await drafted([turn], request, capabilities, synthesis=True)
     system, user = model.requests[0].messages
     text = f"[system]\n{system.text}\n\n[user]\n{user.text}\n"
-    assert text == (GOLDEN / f"synthesis_{name}.txt").read_text("utf-8")
+    check_golden(f"synthesis_{name}.txt", text)
 
 
 async def test_the_prompt_begins_with_the_same_bytes_whatever_is_asked() -> None:
@@ -326,3 +328,9 @@ def test_a_long_list_of_problems_is_shortened() -> None:
     wrong = [Problem(step_id=StepId(f"s{n}"), field="tool", problem="no") for n in range(40)]
     text = repair_prompt(wrong, "json")
     assert "and 28 more of this kind" in text
+
+
+def check_golden(name: str, text: str) -> None:
+    if UPDATE:
+        (GOLDEN / name).write_text(text, "utf-8")
+    assert text == (GOLDEN / name).read_text("utf-8")

@@ -17,13 +17,30 @@ NAMES = (
 )
 
 
+SAY_THEMSELVES = {
+    *(
+        "path",
+        "recursive",
+        "pattern",
+        "regex",
+        "ignore_case",
+        "max_results",
+        "revision",
+        "content",
+        "new_text",
+    ),
+    *("replace_all", "cwd", "timeout_seconds", "command_id", "url"),
+}
+"""Arguments that their names and the tool's own sentence explain."""
+
+
 def test_every_tool_is_there_with_words_for_a_model() -> None:
     assert builtin().names() == NAMES
     for tool in builtin():
         properties = schema(tool.arguments)["properties"]
         assert isinstance(properties, dict)
         unclear = {name for name, each in properties.items() if not cast("Args", each).get("description")}
-        assert unclear <= {"path", "ignore_case", "max_results"}, tool.name
+        assert unclear <= SAY_THEMSELVES, tool.name
         assert (
             set(tool.writes) | set(tool.removes) | set(tool.replaces) <= set(tool.paths) <= properties.keys()
         )
@@ -57,4 +74,4 @@ def test_the_tools_stay_short_since_every_request_holds_them() -> None:
         {"type": "function", "function": spec.model_dump(include={"name", "description", "parameters"})}
         for spec in builtin().specs()
     ]
-    assert len(json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()) < 6_900
+    assert len(json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()) < 5_900

@@ -58,28 +58,24 @@ def control_specs(*, may_plan: bool) -> tuple[ToolSpec, ...]:
     specs = [
         _spec(
             "task_completed",
-            "The CURRENT TASK is done. Call it only after the tool calls it needs have succeeded.",
+            "The task is done. Beside its last calls it counts only if all of them succeed.",
             {"summary": {"type": "string", "description": "What was done, and what later tasks must know."}},
         ),
         _spec(
             "final_answer",
             "The answer to the whole request. Call it only when ALL tasks are complete.",
-            {
-                "text": {"type": "string", "description": "The answer for the user."},
-                "confidence": {"type": "string", "enum": [*CONFIDENCE]},
-            },
+            {"text": {"type": "string"}, "confidence": {"type": "string", "enum": [*CONFIDENCE]}},
             required=("text",),
         ),
         _spec(
             "ask_user",
             "Ask the user a question that you cannot go on without. Do not ask for permission: that is asked for you.",
             {
-                "question": {"type": "string", "description": "The question, in one sentence."},
+                "question": {"type": "string"},
                 "options": {
                     "type": "array",
                     "items": {"type": "string"},
-                    "maxItems": 6,
-                    "description": "Possible answers, if there are few; else leave it out.",
+                    "description": "Possible answers, if few.",
                 },
             },
             required=("question",),
@@ -90,17 +86,15 @@ def control_specs(*, may_plan: bool) -> tuple[ToolSpec, ...]:
             _spec(
                 "plan_actions",
                 "The request needs several steps that the user should see first: propose them instead of working. "
-                "Leave it out for what a few tool calls can do.",
+                "Not for what a few tool calls can do.",
                 {
                     "steps": {
                         "type": "array",
-                        "minItems": 1,
-                        "maxItems": 40,
                         "items": {
                             "type": "object",
                             "properties": {
-                                "description": {"type": "string", "maxLength": 300},
-                                "instruction": {"type": "string", "maxLength": 4000},
+                                "description": {"type": "string"},
+                                "instruction": {"type": "string"},
                             },
                             "required": ["description", "instruction"],
                         },
@@ -118,12 +112,7 @@ def _spec(
     return ToolSpec(
         name=name,
         description=description,
-        parameters={
-            "type": "object",
-            "properties": properties,
-            "required": needed,
-            "additionalProperties": False,
-        },
+        parameters={"type": "object", "properties": properties, "required": needed},
     )
 
 

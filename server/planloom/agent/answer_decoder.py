@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from planloom.agent.answer import CONFIDENCE, REPORTS, Malformed, Turn, turn_of
+from planloom.agent.call_schema import bounded, call_variants, closed, definitions
 from planloom.agent.fenced_files import FENCED_FORM, fenced_files
 from planloom.agent.toolcalls.answers import ANSWER_KEYS, CONTROL, control_calls, listed_calls
 from planloom.agent.toolcalls.events import CallRead, CallsRead, ReaderEvent
@@ -16,16 +17,22 @@ from planloom.agent.toolcalls.reader import CallReader, gathered
 from planloom.domain.values import Args, CallId, Json
 from planloom.models.http.json_text import Unreadable, read_arguments, read_object
 from planloom.models.port import Capabilities, Image, Message, ModelRequest, ToolCall, ToolSpec
+from planloom.models.tool_lines import LEGEND, tool_line
 
 ToolCallMode = Literal["native", "json", "text"]
 MAX_CALLS = 8
 """Calls in one answer that follows the JSON schema; without a limit weak models never stop."""
 _SHOWN = 500
-PATH_PATTERN = r"^[^/~\"\\\n][^\"\\\n]{0,199}$"
-"""A relative path. Without the quotation mark, since llama.cpp lets a model write what the pattern allows unescaped."""
-_MOST = 1_000_000
+_WORDS = ("task_completed", "final_answer", "ask_user")
+"""The fields of an answer that are one text."""
+_LONGEST: dict[str, int] = {
+    "reasoning": 600,
+    "task_completed": 1_000,
+    "final_answer": 20_000,
+    "ask_user": 600,
+}
+_SHORT: Json = {"type": "string", "maxLength": 4_000}
 _ONE_OBJECT = re.compile(r"\s*(?:```(?:json)?\s*)?(\{.*\})(?:\s*```)?\s*", re.DOTALL)
-_PATHS = ("path", "new_path", "cwd", "from", "to")
 
 
 def mode_of(can: Capabilities) -> ToolCallMode:
@@ -45,10 +52,9 @@ def turn_request(
     if mode == "native":
         return _request(system, question, tools=tuple(tools))
     if mode == "json":
-        form = f"{_object_form(tools)}\n{_listed(tools, CONTROL)}"
-        return _request(f"{system}\n\n{form}", question, schema=answer_schema(tools))
+        return _request(f"{system}\n\n{_object_form(tools)}", question, schema=answer_schema(tools))
     forms = [_TEXT_FORM, FENCED_FORM] if any(tool.name == "write_file" for tool in tools) else [_TEXT_FORM]
-    return _request("\n".join([f"{system}\n", *forms, _listed(tools, ())]), question)
+    return _request("\n".join([f"{system}\n", *forms, _listed(tools)]), question)
 
 
 _TEXT_FORM = (
@@ -58,15 +64,18 @@ _TEXT_FORM = (
 
 
 def _object_form(tools: Sequence[ToolSpec]) -> str:
-    if all(tool.name in CONTROL for tool in tools):
-        return "Answer with one JSON object alone."
-    report = next((tool.name for tool in tools if tool.name in REPORTS), None)
-    if report is not None:
-        return f"Answer with one JSON object alone. Fill tool_calls to act; the field {report} once you know enough."
-    return (
-        "Answer with one JSON object alone. Fill tool_calls to act; the fields task_completed and "
-        "final_answer only when their descriptions say so."
-    )
+    """The fields of an answer that the schema constrains, and the tools."""
+    calls = [tool for tool in tools if tool.name not in CONTROL]
+    lines = ["Answer with one JSON object alone. Leave out the fields that do not apply:"]
+    if calls:
+        lines.append(
+            "- tool_calls: The calls to make now, in order, each with its name and its arguments beside it."
+        )
+    for tool in tools:
+        if tool.name in CONTROL:
+            lines.append(f"- {tool.name}: {tool.description}" if tool.name in _WORDS else tool_line(tool))
+    lines.append("- reasoning: Why you do this next, in one or two sentences.")
+    return "\n".join([*lines, *([_listed(calls)] if calls else [])])
 
 
 def _request(
@@ -76,84 +85,27 @@ def _request(
     return ModelRequest(messages=messages, tools=tools, response_schema=schema)
 
 
-def _listed(tools: Sequence[ToolSpec], left_out: Sequence[str]) -> str:
-    lines = [tool.prompt_line for tool in tools if tool.name not in left_out]
-    return "\n".join(["The tools:", *lines]) if lines else ""
+def _listed(tools: Sequence[ToolSpec]) -> str:
+    return "\n".join([f"The tools. {LEGEND}", *map(tool_line, tools)]) if tools else ""
 
 
 def answer_schema(tools: Sequence[ToolSpec]) -> dict[str, Json]:
-    """The JSON schema of an answer: one branch for each tool, and a description of when to fill each field."""
-    calls: list[Json] = [_call_schema(tool) for tool in tools if tool.name not in CONTROL]
+    """The JSON schema of an answer: names and types alone, since the prompt says what each is for."""
+    calls = call_variants(tool for tool in tools if tool.name not in CONTROL)
     named = {tool.name: tool for tool in tools if tool.name in CONTROL}
-    properties: dict[str, Json] = {
-        "reasoning": {
-            "type": "string",
-            "maxLength": 600,
-            "description": "Why you do this next, in one or two sentences. Leave it out if it is plain.",
-        }
-    }
+    properties: dict[str, Json] = {"reasoning": {"type": "string", "maxLength": _LONGEST["reasoning"]}}
     if calls:
-        properties["tool_calls"] = {
-            "type": "array",
-            "maxItems": MAX_CALLS,
-            "items": {"anyOf": calls},
-            "description": "The calls to run now, in their order. Leave it empty when nothing is left to call.",
-        }
-    for name, length in (("task_completed", 1_000), ("final_answer", 20_000), ("ask_user", 600)):
+        properties["tool_calls"] = {"type": "array", "maxItems": MAX_CALLS, "items": {"anyOf": calls}}
+    for name in _WORDS:
         if name in named:
-            description = named[name].description
-            properties[name] = {"type": "string", "maxLength": length, "description": description}
+            properties[name] = {"type": "string", "maxLength": _LONGEST[name]}
     if "final_answer" in named:
-        properties["confidence"] = {
-            "type": "string",
-            "enum": [*CONFIDENCE],
-            "description": "How sure you are of final_answer.",
-        }
-    if "plan_actions" in named:
-        properties["plan_actions"] = named["plan_actions"].parameters
+        properties["confidence"] = {"type": "string", "enum": [*CONFIDENCE]}
     reports = [name for name in REPORTS if name in named]
-    for name in reports:
-        properties[name] = named[name].parameters
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": ["tool_calls"] if calls else [*reports],
-        "additionalProperties": False,
-    }
-
-
-def _call_schema(tool: ToolSpec) -> Json:
-    return {
-        "type": "object",
-        "properties": {"name": {"type": "string", "const": tool.name}, "arguments": _tight(tool.parameters)},
-        "required": ["name", "arguments"],
-        "additionalProperties": False,
-    }
-
-
-def _tight(parameters: dict[str, Json]) -> Json:
-    """The parameters with a pattern for relative paths, bounds on numbers, and none on the length of texts.
-
-    A server compiles the schema into a grammar, which grows with such bounds.
-    """
-    properties = parameters.get("properties")
-    if not isinstance(properties, dict):
-        return parameters
-    bounded: dict[str, Json] = {}
-    for name, each in properties.items():
-        if isinstance(each, dict) and each.get("type") == "string":
-            text = {key: value for key, value in each.items() if key not in ("maxLength", "minLength")}
-            bounded[name] = {**text, "pattern": PATH_PATTERN} if name in _PATHS else text
-        else:
-            bounded[name] = bounded_number(each)
-    return {**parameters, "properties": bounded, "additionalProperties": False}
-
-
-def bounded_number(schema: Json) -> Json:
-    """The schema of a number as that of a bounded whole one: a weak model writes digits for as long as it may."""
-    if not isinstance(schema, dict) or schema.get("type") not in ("integer", "number"):
-        return schema
-    return {"minimum": 0, "maximum": _MOST, **schema, "type": "integer"}
+    for name in ("plan_actions", *reports):
+        if name in named:
+            properties[name] = bounded(named[name].parameters, _SHORT)
+    return {**closed(properties, ["tool_calls"] if calls else reports), "$defs": definitions()}
 
 
 def checked_call(call: ToolCall, tools: Sequence[ToolSpec]) -> ToolCall | Malformed:
@@ -290,13 +242,21 @@ def _calls_of(listed: Json) -> tuple[list[ToolCall], list[Malformed]]:
             shown = json.dumps(each, ensure_ascii=False)[:_SHOWN]
             wrong.append(Malformed(name="tool_calls", text=shown, problem="a call has no name"))
             continue
-        arguments = read_arguments(each.get("arguments", each.get("parameters")))
+        arguments = read_arguments(_arguments_in(each))
         if isinstance(arguments, Unreadable):
             shown = json.dumps(each, ensure_ascii=False)[:_SHOWN]
             wrong.append(Malformed(name=name, text=shown, problem=f"the arguments: {arguments.problem}"))
         else:
             calls.append(_call(len(calls), name, arguments))
     return calls, wrong
+
+
+def _arguments_in(call: dict[str, Json]) -> Json:
+    """The arguments of a call: under a key of their own, or beside its name as the schema has them."""
+    for key in ("arguments", "parameters"):
+        if key in call:
+            return call[key]
+    return {key: value for key, value in call.items() if key != "name"}
 
 
 def _turn(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import cast
 
 from planloom.domain.values import Json
 from planloom.models.port import ToolSpec
-from planloom.tools.registry import READ_ONLY, Registry, schema
-from planloom.tools.tool import Tool
+from planloom.models.tool_lines import signature
+from planloom.tools.registry import READ_ONLY, Registry
 
 LONGEST_DESCRIPTION = 300
 """The most characters of a description; a longer one is cut at a word."""
@@ -18,63 +17,55 @@ LONGEST_SUMMARY = 4_000
 _REVIEW = "Give the plan to the user for review. This ends your work."
 _PLANNING_AND_TASKS = (
     "Planning: give the plan to the user for review. This ends your work. In a task: the steps still to come, anew; "
-    "known ones by their id, those left out are dropped."
+    "known ones by their id, those left out are dropped, done says how the work of one was done already."
 )
+_TEXTS = ("id", "description", "instruction", "tool", "question", "when", "forEach", "repeatUntil")
+_KINDS: tuple[Json, ...] = ("check", "approval")
 
 
 def plan_spec(tools: Registry, *, offered: bool = False) -> ToolSpec:
-    """The tool, for plans whose steps may call `tools`.
+    """The tool, for plans whose steps may call `tools`. What its fields are for stands in the rules of planning.
 
     A request lists the tools that read, so that the others are named here with their arguments; with `offered` it
     lists all of them.
     """
     if offered:
-        return _spec(None, ".")
-    calls = (tool_signature(tool) for tool in tools if tool.effect not in READ_ONLY)
-    return _spec(tools.names(), f": {'; '.join(calls)}")
+        return _spec(None, "")
+    calls = (
+        signature(spec)
+        for tool, spec in zip(tools, tools.specs(), strict=True)
+        if tool.effect not in READ_ONLY
+    )
+    return _spec(tools.names(), "; ".join(calls))
 
 
 @cache
-def _spec(names: tuple[str, ...] | None, arguments: str) -> ToolSpec:
-    step: dict[str, Json] = {
-        "id": {"type": "string"},
-        "description": {"type": "string", "description": "One line for the reviewer."},
-        "instruction": {"type": "string", "description": "The work, in words."},
-        "tool": {
-            "type": "string",
-            **({"enum": cast("list[Json]", list(names))} if names is not None else {}),
-            "description": "Instead of an instruction, for one call that is certain now.",
-        },
-        "args": {"type": "object", "description": f"Its arguments{arguments}"},
-        "question": {"type": "string", "description": "Instead: what the user must say first."},
+def _spec(names: tuple[str, ...] | None, calls: str) -> ToolSpec:
+    step: dict[str, Json] = {name: {"type": "string"} for name in _TEXTS}
+    if names is not None:
+        step["tool"] = {"type": "string", "enum": list(names)}
+    step |= {
+        "args": {"type": "object", **({"description": calls} if calls else {})},
         "agent": {"type": "string", "enum": ["koda", "devo", "chapo"]},
-        "dependsOn": {"type": "array", "items": {"type": "string"}, "description": "Ids of earlier steps."},
-        "expectedFiles": {"type": "array", "items": {"type": "string"}},
+        "dependsOn": _list_of("string"),
+        "expectedFiles": _list_of("string"),
+        "repeatMost": {"type": "integer"},
+        "checks": _list_of("object"),
+        "kind": {"type": "string", "enum": list(_KINDS)},
     }
     if names is None:
-        step["done"] = {"type": "string", "description": "In a task: how its work was done already."}
-    steps: dict[str, Json] = {
-        "type": "array",
-        "items": {"type": "object", "properties": step, "required": ["id", "description"]},
-    }
+        step["done"] = {"type": "string"}
+    items: Json = {"type": "object", "properties": step, "required": ["id", "description"]}
     return ToolSpec(
         name="submit_plan",
         description=_REVIEW if names is not None else _PLANNING_AND_TASKS,
         parameters={
             "type": "object",
-            "properties": {
-                "summary": {"type": "string", "description": "What it does and why so."},
-                "steps": steps,
-            },
+            "properties": {"summary": {"type": "string"}, "steps": {"type": "array", "items": items}},
             "required": ["summary", "steps"],
         },
     )
 
 
-def tool_signature(tool: Tool) -> str:
-    """A tool with the names of its arguments, optional ones in brackets."""
-    parameters = schema(tool.arguments)
-    properties, required = parameters.get("properties"), parameters.get("required")
-    needed = required if isinstance(required, list) else []
-    listed = properties if isinstance(properties, dict) else {}
-    return f"{tool.name}({', '.join(name if name in needed else f'[{name}]' for name in listed)})"
+def _list_of(kind: str) -> Json:
+    return {"type": "array", "items": {"type": kind}}

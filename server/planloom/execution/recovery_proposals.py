@@ -21,8 +21,9 @@ from planloom.execution.prompting.context_window import shares_of
 from planloom.execution.session import Session
 from planloom.execution.step_rules import StepRules
 from planloom.models.one_question import Cost, answer_to
-from planloom.models.port import Message, Model, ModelRequest, ToolSpec
+from planloom.models.port import Message, Model, ModelRequest
 from planloom.models.tokens import TokenCounter
+from planloom.models.tool_lines import LEGEND, signature, tool_line
 from planloom.tools.registry import Registry, argument_problems, problems_text
 from planloom.tools.tool import shortened
 
@@ -128,19 +129,11 @@ def recovery_prompt(
         "FAILED TASK": "\n".join(dict.fromkeys(failed)),
         "ERROR (DATA)": error,
         "RESULTS (DATA)": "\n".join(calls),
-        "TOOLS": "\n".join(_described(spec, whole=True) for spec in tools.specs()),
+        "TOOLS": "\n".join([LEGEND, *map(tool_line, tools.specs())]),
     }
     if count(_together(sections)) > most:
-        sections["TOOLS"] = "\n".join(_described(spec, whole=False) for spec in tools.specs())
+        sections["TOOLS"] = "\n".join(f"- {signature(spec)}" for spec in tools.specs())
     return _together(_cut_to(sections, most, count))
-
-
-def _described(spec: ToolSpec, *, whole: bool) -> str:
-    if whole:
-        return spec.prompt_line
-    properties = spec.parameters.get("properties")
-    names = ", ".join(properties) if isinstance(properties, dict) else ""
-    return f"- {spec.name}({names})"
 
 
 def _together(sections: Mapping[str, str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator
 from typing import Annotated, Literal, Protocol
 
@@ -26,13 +25,6 @@ class ToolSpec(Value):
     name: str
     description: str
     parameters: dict[str, Json]
-
-    @property
-    def prompt_line(self) -> str:
-        """The tool as a line of a prompt, for a model that does not get it natively."""
-        return (
-            f"- {self.name}: {self.description} Arguments: {json.dumps(self.parameters, ensure_ascii=False)}"
-        )
 
 
 class ToolCall(Value):

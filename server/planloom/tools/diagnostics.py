@@ -24,11 +24,7 @@ class ReadDiagnostics(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field(
-        "",
-        description="Default all open files.",
-        max_length=4096,
-    )
+    path: str = Field("", max_length=4096)
 
 
 async def read_diagnostics(args: ReadDiagnostics, context: ToolContext) -> ToolResult:
@@ -93,7 +89,7 @@ def _line(name: str, item: Diagnostic) -> str:
 
 READ_DIAGNOSTICS = Tool(
     name="read_diagnostics",
-    description="Read the errors and warnings that the editor shows for a file.",
+    description="Read the errors and warnings that the editor shows for a file, by default for all open ones.",
     arguments=ReadDiagnostics,
     effect="read",
     run=read_diagnostics,

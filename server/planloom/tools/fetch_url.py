@@ -23,7 +23,7 @@ class FetchUrl(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    url: str = Field(description="http or https.", max_length=2 * MOST_CHARACTERS)
+    url: str = Field(max_length=2 * MOST_CHARACTERS)
     start: int = Field(0, ge=0, description="Character to go on from.")
 
     @field_validator("url")
@@ -96,7 +96,7 @@ def _name(address: WebAddress) -> str:
 
 FETCH_URL = Tool(
     name="fetch_url",
-    description="Get a web page as text; the user is asked first.",
+    description="Get a web page as text.",
     arguments=FetchUrl,
     effect="fetch",
     run=fetch_url,

@@ -28,7 +28,7 @@ from planloom.tools.search.search_files import SEARCH_TEXT
 from planloom.tools.tool import Tool, ToolResult, failed
 
 READ_ONLY: frozenset[Effect] = frozenset({"read"})
-_BOUNDS: Final = frozenset({"minLength", "maxLength", "maximum", "exclusiveMinimum"})
+_BOUNDS: Final = frozenset({"minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum"})
 """Schema keywords for limits that a sensible call never reaches."""
 
 
@@ -117,7 +117,7 @@ def _sent(parameters: dict[str, Json]) -> dict[str, Json]:
 
 
 def _says_nothing(key: str, value: Json) -> bool:
-    return key in _BOUNDS or (key in ("default", "minimum") and value in (False, 0, ""))
+    return key in _BOUNDS or (key == "default" and value in (False, 0, ""))
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
+from typing import Literal
 
 from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
@@ -19,9 +20,10 @@ from planloom.domain.plans.editing import (
 )
 from planloom.domain.plans.outputs import unused_id
 from planloom.domain.plans.perspectives import Agent
-from planloom.domain.plans.plan import Step
+from planloom.domain.plans.plan import Check, Step
 from planloom.domain.plans.validation import Problem
 from planloom.domain.safety.approvals import PlanChange
+from planloom.domain.text.counted import counted
 from planloom.domain.values import Args, StepId, Value
 
 
@@ -39,6 +41,12 @@ class WantedStep(Value):
     agent: Agent | None = None
     depends_on: tuple[StepId, ...] | None = None
     expected_files: tuple[str, ...] | None = None
+    kind: Literal["check", "approval"] | None = None
+    when: str | None = None
+    for_each: str | None = None
+    repeat_until: str | None = None
+    repeat_most: int | None = None
+    checks: tuple[Check, ...] | None = None
     done: str | None = None
 
 
@@ -152,7 +160,7 @@ def _wrong(step_id: StepId | None, text: str) -> Problem:
 def _added(wanted: WantedStep, step_id: StepId, after: StepId | None) -> AddStep:
     fields = wanted.model_dump(exclude={"id", "done"}, exclude_none=True)
     fields["instruction"] = wanted.instruction or wanted.description
-    if wanted.question:
+    if wanted.question and wanted.kind is None:
         fields["kind"] = "clarification"
     return AddStep(
         place="first" if after is None else "after",
@@ -164,8 +172,8 @@ def _added(wanted: WantedStep, step_id: StepId, after: StepId | None) -> AddStep
 
 def _changes(step: Step, wanted: WantedStep) -> StepChanges | None:
     """What changes of a step; None if nothing does."""
-    given = wanted.model_dump(exclude={"id", "done"}, exclude_none=True)
-    changed = {name: value for name, value in given.items() if value != getattr(step, name)}
+    given = {name: getattr(wanted, name) for name in WantedStep.model_fields if name not in ("id", "done")}
+    changed = {name: value for name, value in given.items() if value not in (None, getattr(step, name))}
     return StepChanges.model_validate(changed) if changed else None
 
 
@@ -176,12 +184,20 @@ def _widening(old: Step, new: Step) -> list[str]:
         found.append(f"{old.step_id} has another instruction.")
     if (new.kind, new.tool, new.args) != (old.kind, old.tool, old.args):
         found.append(f"{old.step_id} makes another call.")
+    if (new.when, *_rounds(new)) != (old.when, *_rounds(old)):
+        found.append(f"{old.step_id} has another condition or loop.")
+    if new.checks != old.checks:
+        found.append(f"{old.step_id} has other checks.")
     new_files = set(new.expected_files) - set(old.expected_files)
     if new_files:
         found.append(f"{old.step_id} writes {', '.join(sorted(new_files))} too.")
     if not EFFECTS[new.agent] <= EFFECTS[old.agent]:
         found.append(f"{old.step_id} may change files.")
     return found
+
+
+def _rounds(step: Step) -> tuple[str | int | None, ...]:
+    return step.for_each, step.repeat_until, step.repeat_most
 
 
 def _headline(number: int, step: Step) -> str:
@@ -201,6 +217,14 @@ def _body(step: Step) -> list[str]:
         lines.append(step.instruction)
     if step.question:
         lines.append(f"Asks: {step.question}")
+    if step.when is not None:
+        lines.append(f"Only if {step.when}")
+    if step.for_each is not None:
+        lines.append(f"For each of {step.for_each}")
+    if step.repeat_until is not None:
+        rounds = f", at most {counted(step.repeat_most, 'time')}" if step.repeat_most is not None else ""
+        lines.append(f"Until {step.repeat_until}{rounds}")
+    lines += [f"Checks: {_check(check)}" for check in step.checks]
     if step.expected_files:
         lines.append(f"Writes {', '.join(step.expected_files)}")
     if step.agent != "koda":
@@ -208,3 +232,8 @@ def _body(step: Step) -> list[str]:
     if step.depends_on:
         lines.append(f"After {', '.join(step.depends_on)}")
     return lines
+
+
+def _check(check: Check) -> str:
+    said = filter(None, (check.command, check.path, check.text))
+    return " ".join((check.kind.replace("_", " "), *said))

@@ -6,6 +6,7 @@ import json
 
 from planloom.domain.model_text.fences import fenced
 from planloom.models.port import Message, ModelRequest
+from planloom.models.tool_lines import LEGEND, tool_line
 
 CALL_FORM = '{"name": "…", "arguments": {…}}'
 
@@ -37,9 +38,9 @@ def describe_in_prompt(request: ModelRequest, *, tools: bool, schema: bool) -> M
 def _tool_descriptions(request: ModelRequest) -> str:
     lines = [
         f"To call a tool, answer with a JSON object of the form {CALL_FORM}, one for each call.",
-        "The tools:",
+        f"The tools. {LEGEND}",
     ]
-    return "\n".join((*lines, *(tool.prompt_line for tool in request.tools)))
+    return "\n".join((*lines, *(tool_line(tool) for tool in request.tools)))
 
 
 def _as_text(message: Message) -> Message:

@@ -39,6 +39,8 @@ class DraftStep(Value):
     when: str | None = None
     for_each: str | None = None
     repeat_until: str | None = None
+    repeat_most: int | None = None
+    template: str | None = None
 
 
 class PlanText(Value):

@@ -30,11 +30,17 @@ _TEXTS = {
     "when": ("when",),
     "for_each": ("foreach",),
     "repeat_until": ("repeatuntil",),
+    "template": ("templateid", "template"),
 }
 """Fields of a step that are texts, with the keys that models use for them."""
 _EXPECTED = ("toolstoexecute", "expectedtools")
 _DURATION = ("estimatedduration",)
-_OTHERS = ("tool", "critical", "checks", "status", "order", "subject", "blocks", *_EXPECTED, *_DURATION)
+_ROUNDS = ("repeatmost",)
+_CALL = ("call", "toolcall")
+_OTHERS = (
+    *("tool", "critical", "checks", "status", "order", "subject", "blocks"),
+    *(*_EXPECTED, *_DURATION, *_ROUNDS, *_CALL),
+)
 _ALL = frozenset((*_DESCRIPTION, *_INSTRUCTION, *_ARGS, *_DEPENDENCIES, *_IDS, *_FILES, *_OTHERS)).union(
     *_TEXTS.values()
 )
@@ -161,7 +167,7 @@ def _from_object(
     entry: Mapping[str, Json], tools: Collection[str], named: bool
 ) -> tuple[DraftStep | None, bool]:
     """The step that an object is, and whether it is `weak`."""
-    keyed = _keyed(entry)
+    keyed = _opened(_keyed(entry))
     tool = _tool(keyed, tools)
     args = _first(keyed, _ARGS, dict)
     if args is not None and args.get("type") == "object" and "properties" in args:
@@ -189,10 +195,19 @@ def _from_object(
     return plain.model_copy(update={"tool": tool, "args": args, **_other_fields(keyed)}), weak
 
 
+def _opened(keyed: dict[str, Any]) -> dict[str, Any]:
+    """The members with those of a call that is an object of its own: its name, and its arguments or those beside it."""
+    call = _first(keyed, (*_CALL, "tool"), dict)
+    name = None if call is None else call.get("name", call.get("tool"))
+    if not isinstance(name, str):
+        return keyed
+    beside = {key: value for key, value in call.items() if key not in ("name", "tool")}
+    inner = _first(_keyed(beside), _ARGS, dict)
+    return {"args": beside if inner is None else inner, **keyed, "tool": name}
+
+
 def _tool(keyed: Mapping[str, Json], tools: Collection[str]) -> str | None:
     tool = keyed.get("tool", keyed.get("toolname"))
-    if isinstance(tool, dict):
-        tool = tool.get("name")
     if isinstance(tool, str) and tool.strip():
         return tool.strip()
     return next(
@@ -223,6 +238,8 @@ def _other_fields(keyed: Mapping[str, Json]) -> dict[str, object]:
         fields["when"] = str(when).lower()
     if isinstance(items := keyed.get("foreach"), list):
         fields["for_each"] = json.dumps(items, ensure_ascii=False)
+    rounds = _first(keyed, _ROUNDS, int)
+    fields["repeat_most"] = None if isinstance(rounds, bool) else rounds
     fields["checks"] = tuple(_first(keyed, ("checks",), list) or ())
     files = _first(keyed, _FILES, list) or ()
     fields["expected_files"] = tuple(path for path in files if isinstance(path, str) and path.strip())

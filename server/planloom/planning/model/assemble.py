@@ -12,7 +12,7 @@ from planloom.domain.plans.outputs import STEP_ID, renamed, renamed_in_expressio
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import Check, ExpectedTool, Priority, Step, StepKind
 from planloom.domain.plans.validation import ToolRules
-from planloom.domain.values import Json, StepId
+from planloom.domain.values import Json, StepId, TemplateId
 from planloom.planning.formats.draft import DraftStep
 from planloom.planning.wording import active_form, agent_for, description_of
 
@@ -34,6 +34,8 @@ _KINDS: Mapping[str, StepKind] = {
     "question": "clarification",
     "check": "check",
     "approval": "approval",
+    "subplan": "sub_plan",
+    "template": "sub_plan",
 }
 _NUMBER = re.compile(r"#?(?:step|task)?[ _#-]*([0-9]{1,6})", re.IGNORECASE)
 _INVALID = re.compile(r"[^A-Za-z0-9_]+")
@@ -90,7 +92,7 @@ class StepBuilder:
         rules = self._tools.get(draft.tool or "")
         kind = _kind(draft, known=rules is not None)
         tool = draft.tool if kind == "tool_call" else None
-        args = renamed(draft.args, self._ids) if tool else None
+        args = renamed(draft.args, self._ids) if tool or kind == "sub_plan" else None
         description = description_of(draft.description)
         return Step(
             step_id=self._order[index],
@@ -100,7 +102,7 @@ class StepBuilder:
             kind=kind,
             agent=self._agent(draft, rules),
             tool=tool,
-            args=(args or {}) if tool else None,
+            args=(args or {}) if tool else args,
             depends_on=self._dependencies(index, final=final),
             priority=_PRIORITIES.get((draft.priority or "").lower(), "normal"),
             critical=draft.critical,
@@ -112,6 +114,8 @@ class StepBuilder:
             when=renamed_in_expression(draft.when, self._ids),
             for_each=renamed_in_list(draft.for_each, self._ids),
             repeat_until=renamed_in_expression(draft.repeat_until, self._ids),
+            repeat_most=draft.repeat_most if draft.repeat_until else None,
+            template_id=TemplateId(draft.template) if draft.template and kind == "sub_plan" else None,
         )
 
     def _expected(self, draft: DraftStep, tool: str | None) -> tuple[ExpectedTool, ...]:
@@ -183,6 +187,8 @@ def _valid_id(raw: str) -> str:
 def _kind(draft: DraftStep, *, known: bool) -> StepKind:
     """The kind of step: the one that the draft names if its fields fit it, else the one that its fields suggest."""
     named_kind = _KINDS.get(re.sub(r"[^a-z]", "", (draft.kind or "").lower()))
+    if named_kind == "sub_plan" or (named_kind is None and draft.template and draft.tool is None):
+        return "sub_plan"
     if named_kind == "clarification" or (named_kind is None and draft.question and draft.tool is None):
         return "clarification"
     if named_kind == "processing" or (named_kind == "check" and draft.checks) or named_kind == "approval":

@@ -180,12 +180,9 @@ class ModelPlanner:
     ) -> ModelRequest:
         context = capabilities.context_tokens
         answer_tokens = ANSWER_TOKENS if context is None else min(ANSWER_TOKENS, context // 4)
+        brief = context is not None and context < SMALL_CONTEXT
         system = system_prompt(
-            self._tools,
-            style,
-            self._options.extra,
-            synthesis=self._synthesis,
-            brief=context is not None and context < SMALL_CONTEXT,
+            self._tools, style, self._options.extra, synthesis=self._synthesis, brief=brief
         )
         prompt = fitting_prompt(request, len(system), capabilities, kept_tokens=answer_tokens)
         return ModelRequest(
@@ -193,7 +190,7 @@ class ModelPlanner:
                 Message(role="system", text=system),
                 Message(role="user", text=prompt.text, images=prompt.images),
             ),
-            response_schema=plan_schema(self._tools)
+            response_schema=plan_schema(self._tools, brief=brief)
             if style == "json" and capabilities.json_schema
             else None,
             max_tokens=answer_tokens,

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from planloom.agent.plan_spec import tool_signature
 from planloom.agent.prompt_frame import framed, one_line, section
-from planloom.domain.plans.agents import EFFECTS, NAMES
+from planloom.domain.plans.agents import NAMES
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.validation import Problem
-from planloom.domain.values import Json, StepId
+from planloom.domain.values import StepId
 from planloom.intake.render import Rendered
+from planloom.models.tool_lines import LEGEND, tool_line
 from planloom.planning.port import PlanningRequest
-from planloom.tools.registry import Registry, schema
-from planloom.tools.tool import Tool
+from planloom.tools.registry import Registry
 
 PlanStyle = Literal["json", "markers"]
 
 _TEXTS = Path(__file__).parent / "texts"
 _EXAMPLE_REQUEST = "Add a function that adds two numbers, with a test."
-_CALLS_REQUEST = "Make a folder for reports with a page that says that there are none yet."
+_CALLS_REQUEST = "Make a page for reports that says that there are none yet, and link to it."
 
 _TO_REVISE = """THE PLAN SO FAR
 Give the whole plan anew, revised as the feedback says. A step that stays keeps its id and its words. Repeat a step that
@@ -52,9 +51,9 @@ def system_prompt(
                 _text("guidelines"),
                 _text("synthesis") if synthesis else "",
                 _agents(),
-                _tools(tools, brief=brief or style == "markers"),
-                _text("format_json" if style == "json" else markers),
-                _examples(tools, style, synthesis=synthesis, brief=brief),
+                _tools(tools),
+                _format(brief=brief) if style == "json" else _text(markers),
+                _example(tools, style, synthesis=synthesis),
                 extra.strip(),
             ),
         )
@@ -63,25 +62,29 @@ def system_prompt(
 
 def investigation_prompt(extra: str = "", *, synthesis: bool = False) -> str:
     """The prompt of a model that investigates before it plans; the tools are listed only in the request."""
-    return "\n\n".join(
-        filter(None, (_text("investigation"), _text("synthesis") if synthesis else "", extra.strip()))
-    )
+    rules = _text("investigation").replace("{conditions}", _text("conditions"))
+    return "\n\n".join(filter(None, (rules, _text("synthesis") if synthesis else "", extra.strip())))
 
 
 def planning_rules(extra: str = "") -> str:
     """The rules of planning for a model whose conversation goes on with the steps of the plan."""
-    return "\n\n".join(filter(None, (_text("planning"), extra.strip())))
+    rules = "\n".join((_text("planning"), _text("conditions")))
+    return "\n\n".join(filter(None, (rules, extra.strip())))
 
 
-def _examples(tools: Registry, style: PlanStyle, *, synthesis: bool, brief: bool) -> str:
-    """Few and harmless examples; weak models copy them, so nothing in them is destructive."""
+def _format(*, brief: bool) -> str:
+    """The form of a plan in JSON; in small contexts without conditions, loops, checks and approvals."""
+    return _text("format_json") if brief else "\n".join((_text("format_json"), _text("conditions")))
+
+
+def _example(tools: Registry, style: PlanStyle, *, synthesis: bool) -> str:
+    """One harmless example: weak models copy it, so nothing in it is destructive."""
     if style == "markers":
         plan = _text("example_markers_with_agents" if synthesis else "example_markers")
         return f"EXAMPLE\nRequest: {_EXAMPLE_REQUEST}\n{plan}"
-    examples = f"EXAMPLE\nRequest: {_EXAMPLE_REQUEST}\n{_json_text('example_steps')}"
-    if not brief and {"create_folder", "write_file"} <= set(tools.names()):
-        examples += f"\n\nEXAMPLE\nRequest: {_CALLS_REQUEST}\n{_json_text('example_calls')}"
-    return examples
+    if "write_file" in tools.names():
+        return f"EXAMPLE\nRequest: {_CALLS_REQUEST}\n{_json_text('example_calls')}"
+    return f"EXAMPLE\nRequest: {_EXAMPLE_REQUEST}\n{_json_text('example_steps')}"
 
 
 @cache
@@ -101,40 +104,10 @@ def _agents() -> str:
     return "AGENTS\n" + "\n".join(lines)
 
 
-def _tools(tools: Registry, *, brief: bool) -> str:
-    """The tools with the schemas of their arguments, or if `brief` only with the names of their arguments."""
+def _tools(tools: Registry) -> str:
     if not tools.names():
         return ""
-    lines = []
-    for tool in tools:
-        parameters = schema(tool.arguments)
-        if brief:
-            lines.append(f"- {tool_signature(tool)} ({_who(tool)}): {tool.description}")
-            continue
-        shown = json.dumps(_brief(parameters), ensure_ascii=False, separators=(",", ":"))
-        lines.append(f"- {tool.name} ({_who(tool)}): {tool.description}\n  {shown}")
-    return "TOOLS\n" + "\n".join(lines)
-
-
-def _brief(parameters: Mapping[str, Json]) -> Json:
-    """The schema of the arguments without bounds and titles, which would cost tokens in every request."""
-    left_out = ("additionalProperties", "description", "type", "maxLength", "minLength", "title")
-    properties = parameters.get("properties")
-    if not isinstance(properties, dict):
-        return dict(parameters)
-    brief: dict[str, Json] = {key: value for key, value in parameters.items() if key not in left_out}
-    brief["properties"] = {
-        name: {key: value for key, value in each.items() if key not in ("maxLength", "minLength", "title")}
-        if isinstance(each, dict)
-        else each
-        for name, each in properties.items()
-    }
-    return brief
-
-
-def _who(tool: Tool) -> str:
-    who = [agent for agent in ("koda", "devo", "chapo") if tool.effect in EFFECTS[agent]]
-    return "any agent" if len(who) == 3 else ", ".join(who)
+    return "\n".join(["TOOLS", LEGEND, *(tool_line(spec, notes=False) for spec in tools.specs())])
 
 
 def request_prompt(request: PlanningRequest, attached: Rendered, surroundings: str, reports: str = "") -> str:

@@ -30,17 +30,15 @@ class EditFile(BaseModel):
 
     path: str = Field(max_length=4096)
     old_text: str | None = Field(
-        None,
-        description="Text to replace, exactly as in the file, with enough lines around it to be unique.",
-        max_length=MAX_CONTENT,
+        None, description="Exactly as in the file, with enough lines to be unique.", max_length=MAX_CONTENT
     )
-    new_text: str | None = Field(None, description="Text in its place.", max_length=MAX_CONTENT)
-    replace_all: bool = Field(False, description="Replace every occurrence.")
+    new_text: str | None = Field(None, max_length=MAX_CONTENT)
+    replace_all: bool = False
     patch: str | None = Field(
         None,
         description=(
             "Instead of both: a unified diff, *** Begin Patch … *** End Patch, or blocks of <<<<<<< SEARCH, ======= "
-            "and >>>>>>> REPLACE. It may change several files; path is one of them."
+            "and >>>>>>> REPLACE; may change several files, path being one."
         ),
         max_length=MAX_CONTENT,
     )
@@ -214,8 +212,8 @@ async def _update(patch: FilePatch, context: ToolContext, files: Overlay) -> Too
 EDIT_FILE = Tool(
     name="edit_file",
     description=(
-        "Replace text in a file: old_text, which must occur exactly once unless replace_all is set, by new_text. "
-        "For several changes at once give patch."
+        "Replace old_text, which must occur exactly once unless replace_all is set, by new_text; or apply a patch of "
+        "several changes."
     ),
     arguments=EditFile,
     effect="write",

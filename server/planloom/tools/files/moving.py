@@ -30,7 +30,7 @@ class RenamePath(BaseModel):
 
     path: str = Field(max_length=4096)
     new_path: str = Field(
-        description="Its new path, or an existing folder to move it into.",
+        description="Or an existing folder to move it into.",
         max_length=4096,
     )
 
@@ -155,7 +155,7 @@ def _deleted(context: ToolContext) -> int:
 
 RENAME_PATH = Tool(
     name="rename_path",
-    description="Rename or move a file or folder. It never overwrites an existing file.",
+    description="Rename or move a file or folder; never over an existing file.",
     arguments=RenamePath,
     effect="write",
     run=rename_path,
@@ -165,7 +165,7 @@ RENAME_PATH = Tool(
 )
 DELETE_PATH = Tool(
     name="delete_path",
-    description="Delete a file, or a folder with all its content; the user is asked first.",
+    description="Delete a file, or a folder with all its content.",
     arguments=DeletePath,
     effect="destroy",
     run=delete_path,

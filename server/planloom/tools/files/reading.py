@@ -39,11 +39,9 @@ class ReadFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     path: str = Field(max_length=4096)
-    start_line: int | None = Field(None, ge=0, description="First line, from 1.")
-    end_line: int | None = Field(None, ge=0, description="Last line, included.")
-    ranges: str | None = Field(
-        None, description="Several ranges instead, such as 1-40,90-120.", max_length=1_000
-    )
+    start_line: int | None = Field(None, ge=0, description="From 1.")
+    end_line: int | None = Field(None, ge=0, description="Included.")
+    ranges: str | None = Field(None, description="Instead, such as 1-40,90-120.", max_length=1_000)
 
     @field_validator("ranges")
     @classmethod
@@ -72,13 +70,9 @@ class ListFiles(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field("", description="Default the workspace folder.", max_length=4096)
-    recursive: bool = Field(False, description="Include folders below.")
-    pattern: str | None = Field(
-        None,
-        description="Only names such as *.py, or paths such as src/*.{ts,tsx}.",
-        max_length=500,
-    )
+    path: str = Field("", max_length=4096)
+    recursive: bool = False
+    pattern: str | None = Field(None, description="Such as *.py or src/*.{ts,tsx}.", max_length=500)
 
 
 async def read_file(args: ReadFile, context: ToolContext) -> ToolResult:
@@ -250,7 +244,7 @@ READ_FILE = Tool(
     name="read_file",
     description=(
         "Read a text file, with unsaved changes. Each line is shown after its number and a tab, "
-        "which are no part of the file."
+        "which are no part of it."
     ),
     arguments=ReadFile,
     effect="read",
@@ -259,7 +253,7 @@ READ_FILE = Tool(
 )
 LIST_FILES = Tool(
     name="list_files",
-    description="List a folder. Ignored files are left out, unless the folder itself is ignored.",
+    description="List a folder, by default the workspace. Ignored files are left out, unless it is ignored itself.",
     arguments=ListFiles,
     effect="read",
     run=list_files,

@@ -23,7 +23,7 @@ class WriteFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     path: str = Field(max_length=4096)
-    content: str = Field(description="The complete new content.", max_length=MAX_CONTENT)
+    content: str = Field(max_length=MAX_CONTENT)
 
 
 class CreateFolder(BaseModel):

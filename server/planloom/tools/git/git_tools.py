@@ -31,7 +31,7 @@ class GitStatus(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field("", description="File or folder; default all.", max_length=4096)
+    path: str = Field("", max_length=4096)
 
 
 class GitLog(BaseModel):
@@ -39,8 +39,8 @@ class GitLog(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field("", description="Only commits that changed this.", max_length=4096)
-    revision: str = Field("", description="Where to start, or a range such as main..HEAD.", max_length=500)
+    path: str = Field("", max_length=4096)
+    revision: str = Field("", description="Or a range such as main..HEAD.", max_length=500)
     max_results: int = Field(20, ge=1, le=MAX_COMMITS)
 
 
@@ -49,12 +49,8 @@ class GitDiff(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field("", description="File or folder; default all.", max_length=4096)
-    revision: str = Field(
-        "",
-        description="A commit to compare with, or a range such as HEAD~1..HEAD.",
-        max_length=500,
-    )
+    path: str = Field("", max_length=4096)
+    revision: str = Field("", description="Or a range such as HEAD~1..HEAD.", max_length=500)
 
 
 async def git_status(args: GitStatus, context: ToolContext) -> ToolResult:

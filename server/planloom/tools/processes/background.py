@@ -21,7 +21,7 @@ class ReadOutput(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     command_id: str = Field(max_length=40, description="Such as c1.")
-    wait_seconds: float = Field(5, ge=0, le=LONGEST_WAIT, description="Most seconds to wait for output.")
+    wait_seconds: float = Field(5, ge=0, le=LONGEST_WAIT, description="The most, for output.")
 
 
 class StopCommand(BaseModel):
@@ -29,7 +29,7 @@ class StopCommand(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    command_id: str = Field(max_length=40, description="Such as c1.")
+    command_id: str = Field(max_length=40)
 
 
 async def read_output(args: ReadOutput, context: ToolContext) -> ToolResult:
@@ -64,7 +64,7 @@ def _result(state: CommandState | NoCommand) -> ToolResult:
 
 READ_OUTPUT = Tool(
     name="read_output",
-    description="Read what a background command has printed since the last read, and whether it still runs.",
+    description="Read what a background command has printed since the last read, and whether it runs.",
     arguments=ReadOutput,
     effect="read",
     run=read_output,

@@ -33,12 +33,10 @@ class RunCommand(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    command: str | tuple[str, ...] = Field(description="A shell command, or a list of program and arguments.")
-    cwd: str = Field("", description="Folder to run it in.", max_length=4096)
-    timeout_seconds: float = Field(
-        DEFAULT_SECONDS, gt=0, le=MOST_SECONDS, description="Seconds until it is ended."
-    )
-    background: bool = Field(False, description="Go on while it runs: for servers and watchers.")
+    command: str | tuple[str, ...] = Field(description="For a shell, or a list of program and arguments.")
+    cwd: str = Field("", max_length=4096)
+    timeout_seconds: float = Field(DEFAULT_SECONDS, gt=0, le=MOST_SECONDS)
+    background: bool = Field(False, description="For servers and watchers.")
 
     @field_validator("command")
     @classmethod
@@ -155,7 +153,7 @@ RUN_COMMAND = Tool(
     name="run_command",
     description=(
         "Run a command and return its exit code and output. It gets no input and must end by itself, or run in the "
-        "background; the user is asked first. Read and change files with the other tools."
+        "background. Read and change files with the other tools."
     ),
     arguments=RunCommand,
     effect="execute",

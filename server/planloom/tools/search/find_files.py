@@ -24,11 +24,11 @@ class FindFiles(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     pattern: str = Field(
-        description="A glob such as *.{ts,tsx} or src/**/test_*.py, or a part of the name.",
+        description="A glob such as src/**/*.{ts,tsx}, or a part of the name.",
         min_length=1,
         max_length=500,
     )
-    path: str = Field("", description="Folder to look in.", max_length=4096)
+    path: str = Field("", max_length=4096)
     max_results: int = Field(200, ge=1, le=MAX_RESULTS)
 
 

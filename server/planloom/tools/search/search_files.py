@@ -52,14 +52,12 @@ class SearchText(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    pattern: str = Field(description="Text to search for.", max_length=MAX_PATTERN)
-    path: str = Field("", description="Folder or file to search in.", max_length=4096)
-    regex: bool = Field(False, description="The pattern is a regular expression.")
+    pattern: str = Field(max_length=MAX_PATTERN)
+    path: str = Field("", description="Folder or file.", max_length=4096)
+    regex: bool = False
     ignore_case: bool = False
-    files: str | None = Field(
-        None, description="Only files that match, such as *.py or *.{ts,tsx}.", max_length=500
-    )
-    context: int = Field(0, ge=0, le=MAX_CONTEXT, description="Lines to show around each match.")
+    files: str | None = Field(None, description="Only such as *.{ts,tsx}.", max_length=500)
+    context: int = Field(0, ge=0, le=MAX_CONTEXT, description="Lines around each match.")
     max_results: int = Field(100, ge=1, le=MAX_RESULTS)
 
 
