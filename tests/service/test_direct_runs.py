@@ -192,3 +192,65 @@ async def test_steps_of_one_kind_have_different_titles(tmp_path: Path) -> None:
         plan = await at.ask(text, mode="plan")
         titles: Any = [step.description for step in plan.steps]
         assert titles == ["Replace 'a' in n.txt", "Replace 'c' in n.txt", "Read n.txt", "Read n.txt (2)"]
+
+
+WRITE = ("write_file", {"path": "c.txt", "content": "three\n"})
+DONE = ("task_completed", {"summary": "Wrote c.txt; the check passes."})
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        (WRITE, DONE),
+        (DONE, WRITE),
+        (WRITE, ("run_command", {"command": "grep three c.txt"}), DONE),
+        (WRITE, ("final_answer", {"text": "Wrote c.txt; the check passes."})),
+    ],
+    ids=["a write", "the end first", "a command that succeeds", "an answer"],
+)
+async def test_calls_that_prove_the_request_done_end_it_in_one_answer(
+    tmp_path: Path, calls: tuple[tuple[str, dict[str, Any]], ...]
+) -> None:
+    model = ScriptedModel([makes(*calls)])
+    async with studio(tmp_path, TWO_FILES, model=model, settings=ALL_ALLOWED) as at:
+        plan = await at.ask("Write c.txt and check that it is right", mode="direct")
+        assert (plan.status, len(model.requests)) == ("completed", 1)
+        assert at.text("c.txt") == "three\n"
+        assert plan.report is not None and plan.report.closing == "Wrote c.txt; the check passes."
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        (("run_command", {"command": "grep four c.txt"}), "exit code 1"),
+        (("edit_file", {"path": "a.txt", "old_text": "none", "new_text": "x"}), "a.txt"),
+        (("edit_file", {"path": "a.txt", "patch": 4}), "patch"),
+    ],
+    ids=["a command", "an edit", "a call that cannot be read"],
+)
+async def test_a_call_that_fails_beside_the_end_leads_to_another_request(
+    tmp_path: Path, call: tuple[str, dict[str, Any]], result: str
+) -> None:
+    model = ScriptedModel([makes(WRITE, call, DONE), makes(("final_answer", {"text": "It is not right."}))])
+    async with studio(tmp_path, TWO_FILES, model=model, settings=ALL_ALLOWED) as at:
+        plan = await at.ask("Write c.txt and check that it is right", mode="direct")
+        assert (plan.status, len(model.requests)) == ("completed", 2)
+        *_, failed, end = model.requests[1].messages
+        assert result in failed.text
+        assert end.text == "It does not count, since a call beside it failed. Look at its result, then go on."
+        assert plan.answer == "It is not right."
+
+
+@pytest.mark.parametrize(
+    "call",
+    [("read_file", {"path": "a.txt"}), ("run_command", {"command": "sleep 9", "background": True})],
+    ids=["reads", "runs on"],
+)
+async def test_the_end_beside_a_call_whose_result_proves_nothing_is_set_aside(
+    tmp_path: Path, call: tuple[str, dict[str, Any]]
+) -> None:
+    model = ScriptedModel([makes(WRITE, call, DONE), makes(DONE)])
+    async with studio(tmp_path, TWO_FILES, model=model, settings=ALL_ALLOWED) as at:
+        plan = await at.ask("Write c.txt and see what a.txt says", mode="direct")
+        assert (plan.status, len(model.requests)) == ("completed", 2)
+        assert "written before the results" in model.requests[1].messages[-1].text

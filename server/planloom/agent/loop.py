@@ -36,10 +36,11 @@ MOST_IDLE = 8
 """Consecutive turns without a successful call, after which the task fails."""
 _HAND_OVER = "Finish, or call task_completed and say what is done and what is left."
 _UNREAD = "It is too early to end: the user has written to you. Follow the newest USER MESSAGE, then finish."
-_ANSWERED_BEFORE = (
-    "Your final answer was set aside, since it was written before the results of the other calls. "
-    "Look at them, then call final_answer again."
+_WRITTEN_BEFORE = (
+    "{what} was set aside, since it was written before the results of the other calls. "
+    "Look at them, then call {name} again."
 )
+_CALL_FAILED = "It does not count, since a call beside it failed. Look at its result, then go on."
 MAX_REFUSALS = 3
 """How often a premature final answer, or an unfounded claim to be done, is refused before the task fails."""
 
@@ -170,6 +171,12 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
             "Your answer was cut at its length limit. Answer shorter, one call at a time."
         )
         return None
+    if turn.task_completed is not None and (turn.malformed or not succeeded):
+        state.conversation.tell(_CALL_FAILED)
+        return None
+    if turn.task_completed is not None and _is_whole_request(plan) and not _proves(turn, task.limits.tools):
+        state.conversation.tell(_WRITTEN_BEFORE.format(what="It", name="task_completed"))
+        return None
     if turn.task_completed is not None and succeeded:
         end = await _finish(task, runner, state, turn.task_completed, turn.final_answer, turn.confidence)
         if rest is not None and isinstance(end, TaskDone):
@@ -180,6 +187,11 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
     if turn.calls or turn.malformed or turn.task_completed is not None:
         return None
     return await _prose(task, runner, state, turn.text.strip())
+
+
+def _is_whole_request(plan: Plan) -> bool:
+    """Whether the task is a request that is carried out at once."""
+    return plan.route == "direct" and len(plan.steps) == 1
 
 
 async def _may_end(runner: ToolRunner) -> bool:
@@ -250,7 +262,7 @@ async def _challenge(
     """
     plan = task.plan()
     evidence = await runner.evidence()
-    if plan.route == "direct" and len(plan.steps) == 1:
+    if _is_whole_request(plan):
         return _challenge_once(task, state, evidence)
     if evidence == "worked" or (evidence == "doubtful" and state.challenges > 0):
         return None
@@ -297,7 +309,7 @@ async def _final_answer(
         )
         return None
     if turn.calls and not (succeeded and _only_changes(turn, task.limits.tools)):
-        state.conversation.tell(_ANSWERED_BEFORE)
+        state.conversation.tell(_WRITTEN_BEFORE.format(what="Your final answer", name="final_answer"))
         return None
     if left == 0:
         return await _finish(task, runner, state, answer, answer, turn.confidence)
@@ -313,6 +325,16 @@ async def _final_answer(
     return None
 
 
+def _proves(turn: Turn, tools: Registry) -> bool:
+    """Whether the calls tell by their success what they have done: changes, and commands that have ended."""
+    return all(
+        tool is not None
+        and (bool(tool.writes) or tool.effect == "execute")
+        and not call.arguments.get("background")
+        for call, tool in ((call, tools.get(call.name)) for call in turn.calls)
+    )
+
+
 def _only_changes(turn: Turn, tools: Registry) -> bool:
     """Whether all calls change files: what they return says nothing that an answer beside them must know."""
     called = (tools.get(call.name) for call in turn.calls)
@@ -326,7 +348,7 @@ async def _is_done(runner: ToolRunner) -> bool:
 async def _prose(task: AgentTask, runner: ToolRunner, state: _State, text: str) -> LoopEnd | None:
     """An answer without calls: the summary of a task that looks done, else one reminder, then the task fails."""
     plan = task.plan()
-    if text and plan.route == "direct" and len(plan.steps) == 1:
+    if text and _is_whole_request(plan):
         return await _finish(task, runner, state, text, text, None)
     if text and (runner.denial() or await _is_done(runner)):
         return await _finish(task, runner, state, text, None, None)
