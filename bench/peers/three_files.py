@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -58,9 +59,29 @@ def chat(body: Mapping[str, Any]) -> tuple[bytes, str]:
     return "".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"]).encode(), "text/event-stream"
 
 
+def _plan() -> dict[str, Any]:
+    """The task as a plan of three calls, for a planner that asks for one."""
+    steps = [
+        {
+            "id": f"step_{number}",
+            "description": f"Write {name}",
+            "instruction": f"Write {name}",
+            "tool": "write_file",
+            "args": {"path": name, "content": text},
+            "dependsOn": [],
+        }
+        for number, (name, text) in enumerate(FILES.items(), 1)
+    ]
+    return {"summary": "Three files.", "steps": steps}
+
+
 def _turn(body: Mapping[str, Any]) -> tuple[str, Sequence[Call]]:
     """Text and calls: each agent's own tools tell how it writes files."""
+    if "response_format" in body:
+        return json.dumps(_plan()), []
     tools = {tool["function"]["name"] for tool in body.get("tools") or ()}
+    if "submit_plan" in tools and "write_file" not in tools:
+        return "", [("submit_plan", _plan())]
     answered = any(message["role"] == "tool" for message in body["messages"])
     if "bash" in tools:
         command = "; ".join(f"printf %s {quote(text)} > {name}" for name, text in FILES.items())
@@ -108,8 +129,12 @@ def responses(body: Mapping[str, Any]) -> tuple[bytes, str]:
 
 
 @contextmanager
-def serving() -> Iterator[tuple[str, list[int]]]:
-    """The base URL of the model's server, and the sizes in bytes of the requests that it got."""
+def serving(times: list[tuple[float, float]] | None = None) -> Iterator[tuple[str, list[int]]]:
+    """The base URL of the model's server, and the sizes in bytes of the requests that it got.
+
+    `times` gets when each request was there and when the last byte of its answer was sent, on the clock of
+    `time.perf_counter`.
+    """
     sizes: list[int] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -120,8 +145,11 @@ def serving() -> Iterator[tuple[str, list[int]]]:
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers["Content-Length"]))
             sizes.append(len(content))
+            came = time.perf_counter()
             answer = responses if self.path.endswith("/responses") else chat
             self._send(*answer(json.loads(content)))
+            if times is not None:
+                times.append((came, time.perf_counter()))
 
         def do_GET(self) -> None:
             data = {"object": "list", "data": [{"id": "scripted", "context_length": 128_000}], "models": []}
