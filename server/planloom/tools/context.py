@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from planloom.domain.values import Sha256, Uri
 from planloom.workspace.editor import FileDiagnostics
 from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.index.file_index import FileIndex
 from planloom.workspace.index.programs import TRUSTED, Programs
-from planloom.workspace.paths.resolver import PathRefused, ResolvedPath, resolve, resolve_uri
+from planloom.workspace.paths.resolver import PathRefused, Purpose, ResolvedPath, resolve, resolve_uri
 from planloom.workspace.paths.roots import Root, Roots
 from planloom.workspace.snapshots import Snapshot
 
@@ -56,6 +57,7 @@ class ToolContext:
     commands: CommandRunner | None = None
     pages: Fetcher | None = None
     programs: Programs = TRUSTED
+    _resolved: dict[tuple[str, Purpose], ResolvedPath | PathRefused] | None = None
 
     def drop_staged(self) -> None:
         """Forget everything that is staged: it was committed, or refused. What was read stays seen."""
@@ -70,8 +72,28 @@ class ToolContext:
             file.sha256 is not None and self.seen.get(file.uri) == file.sha256
         )
 
-    async def resolve(self, path: str, for_: Literal["read", "write"]) -> ResolvedPath | PathRefused:
+    @contextmanager
+    def resolving_once(self) -> Iterator[None]:
+        """Resolve each path once within the block, which is one call that waits for nobody.
+
+        What the call stages is resolved and judged anew when it is committed.
+        """
+        self._resolved = {}
+        try:
+            yield
+        finally:
+            self._resolved = None
+
+    async def resolve(self, path: str, for_: Purpose) -> ResolvedPath | PathRefused:
         """Resolve a path from the plan or the model. A secret stays secret under a staged new name."""
+        known = self._resolved
+        if known is None:
+            return await self._resolve(path, for_)
+        if (path, for_) not in known:
+            known[path, for_] = await self._resolve(path, for_)
+        return known[path, for_]
+
+    async def _resolve(self, path: str, for_: Purpose) -> ResolvedPath | PathRefused:
         place = await asyncio.to_thread(resolve, self.roots, path, for_=for_, home=self.home)
         if isinstance(place, PathRefused) or place.secret or self.files.origin(place.uri) == place.uri:
             return place

@@ -25,23 +25,59 @@ from planloom.workspace.disk import (
 _LEFTOVER: Final = re.compile(r"\.planloom-(\d{1,9})-[0-9a-f]{16}\.tmp")
 
 
-def write(confined: ConfinedPath, data: bytes, *, over: FileFingerprint | None) -> DiskRefused | None:
+class UnflushedFolders:
+    """The folders in which several changes have made names, so that each folder is flushed once for all of them."""
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[str, ...], ConfinedPath] = {}
+
+    def add(self, confined: ConfinedPath) -> None:
+        """Note a path that was made."""
+        self._places[str(confined.root), *confined.names[:-1]] = confined
+
+    def flush(self) -> None:
+        """Make the names durable, those of outer folders first."""
+        for place in sorted(self._places.values(), key=lambda each: len(each.names)):
+            with contextlib.suppress(OSError), open_parent(place) as (name, folder):
+                _flush(folder, name)
+
+
+def write(
+    confined: ConfinedPath,
+    data: bytes,
+    *,
+    over: FileFingerprint | None,
+    unflushed: UnflushedFolders | None = None,
+) -> DiskRefused | None:
     """Write a file atomically: readers see the old content or the new, never a part.
 
-    `over` is the state to replace, keeping mode and owner; None if the file must not exist yet.
+    `over` is the state to replace, keeping mode and owner; None if the file must not exist yet. With `unflushed` the
+    caller makes its name durable.
     """
     try:
         with open_parent(confined) as (name, folder):
             held = _checked(name, folder, over)
             if isinstance(held, DiskRefused):
                 return held
-            return _put(name, folder, data, held)
+            refused = _put(name, folder, data, held)
+            if refused is not None:
+                return refused
+            if unflushed is not None:
+                unflushed.add(confined)
+            else:
+                _flush(folder, name)
     except OSError as error:
         return refusal(error, confined)
+    return None
 
 
-def create_folders(confined: ConfinedPath) -> tuple[ConfinedPath, ...] | DiskRefused:
-    """Create a folder and its missing parents; returns the created folders, outermost first."""
+def create_folders(
+    confined: ConfinedPath, unflushed: UnflushedFolders | None = None
+) -> tuple[ConfinedPath, ...] | DiskRefused:
+    """Create a folder and its missing parents; returns the created folders, outermost first.
+
+    With `unflushed` the caller makes their names durable.
+    """
     made = []
     for depth in range(1, len(confined.names) + 1):
         part = confined._replace(names=confined.names[:depth])
@@ -49,7 +85,10 @@ def create_folders(confined: ConfinedPath) -> tuple[ConfinedPath, ...] | DiskRef
             with open_parent(part) as (name, folder):
                 try:
                     os.mkdir(name, dir_fd=folder)
-                    _flush(folder, name)
+                    if unflushed is not None:
+                        unflushed.add(part)
+                    else:
+                        _flush(folder, name)
                     made.append(part)
                 except FileExistsError:
                     if not stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):
@@ -162,7 +201,6 @@ def _put(name: str, folder: int | None, data: bytes, held: os.stat_result | None
         with contextlib.suppress(FileNotFoundError):
             os.unlink(beside, dir_fd=folder)
         raise
-    _flush(folder, name)
     return None
 
 

@@ -59,10 +59,14 @@ class WorkspaceView:
 
     async def snapshot(self, uri: str) -> Snapshot:
         """The file's current state; never raises."""
-        document = self.buffer(uri)
-        if document is not None:
-            return of_document(document)
-        return (await self.resolve_all((uri,)))[0].snapshot
+        return (await self.snapshots((uri,)))[0]
+
+    async def snapshots(self, uris: Sequence[str]) -> tuple[Snapshot, ...]:
+        """The current states of several files, the closed ones read in one thread; never raises."""
+        buffers = {uri: document for uri in uris if (document := self.buffer(uri)) is not None}
+        closed = [uri for uri in uris if uri not in buffers]
+        found = dict(zip(closed, await self.resolve_all(closed), strict=True)) if closed else {}
+        return tuple(of_document(buffers[uri]) if uri in buffers else found[uri].snapshot for uri in uris)
 
     def buffer(self, uri: str) -> Document | None:
         """The open document; None if it is closed or stale."""
@@ -103,10 +107,9 @@ class WorkspaceView:
     async def list_folder(self, uri: str) -> Listing:
         """The entries of a folder, sorted, without git's own; never raises."""
         key = normalized(uri)
-        place = await asyncio.to_thread(self.locate, key, "read")
+        place, listing = await asyncio.to_thread(self._locate_and_list, key)
         if isinstance(place, PathRefused):
-            return Listing(uri=key, problem="refused", detail=place.reason)
-        listing = await asyncio.to_thread(list_on_disk, place)
+            return listing
         inside = {k: v for k, v in self._acknowledged.items() if parent(k) == place.uri}
         if not inside or listing.problem not in (None, "missing"):
             return listing
@@ -120,6 +123,12 @@ class WorkspaceView:
         if listing.problem is not None and not entries:
             return listing
         return Listing(uri=place.uri, entries=tuple(sorted(entries.values(), key=lambda entry: entry.name)))
+
+    def _locate_and_list(self, key: Uri) -> tuple[ResolvedPath | PathRefused, Listing]:
+        place = self.locate(key, "read")
+        if isinstance(place, PathRefused):
+            return place, Listing(uri=key, problem="refused", detail=place.reason)
+        return place, list_on_disk(place)
 
     def locate(self, uri: str, for_: Purpose) -> ResolvedPath | PathRefused:
         """Resolve a URI; call it from a thread."""

@@ -161,7 +161,7 @@ async def _signed(tool: Tool, args: Args, context: ToolContext) -> Signature | N
     for name in tool.paths:
         value = args.get(name)
         if isinstance(value, str):
-            path = await context.resolve(value or ".", "read")
+            path = await context.resolve(value or ".", "write" if name in tool.writes else "read")
             uris[name] = value if isinstance(path, PathRefused) else path.uri
     return signature(tool, args, uris)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 
 from planloom.agent.task import ChangesDenied, Evidence
 from planloom.domain.plans.plan import ExecutedTool
@@ -81,7 +82,8 @@ class StepToolRunner:
             try:
                 if tool is RUN_COMMAND and self._context.commands is not None:
                     self._context.commands.expect(await self._commands_among(following))
-                result = await self._carry_out(tool, call, record)
+                with nullcontext() if tool.limits_own_time else self._context.resolving_once():
+                    result = await self._carry_out(tool, call, record)
             except CallDenied as denied:
                 result = record.result = refused(
                     f"{denied.consequence}: {denied.reason} Do without it, or ask the user."

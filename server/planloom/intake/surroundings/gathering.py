@@ -190,6 +190,8 @@ def _python_tests(paths: Iterable[str]) -> list[SuiteCommand]:
 
 async def _texts(place: Place, paths: Sequence[str]) -> Mapping[str, str]:
     """The texts of these files as the user sees them, without those that cannot be read or may hold secrets."""
+    if not paths:
+        return {}
     roots = place.view.roots
     places = await asyncio.to_thread(lambda: [resolve(roots, path, for_="read") for path in paths])
     found = {
@@ -246,9 +248,8 @@ async def _instructions(place: Place, subject: Subject) -> ProjectInstructions:
     """The instruction files that apply to the attached files, and the names of those that apply elsewhere."""
     listed = [
         path
-        for name in NAMES
-        for path in await place.files.ending_with(name, _INSTRUCTION_FILES)
-        if path.rpartition("/")[2] == name
+        for path in await place.files.ending_with_any(NAMES, _INSTRUCTION_FILES)
+        if path.rpartition("/")[2] in NAMES
     ]
     subjects = [path for uri in subject.attached if (path := place.files.path_of(uri))]
     tops = [f"{root.name}/" for root in place.files.folders] if len(place.files.folders) > 1 else [""]

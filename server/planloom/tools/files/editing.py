@@ -19,6 +19,7 @@ from planloom.tools.files.writing import MAX_CONTENT, names_folder
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
+from planloom.workspace.snapshots import Snapshot
 
 MOST_FILES = 100
 
@@ -62,14 +63,16 @@ async def edit_file(args: EditFile, context: ToolContext) -> ToolResult:
     file = await _read(args.path, context, context.files)
     if isinstance(file, ToolResult):
         return file
-    place, text = file
+    place, found, text = file
     result = replace(text, args.old_text or "", args.new_text or "", replace_all=args.replace_all)
     if isinstance(result, NoMatch):
         return failed(_failure(place, result))
-    return await _stage(place, text, result, context.files)
+    return await _stage(place, found, result, context.files)
 
 
-async def _read(path: str, context: ToolContext, files: Overlay) -> tuple[ResolvedPath, str] | ToolResult:
+async def _read(
+    path: str, context: ToolContext, files: Overlay
+) -> tuple[ResolvedPath, Snapshot, str] | ToolResult:
     place = await context.resolve(path, "write")
     if isinstance(place, PathRefused):
         return failed(place.reason)
@@ -78,13 +81,13 @@ async def _read(path: str, context: ToolContext, files: Overlay) -> tuple[Resolv
         return failed(f"There is no file {place.relative}. Use write_file to create it.")
     if file.text is None:
         return failed(unreadable(place.relative, file))
-    return place, file.text
+    return place, file, file.text
 
 
-async def _stage(place: ResolvedPath, before: str, result: Replacement, files: Overlay) -> ToolResult:
-    if result.text == with_eol(before, "\n"):
+async def _stage(place: ResolvedPath, file: Snapshot, result: Replacement, files: Overlay) -> ToolResult:
+    if result.text == with_eol(file.text or "", "\n"):
         return succeeded(f"{place.relative} is already so", value=place.relative)
-    refused = await files.stage_write(place.uri, result.text, notes=(*place.notes, *_notes(result.grade)))
+    refused = await files.stage_write(file, result.text, notes=(*place.notes, *_notes(result.grade)))
     if refused is not None:
         return failed(refused.reason)
     places = counted(result.occurrences, "place")
@@ -185,7 +188,7 @@ async def _add(patch: FilePatch, context: ToolContext, files: Overlay) -> ToolRe
         return failed(f"{place.relative} exists already: update it, or choose another name.")
     lines = [line for hunk in patch.hunks for sign, line in hunk.ops if sign == "+"]
     newline = all(hunk.newline is not False for hunk in patch.hunks)
-    refused = await files.stage_write(place.uri, "\n".join(lines) + ("\n" if lines and newline else ""))
+    refused = await files.stage_write(there, "\n".join(lines) + ("\n" if lines and newline else ""))
     return failed(refused.reason) if refused else succeeded(f"Created {place.relative}")
 
 
@@ -193,11 +196,11 @@ async def _update(patch: FilePatch, context: ToolContext, files: Overlay) -> Too
     file = await _read(patch.path or "", context, files)
     if isinstance(file, ToolResult):
         return file
-    place, text = file
+    place, found, text = file
     result = apply_hunks(text, patch.hunks)
     if isinstance(result, NoMatch):
         return failed(_failure(place, result))
-    staged = await _stage(place, text, result, files)
+    staged = await _stage(place, found, result, files)
     if not staged.ok or patch.move_to is None:
         return staged
     target = await context.resolve(patch.move_to, "write")

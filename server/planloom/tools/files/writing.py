@@ -51,8 +51,9 @@ async def write_file(args: WriteFile, context: ToolContext) -> ToolResult:
     place = await context.resolve(args.path, "write")
     if isinstance(place, PathRefused):
         return failed(place.reason)
-    was_seen = context.has_seen(await context.files.peek(place.uri))
-    snapshot = await context.files.read(place.uri)
+    snapshot = await context.files.peek(place.uri)
+    was_seen = context.has_seen(snapshot)
+    context.files.note_read(snapshot)
     if snapshot.exists and snapshot.text is None:
         return failed(unreadable(place.relative, snapshot))
     if snapshot.text and not args.content:
@@ -70,7 +71,7 @@ async def write_file(args: WriteFile, context: ToolContext) -> ToolResult:
     notes = (
         place.notes if placeholder is None else (*place.notes, _omission_note(before, content, placeholder))
     )
-    refused = await context.files.stage_write(place.uri, content, notes=notes)
+    refused = await context.files.stage_write(snapshot, content, notes=notes)
     if refused is not None:
         return failed(refused.reason)
     if snapshot.exists and not was_seen and snapshot.text:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, takewhile
 from typing import Final
 
 from planloom.domain.changes import Changeset, CreateFolder, EditedFile, EditOutcome
@@ -22,7 +23,7 @@ from planloom.workspace.editor import (
     EditorSilent,
     TextOperation,
 )
-from planloom.workspace.edits.effects import editor_edit, is_untouched, perform
+from planloom.workspace.edits.effects import are_untouched, compared_on_disk, editor_edit, perform_all
 from planloom.workspace.edits.late import GivenUp, results_of, unanswered
 from planloom.workspace.edits.misplaced import is_taken_back
 from planloom.workspace.edits.outcomes import (
@@ -210,12 +211,15 @@ async def _attempt(
     """Record the intent, make the changes, verify the files and record the outcome."""
     by_editor = tuple(effect for effect in prepared.effects if effect.executor == "editor")
     first, last = _disk_order(prepared.effects)
-    sent = await asyncio.to_thread(editor_edit, edit.label, by_editor, edit.editor.capabilities)
+    sent = EditorEdit(label=edit.label, operations=())
+    if by_editor:
+        sent = await asyncio.to_thread(editor_edit, edit.label, by_editor, edit.editor.capabilities)
     if not prepared.is_current(edit.view):
         return _FilesChanged()
     edit_id = await edit.journal.intend(edit.grant, prepared.journal())
     result = _BatchResult()
-    untouched = await asyncio.to_thread(is_untouched, prepared.effects)
+    closed = compared_on_disk(prepared.effects)
+    untouched = not closed or await asyncio.to_thread(are_untouched, closed)
     if untouched:
         await _on_disk(edit.view, first, result)
     if not result.applied and not (untouched and prepared.is_current(edit.view)):
@@ -352,26 +356,39 @@ async def _on_disk(view: WorkspaceView, effects: Sequence[PlannedEffect], result
     if not effects:
         # No await here: the comparison with the buffers must still hold afterwards.
         return
-    for done, effect in enumerate(effects):
-        refused = await _performed(view, effect)
+    waiting = list(effects)
+    while waiting:
+        # New files have no buffer that could change meanwhile, so they are made together.
+        new = list(takewhile(_is_new, waiting))
+        together = new or waiting[:1]
+        made, refused = await _performed(view, together)
+        for effect in together[:made]:
+            result.record(effect, "verified")
+        del waiting[:made]
         if refused is not None:
             result.reason = refused.reason
-            result.reject(effects[done:])
+            result.reject(waiting)
             return
-        result.record(effect, "verified")
 
 
-async def _performed(view: WorkspaceView, effect: PlannedEffect) -> DiskRefused | None:
-    """Make one change on disk, unless the user has typed in the file since it was compared."""
-    if _is_typed_in(view, effect):
-        return DiskRefused(cause="changed", reason=unsaved(effect))
+def _is_new(effect: PlannedEffect) -> bool:
+    return effect.change.kind in ("create", "createFolder")
+
+
+async def _performed(view: WorkspaceView, effects: Sequence[PlannedEffect]) -> tuple[int, DiskRefused | None]:
+    """Make changes on disk in order, unless the user has typed in a file since it was compared.
+
+    Returns how many were made, and why the next one was not.
+    """
+    typed_in = next((effect for effect in effects if _is_typed_in(view, effect)), None)
+    if typed_in is not None:
+        return 0, DiskRefused(cause="changed", reason=unsaved(typed_in))
     # Before the change, since the editor may reload the file before the thread returns.
-    stale = () if is_folder(effect.change) else view.mark_stale(effect.source)
-    refused = await asyncio.to_thread(perform, effect)
-    if refused is not None:
-        for uri in stale:
-            view.forget(uri)
-    return refused
+    stale = [() if is_folder(effect.change) else view.mark_stale(effect.source) for effect in effects]
+    made, refused = await asyncio.to_thread(perform_all, effects)
+    for uri in chain.from_iterable(stale[made:]):
+        view.forget(uri)
+    return made, refused
 
 
 def _is_typed_in(view: WorkspaceView, effect: PlannedEffect) -> bool:
@@ -391,11 +408,8 @@ async def _settled(
 ) -> ChangesetApplied | ChangesetPartlyApplied | ChangesetRefused | _FilesChanged | _Rejected:
     """Record the outcome of the batch, and return it."""
     done = bool(result.applied or result.unexpected)
-    folders = [
-        recorded(CreateFolder(uri=uri)).edited()
-        for uri, place in prepared.parents
-        if done and await asyncio.to_thread(place.path.is_dir)
-    ]
+    parents = prepared.parents if done else ()
+    folders = await asyncio.to_thread(_made_folders, parents) if parents else []
     # Folders come first, as they were made: an undo in reverse order empties them before it removes them.
     result.applied[:0] = folders
     result.outcomes.update({"verified"} if folders else ())
@@ -447,6 +461,11 @@ def _disk_order(
         and any(is_at_or_below(place, effect.change.new_uri) for place in places)
     )
     return first, tuple(effect for effect in disk if effect not in first)
+
+
+def _made_folders(parents: Sequence[tuple[Uri, ConfinedPath]]) -> list[EditedFile]:
+    """The records of those folders that are there."""
+    return [recorded(CreateFolder(uri=uri)).edited() for uri, place in parents if place.path.is_dir()]
 
 
 def _make_folders(places: Sequence[ConfinedPath]) -> tuple[ConfinedPath, ...]:

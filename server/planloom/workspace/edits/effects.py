@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from planloom.domain.text.diff import text_edits
 from planloom.domain.text.positions import FileForm, differ_only_in_eol, encode
 from planloom.workspace.disk import ConfinedPath, DiskRefused, FileOnDisk, fingerprint_at, read
-from planloom.workspace.disk_changes import create_folders, delete_file, delete_folder, rename, write
+from planloom.workspace.disk_changes import (
+    UnflushedFolders,
+    create_folders,
+    delete_file,
+    delete_folder,
+    rename,
+    write,
+)
 from planloom.workspace.editor import (
     DeleteOperation,
     EditorCapabilities,
@@ -56,13 +63,29 @@ def _operations(effect: PlannedEffect, capabilities: EditorCapabilities) -> tupl
             return ()
 
 
-def perform(effect: PlannedEffect) -> DiskRefused | None:
-    """Make one change on disk if the file is still as it was compared; call it from a thread."""
+def perform_all(effects: Sequence[PlannedEffect]) -> tuple[int, DiskRefused | None]:
+    """Make changes on disk in order, up to the first that fails; call it from a thread.
+
+    Returns how many were made, and why the next one was not.
+    """
+    unflushed = UnflushedFolders()
+    try:
+        for made, effect in enumerate(effects):
+            refused = _perform(effect, unflushed)
+            if refused is not None:
+                return made, refused
+    finally:
+        unflushed.flush()
+    return len(effects), None
+
+
+def _perform(effect: PlannedEffect, unflushed: UnflushedFolders) -> DiskRefused | None:
+    """Make one change on disk if the file is still as it was compared. The caller flushes the folders of new files."""
     change = effect.change
     match change.kind:
         case "create":
-            return _create_parents(effect.confined) or _write(
-                effect.confined, change.form, change.after, None
+            return _create_parents(effect.confined, unflushed) or _write(
+                effect.confined, change.form, change.after, None, unflushed
             )
         case "edit":
             found = read(effect.confined)
@@ -85,19 +108,24 @@ def perform(effect: PlannedEffect) -> DiskRefused | None:
                 _write_carried(effect.carried) or _create_parents(target) or rename(effect.confined, target)
             )
         case "createFolder":
-            made = create_folders(effect.confined)
+            made = create_folders(effect.confined, unflushed)
             return made if isinstance(made, DiskRefused) else None
 
 
-def is_untouched(effects: Sequence[PlannedEffect]) -> bool:
-    """Whether the closed files are still as they were compared; call it from a thread."""
-    return all(
-        fingerprint_at(effect.confined) == effect.live.fingerprint
+def compared_on_disk(effects: Sequence[PlannedEffect]) -> tuple[PlannedEffect, ...]:
+    """The changes of closed files, which somebody may have changed on disk since they were compared."""
+    return tuple(
+        effect
         for effect in effects
         if effect.document is None
         and effect.change.kind in ("edit", "delete")
         and effect.source == effect.change.uri
     )
+
+
+def are_untouched(effects: Sequence[PlannedEffect]) -> bool:
+    """Whether closed files are still as they were compared; call it from a thread."""
+    return all(fingerprint_at(effect.confined) == effect.live.fingerprint for effect in effects)
 
 
 def _write_carried(files: Sequence[Carried]) -> DiskRefused | None:
@@ -112,13 +140,17 @@ def _write_carried(files: Sequence[Carried]) -> DiskRefused | None:
     return None
 
 
-def _create_parents(confined: ConfinedPath) -> DiskRefused | None:
-    made = create_folders(confined._replace(names=confined.names[:-1]))
+def _create_parents(confined: ConfinedPath, unflushed: UnflushedFolders | None = None) -> DiskRefused | None:
+    made = create_folders(confined._replace(names=confined.names[:-1]), unflushed)
     return made if isinstance(made, DiskRefused) else None
 
 
 def _write(
-    confined: ConfinedPath, form: FileForm | None, text: str, over: FileOnDisk | None
+    confined: ConfinedPath,
+    form: FileForm | None,
+    text: str,
+    over: FileOnDisk | None,
+    unflushed: UnflushedFolders | None = None,
 ) -> DiskRefused | None:
     try:
         data = encode(form or FileForm(), text)
@@ -127,7 +159,7 @@ def _write(
             f"{quoted(str(confined.path))} cannot hold half of a surrogate pair: leave that character out."
         )
         return DiskRefused(cause="failed", reason=reason)
-    return write(confined, data, over=over.fingerprint if over is not None else None)
+    return write(confined, data, over=over.fingerprint if over is not None else None, unflushed=unflushed)
 
 
 def _differs(confined: ConfinedPath, found: FileOnDisk, before: str) -> DiskRefused | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -51,23 +52,44 @@ class Overlay:
     async def read(self, uri: str) -> Snapshot:
         """Read a file; the snapshot becomes the merge base of the next write to it."""
         found = await self.peek(uri)
+        self.note_read(found)
+        return found
+
+    def note_read(self, found: Snapshot) -> None:
+        """Record a snapshot that `peek` has just returned as the merge base of the next write to its file."""
         if found.uri not in self._stage.staged:
             self._stage.read[found.uri] = found
-        return found
 
     async def peek(self, uri: str) -> Snapshot:
         """Like `read`, but does not record the snapshot as the merge base."""
-        key = self._key(uri)
+        return (await self._peek_all((uri,)))[0]
+
+    async def _peek_all(self, uris: Sequence[str]) -> tuple[Snapshot, ...]:
+        """Like `peek`, for several files, with one look at the disk."""
+        keys = [self._key(uri) for uri in uris]
+        origins = {key: origin for key in keys if (origin := self._origin_under(key)) is not None}
+        under = self.under
+        if isinstance(under, Overlay):
+            snapshots = await under._peek_all(tuple(origins.values()))
+        else:
+            snapshots = await under.snapshots(tuple(origins.values()))
+        found = dict(zip(origins, snapshots, strict=True))
+        return tuple(self._seen_from_here(key, found.get(key)) for key in keys)
+
+    def _origin_under(self, key: Uri) -> Uri | None:
+        """The URI below the overlay of a file that is not staged here; None for one that is, or that is gone."""
+        if key in self._stage.staged or self._stage.is_below_deleted(key):
+            return None
+        return self._stage.origin(key)
+
+    def _seen_from_here(self, key: Uri, found: Snapshot | None) -> Snapshot:
+        """A file as this overlay shows it, `found` below it; None if nothing was looked up."""
         staged = self._stage.staged.get(key)
         if staged is not None:
             return staged_snapshot(key, staged)
         origin = self._stage.origin(key)
-        if origin is None or self._stage.is_below_deleted(key):
+        if found is None or origin is None:
             return Snapshot(uri=key, exists=False, source="staged")
-        if isinstance(self.under, Overlay):
-            found = await self.under.peek(origin)
-        else:
-            found = await self.under.snapshot(origin)
         if origin != key:
             return found.model_copy(update={"uri": key, "version": None, "source": "staged"})
         if found.uri != key:
@@ -136,7 +158,7 @@ class Overlay:
 
     async def stage_write(
         self,
-        uri: str,
+        file: str | Snapshot,
         text: str,
         *,
         notes: tuple[str, ...] = (),
@@ -145,10 +167,11 @@ class Overlay:
     ) -> StageRefused | None:
         """Stage `text` as the content of a file; returns None on success. An unchanged text stages nothing.
 
+        `file` is its URI, or the snapshot that `read` or `peek` has just returned, which is not looked up again.
         Line ends are adapted to those of the file, or of neighbouring files for a new one, unless `exact`.
         With a `form` the change is staged even if the text is unchanged, since the encoding may change.
         """
-        found = await self.peek(uri)
+        found = file if isinstance(file, Snapshot) else await self.peek(file)
         key = found.uri
         if found.problem is not None:
             return StageRefused(reason=_unwritable(found))
@@ -386,6 +409,12 @@ class Overlay:
 
     async def _usual_eol(self, key: Uri) -> Eol:
         """The line end of most files near a new one; files with the same suffix are sampled first."""
+        near = parent(key), PurePosixPath(key).suffix
+        if near not in self._stage.eols:
+            self._stage.eols[near] = await self._sampled_eol(key)
+        return self._stage.eols[near]
+
+    async def _sampled_eol(self, key: Uri) -> Eol:
         folder = parent(key)
         listing = await self.list_folder(folder)
         while listing.problem is not None and len(folder) > len("file:///"):
@@ -398,7 +427,8 @@ class Overlay:
             e for e in listing.entries if e.kind == "file" and 0 < e.size <= _SAMPLE_BYTES and e.uri != key
         ]
         files.sort(key=lambda entry: PurePosixPath(entry.name).suffix != suffix)
-        ends = Counter([(await self.peek(entry.uri)).eol for entry in files[:_SAMPLE_FILES]])
+        samples = await self._peek_all([entry.uri for entry in files[:_SAMPLE_FILES]])
+        ends = Counter(sample.eol for sample in samples)
         return "\r\n" if ends["\r\n"] > ends["\n"] else "\n"
 
 

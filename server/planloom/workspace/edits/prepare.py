@@ -118,16 +118,16 @@ async def prepare(
     Changes that touch more than what was `approved` of them are superseded.
     """
     renames = tuple(change for change in changeset.changes if change.kind == "rename")
-    resolved = await view.resolve_all([rename.new_uri for rename in renames], for_="write")
-    targets = _as_renames_go(dict(zip(renames, resolved, strict=True)))
-    resolved = await view.resolve_all([change.uri for change in changeset.changes], for_="write")
-    judgements = await _judge(view, changeset, resolved, targets)
+    ends = [rename.new_uri for rename in renames] + [change.uri for change in changeset.changes]
+    found = await view.resolve_all(ends, for_="write")
+    targets = _as_renames_go(dict(zip(renames, found[: len(renames)], strict=True)))
+    resolved = found[len(renames) :]
+    judgements, other = await _judge(view, changeset, resolved, targets, approved)
     effects: list[PlannedEffect] = []
     changes: list[FileChange] = []
     conflicts: list[ConflictFile] = []
     texts: list[str] = []
     merged = False
-    other = approved is not None and await asyncio.to_thread(_widened, changeset, judgements, approved)
     for change, file, judgement in zip(changeset.changes, resolved, judgements, strict=True):
         effect = await _planned_effect(view, change, file, targets)
         if isinstance(effect, ChangesetRefused):
@@ -163,7 +163,8 @@ async def prepare(
     safe = await _protect_unsaved(view, routed, is_journaled)
     if isinstance(safe, ChangesetRefused):
         return safe
-    return ApplyPlan(safe, merged, await asyncio.to_thread(_parents, safe))
+    parents = await asyncio.to_thread(_parents, safe) if any(map(_makes_folders, safe)) else ()
+    return ApplyPlan(safe, merged, parents)
 
 
 async def _judge(
@@ -171,19 +172,21 @@ async def _judge(
     changeset: Changeset,
     resolved: Sequence[ResolvedSnapshot],
     targets: Mapping[RenameFile, ResolvedSnapshot],
-) -> tuple[TouchedPlace, ...]:
+    approved: Touches | None,
+) -> tuple[tuple[TouchedPlace, ...], bool]:
+    """What each change touches, and whether one touches more than was approved of it."""
     places = [file.place for file in resolved]
     ends = [targets[change].place if change.kind == "rename" else None for change in changeset.changes]
     extra_files = tuple(document.uri for document in view.documents.all()) + view.acknowledged()
-    return await asyncio.to_thread(judge, changeset.changes, places, ends, extra_files)
 
+    def judged() -> tuple[tuple[TouchedPlace, ...], bool]:
+        judgements = judge(changeset.changes, places, ends, extra_files)
+        return judgements, approved is not None and any(
+            change.uri in approved and judgement.is_wider_than(approved[change.uri])
+            for change, judgement in zip(changeset.changes, judgements, strict=True)
+        )
 
-def _widened(changeset: Changeset, judgements: Sequence[TouchedPlace], approved: Touches) -> bool:
-    """Whether a change touches more than when it was approved. Looks at the disk: call it from a thread."""
-    return any(
-        change.uri in approved and judgement.is_wider_than(approved[change.uri])
-        for change, judgement in zip(changeset.changes, judgements, strict=True)
-    )
+    return await asyncio.to_thread(judged)
 
 
 async def _planned_effect(
@@ -389,6 +392,11 @@ def unsaved(effect: PlannedEffect) -> str:
 
 def _is_under_buffers(effect: PlannedEffect) -> bool:
     return effect.executor == "disk" and effect.change.kind not in ("create", "createFolder")
+
+
+def _makes_folders(effect: PlannedEffect) -> bool:
+    """Whether a change needs the folders above its end, which may be missing."""
+    return effect.change.kind in ("create", "createFolder", "rename")
 
 
 def _parents(effects: Sequence[PlannedEffect]) -> tuple[tuple[Uri, ConfinedPath], ...]:

@@ -15,7 +15,7 @@ from planloom.domain.changes import (
     RenameFile,
     sha256,
 )
-from planloom.domain.text.positions import FileForm, dominant_eol
+from planloom.domain.text.positions import Eol, FileForm, dominant_eol
 from planloom.domain.values import Uri
 from planloom.workspace.paths.listings import Entry
 from planloom.workspace.paths.names import quoted
@@ -57,12 +57,16 @@ class Move:
 
 @dataclass
 class Stage:
-    """The state of an overlay; `names` maps URIs to those under which documents are really open."""
+    """The state of an overlay; `names` maps URIs to those under which documents are really open.
+
+    `eols` are the line ends of new files by their folder and suffix.
+    """
 
     read: dict[Uri, Snapshot] = field(default_factory=dict)
     staged: dict[Uri, Staged] = field(default_factory=dict)
     moves: list[Move] = field(default_factory=list)
     names: dict[Uri, Uri] = field(default_factory=dict)
+    eols: dict[tuple[Uri, str], Eol] = field(default_factory=dict)
 
     def origin(self, key: Uri) -> Uri | None:
         """The URI below the overlay; None if a staged rename moved the file away."""

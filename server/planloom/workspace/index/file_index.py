@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -111,11 +111,8 @@ class FileIndex:
                 await self._build()
                 return
             table = self._table
-            for change in changes:
-                if change.kind == "deleted":
-                    await asyncio.to_thread(self._forget, table, change.uri)
-                elif change.kind == "created":
-                    await asyncio.to_thread(self._discover, table, change.uri)
+            if any(change.kind != "changed" for change in changes):
+                await asyncio.to_thread(self._follow, table, changes)
             if table.dead > _MOST_DEAD:
                 self._table = await asyncio.to_thread(table.ordered)
 
@@ -130,11 +127,19 @@ class FileIndex:
 
     async def ending_with(self, tail: str, limit: int = 20) -> tuple[str, ...]:
         """The paths whose last names are `tail`; if there is none, those that differ only in case."""
+        return await self.ending_with_any((tail,), limit)
+
+    async def ending_with_any(self, tails: Sequence[str], limit: int) -> tuple[str, ...]:
+        """Like `ending_with`, for each of these tails; at most `limit` paths of each."""
         table = self._table
         if table is None:
             return ()
-        found = await asyncio.to_thread(table.ending_with, tail, limit)
-        return found or await asyncio.to_thread(table.ending_with_folded, tail, limit)
+
+        def found() -> Iterator[str]:
+            for tail in tails:
+                yield from table.ending_with(tail, limit) or table.ending_with_folded(tail, limit)
+
+        return await asyncio.to_thread(lambda: tuple(found()))
 
     async def below(self, folder: str, limit: int) -> tuple[str, ...]:
         """The paths inside a folder ("" is everything), sorted; folders end with a slash."""
@@ -203,6 +208,13 @@ class FileIndex:
 
     def _usable_git(self) -> Path | None:
         return self._programs.find("git", [root.path for root in self.folders]) if self._git else None
+
+    def _follow(self, table: PathTable, changes: Sequence[Changed]) -> None:
+        for change in changes:
+            if change.kind == "deleted":
+                self._forget(table, change.uri)
+            elif change.kind == "created":
+                self._discover(table, change.uri)
 
     def _forget(self, table: PathTable, uri: str) -> None:
         path = self.path_of(uri)

@@ -37,8 +37,8 @@ async def git_state(root: Path, programs: Programs, folders: tuple[Path, ...]) -
 
     Git must lie outside all `folders`.
     """
-    git = await asyncio.to_thread(programs.find, "git", folders)
-    if git is None or not await asyncio.to_thread(in_work_tree, root):
+    git = await asyncio.to_thread(lambda: programs.find("git", folders) if in_work_tree(root) else None)
+    if git is None:
         return None
     try:
         async with asyncio.timeout(_SECONDS):
