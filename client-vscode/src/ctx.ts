@@ -309,7 +309,13 @@ export class Ctx implements vscode.Disposable {
       this.log.info(`Server ready after ${Math.round(performance.now() - began)} ms`);
       await this.refresh();
     } catch (error) {
-      this.setServer({ kind: "stopped", detail: t("The server could not be started: {0}", errorData(error).message) });
+      // What fails once the status was read, such as the list of plans, does not mean that the server has not started.
+      if (this.server.kind === "running") this.refused("start", error);
+      else
+        this.setServer({
+          kind: "stopped",
+          detail: t("The server could not be started: {0}", errorData(error).message),
+        });
     }
   }
 
@@ -379,14 +385,12 @@ export class Ctx implements vscode.Disposable {
   }
 
   private sendKeysSoon(): void {
-    void this.sendKeys()
-      .catch((error: unknown) => this.log.warn(`A key was not sent: ${errorData(error).code}`))
-      .finally(() => this.refreshStatus());
+    void this.sendKeys().finally(() => this.refreshStatus());
   }
 
   /**
    * Send the keys that belong to the settings that the server has. If those change meanwhile, it stops: they are sent
-   * anew with the new settings.
+   * anew with the new settings. A key that the server does not take is missed when a model is used, which says so.
    */
   private async sendKeys(): Promise<void> {
     const keys = await this.keys.all();
@@ -394,7 +398,9 @@ export class Ctx implements vscode.Disposable {
     for (const { provider, value } of keysToSend(keys, before)) {
       const now = modelAddress();
       if (now.provider !== before.provider || now.baseUrl !== before.baseUrl) return;
-      await this.request("planloom/secret/set", { provider, value });
+      await this.request("planloom/secret/set", { provider, value }).catch((error: unknown) =>
+        this.log.warn(`A key was not sent: ${errorData(error).code}`),
+      );
     }
   }
 

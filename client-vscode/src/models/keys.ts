@@ -12,28 +12,26 @@ export class Keys {
 
   constructor(private readonly storage: vscode.SecretStorage) {}
 
-  /** The keys that are kept; none if the storage cannot be read or holds something else. */
+  /** The keys that are kept; none if the storage cannot be read, or holds something else. */
   async all(): Promise<readonly KeptKey[]> {
-    const stored = await this.storage.get(STORED);
-    if (stored === undefined) return [];
-    let read: unknown;
-    try {
-      read = JSON.parse(stored);
-    } catch {
-      return [];
-    }
-    const keys = Array.isArray(read) ? read.filter(isKey) : [];
-    for (const { value } of keys) this.known.add(value);
-    return keys;
+    return this.read().catch(() => []);
   }
 
+  /** Keep a key. Throws if the storage cannot be read or written: the other keys in it would be lost. */
   async add(key: KeptKey): Promise<void> {
     this.known.add(key.value);
-    await this.storage.store(STORED, JSON.stringify(withKept(await this.all(), key)));
+    await this.storage.store(STORED, JSON.stringify(withKept(await this.read(), key)));
   }
 
+  /** Remove a key. Throws if the storage cannot be read or written. */
   async remove(key: KeptKey): Promise<void> {
-    await this.storage.store(STORED, JSON.stringify(without(await this.all(), key)));
+    await this.storage.store(STORED, JSON.stringify(without(await this.read(), key)));
+  }
+
+  private async read(): Promise<readonly KeptKey[]> {
+    const keys = keysIn((await this.storage.get(STORED)) ?? "[]");
+    for (const { value } of keys) this.known.add(value);
+    return keys;
   }
 
   /** The channel, with every known key masked in what is written to it. */
@@ -47,6 +45,15 @@ export class Keys {
         return (...given: unknown[]): unknown => Reflect.apply(value, channel, given.map(mask));
       },
     });
+  }
+}
+
+function keysIn(stored: string): readonly KeptKey[] {
+  try {
+    const found: unknown = JSON.parse(stored);
+    return Array.isArray(found) ? found.filter(isKey) : [];
+  } catch {
+    return [];
   }
 }
 
