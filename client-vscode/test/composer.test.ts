@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import type { FromPanel, Mode, ServerState, ToPanel } from "../src/panel/messages";
 import { EMPTY } from "../src/plan/planState";
 import { composer, sendWhatWaited } from "../src/webview/composer/composer";
-import { NOTHING_SENT, recalled, remembered } from "../src/webview/composer/history";
+import { type History, recalled, remembered } from "../src/webview/composer/history";
 import { nextMode } from "../src/webview/composer/mode";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, kept, taken, type Ui, written } from "../src/webview/uiState";
@@ -137,9 +137,9 @@ test("the arrow up in an empty composer brings back what was sent, the latest fi
 });
 
 test("the history keeps a bounded number of texts, and none that is blank", () => {
-  let history = remembered(NOTHING_SENT, "  ");
+  let history: History = remembered({ sent: [] }, "  ");
   for (let number = 0; number < 60; number++) history = remembered(history, `${number}`);
   expect([history.sent.length, history.sent.at(-1)]).toEqual([50, "59"]);
-  expect(recalled(NOTHING_SENT, "", -1)).toBeUndefined();
+  expect(recalled({ sent: [] }, "", -1)).toBeUndefined();
   expect(recalled(history, "", 1)).toBeUndefined();
 });

@@ -4,10 +4,10 @@ import { expect, test } from "vitest";
 
 import { type FromPanel, readFromPanel, type ServerState } from "../src/panel/messages";
 import { EMPTY } from "../src/plan/planState";
-import { addresses, withKept, withNew } from "../src/webview/composer/attached";
+import { addresses, withKept } from "../src/webview/composer/attached";
 import { composer } from "../src/webview/composer/composer";
 import { createPanel, type Panel } from "../src/webview/ui";
-import { freshUi, kept, taken, type Ui, written } from "../src/webview/uiState";
+import { freshUi, kept, taken, type Ui, withNewImage, written } from "../src/webview/uiState";
 import { plan } from "./events";
 
 const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, unasked: [], review: "each" };
@@ -36,11 +36,35 @@ const answer = (panel: Panel, requestId: number, uri?: string): void =>
   panel.update((ui) => taken(ui, { kind: "image", requestId, ...(uri === undefined ? {} : { uri }) }, EMPTY));
 
 test("an image that was kept once is attached once; one that was refused goes", () => {
-  const two = withNew(withNew([], "a.png").images, "b.png");
-  expect([two.id, addresses(two.images)]).toEqual([2, undefined]);
-  const one = withKept(two.images, 1, "file:///w/x.png");
+  const { images } = withNewImage(withNewImage(freshUi(), "a.png"), "b.png");
+  expect([images.map(({ id }) => id), addresses(images)]).toEqual([[1, 2], undefined]);
+  const one = withKept(images, 1, "file:///w/x.png");
   expect(addresses(withKept(one, 2, "file:///w/x.png"))).toEqual(["file:///w/x.png"]);
   expect(addresses(withKept(one, 2, undefined))).toEqual(["file:///w/x.png"]);
+});
+
+test("the answer about an image that was left out is not one about the next, also after a reload", () => {
+  const leftOut: Ui = { ...withNewImage(freshUi(), "a.png"), images: [] };
+  for (const ui of [leftOut, freshUi(JSON.parse(JSON.stringify(kept(leftOut))))]) {
+    const next = withNewImage(ui, "b.png");
+    expect(taken(next, { kind: "image", requestId: 1, uri: "file:///w/a.png" }, EMPTY).images).toEqual([
+      { id: 2, name: "b.png" },
+    ]);
+  }
+});
+
+test.each([
+  ["another image", "file:///w/b.png"],
+  ["the same image", "file:///w/a.png"],
+])("%s that is pasted while a request is sent stays for the next one", (_, uri) => {
+  const { panel } = panelOf();
+  panel.update((ui) => withNewImage(ui, "a.png"));
+  answer(panel, 1, "file:///w/a.png");
+  panel.create({ kind: "create", text: panel.ui.draft, mode: "auto" });
+  panel.update((ui) => withNewImage(ui, "b.png"));
+  answer(panel, 2, uri);
+  panel.update((ui) => taken(ui, { kind: "settled", requestId: 1, ok: true }, EMPTY));
+  expect(panel.ui.images).toEqual([{ id: 2, name: "b.png", uri }]);
 });
 
 test("a pasted image is kept by the server, sent with the request, and gone once it was taken", async () => {

@@ -34,6 +34,17 @@ test("each plan comes back to where it was left, and the next page hears of it",
   expect(saved.at(-1)).toEqual({ kept: 300, other: 120 });
 });
 
+test("the plan that was scrolled last is the last to be forgotten", () => {
+  vi.useFakeTimers();
+  const saved: Record<string, number>[] = [];
+  const keeper = scrollKeeper({ first: 1, second: 2 }, (scrolls) => saved.push(scrolls));
+  keeper.show("first", null);
+  frames();
+  scrollBy(50);
+  vi.advanceTimersByTime(1000);
+  expect(Object.keys(saved.at(-1) ?? {})).toEqual(["second", "first"]);
+});
+
 test("a plan that waits opens at its cards; drawing it again moves nothing", () => {
   vi.useFakeTimers();
   const keeper = scrollKeeper({ a: 500 }, () => undefined);

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import type { ServerState } from "../src/panel/messages";
 import { EMPTY, type PanelState, replay, withView } from "../src/plan/planState";
+import type { Attachment } from "../src/protocol";
 import { emptyDraft } from "../src/webview/steps/stepForm";
 import {
   composed,
@@ -16,6 +17,7 @@ import {
   taken,
   type Ui,
   withForms,
+  withOtherPlan,
   written,
 } from "../src/webview/uiState";
 import { plan, Stream } from "./events";
@@ -28,9 +30,9 @@ const settled = (ui: Ui, requestId: number, ok = true): Ui => taken(ui, { kind: 
 const reloaded = (ui: Ui): Ui => ({ ...freshUi(JSON.parse(JSON.stringify(kept(ui)))), server: RUNNING });
 
 /** What is known once a plan of this request was made at this time. */
-function knowing(request: string, createdAt: string): PanelState {
+function knowing(request: string, createdAt: string, attachments: readonly Attachment[] = []): PanelState {
   const view = replay(new Stream().start().events)!;
-  return withView(EMPTY, { ...view, plan: plan([], { request, createdAt }) });
+  return withView(EMPTY, { ...view, plan: plan([], { request, createdAt, attachments }) });
 }
 
 test("a selection takes the place of an empty draft, comes after another one, and is not repeated", () => {
@@ -171,6 +173,15 @@ test("a request that was sent while the page went away does not come back as a d
   );
 });
 
+test("the images of a request that was sent while the page went away do not come back either", () => {
+  const images = ["a", "b"].map((name, index) => ({ id: index + 1, name, uri: `file:///w/${name}.png` }));
+  const back = reloaded({ ...written(running(), "Build it", NOW), images });
+  const known = knowing("Build it", "2030-01-01T12:00:01Z", [
+    { id: "1", kind: "image", reference: "a", uri: "file:///w/a.png", bytes: 1, truncated: false },
+  ]);
+  expect(taken(back, { kind: "state", state: EMPTY }, known).images).toEqual([images[1]]);
+});
+
 test.each<{ draft?: unknown; plans?: unknown } | string | null | undefined>([
   undefined,
   null,
@@ -204,6 +215,12 @@ test("a plan that is shown closes the list of all, and its cards come into view 
   const open = taken(freshUi(), { kind: "plans", plans: [] }, { plans: {} });
   const { list, toCards } = taken(open, { kind: "display" }, { plans: {} });
   expect([open.list?.find, list, toCards]).toEqual(["", undefined, true]);
+});
+
+test("what the commands of the displayed plan have printed is kept, of however many steps, until another is displayed", () => {
+  const keys = Array.from({ length: 60 }, (_, index) => `plan s${index} 1`);
+  const all = keys.reduce((ui, key) => taken(ui, { kind: "output", key, commands: [] }, EMPTY), freshUi());
+  expect([Object.keys(all.outputs), withOtherPlan(all).outputs]).toEqual([keys, {}]);
 });
 
 test("the condition and the loop in a step's form are there after a reload", () => {

@@ -33,8 +33,8 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   private ready = false;
   /** What goes into the composer once the page is ready; undefined if the composer need not open. */
   private composing: Composing | undefined;
-  /** What the page is sent when it is ready. */
-  private later: ToPanel[] = [];
+  /** What the page is sent when it is ready: of each kind the latest, in the order in which they came. */
+  private readonly later = new Map<ToPanel["kind"], ToPanel>();
   private events: Event[] = [];
   private deltas: StreamParams[] = [];
   private sending = false;
@@ -94,7 +94,10 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   /** Send a message now, or once the page is ready. */
   postWhenReady(message: ToPanel): void {
     if (this.ready) this.post(message);
-    else this.later.push(message);
+    else {
+      this.later.delete(message.kind);
+      this.later.set(message.kind, message);
+    }
   }
 
   /** Send the whole state: after a reload of the page, or when the state was rebuilt. */
@@ -159,7 +162,8 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     this.post({ kind: "mode", mode: this.source.mode });
     this.reset();
     for (const message of this.source.extras) this.post(message);
-    for (const message of this.later.splice(0)) this.post(message);
+    for (const message of this.later.values()) this.post(message);
+    this.later.clear();
     this.sendComposing();
   }
 

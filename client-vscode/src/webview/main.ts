@@ -41,7 +41,18 @@ import { placeOf, scrollKeeper } from "./scrolling";
 import { steps } from "./steps/steps";
 import { askedUnasked, effectName } from "./text/format";
 import { createPanel, icon, iconButton, linkButton, shown, type View } from "./ui";
-import { freshUi, type Kept, kept, type Notice, taken, type Ui, withAway, withSeen, written } from "./uiState";
+import {
+  freshUi,
+  type Kept,
+  kept,
+  type Notice,
+  taken,
+  type Ui,
+  withAway,
+  withOtherPlan,
+  withSeen,
+  written,
+} from "./uiState";
 import { welcome } from "./welcome";
 
 interface Host {
@@ -94,13 +105,13 @@ function receive(message: ToPanel): void {
   const { current } = state;
   if (message.kind === "state") state = message.state;
   if (message.kind === "events") for (const event of message.events) state = fold(state, event).state;
-  // Output that was dropped meanwhile can be asked for again.
-  if (message.kind === "output") asked.delete(message.key);
   if (message.kind === "waits") state = withWaits(state, message.waits, message.at);
   if (message.kind === "spent") state = withSpent(state, message.spent);
   if (message.kind === "streams") for (const delta of message.deltas) state = withStream(state, delta);
-  // The cards of another plan come into view only now.
-  if (state.current !== current) panel.update((ui) => ({ ...ui, armed: [], away: [] }));
+  if (state.current !== current) {
+    panel.update(withOtherPlan);
+    asked.clear();
+  }
   panel.update((ui) => taken(ui, message, state));
   sendWhatWaited(panel);
   drawSoon();

@@ -32,6 +32,8 @@ export function scrollKeeper(
     "scroll",
     () => {
       if (moving || place === "") return;
+      // The last of many is kept longest.
+      delete scrolls[place];
       scrolls[place] = Math.round(window.scrollY);
       clearTimeout(saving);
       saving = setTimeout(store, SAVE_MS);

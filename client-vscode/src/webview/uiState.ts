@@ -19,7 +19,7 @@ import { withReferences } from "../references";
 import { t } from "../words";
 import { diffKey } from "./cards/unseen";
 import { type AttachedImage, addresses, withKept } from "./composer/attached";
-import { type History, NOTHING_SENT, recalled, remembered } from "./composer/history";
+import { type History, recalled, remembered } from "./composer/history";
 import type { Verdict } from "./composer/mode";
 import { type Suggestion, type TemplateForm, templateSearch, templatesFor } from "./composer/templates";
 
@@ -66,7 +66,7 @@ export interface Notice {
 
 /** A request that has no outcome yet; `notices` are those that were shown when it was sent. */
 type Sent = { notices: readonly Notice[] } & (
-  | { kind: "create"; text: string; form?: TemplateForm | undefined }
+  | { kind: "create"; text: string; images: readonly number[]; form?: TemplateForm | undefined }
   | { kind: "decision"; planId: string; form?: Form | undefined }
 );
 
@@ -94,6 +94,8 @@ export interface Ui {
   readonly suggestions: readonly Suggestion[];
   readonly suggestion: number;
   readonly images: readonly AttachedImage[];
+  /** The id of the image that was attached last. None is used twice: the server may still answer about one that was left out. */
+  readonly lastImage: number;
   /** The template that is being filled in. */
   readonly form?: TemplateForm | undefined;
   readonly plans: Readonly<Record<string, PlanForms>>;
@@ -114,7 +116,7 @@ export interface Ui {
   readonly notices: readonly Notice[];
   /** The files with unsaved text in the editor. */
   readonly unsaved: readonly string[];
-  /** What commands have printed, as it is stored, by the keys of commandOutput.ts. */
+  /** What the commands of the displayed plan have printed, as it is stored, by the keys of commandOutput.ts. */
   readonly outputs: Readonly<Record<string, readonly CommandOutput[]>>;
   /** The page of all plans while it is open; `plans` is undefined until they were read. */
   readonly list?: { plans?: readonly PlanSummary[]; find: string; filter: Filter } | undefined;
@@ -123,8 +125,6 @@ export interface Ui {
 /** How many plans keep their forms, those changed last. */
 const PLANS_KEPT = 20;
 const NOTICES_SHOWN = 3;
-/** Of how many steps the output of commands is kept, each at most some 8 kB. */
-const OUTPUTS_KEPT = 50;
 
 const text = v.string();
 const texts = v.record(text, text);
@@ -172,11 +172,12 @@ const keptUi = v.object({
   draftAt: v.fallback(v.number(), 0),
   sent: v.fallback(v.array(text), []),
   images: v.fallback(v.array(v.object({ id: v.number(), name: text, uri: text })), []),
+  lastImage: v.fallback(v.number(), 0),
   form: v.fallback(v.optional(v.object({ template: keptTemplate, values: texts })), undefined),
   plans: v.fallback(v.record(text, forms), {}),
   scrolls: v.fallback(v.record(text, v.number()), {}),
 });
-export type Kept = Pick<Ui, "draft" | "draftAt" | "plans" | "scrolls"> & {
+export type Kept = Pick<Ui, "draft" | "draftAt" | "lastImage" | "plans" | "scrolls"> & {
   sent: readonly string[];
   images: readonly AttachedImage[];
   form?: Pick<TemplateForm, "template" | "values"> | undefined;
@@ -185,9 +186,9 @@ export type Kept = Pick<Ui, "draft" | "draftAt" | "plans" | "scrolls"> & {
 /** The state of a new page; `kept` is what the page before it saved, which is checked. */
 export function freshUi(kept: unknown = undefined): Ui {
   const read = v.safeParse(keptUi, kept);
-  const { draft, draftAt, sent, images, form, plans, scrolls } = read.success
+  const { draft, draftAt, sent, images, lastImage, form, plans, scrolls } = read.success
     ? read.output
-    : { draft: "", draftAt: 0, sent: NOTHING_SENT.sent, images: [], form: undefined, plans: {}, scrolls: {} };
+    : v.parse(keptUi, {});
   return {
     server: { kind: "starting", detail: t("Starting the server…") },
     draft,
@@ -201,6 +202,7 @@ export function freshUi(kept: unknown = undefined): Ui {
     suggestions: [],
     suggestion: 0,
     images,
+    lastImage,
     ...(form === undefined ? {} : { form: { ...form, typing: 0 }, asNew: true }),
     plans,
     scrolls,
@@ -218,13 +220,14 @@ export function freshUi(kept: unknown = undefined): Ui {
 }
 
 /** What the next page needs. */
-export function kept({ draft, draftAt, history, images, form, plans, scrolls }: Ui): Kept {
+export function kept({ draft, draftAt, history, images, lastImage, form, plans, scrolls }: Ui): Kept {
   const last = <V>(of: Readonly<Record<string, V>>) => Object.fromEntries(Object.entries(of).slice(-PLANS_KEPT));
   return {
     draft,
     draftAt,
     sent: history.sent,
     images: images.filter(({ uri }) => uri !== undefined),
+    lastImage,
     ...(form === undefined ? {} : { form: { template: form.template, values: form.values } }),
     plans: last(plans),
     scrolls: last(scrolls),
@@ -324,9 +327,19 @@ export function withValue(ui: Ui, name: string, value: string): Ui {
   return { ...ui, form: { ...form, values: { ...form.values, [name]: value }, typing: form.typing + 1 } };
 }
 
+/** The state with one more image, which has no place until the server has kept it. */
+export function withNewImage(ui: Ui, name: string): Ui {
+  const id = ui.lastImage + 1;
+  return { ...ui, lastImage: id, images: [...ui.images, { id, name }] };
+}
+
 /** Whether what the composer has sent has no outcome yet: a second request would make a second plan. */
 export function isSending(ui: Ui): boolean {
   return Object.values(ui.requests).some((sent) => sent.kind === "create");
+}
+
+function imagesOnTheirWay(ui: Ui): readonly number[] {
+  return Object.values(ui.requests).flatMap((sent) => (sent.kind === "create" ? sent.images : []));
 }
 
 /** Whether the composer can send: the server runs, and has answered what was sent and kept what was pasted. */
@@ -358,7 +371,8 @@ export function created(ui: Ui, message: Create): { ui: Ui; message?: FromPanel 
   if (message.text.trim() === "" || images === undefined || !canSend(ui)) return { ui };
   const form = message.kind === "create" && message.templateId !== undefined ? ui.form : undefined;
   const whole = images.length === 0 || form !== undefined ? message : { ...message, images };
-  return asked(ui, whole, { kind: "create", text: message.text, form, notices: ui.notices });
+  const sent = ui.images.map(({ id }) => id);
+  return asked(ui, whole, { kind: "create", text: message.text, images: sent, form, notices: ui.notices });
 }
 
 /** The message of a decision, or none while the form has sent another. `form` closes once the decision is accepted. */
@@ -403,7 +417,7 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
       return message.template === undefined ? { ...added, asNew: true } : withTemplate(added, message.template);
     }
     case "image":
-      return { ...ui, images: withKept(ui.images, message.requestId, message.uri) };
+      return { ...ui, images: withKept(ui.images, message.requestId, message.uri, imagesOnTheirWay(ui)) };
     case "templates": {
       const search = templateSearch(ui.draft);
       if (search === undefined) return ui;
@@ -416,7 +430,7 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
     case "display":
       return { ...ui, list: undefined, toCards: true };
     case "output":
-      return { ...ui, outputs: withLatest(ui.outputs, message.key, message.commands) };
+      return { ...ui, outputs: { ...ui.outputs, [message.key]: message.commands } };
     case "plans":
       return { ...ui, list: { find: "", filter: "all", ...ui.list, plans: message.plans } };
     case "notice":
@@ -444,10 +458,9 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
   }
 }
 
-/** The record with one more entry; the oldest of many is dropped. */
-function withLatest<V>(record: Readonly<Record<string, V>>, key: string, value: V): Readonly<Record<string, V>> {
-  const { [key]: _, ...others } = record;
-  return Object.fromEntries([...Object.entries(others).slice(1 - OUTPUTS_KEPT), [key, value]]);
+/** The state when another plan is displayed: its cards come into view only then, and what it printed is asked for. */
+export function withOtherPlan(ui: Ui): Ui {
+  return { ...ui, armed: [], away: [], outputs: {} };
 }
 
 /** Show a notice; the oldest goes if there are many. */
@@ -477,10 +490,13 @@ function withoutAnswered(ui: Ui, events: readonly Event[]): Ui {
 /** A page may close before it hears that its request was accepted; then the plan itself shows that it was. */
 function withoutSentDraft(ui: Ui, state: PanelState): Ui {
   if (!ui.restored) return ui;
-  const sent = Object.values(state.plans).some(
+  const sent = Object.values(state.plans).find(
     ({ plan }) => plan.request.trim() === ui.draft.trim() && Date.parse(plan.createdAt) >= ui.draftAt,
   );
-  return sent ? { ...ui, draft: "", restored: false, typing: ui.typing + 1 } : ui;
+  if (sent === undefined) return ui;
+  const attached = sent.plan.attachments.map((each) => each.uri);
+  const images = ui.images.filter(({ uri }) => !attached.includes(uri));
+  return { ...ui, draft: "", images, restored: false, typing: ui.typing + 1 };
 }
 
 /** A request was accepted or refused. Refused text stays, so that the user can correct it. */
@@ -497,7 +513,8 @@ function settled(ui: Ui, requestId: number, ok: boolean): Ui {
   if (sent.kind === "create" && sent.form !== undefined)
     return ui.form?.template === sent.form.template ? { ...accepted, form: undefined } : accepted;
   if (sent.kind === "create") {
-    const after = { ...accepted, images: [], history: remembered(ui.history, sent.text) };
+    const images = ui.images.filter(({ id }) => !sent.images.includes(id));
+    const after = { ...accepted, images, history: remembered(ui.history, sent.text) };
     return ui.draft.startsWith(sent.text)
       ? { ...written(after, ui.draft.slice(sent.text.length).trimStart(), ui.draftAt), caret: ui.caret }
       : after;

@@ -7,22 +7,17 @@ export interface AttachedImage {
   readonly uri?: string | undefined;
 }
 
-/** The images with one more, which has no place yet; and its id. */
-export function withNew(
-  images: readonly AttachedImage[],
-  name: string,
-): { images: readonly AttachedImage[]; id: number } {
-  const id = Math.max(0, ...images.map((each) => each.id)) + 1;
-  return { images: [...images, { id, name }], id };
-}
-
-/** The images after the server has kept one, or has refused it. The same image is attached once. */
+/**
+ * The images after the server has kept one, or has refused it. The same image is attached once; those of the request
+ * that is on its way, by their ids, go with it and are not compared.
+ */
 export function withKept(
   images: readonly AttachedImage[],
   id: number,
   uri: string | undefined,
+  onTheirWay: readonly number[] = [],
 ): readonly AttachedImage[] {
-  const isTwice = images.some((each) => each.id !== id && each.uri === uri);
+  const isTwice = images.some((each) => each.id !== id && each.uri === uri && !onTheirWay.includes(each.id));
   if (uri === undefined || isTwice) return images.filter((each) => each.id !== id);
   return images.map((each) => (each.id === id ? { ...each, uri } : each));
 }

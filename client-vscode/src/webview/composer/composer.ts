@@ -275,7 +275,7 @@ function sendOtherWay(panel: Panel): void {
 /** Send what was waiting for its verdict. The page calls it after each message of the extension. */
 export function sendWhatWaited(panel: Panel): void {
   const { ui } = panel;
-  if (!ui.sendsOtherWay) return;
+  if (!ui.sendsOtherWay || !canSend(ui)) return;
   const mode = otherWay(ui.mode, ui.verdict, ui.typing);
   if (mode === undefined) return;
   panel.update((view) => ({ ...view, sendsOtherWay: false }));

@@ -9,8 +9,6 @@ export interface History {
   readonly shown?: number | undefined;
 }
 
-export const NOTHING_SENT: History = { sent: [] };
-
 /** The history after a text was sent; one that was sent before moves to the end. */
 export function remembered({ sent }: History, text: string): History {
   const trimmed = text.trim();

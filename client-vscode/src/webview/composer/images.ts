@@ -6,8 +6,7 @@ import { repeat } from "lit/directives/repeat.js";
 
 import { t } from "../../words";
 import { icon, iconButton, type Panel, shown, type View } from "../ui";
-import { withNotice } from "../uiState";
-import { withNew } from "./attached";
+import { withNewImage, withNotice } from "../uiState";
 
 /** The types of images that models accept. */
 const TYPES = /^image\/(png|jpeg|gif|webp|bmp)$/;
@@ -66,9 +65,8 @@ async function attach(panel: Panel, file: File): Promise<void> {
     const message = t("{0} is too large: an image may have {1} MB.", file.name, MOST_BYTES / 1_000_000);
     return panel.update((ui) => withNotice(ui, { level: "warning", message }));
   }
-  const { images, id } = withNew(panel.ui.images, file.name === "" ? t("Pasted image") : file.name);
-  drawings.delete(id);
-  panel.update((ui) => ({ ...ui, images }));
+  panel.update((ui) => withNewImage(ui, file.name === "" ? t("Pasted image") : file.name));
+  const id = panel.ui.lastImage;
   const [data] = await Promise.all([base64(file), draw(id, file)]);
   panel.update((ui) => ({ ...ui, images: [...ui.images] }));
   panel.post({ kind: "image", requestId: id, data });
