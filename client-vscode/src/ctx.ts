@@ -72,7 +72,7 @@ export class Ctx implements vscode.Disposable {
   readonly diffs = new Diffs(
     (approvalId, uri) => this.request("planloom/approval/diff", { approvalId, uri }),
     (planId, uri) => this.request("planloom/plan/diff", { planId, uri }),
-    (approvalId, uri) => this.panel.post({ kind: "seen", approvalId, uri }),
+    (file) => this.panel.post({ kind: "seen", ...file }),
     this.proposals,
   );
   readonly merges = new Merges(
@@ -137,7 +137,8 @@ export class Ctx implements vscode.Disposable {
   /** What a new page of the panel needs besides the plans. */
   get extras(): readonly ToPanel[] {
     const merged = this.merges.merged().map((each) => ({ kind: "merged" as const, ...each }));
-    return [...merged, { kind: "unsaved", uris: [...this.unsaved.uris()] }];
+    const seen = this.diffs.seen.map((each) => ({ kind: "seen" as const, ...each }));
+    return [...merged, ...seen, { kind: "unsaved", uris: [...this.unsaved.uris()] }];
   }
 
   get isRunning(): boolean {

@@ -6,16 +6,20 @@ import { openDocument } from "./connection/editor";
 import { lastChangedLine } from "./plan/lastChange";
 import type { Approval, ApprovalFile, DiffResult, Plan, ReportedFile } from "./protocol";
 import { PROPOSAL, type Proposals } from "./review/proposals";
-import { diffKey } from "./webview/cards/unseen";
 import { t } from "./words";
 
 const SCHEME = "planloom-diff";
 type Fetch = (id: string, uri: string) => Promise<DiffResult>;
+type DiffTexts = Pick<DiffResult, "before" | "after">;
 type Side = "before" | "after";
+/** A file of an approval. */
+interface ApprovedFile {
+  readonly approvalId: string;
+  readonly uri: string;
+}
 
 export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposable {
-  /** What was seen to its last change, by the keys of unseen.ts. */
-  readonly seen: string[] = [];
+  private readonly seenFiles = new Map<string, ApprovedFile>();
   /** When a diff was last shown, in milliseconds since 1970. */
   shownAt = 0;
   /** The titles of the lists of all changes of an approval: the editor does not say what such a tab shows, and adds a number to its title. */
@@ -29,26 +33,27 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     }),
   ];
 
-  /** `onSeen` is told when the last change of a file that waits for approval has been in view. */
+  /** Calls `onSeen` once the last change of a file that waits for approval has been in view. */
   constructor(
     private readonly ofApproval: Fetch,
     private readonly ofPlan: Fetch,
-    private readonly onSeen: (approvalId: string, uri: string) => void,
+    private readonly onSeen: (file: ApprovedFile) => void,
     private readonly proposals: Proposals,
   ) {}
 
+  /** The files of approvals that wait for an answer whose last change has been in view. */
+  get seen(): readonly ApprovedFile[] {
+    return [...this.seenFiles.values()];
+  }
+
   /** The file of an approval whose diff is in front. */
-  inFront(): { approvalId: string; uri: string } | undefined {
-    const shown = proposedOf(vscode.window.tabGroups.activeTabGroup.activeTab);
-    const query = new URLSearchParams(shown?.query);
-    const [approvalId, uri] = [query.get("approvalId"), query.get("uri")];
-    return approvalId === null || uri === null ? undefined : { approvalId, uri };
+  inFront(): ApprovedFile | undefined {
+    return fileOf(proposedOf(vscode.window.tabGroups.activeTabGroup.activeTab));
   }
 
   /** Show one file of an approval while that waits for an answer; what is proposed as a text can be changed there. */
   async show(approvalId: string, file: ApprovalFile, preserveFocus = true): Promise<void> {
     const { path } = vscode.Uri.parse(file.newUri ?? file.uri);
-    await this.texts(approvalId, file.uri);
     const name = path.split("/").pop() ?? path;
     const title =
       file.change === "create"
@@ -124,7 +129,7 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
       .flatMap((group) => group.tabs)
       .filter(
         (tab) =>
-          new URLSearchParams(proposedOf(tab)?.query).get("approvalId") === approvalId ||
+          fileOf(proposedOf(tab))?.approvalId === approvalId ||
           (list !== undefined && tab.label.startsWith(list) && !(tab.input instanceof vscode.TabInputText)),
       );
     for (const tab of tabs.filter((each) => each.isDirty)) {
@@ -133,7 +138,8 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     }
     await vscode.window.tabGroups.close(tabs, true);
     this.proposals.forget(approvalId);
-    for (const key of [...this.fetched.keys()]) if (key.startsWith(`${approvalId} `)) this.fetched.delete(key);
+    for (const kept of [this.fetched, this.seenFiles])
+      for (const key of [...kept.keys()]) if (key.startsWith(`${approvalId} `)) kept.delete(key);
   }
 
   dispose(): void {
@@ -143,20 +149,23 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
 
   /** A deleted file is seen on the side before, any other on the side after. */
   private async watch({ document, visibleRanges }: vscode.TextEditor): Promise<void> {
-    const { scheme } = document.uri;
-    const query = new URLSearchParams(scheme === SCHEME || scheme === PROPOSAL ? document.uri.query : "");
-    const [approvalId, uri, own] = [query.get("approvalId"), query.get("uri"), query.get("side")];
-    const side = scheme === PROPOSAL ? "after" : own;
-    if (approvalId === null || uri === null || !this.fetched.has(`${approvalId} ${uri}`)) return;
-    const { before, after } = await this.texts(approvalId, uri);
-    if (side !== (after === null ? "before" : "after")) return;
+    const file = fileOf(document.uri);
+    if (file === undefined || this.seenFiles.has(keyOf(file))) return;
+    const texts = await this.shownIn(document, file);
+    if (texts === undefined) return;
     const last =
-      after === null
-        ? document.lineCount - 1
-        : lastChangedLine(before ?? "", scheme === PROPOSAL ? document.getText() : after);
+      texts.after === null ? document.lineCount - 1 : lastChangedLine(texts.before ?? "", document.getText());
     if (last !== undefined && !visibleRanges.some((range) => range.end.line >= last)) return;
-    this.seen.push(diffKey(approvalId, uri));
-    this.onSeen(approvalId, uri);
+    this.seenFiles.set(keyOf(file), file);
+    this.onSeen(file);
+  }
+
+  /** The texts of the diff that is seen in this document; undefined if it is seen in the other one, or was answered. */
+  private async shownIn({ uri }: vscode.TextDocument, file: ApprovedFile): Promise<DiffTexts | undefined> {
+    if (uri.scheme === PROPOSAL) return this.proposals.textsOf(file);
+    const texts = await this.fetched.get(keyOf(file));
+    const side = new URLSearchParams(uri.query).get("side");
+    return side === (texts?.after === null ? "before" : "after") ? texts : undefined;
   }
 
   /** The documents of both sides: the live text and the changeable proposal where there is one, else read-only texts. */
@@ -168,6 +177,7 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     const side = (which: Side): vscode.Uri => address(path, { approvalId, uri, side: which });
     const isText = change === "create" || change === "edit";
     const proposal = isText ? await this.proposals.show(approvalId, uri) : undefined;
+    if (proposal === undefined) await this.texts(approvalId, uri);
     return {
       before: proposal !== undefined && change === "edit" ? vscode.Uri.parse(uri) : side("before"),
       after: proposal ?? side("after"),
@@ -175,7 +185,7 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
   }
 
   private texts(approvalId: string, uri: string): Promise<DiffResult> {
-    const key = `${approvalId} ${uri}`;
+    const key = keyOf({ approvalId, uri });
     const known = this.fetched.get(key);
     if (known !== undefined) return known;
     const fetching = this.ofApproval(approvalId, uri);
@@ -183,6 +193,18 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     fetching.catch(() => this.fetched.delete(key));
     return fetching;
   }
+}
+
+function keyOf({ approvalId, uri }: ApprovedFile): string {
+  return `${approvalId} ${uri}`;
+}
+
+/** The file of an approval that a document shows; undefined for any other document. */
+function fileOf(shown: vscode.Uri | undefined): ApprovedFile | undefined {
+  if (shown?.scheme !== SCHEME && shown?.scheme !== PROPOSAL) return undefined;
+  const query = new URLSearchParams(shown.query);
+  const [approvalId, uri] = [query.get("approvalId"), query.get("uri")];
+  return approvalId === null || uri === null ? undefined : { approvalId, uri };
 }
 
 function address(path: string, query: Record<string, string>): vscode.Uri {

@@ -4,12 +4,12 @@ import * as vscode from "vscode";
 
 import type { Ctx } from "./ctx";
 
-/** A plan as a document lies in this folder of the workspace; the server gives its lenses and actions. */
-const PLAN_DOCUMENT = /[\\/]\.planloom[\\/]/;
+/** How the names of plans as documents end, wherever they are kept; the server gives their lenses and actions. */
+const PLAN_DOCUMENT = ".plan.md";
 
 export function whatNeedsTheServer(ctx: Ctx): readonly vscode.Disposable[] {
   const need = (): void => void ctx.needed();
-  const isPlan = ({ uri }: vscode.TextDocument): boolean => uri.scheme === "file" && PLAN_DOCUMENT.test(uri.fsPath);
+  const isPlan = ({ uri }: vscode.TextDocument): boolean => uri.scheme === "file" && uri.path.endsWith(PLAN_DOCUMENT);
   if (ctx.hasLivePlan || vscode.workspace.textDocuments.some(isPlan)) need();
   return [
     vscode.workspace.onDidOpenTextDocument((document) => {

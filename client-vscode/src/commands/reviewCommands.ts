@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx";
 import type { Approval, ApprovalFile } from "../protocol";
-import { unseenOf } from "../webview/cards/unseen";
+import { diffKey, unseenOf } from "../webview/cards/unseen";
 import { t } from "../words";
 
 /** How long a diff must be shown before it can be applied: it may come up below a click. */
@@ -61,7 +61,8 @@ async function step(ctx: Ctx, by: 1 | -1): Promise<void> {
 
 async function apply(ctx: Ctx, approval: Approval): Promise<void> {
   if (Date.now() - ctx.diffs.shownAt < ARM_MS) return;
-  const unseen = unseenOf(approval, [], ctx.diffs.seen);
+  const seen = ctx.diffs.seen.map(({ approvalId, uri }) => diffKey(approvalId, uri));
+  const unseen = unseenOf(approval, [], seen);
   if (unseen !== undefined) {
     const choice = await vscode.window.showWarningMessage(
       t("Apply without having seen everything?"),

@@ -71,6 +71,18 @@ export class Proposals implements vscode.Disposable {
       .map(({ uri, text, now }) => ({ uri, text, ...(now === null ? {} : { before: now }) }));
   }
 
+  /** A file's text with which its proposal was last merged, and that merge; undefined if no proposal is open. */
+  textsOf({
+    approvalId,
+    uri,
+  }: {
+    approvalId: string;
+    uri: string;
+  }): { before: string | null; after: string } | undefined {
+    const each = this.open.get(addressOf(approvalId, uri).query);
+    return each === undefined ? undefined : { before: each.now, after: each.text };
+  }
+
   forget(approvalId: string): void {
     for (const [key, each] of [...this.open]) if (each.approvalId === approvalId) this.open.delete(key);
   }

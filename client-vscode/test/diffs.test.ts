@@ -1,0 +1,107 @@
+import { beforeEach, expect, test, vi } from "vitest";
+
+import type { Approval, ApprovalFile } from "../src/protocol";
+import type { Proposals } from "../src/review/proposals";
+
+/** As much of the editor as a diff touches: addresses, tabs, and editors that scroll. */
+const editor = vi.hoisted(() => {
+  class Uri {
+    constructor(
+      readonly scheme: string,
+      readonly path: string,
+      readonly query: string,
+    ) {}
+    static parse(text: string): Uri {
+      const [, scheme = "", path = ""] = /^(\w+):\/\/(.*)$/.exec(text) ?? [];
+      return new Uri(scheme, path, "");
+    }
+    static from({ scheme, path, query }: Uri): Uri {
+      return new Uri(scheme, path, query);
+    }
+  }
+  type Shown = [file: Uri, before: Uri | undefined, after: Uri | undefined];
+  return {
+    Uri,
+    lists: [] as Shown[][],
+    scrolled: [] as ((event: object) => void)[],
+    nothing: { dispose: () => undefined },
+  };
+});
+vi.mock("vscode", () => ({
+  Uri: editor.Uri,
+  EventEmitter: class {},
+  TabInputText: class {},
+  commands: { executeCommand: (_: string, __: string, list: never) => Promise.resolve(editor.lists.push(list)) },
+  window: {
+    onDidChangeTextEditorVisibleRanges: (listener: (event: object) => void) => {
+      editor.scrolled.push(listener);
+      return editor.nothing;
+    },
+    onDidChangeVisibleTextEditors: () => editor.nothing,
+    tabGroups: { all: [], close: () => Promise.resolve(true) },
+  },
+  workspace: { registerTextDocumentContentProvider: () => editor.nothing },
+}));
+const { Diffs } = await import("../src/diffs");
+
+const [BEFORE, AFTER] = ["a\nb\nc\n", "A\nb\nC\n"];
+const EDITED = { uri: "file:///w/edited.txt", change: "edit" } as ApprovalFile;
+const DELETED = { uri: "file:///w/deleted.txt", change: "delete" } as ApprovalFile;
+const APPROVAL = { approvalId: "x", files: [EDITED, DELETED] } as unknown as Approval;
+const proposals = {
+  show: (approvalId: string, uri: string) =>
+    Promise.resolve(
+      editor.Uri.from({
+        scheme: "planloom-proposal",
+        path: "/w/edited.txt",
+        query: new URLSearchParams({ approvalId, uri }).toString(),
+      } as never),
+    ),
+  textsOf: () => ({ before: BEFORE, after: AFTER }),
+  forget: () => undefined,
+} as unknown as Proposals;
+
+let told: unknown[];
+let diffs: InstanceType<typeof Diffs>;
+
+/** The editor of a document shows its lines up to this one, from 0. */
+async function scroll(uri: unknown, text: string, line: number): Promise<void> {
+  const document = { uri, getText: () => text, lineCount: text.split("\n").length };
+  for (const listener of editor.scrolled) listener({ textEditor: { document, visibleRanges: [{ end: { line } }] } });
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** The sides of a file in the list that was opened: before, and after. */
+const sides = (index: number) => editor.lists[0]?.[index]?.slice(1) ?? [];
+
+beforeEach(() => {
+  [told, editor.lists.length, editor.scrolled.length] = [[], 0, 0];
+  const texts = (_: string, uri: string) =>
+    Promise.resolve({ before: BEFORE, after: uri === DELETED.uri ? null : AFTER } as never);
+  diffs = new Diffs(texts, texts, (file) => void told.push(file), proposals);
+});
+
+test("a file in the list of all changes is seen once its last change is in view, and no more once that was answered", async () => {
+  await diffs.showAll(APPROVAL);
+  const [, after] = sides(0);
+  const [before] = sides(1);
+  await scroll(after, AFTER, 1);
+  await scroll(before, BEFORE, 1);
+  expect(told).toEqual([]);
+  await scroll(after, AFTER, 2);
+  await scroll(before, BEFORE, 3);
+  await scroll(after, AFTER, 2);
+  const both = [EDITED, DELETED].map(({ uri }) => ({ approvalId: "x", uri }));
+  expect([told, diffs.seen]).toEqual([both, both]);
+  await diffs.forget("x");
+  expect(diffs.seen).toEqual([]);
+});
+
+test("the side of a diff that has no last change of its own says nothing", async () => {
+  await diffs.showAll(APPROVAL);
+  await scroll(editor.Uri.parse(EDITED.uri), BEFORE, 3);
+  const [before] = sides(1);
+  const query = before?.query.replace("side=before", "side=after");
+  await scroll({ ...before, query }, "", 3);
+  expect(told).toEqual([]);
+});
