@@ -6,6 +6,7 @@ import {
   EMPTY,
   fold,
   isUndoable,
+  isWorkedOn,
   type PanelState,
   progressOf,
   replay,
@@ -299,4 +300,13 @@ test("a failed step took as long as the server says", () => {
     .add("task_started", { taskId: "a", agent: "koda" })
     .add("task_failed", { taskId: "a", error: "no", willRetry: false, durationMs: 296 });
   expect(replay(stream.events)?.plan.steps[0]?.result?.durationMs).toBe(296);
+});
+
+test.each<[string, Parameters<typeof plan>, boolean]>([
+  ["as it was drafted", [[step("a")]], false],
+  ["a later version", [[step("a")], { version: 2 }], true],
+  ["written by the user", [[step("a")], { author: "user" }], true],
+  ["partly run", [[step("a", { status: "completed" }), step("b")]], true],
+])("whether a plan holds work that is lost with it: %s", (_, made, isWork) => {
+  expect(isWorkedOn(plan(...made))).toBe(isWork);
 });

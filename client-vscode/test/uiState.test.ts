@@ -146,6 +146,21 @@ test("what a request was told stays to be read; what stood before it goes", () =
   ]);
 });
 
+test("a text that is too long is not sent, and said; its form waits for nothing", () => {
+  const long = "x".repeat(1_000_001);
+  const files = [{ uri: "file:///w/a", choice: "text" as const, text: long, sha256: "0" }];
+  const form = { form: "conflict", id: "e" } as const;
+  const resolved = decided(running(), "a", { kind: "resolve", planId: "a", editId: "e", files }, form);
+  const request = created(written(running(), long, NOW), { kind: "create", text: long, mode: "auto" });
+  for (const { ui, message } of [resolved, request])
+    expect([message, isSending(ui), isBusy(ui, "a", form), ui.notices.map((each) => each.message)]).toEqual([
+      undefined,
+      false,
+      false,
+      ["This was not sent: a text of it has 1,000,001 characters, and 1,000,000 are the most."],
+    ]);
+});
+
 test("a page that comes back has what was typed, and waits for nothing", () => {
   const typed = withForms(written(running(), "half a request", NOW), "a", (forms) => {
     Object.assign(forms, {

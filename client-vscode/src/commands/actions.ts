@@ -8,6 +8,7 @@ import { doMend } from "../models/mending";
 import { modelAtHand } from "../models/need";
 import { chooseModel, setUp } from "../models/setUp";
 import type { FromPanel } from "../panel/messages";
+import { isWorkedOn } from "../plan/planState";
 import type { Context, CreateParams, UndoParams } from "../protocol";
 import { keepRequestMode } from "../requestMode";
 import { plural, t } from "../words";
@@ -150,6 +151,7 @@ async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> 
       return ctx.ask("planloom/plan/edit", { planId, version, edits });
     }
     case "control":
+      if (message.action === "direct" && !(await mayLeave(ctx, message.planId))) return undefined;
       return ctx.ask(`planloom/plan/${message.action}`, { planId: message.planId });
     case "undo":
       return undo(ctx, message);
@@ -178,6 +180,22 @@ async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> 
       return ctx.ask("planloom/conflict/resolve", { planId, editId, files });
     }
   }
+}
+
+/** Whether a plan may be left for a direct run: the user is asked about one that was worked on. */
+async function mayLeave(ctx: Ctx, planId: string): Promise<boolean> {
+  const plan = ctx.state.plans[planId]?.plan;
+  if (plan === undefined || !isWorkedOn(plan)) return true;
+  const leave = t("Execute directly");
+  const choice = await vscode.window.showWarningMessage(
+    t("Leave this plan?"),
+    {
+      modal: true,
+      detail: t("The request is carried out without the plan's steps, and what you have changed in them is lost."),
+    },
+    leave,
+  );
+  return choice === leave;
 }
 
 /** A text, or undefined if it is blank. */

@@ -30,18 +30,33 @@ export function addChanges(ctx: Ctx, ...chosen: readonly unknown[]): Promise<voi
   return uris.length === 0 ? ctx.panel.add(["@git"]) : addPaths(ctx, uris, "git");
 }
 
-/** Add the text that is selected in the terminal. It is sent with the request that has `@terminal`. */
+/**
+ * Add the text that is selected in the terminal. It is sent with the request that has `@terminal`. An extension can
+ * read a terminal's selection only through the clipboard, of which it can put back no more than text.
+ */
 export async function addTerminal(ctx: Ctx): Promise<void> {
   const { clipboard } = vscode.env;
   const before = await clipboard.readText();
-  // An extension can read a terminal's selection only through the clipboard.
-  await clipboard.writeText("");
+  if (before === "" && !(await mayReplaceClipboard())) return;
+  // Without a selection nothing is copied: what is not text then stays as it is.
+  if (before !== "") await clipboard.writeText("");
   await vscode.commands.executeCommand("workbench.action.terminal.copySelection");
   const text = await clipboard.readText();
-  await clipboard.writeText(before);
+  if (before !== "") await clipboard.writeText(before);
   if (text.trim() === "") return tell(ctx, t("Nothing is selected in the terminal."));
   ctx.terminalText = text;
   return ctx.panel.add(["@terminal"]);
+}
+
+/** Ask whether the terminal's selection may take the place of what may be an image. */
+async function mayReplaceClipboard(): Promise<boolean> {
+  const replace = t("Replace");
+  const choice = await vscode.window.showWarningMessage(
+    t("Replace what is in the clipboard?"),
+    { modal: true, detail: t("It holds no text, but maybe an image. The terminal's selection is read by copying it.") },
+    replace,
+  );
+  return choice === replace;
 }
 
 const outside = (): string => t("Only files of the opened folders can be attached.");

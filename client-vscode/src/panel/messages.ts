@@ -24,6 +24,7 @@ import {
   type TemplatePreviewResult,
   type WaitsParams,
 } from "../protocol";
+import { number, t } from "../words";
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 const text = v.pipe(v.string(), v.maxLength(1_000_000));
@@ -262,10 +263,15 @@ export function readFromPanel(value: unknown): FromPanel | undefined {
   return read.success ? read.output : undefined;
 }
 
-/** The number of a message that cannot be read, for which the panel waits; undefined if it has none. */
-export function requestIdOf(value: unknown): number | undefined {
-  const read = v.safeParse(v.looseObject({ requestId: v.number() }), value);
-  return read.success ? read.output.requestId : undefined;
+/** Why the extension would not take a message of the panel; undefined if it would. */
+export function refusal(message: FromPanel): string | undefined {
+  const read = v.safeParse(fromPanel, message);
+  if (read.success) return undefined;
+  const long = read.issues.find(({ type, input }) => type === "max_length" && typeof input === "string");
+  const [length, most] = [String(long?.input).length, Number(long?.requirement)];
+  return long === undefined
+    ? t("This was not sent: {0}", read.issues[0].message)
+    : t("This was not sent: a text of it has {0} characters, and {1} are the most.", number(length), number(most));
 }
 
 /** The message, or undefined if the value is none. */

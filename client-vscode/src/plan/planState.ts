@@ -160,6 +160,11 @@ export function isLive(plan: Plan): boolean {
   return LIVE.includes(plan.status);
 }
 
+/** Whether a plan holds work that is lost with it: the user has edited, revised or written it, or it was partly run. */
+export function isWorkedOn({ version, author, steps }: Plan): boolean {
+  return version > 1 || author === "user" || steps.some(({ status }) => status === "completed");
+}
+
 /** Whether the plan has applied edits that its status allows to undo. */
 export function isUndoable(view: PlanView): boolean {
   return UNDOABLE.includes(view.plan.status) && view.files.some((file) => file.state === "applied");

@@ -3,7 +3,14 @@
 import * as v from "valibot";
 
 import type { Mend } from "../models/mends";
-import type { FromPanel, Mode, ServerState, ShownProposal, ToPanel } from "../panel/messages";
+import {
+  type FromPanel,
+  type Mode,
+  refusal,
+  type ServerState,
+  type ShownProposal,
+  type ToPanel,
+} from "../panel/messages";
 import type { Filter } from "../plan/planList";
 import type { PanelState } from "../plan/planState";
 import {
@@ -381,12 +388,13 @@ export function decided(ui: Ui, planId: string, message: Decision, form?: Form):
   return asked(ui, message, { kind: "decision", planId, form, notices: ui.notices });
 }
 
-function asked(ui: Ui, message: Create | Decision, sent: Sent): { ui: Ui; message: FromPanel } {
+/** The message with its number; none but a notice if the extension would not take it. */
+function asked(ui: Ui, unnumbered: Create | Decision, sent: Sent): { ui: Ui; message?: FromPanel } {
   const requestId = ui.lastRequest + 1;
-  return {
-    ui: { ...ui, lastRequest: requestId, requests: { ...ui.requests, [requestId]: sent } },
-    message: { ...message, requestId } as FromPanel,
-  };
+  const message = { ...unnumbered, requestId } as FromPanel;
+  const problem = refusal(message);
+  if (problem !== undefined) return { ui: withNotice(ui, { level: "error", message: problem }) };
+  return { ui: { ...ui, lastRequest: requestId, requests: { ...ui.requests, [requestId]: sent } }, message };
 }
 
 /** The state after a message of the extension; `state` is that of the plans after the same message. */
