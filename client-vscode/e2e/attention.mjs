@@ -111,9 +111,7 @@ export const ATTENTION = [
       assert.match(await first.locator(".printed").innerText(), /line 60/);
       await first.locator(".command-output").scrollIntoViewIfNeeded();
       await window.shot(join(shots, "output-420-dark.png"));
-      await page.reload();
-      await page.locator(".monaco-workbench .part.statusbar").waitFor({ timeout: 60_000 });
-      await window.showPanel();
+      await window.reload();
       await first.waitFor();
       if ((await first.locator(".details").count()) === 0) await first.locator(".step-row").click();
       await first.locator(".test-results", { hasText: "3 passed" }).waitFor();

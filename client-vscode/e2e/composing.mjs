@@ -40,9 +40,7 @@ export const COMPOSING = [
       await window.showPanel();
       await window.addressee("new");
       await until("the mode on the next page", async () => (await mode()) === "plan");
-      await page.reload();
-      await page.locator(".monaco-workbench .part.statusbar").waitFor({ timeout: 60_000 });
-      await window.showPanel();
+      await window.reload();
       await window.addressee("new");
       await until("the mode after a reload", async () => (await mode()) === "plan");
       await window.request("Create folder Two");

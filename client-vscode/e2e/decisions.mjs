@@ -198,8 +198,7 @@ export const DECISIONS = [
     async run({ window, folder }) {
       const { panel } = window;
       await plan(window, '1. Replace "beta" with "BETA" in note.txt\n2. Replace "one" with "two" in other.txt');
-      await panel.locator("#review").click();
-      await panel.locator("#review li, #review .option").filter({ hasText: "Review all at the end" }).first().click();
+      await window.choose("review", "Review all at the end");
       await panel.locator("#approve").click();
       const card = await nextApproval(window);
       assert.equal(await card.locator(".file").count(), 2);

@@ -21,10 +21,7 @@ export const FIRST_RUN = [
 
       await card.locator('[data-way="address"]').click();
       await window.answerInput(model.machine["planloom.model.baseUrl"]);
-      const secret = page.locator('.quick-input-widget input[type="password"]');
-      await secret.waitFor();
-      await secret.fill("canary-key-1234");
-      await page.keyboard.press("Enter");
+      await enterKey(page, "canary-key-1234");
       await until(
         "the model in the foot",
         async () => !(await panel.locator("footer").textContent()).includes("No model"),
@@ -59,12 +56,6 @@ export const FIRST_RUN = [
       const toast = (text) => page.locator(".notification-list-item").filter({ hasText: text });
       const press = (text, label) => toast(text).locator(".monaco-button").filter({ hasText: label }).click();
       const foot = (text) => panel.locator("footer").filter({ hasText: text }).waitFor();
-      const enter = async (key) => {
-        const secret = page.locator('.quick-input-widget input[type="password"]');
-        await secret.waitFor();
-        await secret.fill(key);
-        await page.keyboard.press("Enter");
-      };
       await window.showPanel();
       await card.waitFor();
       await window.request("1. Write a haiku about typing\n2. Write nothing else");
@@ -92,7 +83,7 @@ export const FIRST_RUN = [
         await window.command("Planloom: Choose Model…");
         await window.pick("Enter a server's address");
         await window.answerInput(`${guarded.origin}/v1`);
-        await enter("canary-wrong");
+        await enterKey(page, "canary-wrong");
         const wrong = panel.locator(".banner.error").filter({ hasText: "refused the key" });
         await wrong.locator('[data-mend="key"]').waitFor();
         await window.shot(join(shots, "wrong-key-dark.png"));
@@ -103,14 +94,12 @@ export const FIRST_RUN = [
         await failed.filter({ hasText: "refused the key" }).waitFor();
         assert.ok(!/planloom\/secret|baseUrl/.test(await panel.locator("main.plan").textContent()));
         await failed.locator('[data-mend="key"]').click();
-        await enter("canary-right");
+        await enterKey(page, "canary-right");
         await window.waitForStatus("pending_approval");
         await panel.locator(".step-title").filter({ hasText: "Write the haiku" }).waitFor();
         await window.shot(join(shots, "key-mended-dark.png"));
 
-        await page.reload();
-        await page.locator(".monaco-workbench .part.statusbar").waitFor({ timeout: 60_000 });
-        await window.showPanel();
+        await window.reload();
         await window.waitForStatus("pending_approval");
         await window.say("Make it about reading");
         await version(window, 2);
@@ -128,6 +117,14 @@ export const FIRST_RUN = [
       machineSettings: () => readFileSync(join(given.window.workbench.home, "user/Machine/settings.json"), "utf8"),
     }),
 }));
+
+/** Answer the input box that asks for a key. */
+async function enterKey(page, key) {
+  const secret = page.locator('.quick-input-widget input[type="password"]');
+  await secret.waitFor();
+  await secret.fill(key);
+  await page.keyboard.press("Enter");
+}
 
 const listening = (server, port = 0) =>
   new Promise((resolve, reject) =>

@@ -479,7 +479,7 @@ export const WITH_MODEL = [
       await window.showPanel();
       await panel.locator("#request").fill("Refactor the greeting and deploy it");
       await panel.locator("#verdict").waitFor();
-      await window.mode("Perspectives");
+      await window.choose("mode", "Perspectives");
       await panel.locator("#send").click();
       await window.waitForStatus("pending_approval");
       assert.deepEqual(await titles(window), ["Refactor the greeting", "Deploy it"]);

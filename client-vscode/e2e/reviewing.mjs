@@ -20,8 +20,7 @@ export const REVIEWING = [
         window,
         '1. Replace "line 5" with "plan 5" in note.txt\n2. Replace "line 9" with "plan 9" in note.txt\n3. Create folder Three',
       );
-      await panel.locator("#review").click();
-      await panel.locator("#review li, #review .option").filter({ hasText: "Review all at the end" }).first().click();
+      await window.choose("review", "Review all at the end");
       await panel.locator("#approve").click();
       const card = await nextApproval(window);
       await window.caretAt("note.txt", 5);
@@ -69,8 +68,7 @@ export const REVIEWING = [
           '5. Create file new.txt with content "new"',
         ].join("\n"),
       );
-      await panel.locator("#review").click();
-      await panel.locator("#review li, #review .option").filter({ hasText: "Review all at the end" }).first().click();
+      await window.choose("review", "Review all at the end");
       await panel.locator("#approve").click();
       const card = await nextApproval(window);
       const note = card.locator(".file").filter({ hasText: "note.txt" });

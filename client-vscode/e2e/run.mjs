@@ -125,13 +125,13 @@ lap("the workbench is up");
 const fake = join(import.meta.dirname, "fake-server.mjs");
 // Without a choice, a request would be held until a model is found.
 const WITHOUT_MODEL = { "planloom.model.provider": "embedded" };
-const LITERAL = [...JOURNEYS, ...DECISIONS, ...USED, ...ATTENTION, ...COMPOSING, ...TEMPLATES, ...DOCUMENTS];
+const LITERAL = [JOURNEYS, DECISIONS, USED, ATTENTION, COMPOSING, TEMPLATES, DOCUMENTS, REVIEWING].flat();
+const DRAFTED = [WITH_MODEL, GRAPH, NODES, IMAGES].flat();
 await series(workbench, WITHOUT_MODEL, LITERAL);
-await series(workbench, WITHOUT_MODEL, REVIEWING);
 const log = workbench.log();
 const QUIET_MODEL = { "planloom.planning.perspectives": "never", "planloom.planning.classifyWithModel": "never" };
 await series(workbench, QUIET_MODEL, FIRST_RUN, { model });
-await series(workbench, model.machine, [...WITH_MODEL, ...GRAPH, ...NODES, ...IMAGES], { model });
+await series(workbench, model.machine, DRAFTED, { model });
 const scripted = await series(workbench, { "planloom.server.command": [process.execPath, fake] }, [
   thinking,
   looks,
@@ -144,20 +144,7 @@ await Promise.allSettled([...stops].map((stop) => stop()));
 const numbers = (log, pattern) => [...log.matchAll(pattern)].map(([, value]) => Number(value)).sort((a, b) => a - b);
 const spread = (values) => ({ least: values[0], median: values[Math.floor(values.length / 2)], most: values.at(-1) });
 const figures = {
-  journeys:
-    FIRST_RUN.length +
-    JOURNEYS.length +
-    DECISIONS.length +
-    USED.length +
-    ATTENTION.length +
-    REVIEWING.length +
-    COMPOSING.length +
-    DOCUMENTS.length +
-    WITH_MODEL.length +
-    TEMPLATES.length +
-    GRAPH.length +
-    NODES.length +
-    IMAGES.length,
+  journeys: LITERAL.length + FIRST_RUN.length + DRAFTED.length,
   failures: failures.length,
   flaky: flaky.length,
   seconds: Math.round((Date.now() - began) / 1000),

@@ -21,7 +21,7 @@ export const thinking = {
     await window.widen();
     await panel.locator("#request").fill("Add a farewell function and deploy it");
     await panel.locator("#verdict").waitFor();
-    await window.mode("Perspectives");
+    await window.choose("mode", "Perspectives");
     await panel.locator("#send").click();
     await until("strategy thinking", async () => (await state("chapo")) === "thinking");
     assert.equal(await state("koda"), "to come");

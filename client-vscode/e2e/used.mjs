@@ -85,7 +85,7 @@ export const USED = [
     name: "a plan that waits for review is back after a reload, and is sent only once",
     files: {},
     async run({ window, folder, shots }) {
-      const { panel, page } = window;
+      const { panel } = window;
       await window.showPanel();
       const area = panel.locator("#request");
       await area.fill('1. Create file one.txt with content "1"\n2. Create file two.txt with content "2"');
@@ -97,9 +97,7 @@ export const USED = [
       await window.waitForStatus("pending_approval");
       await until("the composer empty again", async () => (await area.inputValue()) === "");
       assert.equal(await panel.locator(".others button").count(), 0, "two Enters have made two plans");
-      await page.reload();
-      await page.locator(".monaco-workbench .part.statusbar").waitFor({ timeout: 60_000 });
-      await window.showPanel();
+      await window.reload();
       await window.waitForStatus("pending_approval");
       await until("the composer without the request that was sent", async () => (await area.inputValue()) === "");
       assert.deepEqual(await titles(window), ["Write one.txt", "Write two.txt"]);
@@ -126,8 +124,7 @@ export const USED = [
         // A choice for one plan is that plan's alone.
         await plan(window, '1. Create file three.txt with content "3"\n2. Create file four.txt with content "4"');
         await until("the setting for the next plan", async () => (await review()) === "end");
-        await panel.locator("#review").click();
-        await panel.locator("#review li, #review .option").filter({ hasText: "risky" }).first().click();
+        await window.choose("review", "risky");
         await until("the choice", async () => (await review()) === "auto");
         await plan(window, '1. Create file five.txt with content "5"\n2. Create file six.txt with content "6"');
         await until("the third plan", async () => (await titles(window)).join() === "Write five.txt,Write six.txt");

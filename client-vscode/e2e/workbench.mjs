@@ -287,10 +287,17 @@ export class Window {
     await this.write(text, key);
   }
 
-  /** Choose by its label what becomes of new requests. */
-  async mode(label) {
-    await this.panel.locator("#mode").click();
-    await this.panel.locator("#mode li, #mode .option").filter({ hasText: label }).first().click();
+  /** Choose an entry of a drop-down of the panel by its label. */
+  async choose(id, label) {
+    await this.panel.locator(`#${id}`).click();
+    await this.panel.locator(`#${id} li, #${id} .option`).filter({ hasText: label }).first().click();
+  }
+
+  /** Load the page anew and show the panel. */
+  async reload() {
+    await this.page.reload();
+    await this.page.locator(".monaco-workbench .part.statusbar").waitFor({ timeout: 60_000 });
+    await this.showPanel();
   }
 
   /** Let the composer write a new request, or to the displayed plan. */
