@@ -1,7 +1,7 @@
 // What a user does in the composer before a request is sent: modes, what was sent before, what is attached.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { hidePanel, NOTE, titles } from "./gestures.mjs";
+import { hidePanel, NOTE, oneRow, titles } from "./gestures.mjs";
 import { until } from "./workbench.mjs";
 
 export const COMPOSING = [
@@ -35,6 +35,8 @@ export const COMPOSING = [
       await area.fill("Create folder Two");
       await area.press("Shift+Tab");
       await until("the mode Plan", async () => (await mode()) === "plan");
+      await window.widen(300);
+      await oneRow(window);
       await window.shot(join(shots, "mode-dark.png"));
       await hidePanel(window);
       await window.showPanel();

@@ -1,4 +1,5 @@
 // What the journeys have in common: planning a request, applying what is asked, looking at the disk.
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "./workbench.mjs";
@@ -57,6 +58,18 @@ export async function saveUntil(window, what, check) {
       return until(what, check, 5).catch(() => false);
     },
     60,
+  );
+}
+
+/** Check that the buttons of the composer and its mode stand beside each other. */
+export async function oneRow(window) {
+  const boxes = await window.panel
+    .locator(".composer .actions > *")
+    .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect()));
+  const [first, ...others] = boxes.map(({ top, height }) => Math.round(top + height / 2));
+  assert.ok(
+    others.every((middle) => Math.abs(middle - first) <= 2),
+    `the middles of the composer's buttons: ${[first, ...others].join()}`,
   );
 }
 

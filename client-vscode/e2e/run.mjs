@@ -16,6 +16,7 @@ import { REVIEWING } from "./reviewing.mjs";
 import { german, looks, storm, thinking } from "./scripted.mjs";
 import { TEMPLATES } from "./templates.mjs";
 import { USED } from "./used.mjs";
+import { SIXTY_FILES, WINDOWS } from "./windows.mjs";
 import { startWorkbench } from "./workbench.mjs";
 
 const JOURNEY_SECONDS = 240;
@@ -52,10 +53,10 @@ async function within(seconds, what, work) {
   }
 }
 
-async function attempt(workbench, { files, run, language }, more) {
+async function attempt(workbench, { files, run, isEmpty = false, ...opened }, more) {
   const folder = workspace(files);
   try {
-    const window = await workbench.open(folder, language);
+    const window = await workbench.open(isEmpty ? undefined : folder, opened);
     const result = await run({ window, folder, shots, ...more });
     if (window.barriers.size > 0)
       throw new Error(`Barriers:\n${[...window.barriers].map(([barrier, shot]) => `${shot}: ${barrier}`).join("\n")}`);
@@ -125,9 +126,9 @@ lap("the workbench is up");
 const fake = join(import.meta.dirname, "fake-server.mjs");
 // Without a choice, a request would be held until a model is found.
 const WITHOUT_MODEL = { "planloom.model.provider": "embedded" };
-const LITERAL = [JOURNEYS, DECISIONS, USED, ATTENTION, COMPOSING, TEMPLATES, DOCUMENTS, REVIEWING].flat();
+const LITERAL = [JOURNEYS, DECISIONS, USED, ATTENTION, COMPOSING, TEMPLATES, DOCUMENTS, REVIEWING, WINDOWS].flat();
 const DRAFTED = [WITH_MODEL, GRAPH, NODES, IMAGES].flat();
-await series(workbench, WITHOUT_MODEL, LITERAL);
+const { [SIXTY_FILES]: sixtyFilesMs } = await series(workbench, WITHOUT_MODEL, LITERAL);
 const log = workbench.log();
 const QUIET_MODEL = { "planloom.planning.perspectives": "never", "planloom.planning.classifyWithModel": "never" };
 await series(workbench, QUIET_MODEL, FIRST_RUN, { model });
@@ -152,6 +153,7 @@ const figures = {
   vsixMB: Number((statSync(vsix).size / 1e6).toFixed(1)),
   activationMs: spread(numbers(log, /Activated in ([\d.]+) ms/g)),
   serverReadyMs: spread(numbers(log, /Server ready after (\d+) ms/g)),
+  sixtyFilesMs,
   panelUpdateMs: scripted[storm.name],
 };
 console.log(JSON.stringify(figures));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
-import { nextApproval } from "./gestures.mjs";
+import { nextApproval, oneRow } from "./gestures.mjs";
 import { until } from "./workbench.mjs";
 
 const EVENTS = 500;
@@ -92,10 +92,14 @@ export const german = {
     const { panel } = window;
     await window.showPanel();
     assert.match(await panel.locator("#request").getAttribute("placeholder"), /Was soll/);
-    await window.request("Add a farewell function and test it");
+    await window.widen(300);
+    await panel.locator("#request").fill("Add a farewell function and test it");
+    await panel.locator("#verdict").waitFor();
+    await oneRow(window);
+    await window.shot(join(shots, "looks/composer-german-300.png"));
+    await panel.locator("#request").press("Enter");
     await window.waitForStatus("pending_approval");
     await panel.locator(".step-row").nth(1).click();
-    await window.widen(300);
     await window.shot(join(shots, "looks/review-german-300.png"));
     await panel.locator("#approve").click();
     await panel.locator(".card.failure").waitFor();

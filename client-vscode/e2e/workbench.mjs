@@ -78,8 +78,9 @@ export async function startWorkbench({ tools, vsix }) {
   for (const folder of ["user/User", "user/Machine", "extensions", "chrome"])
     mkdirSync(at(folder), { recursive: true });
   writeFileSync(at("config.yaml"), "auth: none\n");
-  const setUser = () => writeFileSync(at("user/User/settings.json"), JSON.stringify(USER_SETTINGS, null, 1));
-  setUser();
+  const setUser = (values) =>
+    writeFileSync(at("user/User/settings.json"), JSON.stringify({ ...USER_SETTINGS, ...values }, null, 1));
+  setUser({});
   // A remote window reads settings of machine scope, which only a user may give, from here alone.
   // A journey's own settings go over those of its series.
   let ofSeries = {};
@@ -118,7 +119,6 @@ export async function startWorkbench({ tools, vsix }) {
     "none",
     "--disable-telemetry",
     "--disable-update-check",
-    "--disable-workspace-trust",
     "--disable-getting-started-override",
     "--ignore-last-opened",
   ];
@@ -172,11 +172,13 @@ export async function startWorkbench({ tools, vsix }) {
     if (language !== null) globalThis._VSCODE_NLS_LANGUAGE = language;
   });
   const workbench = { home, base, context, outside, log: () => extensionLog(home), setMachine, setSeries };
-  workbench.open = async (folder, language) => {
+  /** Open a folder, or an empty window without one; `settings` are the user's, beside those of every journey. */
+  workbench.open = async (folder, { language, settings = {} }) => {
     // What a journey has set, such as the theme, ends with it.
-    setUser();
+    setUser(settings);
     const page = context.pages()[0] ?? (await context.newPage());
-    const query = new URLSearchParams({ folder, ...(language === undefined ? {} : { language }) });
+    const place = folder === undefined ? { ew: "true" } : { folder };
+    const query = new URLSearchParams({ ...place, ...(language === undefined ? {} : { language }) });
     await page.goto(`${base}/?${query}`);
     await page.locator(".monaco-workbench .part.statusbar").waitFor({ timeout: 60_000 });
     return new Window(page, workbench);

@@ -9,7 +9,7 @@ import { pausedForModel, planError } from "../src/webview/mends";
 import { modelSetUp } from "../src/webview/modelSetUp";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi } from "../src/webview/uiState";
-import { welcome } from "../src/webview/welcome";
+import { welcome, windowState } from "../src/webview/welcome";
 import { plan, Stream, step } from "./events";
 
 const RUNNING = {
@@ -58,7 +58,7 @@ test.each([
   [{ trusted: false }, "trust"],
 ] as const)("a window with %j says so, with its button", (server, mend) => {
   const { panel, sent } = panelOf(server);
-  press(drawn(welcome(panel)), `[data-mend="${mend}"]`);
+  press(drawn(windowState(panel)), `[data-mend="${mend}"]`);
   expect(sent).toEqual([{ kind: "mend", mend }]);
 });
 

@@ -1048,6 +1048,20 @@ test("a bar stands for the head of a plan that is out of view", () => {
   expect(drawn(planBar(panelOf({ away: ["head", "b"] }).panel, now)).querySelector("#follow")).not.toBeNull();
 });
 
+test("while the summary is out of view the head and the bar lead to it", () => {
+  const now = viewOf(plan([step("a", { status: "completed" })], { status: "completed" }));
+  const found = (away: readonly string[]) => {
+    const { panel } = panelOf({ away });
+    const bar = drawn(planBar(panel, now)).querySelector("#bar-summary") !== null;
+    return [drawn(planHeader(panel, now)).querySelector("#to-summary") !== null, bar];
+  };
+  expect([found([]), found(["outcome"]), found(["head", "outcome"])]).toEqual([
+    [false, false],
+    [true, false],
+    [true, true],
+  ]);
+});
+
 test.each([
   ["who looks at the running step goes on to the next one", 100, "p1", ["b"]],
   ["who looks elsewhere stays there", -100, "p1", []],

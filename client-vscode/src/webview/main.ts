@@ -53,7 +53,7 @@ import {
   withSeen,
   written,
 } from "./uiState";
-import { welcome } from "./welcome";
+import { welcome, windowState } from "./welcome";
 
 interface Host {
   postMessage(message: FromPanel): void;
@@ -183,7 +183,7 @@ function page(view: PlanView | undefined): View {
   return html`
     ${composer(panel, view?.plan, { write, complete })} ${notices()}
     ${view === undefined || isHeld(panel.ui) ? modelSetUp(panel) : nothing}
-    ${otherPlans(panel, state)}
+    ${otherPlans(panel, state)} ${windowState(panel)}
     ${
       view === undefined
         ? welcome(panel)
@@ -309,7 +309,7 @@ const ending = new IntersectionObserver((entries) => {
     if (key !== undefined && entry.isIntersecting) panel.update((ui) => withSeen(ui, key));
   }
 });
-/** Notes whether the head of the plan and its running step are in view. */
+/** Notes whether the head of the plan, its running step and its summary are in view. */
 const watching = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
     const key = target instanceof HTMLElement ? target.dataset.away : undefined;

@@ -118,7 +118,7 @@ export interface Ui {
   readonly seen: readonly string[];
   /** What is proposed for the files of approvals, by the names of diffs in unseen.ts. */
   readonly proposals: Readonly<Record<string, ShownProposal>>;
-  /** What of the displayed plan is out of view: `head`, and the id of the running step. */
+  /** What of the displayed plan is out of view: `head`, `outcome`, and the id of the running step. */
   readonly away: readonly string[];
   readonly notices: readonly Notice[];
   /** The files with unsaved text in the editor. */

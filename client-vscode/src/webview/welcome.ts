@@ -1,4 +1,4 @@
-// The panel without a plan: what Planloom does, what is missing in this window, and examples to begin with.
+// The panel without a plan: what Planloom does, and examples to begin with; and what keeps plans from working in this window.
 
 import { html, nothing } from "lit";
 
@@ -8,8 +8,7 @@ import { icon, linkButton, type Panel, type View } from "./ui";
 import { composed } from "./uiState";
 
 export function welcome(panel: Panel): View {
-  return html`${windowState(panel)}
-    <section class="welcome">
+  return html`<section class="welcome">
       <h2>${t("From a request to reviewed edits")}</h2>
       <ol>
         <li>${icon("comment")}<span><b>${t("Ask.")}</b> ${t("A small request runs at once, a larger one becomes a plan.")}</span></li>
@@ -44,7 +43,7 @@ function examples(): readonly string[] {
 }
 
 /** What keeps plans from working in this window: no folder is open, or it is not trusted. */
-function windowState(panel: Panel): View {
+export function windowState(panel: Panel): View {
   const { server } = panel.ui;
   if (server.kind !== "running") return nothing;
   if (server.noFolder === true)

@@ -22,7 +22,7 @@ interface Choice {
 export const CHOICES: readonly [Choice, ...Choice[]] = [
   {
     mode: "auto",
-    label: () => t("Automatic"),
+    label: () => t("Auto"),
     icon: "sparkle",
     hint: () => t("Small requests run directly, larger ones become a plan."),
   },

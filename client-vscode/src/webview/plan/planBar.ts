@@ -8,13 +8,14 @@ import type { Plan } from "../../protocol";
 import { t } from "../../words";
 import { icon, linkButton, type Panel, shown, type View } from "../ui";
 import { reviewOf, stateWords } from "./planHeader";
+import { toSummary } from "./summary";
 
 /** The step at work, of several the first. */
 export function runningStep(plan: Plan): string | undefined {
   return plan.steps.find((step) => step.status === "running")?.stepId;
 }
 
-/** `away` names what is out of view: `head`, and the id of the running step. */
+/** `away` names what is out of view: `head`, `outcome`, and the id of the running step. */
 export function planBar(panel: Panel, view: PlanView): View {
   const { plan } = view;
   const { away } = panel.ui;
@@ -32,7 +33,7 @@ export function planBar(panel: Panel, view: PlanView): View {
               id: "follow",
               title: t("Show the running step, and stay with what runs"),
             })
-          : nothing
+          : toSummary(panel, "bar-summary")
     } ${mainButton(panel, plan)}</span>
   </div>`;
 }

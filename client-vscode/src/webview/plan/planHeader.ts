@@ -18,6 +18,7 @@ import { draftOutcome } from "./draftOutcome";
 import { estimates } from "./estimate";
 import { perspectives, thought } from "./perspectives";
 import { spentLines, spentWords } from "./spent";
+import { toSummary } from "./summary";
 
 function reviewName(review: Review): string {
   return { each: t("Review each step"), end: t("Review all at the end"), auto: t("Review only risky changes") }[review];
@@ -60,7 +61,7 @@ export function planHeader(panel: Panel, view: PlanView): View {
       ${request(panel, plan)} ${messages(panel, plan)} ${attached(view)} ${
         plan.summary === "" ? nothing : html`<p class="summary">${shown(plan.summary)}</p>`
       }
-      ${verdictLine(view)} ${progress(view)} ${pause(panel, view)} ${draftOutcome(panel, view)} ${controls(panel, view)}
+      ${verdictLine(view)} ${progress(view)} ${pause(panel, view)} ${draftOutcome(panel, view)} ${controls(panel, view)} ${toSummary(panel, "to-summary")}
     </header>
     ${perspectives(view)}
   `;

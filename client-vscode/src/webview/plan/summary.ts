@@ -61,7 +61,7 @@ function summary(view: PlanView): View {
   if (plan.report != null && onlyAnswers(plan.report)) return nothing;
   const partly = isPartly(view);
   const glyph = partly ? "warning" : plan.status === "completed" ? "pass-filled" : "info";
-  return html`<section class="card outcome" data-status=${plan.status} data-partly=${partly} aria-label=${t("Summary")}>
+  return html`<section class="card outcome" data-away="outcome" data-status=${plan.status} data-partly=${partly} aria-label=${t("Summary")}>
     <h3>${icon(glyph)}<span class="grow">${t("Summary")}</span></h3>
     ${
       plan.report?.closing == null || plan.report.answered
@@ -72,6 +72,16 @@ function summary(view: PlanView): View {
     ${commands(plan.report?.commands ?? [])}
     ${spentWords(view) === "" ? nothing : html`<p class="quiet" title=${spentLines(view).join("\n")}>${spentWords(view)}</p>`}
   </section>`;
+}
+
+/** The way to the summary of an ended plan, while that is out of view. */
+export function toSummary(panel: Panel, id: string): View {
+  return panel.ui.away.includes("outcome")
+    ? linkButton(t("Summary"), () => document.querySelector(".outcome")?.scrollIntoView({ block: "start" }), {
+        icon: "arrow-down",
+        id,
+      })
+    : nothing;
 }
 
 /** Whether all that a plan has done is to give an answer, which stands above already. */
