@@ -104,6 +104,8 @@ export const WINDOWS = [
         .first()
         .click();
       await panel.locator("#restricted").waitFor({ state: "detached" });
+      await page.locator(".workspace-trust-editor").click();
+      await page.keyboard.press("Escape");
       await failure.locator("vscode-button").filter({ hasText: "Retry" }).first().click();
       await applyAll(window);
       assert.equal(onDisk(folder, "two.txt"), "2");
@@ -140,6 +142,8 @@ export const WINDOWS = [
         await window.waitForStatus("completed", 120);
         await until("all changes on disk", () => all(BEFORE.replace("alpha", "ALPHA")), 60);
       });
+      await panel.locator("#to-summary").click();
+      await panel.locator("#bar-summary").waitFor({ state: "detached" });
       await window.shot(join(shots, "many-files-done-300-dark.png"));
       const undone = await timed(async () => {
         await panel.locator("#undo").click();

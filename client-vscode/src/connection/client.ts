@@ -109,7 +109,7 @@ export class Client implements vscode.Disposable {
       answer("planloom/editor/save", ({ uris }) => saveFiles(uris)),
       answer("planloom/editor/complete", answerWithModel),
       vscode.workspace.onDidGrantWorkspaceTrust(
-        () => void notify(language, "planloom/workspace/trust", { trusted: true }),
+        () => void notify(language, "planloom/workspace/trust", { trusted: true }).then(listeners.health),
       ),
       vscode.workspace.onDidChangeConfiguration((change) => {
         if (change.affectsConfiguration("planloom") && language.isRunning())

@@ -363,27 +363,29 @@ function fileRow(panel: Panel, plan: Plan, approval: Approval, file: ApprovalFil
       title=${plain(file.resolvedPath)}
       @click=${() => panel.post({ kind: "diff", approvalId, uri: file.uri })}
     >${shown(path + target)}</button>
-    ${
-      file.change === "createFolder"
-        ? html`<span class="quiet">${t("folder")}</span>`
-        : html`<span class="added">+${file.added}</span><span class="removed">−${file.removed}</span>`
-    }
-    ${
-      file.change === "createFolder" || file.change === "rename"
-        ? nothing
-        : linkButton(t("Diff"), () => panel.post({ kind: "diff", approvalId, uri: file.uri }), {
-            icon: "diff",
-            classes: "diff",
-            ariaLabel: plain(t("Diff of {0}", path)),
-          })
-    }
-    ${
-      !isLong(file)
-        ? nothing
-        : panel.ui.seen.includes(diffKey(approvalId, file.uri))
-          ? icon("eye", t("seen to its last change"), "good")
-          : icon("eye-closed", t("long, and not seen to its last change"), "quiet")
-    }
+    <span class="file-figures">
+      ${
+        file.change === "createFolder"
+          ? html`<span class="quiet">${t("folder")}</span>`
+          : html`<span class="added">+${file.added}</span><span class="removed">−${file.removed}</span>`
+      }
+      ${
+        file.change === "createFolder" || file.change === "rename"
+          ? nothing
+          : linkButton(t("Diff"), () => panel.post({ kind: "diff", approvalId, uri: file.uri }), {
+              icon: "diff",
+              classes: "diff",
+              ariaLabel: plain(t("Diff of {0}", path)),
+            })
+      }
+      ${
+        !isLong(file)
+          ? nothing
+          : panel.ui.seen.includes(diffKey(approvalId, file.uri))
+            ? icon("eye", t("seen to its last change"), "good")
+            : icon("eye-closed", t("long, and not seen to its last change"), "quiet")
+      }
+    </span>
     ${elsewhere.map((real) => html`<span class="resolved warn">${icon("warning")} ${phrase("really {0}", shown(real))}</span>`)}
     ${isShown(panel.forms(plan.planId), approval, file) ? fileChanges(panel, approval, file) : nothing}
   </li>`;
