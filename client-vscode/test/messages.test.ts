@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { isEvent, readFromPanel, readToPanel, requestIdOf } from "../src/panel/messages";
+import { isEvent, readFromPanel, readToPanel } from "../src/panel/messages";
 
 const TAKEN: readonly object[] = [
   { kind: "ready" },
@@ -64,11 +64,6 @@ test("an event needs its number, plan and type", () => {
   expect(isEvent({ seq: 1, planId: "p", type: "later", at: "", more: 1 })).toBe(true);
   expect(isEvent({ planId: "p", type: "log", at: "" })).toBe(false);
   expect(isEvent(null)).toBe(false);
-});
-
-test("of a message that cannot be read its number is known, for which the panel waits", () => {
-  expect(requestIdOf({ kind: "message", requestId: 4, planId: "p", text: "x".repeat(2e6) })).toBe(4);
-  for (const value of REFUSED.slice(0, 4)) expect(requestIdOf(value)).toBeUndefined();
 });
 
 test("the merged text of a large file is taken", () => {

@@ -146,19 +146,19 @@ test("what a request was told stays to be read; what stood before it goes", () =
   ]);
 });
 
-test("a text that is too long is not sent, and said; its form waits for nothing", () => {
-  const long = "x".repeat(1_000_001);
-  const files = [{ uri: "file:///w/a", choice: "text" as const, text: long, sha256: "0" }];
+test.each([
+  ["a request", 1_000_001, "1,000,001 characters, and 1,000,000"],
+  ["a merged text", 20_000_001, "20,000,001 characters, and 20,000,000"],
+])("%s that is too long is not sent, and says so; nothing waits for it", (what, length, said) => {
+  const text = "x".repeat(length);
   const form = { form: "conflict", id: "e" } as const;
-  const resolved = decided(running(), "a", { kind: "resolve", planId: "a", editId: "e", files }, form);
-  const request = created(written(running(), long, NOW), { kind: "create", text: long, mode: "auto" });
-  for (const { ui, message } of [resolved, request])
-    expect([message, isSending(ui), isBusy(ui, "a", form), ui.notices.map((each) => each.message)]).toEqual([
-      undefined,
-      false,
-      false,
-      ["This was not sent: a text of it has 1,000,001 characters, and 1,000,000 are the most."],
-    ]);
+  const files = [{ uri: "file:///w/a", choice: "text" as const, text }];
+  const { ui, message } =
+    what === "a request"
+      ? created(written(running(), text, NOW), { kind: "create", text, mode: "auto" })
+      : decided(running(), "a", { kind: "resolve", planId: "a", editId: "e", files }, form);
+  expect([message, isSending(ui), isBusy(ui, "a", form)]).toEqual([undefined, false, false]);
+  expect(ui.notices.map((each) => each.message)).toEqual([`This was not sent: a text of it has ${said} are the most.`]);
 });
 
 test("a page that comes back has what was typed, and waits for nothing", () => {

@@ -6,8 +6,8 @@ import type { Mend } from "../models/mends";
 import { attention, type PanelState } from "../plan/planState";
 import { waitingFor } from "../plan/waiting";
 import type { Event, StreamParams, Template } from "../protocol";
-import { plural, t } from "../words";
-import { type FromPanel, type Mode, readFromPanel, requestIdOf, type ServerState, type ToPanel } from "./messages";
+import { plural } from "../words";
+import { type FromPanel, type Mode, readFromPanel, type ServerState, type ToPanel } from "./messages";
 
 const VIEW_ID = "planloom.plan";
 interface Source {
@@ -55,7 +55,7 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     view.webview.options = { enableScripts: true, localResourceRoots: [resources] };
     view.webview.onDidReceiveMessage((value: unknown) => {
       const message = readFromPanel(value);
-      if (message === undefined) this.refuse(value);
+      if (message === undefined) this.log.warn("An unknown message of the panel was ignored.");
       else if (message.kind === "ready") this.onReady();
       else this.source.perform(message);
     });
@@ -72,15 +72,6 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     this.onShown();
     void this.source.needed();
     this.badge();
-  }
-
-  /** Say that nothing was done of what the page has sent: it may be longer than what is taken. */
-  private refuse(value: unknown): void {
-    this.log.warn("A message of the panel cannot be read.");
-    const requestId = requestIdOf(value);
-    const message = t("That could not be read, and nothing was done. It may be too long.");
-    this.post({ kind: "notice", level: "warning", message });
-    if (requestId !== undefined) this.post({ kind: "settled", requestId, ok: false });
   }
 
   get isVisible(): boolean {
