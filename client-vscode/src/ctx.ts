@@ -6,15 +6,7 @@ import * as vscode from "vscode";
 
 import { Client, errorData, modelName, type Params, type Result } from "./connection/client";
 import { hasModels } from "./connection/languageModel";
-import {
-  type Command,
-  findPython,
-  type RememberedPython,
-  readBundle,
-  startCommand,
-  stillFits,
-  toRemember,
-} from "./connection/python";
+import { serverCommand } from "./connection/serverCommand";
 import { reviewSetting, unasked, userValues } from "./connection/settings";
 import { Diffs } from "./diffs";
 import { Keys } from "./models/keys";
@@ -58,7 +50,6 @@ import { linkless, t } from "./words";
 const CURRENT_KEY = "planloom.currentPlan";
 /** Whether a plan has not ended: then the next window starts the server by itself. */
 const LIVE_KEY = "planloom.hasLivePlan";
-const PYTHON_KEY = "planloom.python";
 const PAGE = 500;
 /** How many of the newest plans that have not ended are restored at a start. */
 const RESTORED = 20;
@@ -269,8 +260,13 @@ export class Ctx implements vscode.Disposable {
     this.client = undefined;
     const cwd = join(this.extension.globalStorageUri.fsPath, "server");
     mkdirSync(cwd, { recursive: true });
-    const command = await this.command(cwd);
-    if (command === undefined) return;
+    const found = await serverCommand(this.extension, cwd);
+    if (found.command === undefined) {
+      this.setServer(found.server);
+      if (found.wanted !== undefined) this.offerPython(found.wanted);
+      return;
+    }
+    const { command } = found;
     /** Why a server that has stopped stays so. */
     let ended: string | undefined;
     this.log.info(`Server: ${command.command} ${command.args.join(" ")}`);
@@ -320,44 +316,13 @@ export class Ctx implements vscode.Disposable {
     }
   }
 
-  /** The command that starts the server: the one of the settings, or the bundled server in a fitting Python. */
-  private async command(cwd: string): Promise<Command | undefined> {
-    const settings = vscode.workspace.getConfiguration("planloom.server");
-    const own = settings.inspect<string[]>("command")?.globalValue ?? [];
-    const [program, ...args] = own;
-    if (program !== undefined) return { command: program, args };
-    const bundle = readBundle(this.extension.extensionPath);
-    if (bundle === undefined) {
-      this.setServer({
-        kind: "stopped",
-        detail: t(
-          "This package contains no server. Install the one for your platform, or set planloom.server.command.",
-        ),
-      });
-      return undefined;
-    }
-    const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath);
-    const setting = settings.inspect<string>("python")?.globalValue ?? "";
-    const { globalState } = this.extension;
-    const cache = join(this.extension.globalStorageUri.fsPath, "pycache");
-    const again = stillFits(globalState.get<RememberedPython>(PYTHON_KEY), setting, bundle, folders);
-    if (again !== undefined) return startCommand(again, bundle, cache);
-    const found = await findPython(setting, await pythonsOfExtension(), bundle, folders, cwd);
-    if (found.kind === "found") {
-      void globalState.update(PYTHON_KEY, toRemember(setting, found.python, found.version));
-      return startCommand(found.python, bundle, cache);
-    }
-    const wanted = t("Planloom needs Python {0}.", bundle.pythons.join(", "));
-    this.setServer({
-      kind: "noPython",
-      detail: `${wanted} ${found.tried.length === 0 ? t("None was found.") : t("Found: {0}.", found.tried.join(", "))}`,
-    });
+  /** Offer ways to a Python that fits. */
+  private offerPython(wanted: string): void {
     const [choose, look] = [t("Choose a Python…"), t("Look Again")];
     void vscode.window.showErrorMessage(wanted, choose, look).then((choice) => {
       if (choice === choose) this.perform({ kind: "show", what: "python" });
       if (choice === look) void this.start();
     });
-    return undefined;
   }
 
   /** After a start or a restart: read the server's status and the events that were missed. */
@@ -585,18 +550,4 @@ function modelAddress(): { provider: string; baseUrl: string | undefined } {
     provider: typeof provider === "string" ? provider : "auto",
     baseUrl: typeof baseUrl === "string" ? baseUrl : undefined,
   };
-}
-
-/** The interpreters that the Python extension knows. The search leaves out those inside an opened folder. */
-async function pythonsOfExtension(): Promise<readonly string[]> {
-  const python = vscode.extensions.getExtension("ms-python.python");
-  if (python === undefined) return [];
-  try {
-    const api: unknown = await python.activate();
-    if (typeof api !== "object" || api === null || !("environments" in api)) return [];
-    const { known } = api.environments as { known?: readonly { executable?: { uri?: vscode.Uri } }[] };
-    return (known ?? []).flatMap((each) => (each.executable?.uri === undefined ? [] : [each.executable.uri.fsPath]));
-  } catch {
-    return [];
-  }
 }
