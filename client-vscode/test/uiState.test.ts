@@ -3,20 +3,18 @@ import { expect, test } from "vitest";
 import type { ServerState } from "../src/panel/messages";
 import { EMPTY, type PanelState, replay, withView } from "../src/plan/planState";
 import type { Attachment } from "../src/protocol";
+import { type Form, formsOf, withForms } from "../src/webview/planForms";
 import { emptyDraft } from "../src/webview/steps/stepForm";
 import {
   composed,
   created,
   decided,
-  type Form,
-  formsOf,
   freshUi,
   isBusy,
   isSending,
   kept,
   taken,
   type Ui,
-  withForms,
   withOtherPlan,
   written,
 } from "../src/webview/uiState";

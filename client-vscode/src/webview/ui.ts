@@ -4,18 +4,9 @@ import { html, nothing, type TemplateResult } from "lit";
 
 import type { FromPanel } from "../panel/messages";
 import { parts, t } from "../words";
+import { type Form, formsOf, type PlanForms, withForms } from "./planForms";
 import { pieces, plain } from "./text/hiddenCharacters";
-import {
-  type Create,
-  created,
-  type Decision,
-  decided,
-  type Form,
-  formsOf,
-  type PlanForms,
-  type Ui,
-  withForms,
-} from "./uiState";
+import { type Create, created, type Decision, decided, type Ui } from "./uiState";
 
 export type View = TemplateResult | typeof nothing;
 

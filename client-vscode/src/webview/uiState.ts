@@ -1,4 +1,4 @@
-// The state of the panel besides the plans: the draft of a request, and for each plan what is open, typed or chosen.
+// The state of the panel besides the plans and their forms: the draft of a request, what was sent, what has been seen.
 
 import * as v from "valibot";
 
@@ -13,15 +13,7 @@ import {
 } from "../panel/messages";
 import type { Filter } from "../plan/planList";
 import type { PanelState } from "../plan/planState";
-import {
-  type CommandOutput,
-  type Event,
-  type FileChoice,
-  type PlanSummary,
-  REVIEWS,
-  type Review,
-  type Template,
-} from "../protocol";
+import type { CommandOutput, Event, PlanSummary, Template } from "../protocol";
 import { withReferences } from "../references";
 import { t } from "../words";
 import { diffKey } from "./cards/unseen";
@@ -29,41 +21,7 @@ import { type AttachedImage, addresses, withKept } from "./composer/attached";
 import { type History, recalled, remembered } from "./composer/history";
 import type { Verdict } from "./composer/mode";
 import { type Suggestion, type TemplateForm, templateSearch, templatesFor } from "./composer/templates";
-
-/** The content of the form for an existing step, or for a new step after another. */
-export type StepDraft = v.InferOutput<typeof stepDraft>;
-
-/** What belongs to one plan. It is plain JSON, so that the editor can keep it while the page is closed. */
-export interface PlanForms {
-  open: string[];
-  /** The step whose row had the focus last: the rows are one tab stop. */
-  row?: string | undefined;
-  /** Whether the steps are drawn as a graph, and the size of it, from 0. */
-  drawn?: boolean | undefined;
-  zoom?: number | undefined;
-  wholeRequest: boolean;
-  step?: StepDraft | undefined;
-  prompt?: { kind: "reject" | "regenerate"; text: string } | undefined;
-  /** When changes are reviewed, if the user chose it for this plan. */
-  review?: Review | undefined;
-  /** Reasons for skipping, and files left out, by approval. */
-  skips: Record<string, string>;
-  leftOut: Record<string, string[]>;
-  /** Whether the user has shown or hidden the changed lines of a file of an approval, by the names of unseen.ts. */
-  diffs: Record<string, boolean>;
-  /** Which offer of a command's approval is chosen, by approval. */
-  confinements: Record<string, number>;
-  /** Answers and the arguments of retries, by step. */
-  answers: Record<string, string>;
-  retryArgs: Record<string, string>;
-  /** Which text of a conflict stays, by edit and file. */
-  choices: Record<string, FileChoice["choice"]>;
-  /** What was merged in the editor, beside the user's own text, by edit and file. */
-  merged: Record<string, { mine: string; text: string }>;
-}
-
-/** One form of a plan, which closes once its request was accepted. */
-export type Form = { form: "step" | "prompt" } | { form: "skip" | "answer" | "retry" | "conflict"; id: string };
+import { close, conflictKey, type Form, formsOf, type PlanForms, sameForm, savedForms, withForms } from "./planForms";
 
 export interface Notice {
   level: "info" | "warning" | "error";
@@ -134,43 +92,6 @@ const PLANS_KEPT = 20;
 const NOTICES_SHOWN = 3;
 
 const text = v.string();
-const texts = v.record(text, text);
-const stepDraft = v.object({
-  target: v.variant("kind", [
-    v.object({ kind: v.literal("existing"), stepId: text }),
-    v.object({ kind: v.literal("new"), after: v.nullable(text) }),
-  ]),
-  description: text,
-  instruction: text,
-  tool: text,
-  args: text,
-  dependsOn: v.array(text),
-  agent: text,
-  critical: v.boolean(),
-  /** The rules of the step; left out where there are none. */
-  when: v.optional(text),
-  forEach: v.optional(text),
-  repeatUntil: v.optional(text),
-  problem: v.optional(text),
-});
-const forms = v.object({
-  open: v.array(text),
-  row: v.optional(text),
-  drawn: v.optional(v.boolean()),
-  zoom: v.optional(v.number()),
-  wholeRequest: v.boolean(),
-  step: v.optional(stepDraft),
-  prompt: v.optional(v.object({ kind: v.picklist(["reject", "regenerate"]), text })),
-  review: v.optional(v.picklist(REVIEWS)),
-  skips: texts,
-  leftOut: v.record(text, v.array(text)),
-  diffs: v.fallback(v.record(text, v.boolean()), {}),
-  confinements: v.fallback(v.record(text, v.number()), {}),
-  answers: texts,
-  retryArgs: texts,
-  choices: v.record(text, v.picklist(["mine", "theirs", "both", "text"])),
-  merged: v.fallback(v.record(text, v.object({ mine: text, text })), {}),
-});
 const keptTemplate = v.custom<Template>(
   (value) => typeof value === "object" && value !== null && "templateId" in value && "steps" in value,
 );
@@ -180,8 +101,8 @@ const keptUi = v.object({
   sent: v.fallback(v.array(text), []),
   images: v.fallback(v.array(v.object({ id: v.number(), name: text, uri: text })), []),
   lastImage: v.fallback(v.number(), 0),
-  form: v.fallback(v.optional(v.object({ template: keptTemplate, values: texts })), undefined),
-  plans: v.fallback(v.record(text, forms), {}),
+  form: v.fallback(v.optional(v.object({ template: keptTemplate, values: v.record(text, text) })), undefined),
+  plans: v.fallback(v.record(text, savedForms), {}),
   scrolls: v.fallback(v.record(text, v.number()), {}),
 });
 export type Kept = Pick<Ui, "draft" | "draftAt" | "lastImage" | "plans" | "scrolls"> & {
@@ -239,36 +160,6 @@ export function kept({ draft, draftAt, history, images, lastImage, form, plans, 
     plans: last(plans),
     scrolls: last(scrolls),
   };
-}
-
-const NO_FORMS: PlanForms = {
-  open: [],
-  wholeRequest: false,
-  skips: {},
-  leftOut: {},
-  diffs: {},
-  confinements: {},
-  answers: {},
-  retryArgs: {},
-  choices: {},
-  merged: {},
-};
-
-/** The name under which a choice, or a merged text, is kept for a file of a conflict. */
-export function conflictKey(editId: string, uri: string): string {
-  return `${editId} ${uri}`;
-}
-
-export function formsOf(ui: Ui, planId: string): PlanForms {
-  return ui.plans[planId] ?? NO_FORMS;
-}
-
-/** Change the forms of one plan; `change` gets a copy. */
-export function withForms(ui: Ui, planId: string, change: (forms: PlanForms) => void): Ui {
-  const copy = structuredClone(formsOf(ui, planId));
-  change(copy);
-  const { [planId]: _, ...others } = ui.plans;
-  return { ...ui, plans: { ...others, [planId]: copy } };
 }
 
 /** The state after the user has typed. */
@@ -531,28 +422,6 @@ function settled(ui: Ui, requestId: number, ok: boolean): Ui {
   return form === undefined ? accepted : withForms(accepted, sent.planId, (forms) => close(forms, form));
 }
 
-function close(forms: PlanForms, form: Form): void {
-  switch (form.form) {
-    case "step":
-    case "prompt":
-      delete forms[form.form];
-      return;
-    case "skip":
-      delete forms.skips[form.id];
-      return;
-    case "answer":
-      delete forms.answers[form.id];
-      return;
-    case "retry":
-      delete forms.retryArgs[form.id];
-      return;
-    case "conflict":
-      for (const kept of [forms.choices, forms.merged])
-        for (const key of Object.keys(kept)) if (key.startsWith(`${form.id} `)) delete kept[key];
-      return;
-  }
-}
-
 /** Moves the problem of a step into its form, which may be far from the notices. */
 function refusedStep(ui: Ui, planId: string): Ui {
   const notice = ui.notices.at(-1);
@@ -561,8 +430,4 @@ function refusedStep(ui: Ui, planId: string): Ui {
     if (forms.step !== undefined) forms.step.problem = notice.message;
   });
   return { ...shown, notices: ui.notices.slice(0, -1) };
-}
-
-function sameForm(one: Form | undefined, other: Form): boolean {
-  return one?.form === other.form && ("id" in one ? one.id : "") === ("id" in other ? other.id : "");
 }

@@ -4,11 +4,12 @@ import { html, nothing } from "lit";
 
 import type { Conflict, ConflictFile, FileChoice, Plan } from "../../protocol";
 import { t } from "../../words";
+import { conflictKey } from "../planForms";
 import { pathOf, skippedWith, stepPlace } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { inlineDiff } from "../text/inlineDiff";
 import { icon, linkButton, type Panel, shown, type View } from "../ui";
-import { conflictKey, isBusy } from "../uiState";
+import { isBusy } from "../uiState";
 
 const MERGED_LINES = 200;
 

@@ -6,9 +6,9 @@ import type { ShownProposal } from "../../panel/messages";
 import type { Approval, ApprovalFile } from "../../protocol";
 import { hunksOf, withoutHunks } from "../../text/lineDiff";
 import { t } from "../../words";
+import type { PlanForms } from "../planForms";
 import { inlineDiff } from "../text/inlineDiff";
 import { icon, type Panel, type View } from "../ui";
-import type { PlanForms } from "../uiState";
 import { diffKey, isLong } from "./unseen";
 
 /** The most lines that the card draws; what has more is read in the editor. */

@@ -9,10 +9,10 @@ import { stepStatus } from "../../plan/statusWords";
 import { waitOf, waitWords } from "../../plan/waiting";
 import type { Plan, Step } from "../../protocol";
 import { plural, t } from "../../words";
+import type { PlanForms } from "../planForms";
 import { dependencyNumbers, STEP_ICON } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { icon, iconButton, type Panel, shown, type View } from "../ui";
-import type { PlanForms } from "../uiState";
 import { type Layout, layoutOf, type Room } from "./layout";
 import { dependenciesOf } from "./waves";
 

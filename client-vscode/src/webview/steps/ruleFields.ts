@@ -4,8 +4,8 @@ import { html } from "lit";
 
 import type { Step } from "../../protocol";
 import { t } from "../../words";
+import type { StepDraft } from "../planForms";
 import type { View } from "../ui";
-import type { StepDraft } from "../uiState";
 
 const RULES = ["when", "forEach", "repeatUntil"] as const;
 export type Rule = (typeof RULES)[number];

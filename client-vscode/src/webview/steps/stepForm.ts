@@ -5,9 +5,10 @@ import { html, nothing } from "lit";
 import type { FromPanel } from "../../panel/messages";
 import { AGENTS, type Plan, type Step } from "../../protocol";
 import { t } from "../../words";
+import type { StepDraft } from "../planForms";
 import { agentName } from "../text/format";
 import { fieldValue, type Panel, shown, type View } from "../ui";
-import { isBusy, type StepDraft } from "../uiState";
+import { isBusy } from "../uiState";
 import { changedRules, type Rule, ruleFields, rulesOf } from "./ruleFields";
 
 type StepEdit = Extract<FromPanel, { kind: "edit" }>["edits"][number];

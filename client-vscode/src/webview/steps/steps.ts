@@ -13,6 +13,7 @@ import { t } from "../../words";
 import { questionsBefore } from "../cards/askedQuestions";
 import { planGraph, selectedStep } from "../graph/planGraph";
 import { runningStep } from "../plan/planBar";
+import type { StepDraft } from "../planForms";
 import {
   agentName,
   dependencyNumbers,
@@ -26,7 +27,6 @@ import {
 } from "../text/format";
 import { inlineDiff } from "../text/inlineDiff";
 import { focusSoon, icon, iconButton, linkButton, type Panel, phrase, shown, type View } from "../ui";
-import type { StepDraft } from "../uiState";
 import { commandOutput, isCommand } from "./commandOutput";
 import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
 import { isNode, nodeOf, stepRules } from "./stepRules";

@@ -1,0 +1,142 @@
+// The forms of each plan in the panel: what is open, typed or chosen in them.
+
+import * as v from "valibot";
+
+import { type FileChoice, REVIEWS, type Review } from "../protocol";
+
+/** The content of the form for an existing step, or for a new step after another. */
+export type StepDraft = v.InferOutput<typeof stepDraft>;
+
+/** What belongs to one plan. It is plain JSON, so that the editor can keep it while the page is closed. */
+export interface PlanForms {
+  open: string[];
+  /** The step whose row had the focus last: the rows are one tab stop. */
+  row?: string | undefined;
+  /** Whether the steps are drawn as a graph, and the size of it, from 0. */
+  drawn?: boolean | undefined;
+  zoom?: number | undefined;
+  wholeRequest: boolean;
+  step?: StepDraft | undefined;
+  prompt?: { kind: "reject" | "regenerate"; text: string } | undefined;
+  /** When changes are reviewed, if the user chose it for this plan. */
+  review?: Review | undefined;
+  /** Reasons for skipping, and files left out, by approval. */
+  skips: Record<string, string>;
+  leftOut: Record<string, string[]>;
+  /** Whether the user has shown or hidden the changed lines of a file of an approval, by the names of unseen.ts. */
+  diffs: Record<string, boolean>;
+  /** Which offer of a command's approval is chosen, by approval. */
+  confinements: Record<string, number>;
+  /** Answers and the arguments of retries, by step. */
+  answers: Record<string, string>;
+  retryArgs: Record<string, string>;
+  /** Which text of a conflict stays, by edit and file. */
+  choices: Record<string, FileChoice["choice"]>;
+  /** What was merged in the editor, beside the user's own text, by edit and file. */
+  merged: Record<string, { mine: string; text: string }>;
+}
+
+/** One form of a plan, which closes once its request was accepted. */
+export type Form = { form: "step" | "prompt" } | { form: "skip" | "answer" | "retry" | "conflict"; id: string };
+
+/** A state that holds the forms of plans, by their ids. */
+interface WithForms {
+  readonly plans: Readonly<Record<string, PlanForms>>;
+}
+
+const text = v.string();
+const texts = v.record(text, text);
+const stepDraft = v.object({
+  target: v.variant("kind", [
+    v.object({ kind: v.literal("existing"), stepId: text }),
+    v.object({ kind: v.literal("new"), after: v.nullable(text) }),
+  ]),
+  description: text,
+  instruction: text,
+  tool: text,
+  args: text,
+  dependsOn: v.array(text),
+  agent: text,
+  critical: v.boolean(),
+  /** The rules of the step; left out where there are none. */
+  when: v.optional(text),
+  forEach: v.optional(text),
+  repeatUntil: v.optional(text),
+  problem: v.optional(text),
+});
+/** The forms of a plan as a page has saved them. */
+export const savedForms = v.object({
+  open: v.array(text),
+  row: v.optional(text),
+  drawn: v.optional(v.boolean()),
+  zoom: v.optional(v.number()),
+  wholeRequest: v.boolean(),
+  step: v.optional(stepDraft),
+  prompt: v.optional(v.object({ kind: v.picklist(["reject", "regenerate"]), text })),
+  review: v.optional(v.picklist(REVIEWS)),
+  skips: texts,
+  leftOut: v.record(text, v.array(text)),
+  diffs: v.fallback(v.record(text, v.boolean()), {}),
+  confinements: v.fallback(v.record(text, v.number()), {}),
+  answers: texts,
+  retryArgs: texts,
+  choices: v.record(text, v.picklist(["mine", "theirs", "both", "text"])),
+  merged: v.fallback(v.record(text, v.object({ mine: text, text })), {}),
+});
+const NO_FORMS: PlanForms = {
+  open: [],
+  wholeRequest: false,
+  skips: {},
+  leftOut: {},
+  diffs: {},
+  confinements: {},
+  answers: {},
+  retryArgs: {},
+  choices: {},
+  merged: {},
+};
+
+/** The name under which a choice, or a merged text, is kept for a file of a conflict. */
+export function conflictKey(editId: string, uri: string): string {
+  return `${editId} ${uri}`;
+}
+
+export function formsOf(ui: WithForms, planId: string): PlanForms {
+  return ui.plans[planId] ?? NO_FORMS;
+}
+
+/** Change the forms of one plan; `change` gets a copy. */
+export function withForms<U extends WithForms>(ui: U, planId: string, change: (forms: PlanForms) => void): U {
+  const copy = structuredClone(formsOf(ui, planId));
+  change(copy);
+  const { [planId]: _, ...others } = ui.plans;
+  return { ...ui, plans: { ...others, [planId]: copy } };
+}
+
+/** Close a form whose request was accepted. */
+export function close(forms: PlanForms, form: Form): void {
+  switch (form.form) {
+    case "step":
+    case "prompt":
+      delete forms[form.form];
+      return;
+    case "skip":
+      delete forms.skips[form.id];
+      return;
+    case "answer":
+      delete forms.answers[form.id];
+      return;
+    case "retry":
+      delete forms.retryArgs[form.id];
+      return;
+    case "conflict":
+      for (const kept of [forms.choices, forms.merged])
+        for (const key of Object.keys(kept)) if (key.startsWith(`${form.id} `)) delete kept[key];
+      return;
+  }
+}
+
+/** Whether two are the same form of a plan. */
+export function sameForm(one: Form | undefined, other: Form): boolean {
+  return one?.form === other.form && ("id" in one ? one.id : "") === ("id" in other ? other.id : "");
+}
