@@ -345,24 +345,26 @@ function fileRow(panel: Panel, plan: Plan, approval: Approval, file: ApprovalFil
       forms.leftOut[approvalId] = out.includes(file.uri) ? out.filter((uri) => uri !== file.uri) : [...out, file.uri];
     });
   return html`<li class="file" data-uri=${file.uri}>
-    ${
-      approval.files.length > 1
-        ? html`<input
-          type="checkbox"
-          .checked=${!out.includes(file.uri)}
-          aria-label=${plain(t("Include {0}", path))}
-          @change=${include}
-        />`
-        : nothing
-    }
-    ${hasLines(file) ? linesButton(panel, plan, approval, file) : nothing}
-    <span class="letter change-${file.change}" title=${changeName(file.change)}>${CHANGE_LETTER[file.change]}</span>
-    <button
-      class="path"
-      type="button"
-      title=${plain(file.resolvedPath)}
-      @click=${() => panel.post({ kind: "diff", approvalId, uri: file.uri })}
-    >${shown(path + target)}</button>
+    <span class="file-name">
+      ${
+        approval.files.length > 1
+          ? html`<input
+            type="checkbox"
+            .checked=${!out.includes(file.uri)}
+            aria-label=${plain(t("Include {0}", path))}
+            @change=${include}
+          />`
+          : nothing
+      }
+      ${hasLines(file) ? linesButton(panel, plan, approval, file) : nothing}
+      <span class="letter change-${file.change}" title=${changeName(file.change)}>${CHANGE_LETTER[file.change]}</span>
+      <button
+        class="path"
+        type="button"
+        title=${plain(file.resolvedPath)}
+        @click=${() => panel.post({ kind: "diff", approvalId, uri: file.uri })}
+      >${shown(path + target)}</button>
+    </span>
     <span class="file-figures">
       ${
         file.change === "createFolder"

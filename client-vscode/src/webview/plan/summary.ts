@@ -161,6 +161,29 @@ function files(panel: Panel, view: PlanView): View {
   const name = (uri: string): string => pathOf(uri, workspaceFolders);
   return html`<section class="changed" aria-label=${t("Changed files")}>
     <h3>${icon("files")}<span class="grow">${t("Changed files")}</span><span class="quiet">${changed.length}</span></h3>
+    ${
+      report?.files.some((file) => file.change !== "createFolder") && changed.some((file) => file.state === "applied")
+        ? linkButton(t("Show all changes"), () => panel.post({ kind: "changes", planId }), {
+            icon: "diff-multiple",
+            id: "changes",
+          })
+        : nothing
+    }
+    ${saveButton(panel, changed)}
+    ${
+      isUndoable(view)
+        ? linkButton(t("Undo all edits of this plan"), () => panel.decide(planId, { kind: "undo", planId }), {
+            icon: "discard",
+            id: "undo",
+          })
+        : reverted && UNDOABLE.includes(view.plan.status)
+          ? linkButton(
+              t("Redo all edits of this plan"),
+              () => panel.decide(planId, { kind: "undo", planId, redo: true }),
+              { icon: "redo", id: "redo" },
+            )
+          : nothing
+    }
     <ul class="files">
       ${changed.map(
         (file) => html`<li class="file" data-state=${file.state}>
@@ -190,29 +213,6 @@ function files(panel: Panel, view: PlanView): View {
         </li>`,
       )}
     </ul>
-    ${
-      report?.files.some((file) => file.change !== "createFolder") && changed.some((file) => file.state === "applied")
-        ? linkButton(t("Show all changes"), () => panel.post({ kind: "changes", planId }), {
-            icon: "diff-multiple",
-            id: "changes",
-          })
-        : nothing
-    }
-    ${saveButton(panel, changed)}
-    ${
-      isUndoable(view)
-        ? linkButton(t("Undo all edits of this plan"), () => panel.decide(planId, { kind: "undo", planId }), {
-            icon: "discard",
-            id: "undo",
-          })
-        : reverted && UNDOABLE.includes(view.plan.status)
-          ? linkButton(
-              t("Redo all edits of this plan"),
-              () => panel.decide(planId, { kind: "undo", planId, redo: true }),
-              { icon: "redo", id: "redo" },
-            )
-          : nothing
-    }
   </section>`;
 }
 
