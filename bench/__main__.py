@@ -26,7 +26,14 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 BASELINE: Final = ROOT / "bench" / "baseline.json"
 PAGE: Final = ROOT / "docs" / "performance.md"
 LAST: Final = ROOT / "dist" / "bench.json"
-BENCHES: Final = ("startup", "cold", "warm")
+BENCHES: Final = (
+    "startup",
+    "cold",
+    "warm",
+    "load",
+    "index",
+    "ledger",
+)
 """All that `make bench` runs, in this order."""
 SECONDS: Final = 240
 """The most that one bench may take."""

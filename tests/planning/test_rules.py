@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Any
 
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from planloom.domain.plans.attachments import Attachment
 from planloom.domain.plans.plan import Step
 from planloom.domain.values import AttachmentId
-from planloom.planning.rules.planner import plan_by_rules
+from planloom.planning.port import PlanningRequest
+from planloom.planning.rules.planner import RulesPlanner, plan_by_rules
 from planloom.tools.registry import READ_ONLY, builtin
 
 TOOLS = builtin()
@@ -426,3 +428,19 @@ def test_a_run_of_signs_inside_a_word_takes_linear_time(sign: str) -> None:
     start = time.process_time()
     plan(f"fix @a:b{sign * 50_000}py, then test it")
     assert time.process_time() - start < 10
+
+
+async def test_others_go_on_while_a_long_plan_is_drafted() -> None:
+    request = PlanningRequest(text="\n".join(f"{number}. Read a{number}.py" for number in range(200)))
+    turns = 0
+
+    async def somebody_else() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    other = asyncio.create_task(somebody_else())
+    drafted = [event async for event in RulesPlanner(builtin()).draft(request)]
+    other.cancel()
+    assert turns >= len(drafted) - 1 == 200

@@ -91,6 +91,7 @@ def agent_for(*texts: str) -> Agent:
 
 
 _FIRST_WORD = re.compile(r"[A-Za-z]+")
+_SPOKEN_VERBS = KNOWN_VERBS - _PROGRAMS
 
 
 def active_form(description: str) -> str:
@@ -99,7 +100,7 @@ def active_form(description: str) -> str:
     first = _FIRST_WORD.match(text)
     if (
         first is None
-        or first[0].lower() not in KNOWN_VERBS - _PROGRAMS
+        or first[0].lower() not in _SPOKEN_VERBS
         or text[first.end() : first.end() + 1] not in ("", " ", ",")
     ):
         return f"Working on: {text}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -47,15 +48,18 @@ class RulesPlanner:
         """Yield every step, then the plan. Raises ModelFailed if the request contains no word."""
         rules = self._tools.rules()
         attached = tuple(each.attachment for each in request.attachments)
-        written = plan_by_rules(request.text, self._tools, attached)
+        # In threads, since a long request takes tens of milliseconds, for which nobody else would be answered.
+        written = await asyncio.to_thread(plan_by_rules, request.text, self._tools, attached)
         steps = _without_finished(written, request.finished)
         if not steps:
             raise ModelFailed("model_output_invalid", "The request holds nothing that could become a step.")
         for step in steps:
             yield StepDrafted(step=step)
+            # Nobody is to wait until all the steps of a long plan are recorded.
+            await asyncio.sleep(0)
         note = Problem(step_id=None, field="", problem=self._note, severity="warning")
         noted = (note,) if self._note else ()
-        found = problems(steps, rules, sequential=True, request=request.text)
+        found = await asyncio.to_thread(problems, steps, rules, sequential=True, request=request.text)
         literal = sum(step.kind == "tool_call" for step in steps)
         by_model = len(steps) - literal
         needs = f"{by_model} of them by a model" if by_model else "nothing that needs a model"

@@ -178,12 +178,12 @@ def in_work_tree(root: Path) -> bool:
 
 @asynccontextmanager
 async def _ls_files(git: Path, root: Path, *options: str) -> AsyncGenerator[Process, None]:
-    """Run `git ls-files`, and kill it when the block ends."""
-    arguments = ("ls-files", "-z", *options, "--", ".")
+    """Run `git ls-files` on the folder, and kill it when the block ends."""
     async with AsyncExitStack() as stack:
         try:
             process = await stack.enter_async_context(
-                running_git(git, *arguments, cwd=root, limit=_CHUNK * 2)
+                # Without a pathspec, against which git would compare each file that it finds.
+                running_git(git, "ls-files", "-z", *options, cwd=root, limit=_CHUNK * 2)
             )
         except OSError as error:
             raise GitFailed(str(error)) from error

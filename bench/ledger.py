@@ -1,39 +1,41 @@
-"""Measures requests on new plans beside an old, large ledger, against the same requests on an empty one.
+"""Measures how requests on new plans slow down as the ledger grows.
 
-The large ledger holds copies of a few plans that really ran, so that each of its plans can be read, listed and undone.
-Prints a table and a JSON line. `--keep` names a folder whose large ledger is made once and copied for each run.
+The ledgers hold copies of a few plans that really ran, so that each of their plans can be read, listed and undone.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import shutil
 import sqlite3
+import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
+from bench.figures import Figure, Measured, main, milliseconds
 from planloom.domain.plans.plan import Plan
+from planloom.domain.values import PlanId
 from planloom.service.requests import CreateRequest
 from planloom.storage.ledger import Ledger
 from tests.support.ledgers import without_checksums
 from tests.support.studio import Studio
 
 T = TypeVar("T")
-PLANS = 10_000
-EVENTS = 1_000_000
-TEXT_MB = 2_000
-TEXTS = 5
-"""Texts in each old plan."""
-PAUSED = 200
-"""Old plans that are paused."""
-RUNS = 5
-BATCH = 500
+EACH = 100
+"""Events of each old plan."""
+EACH_PAUSED = 50
+"""One old plan of so many is paused."""
+RUNS = 3
+FLAT = 0.3
+"""The exponent of what must not grow with the ledger."""
+GOALS = {"list": 1.1, "list again": 1.1, "list 1,000 of all": 1.1, "list the paused": 1.1, "status": 0.5}
+"""Lists return more rows of a larger ledger; the status counts plans."""
+OWN = (100, 1_000, 10_000)
 EDITS = "\n".join(
     f'{number}. Replace "old{number:02}" with "new{number:02}" in a.txt' for number in range(1, 4)
 )
@@ -65,31 +67,20 @@ async def paused_at_once(at: Studio, plan: Plan) -> Plan:
     return await at.app.plans.pause(approved.plan_id)
 
 
-def fill(
-    path: Path, source: Path, ended: list[str], paused: str, *, plans: int, events: int, text_mb: int
-) -> None:
-    """Copy the plans of `source` into a ledger until it is as large as wanted."""
+def fill(path: Path, source: Path, ended: list[str], paused: str, *, events: int, each: int = EACH) -> None:
+    """Copy the plans of `source` into a ledger until it has so many events."""
     Ledger(path).close()
+    plans = max(1, events // each)
     with closing(sqlite3.connect(path, isolation_level=None)) as raw:
         raw.execute("PRAGMA synchronous = OFF")
         raw.execute("ATTACH ? AS pattern", (str(source),))
-        size = text_mb * 1_000_000 // (plans * TEXTS)
-        for start in range(0, plans, BATCH):
-            raw.execute("BEGIN")
-            for number in range(start, min(start + BATCH, plans)):
-                copied(raw, f"old{number}", paused if number % (plans // PAUSED) == 0 else ended[number % 2])
-            count = raw.execute("SELECT count(*) FROM events").fetchone()[0]
-            missing = events * (start + BATCH) // plans - count
-            raw.execute("COMMIT")
-            raw.execute("BEGIN")
-            for number in range(start, min(start + BATCH, plans)):
-                lengthened(raw, f"old{number}", missing // BATCH)
-                raw.execute(
-                    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
-                    " INSERT INTO blobs SELECT hex(randomblob(32)), ?, randomblob(?) FROM n",
-                    (TEXTS, f"old{number}", size),
-                )
-            raw.execute("COMMIT")
+        raw.execute("BEGIN")
+        for number in range(plans):
+            copied(raw, f"old{number}", paused if number % EACH_PAUSED == 1 else ended[number % 2])
+        missing = events - raw.execute("SELECT count(*) FROM events").fetchone()[0]
+        for number in range(plans if missing > plans else 0):
+            lengthened(raw, f"old{number}", missing // plans)
+        raw.execute("COMMIT")
 
 
 def copied(raw: sqlite3.Connection, plan_id: str, source: str) -> None:
@@ -168,57 +159,43 @@ async def measured(folder: Path, ledger: Path) -> dict[str, float]:
     return took
 
 
-def median(rows: list[dict[str, float]], name: str) -> float:
-    return sorted(row[name] for row in rows)[len(rows) // 2]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--plans", type=int, default=PLANS)
-    parser.add_argument("--events", type=int, default=EVENTS)
-    parser.add_argument("--text-mb", type=int, default=TEXT_MB)
-    parser.add_argument("--keep", type=Path)
-    parser.add_argument("--runs", type=int, default=RUNS)
-    options = parser.parse_args()
+def figures(quick: bool) -> Iterator[Measured]:
+    """Each request in ledgers of more and more events, of plans of a hundred events each."""
+    sizes = (10, 100, 1_000, 10_000) if quick else (10, 100, 1_000, 10_000, 100_000)
+    rows: dict[int, list[dict[str, float]]] = {size: [] for size in sizes}
     with tempfile.TemporaryDirectory() as scratch:
-        folder = options.keep or Path(scratch)
-        folder.mkdir(parents=True, exist_ok=True)
-        large = folder / "large.db"
-        if not large.exists():
-            source, ended, paused = asyncio.run(patterns(folder))
-            began = time.perf_counter()
-            fill(
-                large,
-                source,
-                ended,
-                paused,
-                plans=options.plans,
-                events=options.events,
-                text_mb=options.text_mb,
-            )
-            print(f"made in {time.perf_counter() - began:.0f} s")
-        print(f"{options.plans} plans, {options.events} events, {large.stat().st_size / 1e6:.0f} MB")
-        used = folder / "used.db"
-        shutil.copyfile(large, used)
-        rows: dict[str, list[dict[str, float]]] = {"large": [], "empty": []}
-        for _ in range(options.runs):
-            rows["large"].append(asyncio.run(measured(folder, used)))
-            empty = folder / "empty.db"
-            empty.unlink(missing_ok=True)
-            rows["empty"].append(asyncio.run(measured(folder, empty)))
-        figures = {}
-        print(f"{'':20} {'empty ms':>9} {'large ms':>9} {'ratio':>7} {'first ms':>9}")
-        for name in rows["large"][0]:
-            few, many = median(rows["empty"], name), median(rows["large"], name)
-            figures[name] = {
-                "empty": round(few, 2),
-                "large": round(many, 2),
-                "first": round(rows["large"][0][name], 2),
-            }
-            print(f"{name:20} {few:9.2f} {many:9.2f} {many / few:7.1f} {rows['large'][0][name]:9.2f}")
-        used.unlink()
-        print(json.dumps(figures))
+        folder = Path(scratch)
+        source, ended, paused = asyncio.run(patterns(folder))
+        for size in sizes:
+            fill(folder / f"{size}.db", source, ended, paused, events=size)
+        for each in range(RUNS + 1):
+            for size in sizes:
+                used = folder / "used.db"
+                shutil.copyfile(folder / f"{size}.db", used)
+                row = asyncio.run(measured(folder, used))
+                used.unlink()
+                if each:
+                    rows[size].append(row)
+    for name in rows[sizes[0]][0]:
+        points = [(size, statistics.median(row[name] for row in found)) for size, found in rows.items()]
+        yield Figure(name=f"{name}, by events in the ledger", goal=GOALS.get(name, FLAT)).grown(points)
+    yield Figure(name="get an old plan, by its own events", goal=1.1).grown(
+        [(size, asyncio.run(first_read(size))) for size in OWN]
+    )
+
+
+async def first_read(events: int) -> float:
+    """Milliseconds to fold one old plan of so many events, the only one of its ledger."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        source, ended, paused = await patterns(folder)
+        fill(folder / "one.db", source, ended, paused, events=events, each=events)
+        at = Studio(folder, OLD, ledger=folder / "one.db")
+        try:
+            return milliseconds(lambda: at.app.plans.get(PlanId("old0"), None))
+        finally:
+            await at.app.close()
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, figures)
