@@ -24,7 +24,11 @@ Args = dict[str, JsonValue]
 """The arguments of one tool call, as JSON; each tool validates them with its own model."""
 
 
-class Value(BaseModel):
-    """A frozen value; unknown fields are refused."""
+WHEN_USED = ConfigDict(defer_build=True)
+"""For a TypeAdapter: it is built when it is first used. The start of a server uses few of them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+
+class Value(BaseModel):
+    """A frozen value; unknown fields are refused. Its validator is built when it is first used."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)

@@ -62,15 +62,13 @@ WARM = (
 class ServerOptions(NamedTuple):
     """The options of the command line: settings as `name=value`, and paths.
 
-    `open_log` opens the log file after the start-up and returns its path. `on_answered` is called after the answer to
-    `initialize`, `on_loaded` when everything is imported and the application is open. `state` returns the user's state
-    folder, where decisions are kept; without one nothing is asked. `options_are_users`: whoever started the server
-    vouches for `initializationOptions`.
+    `open_log` opens the log file after the start-up and returns its path. `on_loaded` is called when everything is
+    imported and the application is open. `state` returns the user's state folder, where decisions are kept; without
+    one nothing is asked. `options_are_users`: whoever started the server vouches for `initializationOptions`.
     """
 
     settings: tuple[str, ...] = ()
     open_log: Callable[[], Path | None] = lambda: None
-    on_answered: Callable[[], object] = lambda: None
     on_loaded: Callable[[], None] = lambda: None
     storage: Path | None = None
     record: Path | None = None
@@ -198,7 +196,6 @@ class Connection:
         return opening is not None and (opening.cancelled() or opening.exception() is not None)
 
     async def _open(self) -> None:
-        self.options.on_answered()
         self.log_path = self.options.open_log()
         pull = self.jobs.start("settings", self.pull()) if self._can_pull() else None
         for name in WARM:

@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 
 OPTIONS = "PLANLOOM_OPTIONS"
 """With the value `user`, whoever starts the server vouches for `initializationOptions`: no folder fills them."""
+COLLECT_SECONDS = 2.0
+"""Seconds between the end of loading and the first garbage collection."""
 LOG_LIMIT = 5_000_000
 """Bytes of the log file after which a start renames it to `.1` and begins a new one."""
 
 
 def serve(argv: Sequence[str], make_application: MakeApplication | None = None) -> int:
     """Serve one editor over stdin and stdout until it disconnects; returns the exit code that LSP defines."""
-    # Garbage collection during the imports would delay the answer to `initialize`. It runs once after that answer,
-    # and is enabled again when everything is loaded.
+    # Garbage collection would delay the start: it runs once, when that is over, and is enabled then.
     gc.disable()
     # Before anything imports lsprotocol.
     deferred_types.load()
@@ -42,7 +43,6 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
     command_line = _parsed(argv)
     options = language_server.ServerOptions(
         settings=tuple(command_line.settings),
-        on_answered=gc.collect,
         on_loaded=_loaded,
         open_log=partial(_log_to_file, command_line.log_file, command_line.log_level),
         storage=command_line.storage,
@@ -82,7 +82,8 @@ def _ending_signals() -> tuple[int, ...]:
 
 
 def _loaded() -> None:
-    _enable_collector()
+    # The first request comes now, and a collection would take as long as a small plan.
+    asyncio.get_running_loop().call_later(COLLECT_SECONDS, _enable_collector)
     # Before any command can run; not earlier, since it imports what the answer to `initialize` need not wait for.
     make_private()
     from planloom.providers import KEY_VARIABLES, OWN_VARIABLE

@@ -39,6 +39,7 @@ from planloom.domain.plans.report import Report
 from planloom.domain.safety.approvals import Approval, Decision, EditedProposal, Effect
 from planloom.domain.safety.confinement import Confinement, GivenConfinement
 from planloom.domain.values import (
+    WHEN_USED,
     ApprovalId,
     Args,
     CallId,
@@ -703,5 +704,5 @@ def _had_effects(plan: Plan, step_id: StepId) -> bool:
     return any(plan.edits_of(step_id)) or any(call.command is not None or call.has_effect for call in calls)
 
 
-events: TypeAdapter[Event] = TypeAdapter(Event)
+events: TypeAdapter[Event] = TypeAdapter(Event, config=WHEN_USED)
 """Validates and serializes one event."""

@@ -17,7 +17,7 @@ from planloom.domain.plans.plan import Plan, Step, StepResult
 from planloom.domain.plans.revision import Revision, WantedStep, plan_changes, revision, widening
 from planloom.domain.plans.validation import Problem
 from planloom.domain.safety.approvals import Approval, PlanChange
-from planloom.domain.values import ApprovalId, Args, Sha256, StepId
+from planloom.domain.values import WHEN_USED, ApprovalId, Args, Sha256, StepId
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.proposals import Denied
 from planloom.execution.step_rules import StepRules
@@ -28,7 +28,7 @@ from planloom.execution.steps.progress_evidence import files_to_write
 from planloom.tools.context import ToolContext
 from planloom.tools.tool import shortened
 
-_STEPS = TypeAdapter(tuple[WantedStep, ...])
+_STEPS = TypeAdapter(tuple[WantedStep, ...], config=WHEN_USED)
 _GO_ON = "Do the CURRENT TASK, then call task_completed."
 _SAME = "The rest of the plan is as you wrote it already."
 _RECORDED = "The rest of the plan is now as you wrote it."

@@ -42,10 +42,18 @@ Time = Annotated[datetime, AwareDatetime, PlainSerializer(_rfc3339, return_type=
 
 
 class Wire(BaseModel):
-    """A value on the wire. Unknown fields are ignored, so that a newer client can talk to an older server."""
+    """A value on the wire. Unknown fields are ignored, so that a newer client can talk to an older server.
+
+    Its validator is built when it is first used.
+    """
 
     model_config = ConfigDict(
-        frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True, extra="ignore"
+        frozen=True,
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        extra="ignore",
+        defer_build=True,
     )
 
     @classmethod

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, NewType, Union, get_args, get
 from pydantic import BaseModel, Field, TypeAdapter, create_model
 
 from planloom.domain.events import catalog
-from planloom.domain.values import Args, Value
+from planloom.domain.values import WHEN_USED, Args, Value
 from planloom.lsp.wire import declared_events, plan, review
 from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Wire
 from planloom.lsp.wire.declared_events import OfEdit, OfPlan, OfTask
@@ -99,5 +99,5 @@ def _messages() -> Iterator[tuple[str, type[OfPlan]]]:
 MESSAGES: Final[Mapping[str, type[OfPlan]]] = dict(_messages())
 """The message of each event, by the event's `type`, in the order of the catalogue."""
 Event: Final[Any] = Annotated[Union[tuple(MESSAGES.values())], Field(discriminator="type")]  # noqa: UP007
-events: Final[TypeAdapter[OfPlan]] = TypeAdapter(Event)
+events: Final[TypeAdapter[OfPlan]] = TypeAdapter(Event, config=WHEN_USED)
 """Parses any event of the wire."""

@@ -10,7 +10,7 @@ from planloom.domain.events.catalog import ConflictChoice
 from planloom.domain.plans import editing
 from planloom.domain.plans.editing import StepChanges, StepEdit
 from planloom.domain.safety.confinement import Confinement
-from planloom.domain.values import StepId, Uri
+from planloom.domain.values import WHEN_USED, StepId, Uri
 from planloom.execution.effects.edited_proposals import ProposalEdit
 from planloom.intake.reference_sources import Context
 from planloom.lsp.wire import edits as wire_edits
@@ -19,7 +19,9 @@ from planloom.lsp.wire import review as wire_review
 from planloom.service.requests import Attached, CreateRequest
 
 _SAME_FIELDS: TypeAdapter[editing.RemoveStep | editing.MoveStep | editing.SkipStep | editing.UnskipStep] = (
-    TypeAdapter(editing.RemoveStep | editing.MoveStep | editing.SkipStep | editing.UnskipStep)
+    TypeAdapter(
+        editing.RemoveStep | editing.MoveStep | editing.SkipStep | editing.UnskipStep, config=WHEN_USED
+    )
 )
 """Parses the edits that have the same fields in the domain and on the wire."""
 
