@@ -13,7 +13,6 @@ from planloom.domain.values import Instant, Json, StepId
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_rules import StepRules
-from planloom.planning.rules.planner import plan_by_rules
 from planloom.tools.registry import Registry
 from planloom.tools.tool import shortened
 
@@ -52,6 +51,9 @@ def direct_run(plan: Plan, tools: Registry, review: Review) -> ev.PlanDirect:
         if tool is None or (plan.only_asks and tool.effect != "read"):
             return False
         return tool.effect in allowed_effects(plan, step.agent)
+
+    # Imported here, since a server without requests needs no rules, and they are long.
+    from planloom.planning.rules.planner import plan_by_rules
 
     steps = plan_by_rules(plan.request, tools, plan.attachments)
     if steps and all(map(allowed, steps)):

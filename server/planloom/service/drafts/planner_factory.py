@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from planloom.domain.plans.attachments import images_of
 from planloom.domain.plans.plan import Plan
 from planloom.execution.session import Session
 from planloom.models.port import Capabilities, Model
-from planloom.planning.investigations.draft_investigations import DraftInvestigations, InvestigationOptions
-from planloom.planning.investigations.planner import InvestigatingPlanner
-from planloom.planning.model.planner import DraftOptions, ModelPlanner
-from planloom.planning.model.prompt_budget import SMALL_CONTEXT
-from planloom.planning.perspectives.planner import PerspectivesPlanner
 from planloom.planning.port import Planner, PlanningRequest
-from planloom.planning.rules.planner import RulesPlanner
-from planloom.planning.templates.planner import TemplatePlanner
 from planloom.service.drafts.planning_conversations import PlanningConversations
 from planloom.service.drafts.planning_requests import PlanningRequests
 from planloom.service.models import Models
 from planloom.service.templates import Templates
 from planloom.tools.registry import Registry
 
+if TYPE_CHECKING:
+    from planloom.planning.investigations.draft_investigations import DraftInvestigations
+
 RULES_ONLY = "Perspectives need a language model, so rules alone have written this plan."
 
 
 class PlannerFactory:
-    """Picks planners, each with the request that it is to plan."""
+    """Picks planners, each with the request that it is to plan. A planner is imported when it is picked."""
 
     def __init__(
         self,
@@ -48,6 +46,8 @@ class PlannerFactory:
         Raises UnknownThing and InvalidParams for a template.
         """
         if plan.template_id is not None and not plan.unread:
+            from planloom.planning.templates.planner import TemplatePlanner
+
             template, steps = self._templates.filled(plan.template_id, plan.template_parameters)
             planner: Planner = TemplatePlanner(
                 template.name, steps, self._tools, sequential=template.sequential
@@ -55,6 +55,8 @@ class PlannerFactory:
             return planner, self._requests.request(plan)
         model = await self._models.current()
         if model is None:
+            from planloom.planning.rules.planner import RulesPlanner
+
             note = RULES_ONLY if plan.route == "perspectives" else ""
             return RulesPlanner(self._tools, note=note), self._requests.request(plan)
         request = await self._requests.request_for_model(plan)
@@ -67,6 +69,10 @@ class PlannerFactory:
         self, model: Model, can: Capabilities, plan: Plan, request: PlanningRequest
     ) -> Planner:
         """An investigation if the model takes tools and has the room, else a single request."""
+        from planloom.planning.investigations.planner import InvestigatingPlanner
+        from planloom.planning.model.planner import DraftOptions, ModelPlanner
+        from planloom.planning.model.prompt_budget import SMALL_CONTEXT
+
         settings = self._session.settings
         options = DraftOptions(
             style=settings.planning.format,
@@ -87,9 +93,16 @@ class PlannerFactory:
             planner = ModelPlanner(model, self._tools, options, synthesis=several)
         if not several:
             return planner
+        from planloom.planning.perspectives.planner import PerspectivesPlanner
+
         return PerspectivesPlanner(investigations, planner, self._session.clock, extra=options.extra)
 
     def _investigations(self, model: Model, plan: Plan) -> DraftInvestigations:
+        from planloom.planning.investigations.draft_investigations import (
+            DraftInvestigations,
+            InvestigationOptions,
+        )
+
         settings = self._session.settings
         # Without tools a model still sees the attachments.
         tools = Registry(()) if settings.approvals.read == "deny" else self._tools
