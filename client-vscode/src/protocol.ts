@@ -738,6 +738,12 @@ export interface ListParams {
   allWorkspaces?: boolean;
 }
 
+/** `planloom/stats`: of plans that were created from `since` on, and before `until`. */
+export interface StatsParams {
+  since?: string;
+  until?: string;
+}
+
 /** `planloom/plan/tasks`. */
 export interface TasksParams {
   planId?: string;
@@ -1125,9 +1131,17 @@ export interface ResolveResult {
   unresolved: readonly Unresolved[];
 }
 
+/** The figures of the plans that were created on a day, as `2030-01-31` in the server's time zone. */
+export interface DayStats extends Spent {
+  day: string;
+  plans: number;
+  completed: number;
+}
+
 /**
  * The figures of ended plans. `success` and `undone` are percentages of them, left out if there are none. `costs` are
- * those of the models that have a price in `model.prices`, by their names.
+ * those of the models that have a price in `model.prices`, by their names. `days` are those with plans, the earliest
+ * first.
  */
 export interface StatsResult {
   plans: number;
@@ -1139,6 +1153,7 @@ export interface StatsResult {
   usage: Usage;
   models: readonly ModelUse[];
   costs: { readonly [name: string]: number };
+  days: readonly DayStats[];
 }
 
 /** Every template. */
@@ -1926,7 +1941,7 @@ export interface Requests {
   "planloom/conflict/resolve": { params: ResolveConflictParams; result: PlanResult };
   "planloom/step/output": { params: StepParams; result: OutputResult };
   "planloom/conflict/texts": { params: ConflictTextsParams; result: ConflictTextsResult };
-  "planloom/stats": { params: NoParams; result: StatsResult };
+  "planloom/stats": { params: StatsParams; result: StatsResult };
   "planloom/step/answer": { params: AnswerParams; result: PlanResult };
   "planloom/step/recover": { params: RecoverParams; result: PlanResult };
   "planloom/approval/respond": { params: RespondParams; result: Empty };

@@ -19,5 +19,6 @@ def test_the_figures_of_ended_plans(tmp_path: Path) -> None:
     shown = machine.run("stats")
     assert shown.code == 0 and "1 plan: 1 completed; 100 % completed, 0 % undone" in shown.out
     assert machine.run("undo", "--yes").code == 0
-    told = json.loads(machine.run("stats", "--json").out)
+    told = json.loads(machine.run("stats", "--days", "1", "--json").out)
     assert (told["plans"], told["undone"], told["authors"]) == (1, 100, {"rules": 1})
+    assert [(day["plans"], day["completed"]) for day in told["days"]] == [(1, 1)]

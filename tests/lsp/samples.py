@@ -11,7 +11,7 @@ from planloom.domain.errors import ModelProblem
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans import editing as ed
 from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved
-from planloom.domain.plans.outcome import Spent, Stats
+from planloom.domain.plans.outcome import DayStats, Spent, Stats
 from planloom.domain.plans.perspectives import ChapoPerspective, DevoPerspective, KodaPerspective
 from planloom.domain.plans.plan import (
     Check,
@@ -545,6 +545,9 @@ def application() -> FakeApplication:
                 ),
             ),
             costs={"ollama/qwen3": 0.25},
+            days=(
+                DayStats(day="2030-01-31", plans=4, completed=3, usage=USAGE, costs={"ollama/qwen3": 0.25}),
+            ),
         ),
         plans__tasks=(PLAN, PLAN.steps[:2]),
         plans__commands_of=(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from planloom.domain.plans.outcome import Outcome, forecast, prices_of, stats
+from planloom.domain.plans.outcome import Ended, Outcome, forecast, prices_of, stats
 from planloom.domain.plans.plan import ModelUse, Step, Usage
 from planloom.domain.values import StepId
 from planloom.models.offline.scripted import ScriptedModel, makes, says
@@ -36,14 +37,22 @@ def steps(*kinds: str) -> list[Step]:
 
 
 def test_stats_count_plans_by_their_end() -> None:
-    found = stats(
-        [ended(), ended(status="failed", completed=1, reverted="part"), ended(models=(), author="rules")],
-        PRICES,
-    )
+    outcomes = [
+        ended(),
+        ended(status="failed", completed=1, reverted="part"),
+        ended(models=(), author="rules"),
+    ]
+    times = [datetime(2030, 1, day, 23, 59, tzinfo=UTC) for day in (31, 30, 31)]
+    found = stats(map(Ended, times, outcomes), PRICES)
     assert (found.plans, found.success, found.undone, found.steps) == (3, 66, 33, 5)
     assert found.authors == {"model": 2, "rules": 1}
     assert [(use.model, use.usage.requests, use.seconds) for use in found.models] == [("local/a", 4, 12)]
     assert found.costs == {"local/a": pytest.approx((200 * 2.5 + 20 * 10) / 1_000_000)}
+    assert [(day.day, day.plans, day.completed) for day in found.days] == [
+        ("2030-01-30", 1, 0),
+        ("2030-01-31", 2, 2),
+    ]
+    assert found.days[1].costs == {"local/a": pytest.approx((100 * 2.5 + 10 * 10) / 1_000_000)}
     assert stats([], {}).success is None
 
 
@@ -87,9 +96,25 @@ async def test_an_ended_plan_is_counted_and_counts_again_when_it_is_undone(tmp_p
         assert use.usage == Usage(requests=1, prompt_tokens=40, completion_tokens=5)
         await at.app.plans.undo(plan.plan_id, None, False)
         assert at.app.plans.stats().undone == 100
+        assert plan.created_at is not None
+        after = plan.created_at + timedelta(microseconds=1)
+        assert [at.app.plans.stats(*span).plans for span in ((plan.created_at, after), (after,))] == [1, 0]
+        assert at.app.plans.stats(None, plan.created_at).plans == 0
     again = Ledger(ledger)
     assert [each.model_steps for each in again.outcomes()] == [1]
     again.close()
+
+
+async def test_a_deleted_plan_leaves_no_figures(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.sqlite3"
+    async with studio(tmp_path, ledger=ledger) as at:
+        plan = await at.run("Create folder x")
+        assert at.app.plans.stats().plans == 1
+        await at.app.plans.delete(plan.plan_id)
+        assert at.app.plans.stats().plans == 0
+    with sqlite3.connect(ledger) as raw:
+        assert raw.execute("SELECT count(*) FROM outcomes").fetchone() == (0,)
+    raw.close()
 
 
 async def test_a_draft_brings_a_forecast_from_earlier_plans_of_its_model(tmp_path: Path) -> None:

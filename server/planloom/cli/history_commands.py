@@ -98,7 +98,14 @@ def diff(
 
 @app.command()
 def stats(
-    context: typer.Context, *, workspace: Workspace = None, set_: Set = None, as_json: AsJson = False
+    context: typer.Context,
+    *,
+    days: Annotated[
+        int | None, typer.Option("--days", min=1, max=36_500, help="Only the plans of the last so many days.")
+    ] = None,
+    workspace: Workspace = None,
+    set_: Set = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show the figures of all plans that have ended: success, undone, requests, tokens and time by model."""
     where = folders(workspace)
@@ -106,7 +113,7 @@ def stats(
     async def work(server: Server) -> int:
         from planloom.cli.stats import show_stats
 
-        return await show_stats(server, folders=where, as_json=as_json)
+        return await show_stats(server, folders=where, days=days, as_json=as_json)
 
     finish(server_command(context, assignments=set_), work)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from rich import box
@@ -18,17 +19,18 @@ from planloom.cli.terminal import show
 from planloom.domain.text.counted import counted
 
 
-async def show_stats(server: Server, *, folders: Sequence[Path], as_json: bool) -> int:
-    """Print the figures of the plans that have ended, or the answer of the server as JSON."""
+async def show_stats(server: Server, *, folders: Sequence[Path], days: int | None, as_json: bool) -> int:
+    """Print the figures of the plans that have ended, of the last `days` if given, or the answer as JSON."""
     failure = Failure()
+    span = {} if days is None else {"since": (datetime.now(UTC) - timedelta(days=days)).isoformat()}
     async with answering(server, folders, failure) as running:
-        stats = await running.connection.request("planloom/stats", {})
+        stats = await running.connection.request("planloom/stats", span)
         if as_json:
             print_json(stats)
             return DONE
         console = show.console()
         if not stats["plans"]:
-            console.print(Text("No plan has ended yet."))
+            console.print(Text("No plan has ended yet." if days is None else "No plan of these days has ended."))
             return DONE
         console.print(Text("\n".join(_lines(stats))))
         if stats["models"]:

@@ -84,7 +84,7 @@ CLIENT_REQUESTS: tuple[ClientRequest, ...] = (
         "decisions.conflict_texts",
         "read",
     ),
-    ClientRequest("planloom/stats", "NoParams", "StatsResult", "plans.stats", "read"),
+    ClientRequest("planloom/stats", "StatsParams", "StatsResult", "plans.stats", "read"),
     ClientRequest("planloom/step/answer", "AnswerParams", "PlanResult", "decisions.answer"),
     ClientRequest("planloom/step/recover", "RecoverParams", "PlanResult", "decisions.recover"),
     ClientRequest("planloom/approval/respond", "RespondParams", "Empty", "decisions.respond"),

@@ -16,6 +16,7 @@ import uuid
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,7 +44,7 @@ from planloom.storage.opening import BUSY_MS, BUSY_STEP, SQLITE, Connect, connec
 from planloom.storage.schema import NewerSchema
 
 _PROBE_BYTES = 65_536
-_TABLES = ("events", "blobs", "leases", "progress", "open_work", "compactions", "plans")
+_TABLES = ("events", "blobs", "leases", "progress", "open_work", "compactions", "outcomes", "plans")
 log = logging.getLogger(__name__)
 
 
@@ -265,6 +266,21 @@ class Ledger:
             (-1 if limit is None else limit,),
         )
         return tuple(found for row in rows if (found := _outcome(row[0])) is not None)
+
+    def ended(self, since: Instant | None, until: Instant | None) -> Iterator[tuple[Instant, Outcome]]:
+        """When each plan of a time span was created, and its figures; `until` is exclusive. Raises StorageFailed."""
+        # Times are stored in UTC, so that their texts have their order.
+        first, end = (None if at is None else _iso(at.astimezone(UTC)) for at in (since, until))
+        rows = self._read(
+            "SELECT p.created_at, o.body FROM plans p JOIN outcomes o ON o.plan_id = p.plan_id"
+            " WHERE p.created_at >= coalesce(?, '') AND p.created_at < coalesce(?, '~')",
+            (first, end),
+        )
+        for created, body in rows:
+            found = _outcome(body)
+            with suppress(ValueError, TypeError):
+                if found is not None:
+                    yield instant(created), found
 
     def plans(self, **which: Any) -> tuple[PlanId, ...]:
         """The ids of the plans that `summaries` returns for the same arguments."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import Field
 
@@ -19,7 +19,7 @@ from planloom.domain.plans.plan import (
     Usage,
     taken_back,
 )
-from planloom.domain.values import Value
+from planloom.domain.values import Instant, Value
 
 _COUNTED = ("completed", "failed", "cancelled", "rejected")
 """The statuses of plans that have ended."""
@@ -39,6 +39,13 @@ class Outcome(Value):
     usage: Usage
     models: tuple[ModelUse, ...] = ()
     reverted: Reverted | None = None
+
+
+class Ended(NamedTuple):
+    """An ended plan in figures, with the time of its creation in the time zone in which days are counted."""
+
+    created_at: Instant
+    outcome: Outcome
 
 
 class Price(NamedTuple):
@@ -73,8 +80,19 @@ class Spent(Value):
     costs: dict[str, float] = Field(default_factory=dict)
 
 
+class DayStats(Spent):
+    """The figures of the plans that were created on a day, `2030-01-31`, and have ended."""
+
+    day: str
+    plans: int
+    completed: int
+
+
 class Stats(Spent):
-    """The figures of many plans. `success` and `undone` are percentages of the ended ones, None without any."""
+    """The figures of many plans. `success` and `undone` are percentages of the ended ones, None without any.
+
+    `days` are those with plans, the earliest first.
+    """
 
     plans: int = 0
     statuses: dict[PlanStatus, int] = Field(default_factory=dict)
@@ -82,6 +100,7 @@ class Stats(Spent):
     steps: int = 0
     success: int | None = None
     undone: int | None = None
+    days: tuple[DayStats, ...] = ()
 
 
 def outcome(plan: Plan) -> Outcome | None:
@@ -110,29 +129,45 @@ def _costs(uses: Iterable[ModelUse], prices: Prices) -> dict[str, float]:
     return {use.model: prices[use.model].of(use.usage) for use in uses if use.model in prices}
 
 
-def stats(outcomes: Iterable[Outcome], prices: Prices) -> Stats:
-    """The figures of these plans together."""
-    found = tuple(outcomes)
-    if not found:
+def stats(ended: Iterable[Ended], prices: Prices) -> Stats:
+    """The figures of these plans together, and by the days on which they were created."""
+    plans = tuple(ended)
+    if not plans:
         return Stats()
-    statuses = Counter(each.status for each in found)
-    uses: dict[str, ModelUse] = {}
-    usage = Usage()
-    for each in found:
+    outcomes = [each.outcome for each in plans]
+    statuses = Counter(each.status for each in outcomes)
+    by_day: dict[str, list[Outcome]] = {}
+    for each in sorted(plans, key=lambda plan: plan.created_at):
+        by_day.setdefault(each.created_at.date().isoformat(), []).append(each.outcome)
+    return Stats(
+        plans=len(plans),
+        statuses=dict(statuses),
+        authors=dict(Counter(each.author for each in outcomes)),
+        steps=sum(each.completed for each in outcomes),
+        success=100 * statuses["completed"] // len(plans),
+        undone=100 * sum(each.reverted is not None for each in outcomes) // len(plans),
+        days=tuple(
+            DayStats(
+                day=day,
+                plans=len(those),
+                completed=sum(each.status == "completed" for each in those),
+                **_used(those, prices),
+            )
+            for day, those in by_day.items()
+        ),
+        **_used(outcomes, prices),
+    )
+
+
+def _used(outcomes: Iterable[Outcome], prices: Prices) -> dict[str, Any]:
+    """What these plans have used together, as the fields of `Spent`; the model with the most requests comes first."""
+    usage, uses = Usage(), dict[str, ModelUse]()
+    for each in outcomes:
         usage = usage.plus(each.usage)
         for use in each.models:
             uses[use.model] = uses.get(use.model, ModelUse(model=use.model)).plus(use.usage, use.seconds)
-    return Stats(
-        plans=len(found),
-        statuses=dict(statuses),
-        authors=dict(Counter(each.author for each in found)),
-        steps=sum(each.completed for each in found),
-        success=100 * statuses["completed"] // len(found),
-        undone=100 * sum(each.reverted is not None for each in found) // len(found),
-        usage=usage,
-        models=tuple(sorted(uses.values(), key=lambda use: -use.usage.requests)),
-        costs=_costs(uses.values(), prices),
-    )
+    models = tuple(sorted(uses.values(), key=lambda use: -use.usage.requests))
+    return {"usage": usage, "models": models, "costs": _costs(models, prices)}
 
 
 def forecast(

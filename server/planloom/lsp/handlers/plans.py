@@ -46,12 +46,9 @@ async def list_plans(connection: Connection, params: wire_params.ListParams) -> 
     return wire_results.ListResult(plans=tuple(PlanSummary.of(plan) for plan in plans))
 
 
-async def stats(
-    connection: Connection,
-    params: wire_params.NoParams,  # noqa: ARG001
-) -> wire_results.StatsResult:
-    """The figures of all plans of this user that have ended; they never leave this machine."""
-    return wire_results.StatsResult.of(connection.app.plans.stats())
+async def stats(connection: Connection, params: wire_params.StatsParams) -> wire_results.StatsResult:
+    """The figures of all plans of this user that have ended, of a time span if given; they never leave this machine."""
+    return wire_results.StatsResult.of(connection.app.plans.stats(params.since, params.until))
 
 
 async def tasks(connection: Connection, params: wire_params.TasksParams) -> wire_results.TasksResult:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
-from planloom.lsp.wire.base import Bool, Count, Maybe, Range, Wire
+from planloom.lsp.wire.base import Bool, Count, Maybe, Range, Time, Wire
 from planloom.lsp.wire.edits import StepEdit
 from planloom.lsp.wire.plan import Agent, Args, PlanStatus, RecoveryAction, Review, StepStatus
 from planloom.lsp.wire.review import Confinement
 
 Limit = Annotated[int, Field(strict=True, ge=1)]
 Text = Annotated[str, Field(max_length=1_000_000)]
+Moment = Annotated[Time, Field(ge=datetime(1970, 1, 1, tzinfo=UTC), lt=datetime(9999, 1, 1, tzinfo=UTC))]
+"""A time that can be expressed in every time zone."""
 
 
 class NoParams(Wire):
@@ -87,6 +90,13 @@ class ListParams(Wire):
     status: Maybe[tuple[PlanStatus, ...]] = None
     limit: Maybe[Limit] = None
     all_workspaces: Bool = False
+
+
+class StatsParams(Wire):
+    """`planloom/stats`: of plans that were created from `since` on, and before `until`."""
+
+    since: Maybe[Moment] = None
+    until: Maybe[Moment] = None
 
 
 class TasksParams(Wire):

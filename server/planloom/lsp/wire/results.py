@@ -203,10 +203,19 @@ class ResolveResult(Wire):
     unresolved: tuple[Unresolved, ...]
 
 
+class DayStats(Spent):
+    """The figures of the plans that were created on a day, as `2030-01-31` in the server's time zone."""
+
+    day: str
+    plans: Int
+    completed: Int
+
+
 class StatsResult(Wire):
     """The figures of ended plans. `success` and `undone` are percentages of them, left out if there are none.
 
-    `costs` are those of the models that have a price in `model.prices`, by their names.
+    `costs` are those of the models that have a price in `model.prices`, by their names. `days` are those with plans,
+    the earliest first.
     """
 
     plans: Int
@@ -218,6 +227,7 @@ class StatsResult(Wire):
     usage: Usage
     models: tuple[ModelUse, ...]
     costs: dict[str, float]
+    days: tuple[DayStats, ...]
 
 
 class TemplatesResult(Wire):

@@ -16,7 +16,7 @@ from planloom.domain.errors import (
 )
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.graph import execution_order, shown_statuses
-from planloom.domain.plans.outcome import Prices, Spent, Stats, prices_of, spent, stats
+from planloom.domain.plans.outcome import Ended, Prices, Spent, Stats, prices_of, spent, stats
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import (
     ENDED,
@@ -28,7 +28,7 @@ from planloom.domain.plans.plan import (
     StepStatus,
     summary,
 )
-from planloom.domain.values import EditId, PlanId, SessionId, Sha256, StepId, Uri
+from planloom.domain.values import EditId, Instant, PlanId, SessionId, Sha256, StepId, Uri
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.summary import changes_of_file
@@ -101,9 +101,13 @@ class PlanReader:
                 self._ledger.keep_state(plan)
         return summary(plan)
 
-    def stats(self) -> Stats:
-        """The figures of all ended plans of this user. Raises StorageFailed."""
-        return stats(self._ledger.outcomes(), self._prices())
+    def stats(self, since: Instant | None = None, until: Instant | None = None) -> Stats:
+        """The figures of the ended plans of this user that were created in this time span, `until` exclusive.
+
+        Days are those of this machine's time zone. Raises StorageFailed.
+        """
+        found = self._ledger.ended(since, until)
+        return stats((Ended(at.astimezone(), outcome) for at, outcome in found), self._prices())
 
     def spent(self, plan: Plan) -> Spent:
         """What this plan has used of models so far, with its cost at the user's prices."""
