@@ -6,6 +6,7 @@ import { ATTENTION } from "./attention.mjs";
 import { COMPOSING } from "./composing.mjs";
 import { DECISIONS } from "./decisions.mjs";
 import { DOCUMENTS } from "./documents.mjs";
+import { FIGURES } from "./figures.mjs";
 import { FIRST_RUN } from "./firstRun.mjs";
 import { GRAPH } from "./graph.mjs";
 import { IMAGES } from "./images.mjs";
@@ -127,7 +128,7 @@ const fake = join(import.meta.dirname, "fake-server.mjs");
 // Without a choice, a request would be held until a model is found.
 const WITHOUT_MODEL = { "planloom.model.provider": "embedded" };
 const LITERAL = [JOURNEYS, DECISIONS, USED, ATTENTION, COMPOSING, TEMPLATES, DOCUMENTS, REVIEWING, WINDOWS].flat();
-const DRAFTED = [WITH_MODEL, GRAPH, NODES, IMAGES].flat();
+const DRAFTED = [WITH_MODEL, GRAPH, NODES, IMAGES, FIGURES].flat();
 const { [SIXTY_FILES]: sixtyFilesMs } = await series(workbench, WITHOUT_MODEL, LITERAL);
 const log = workbench.log();
 const QUIET_MODEL = { "planloom.planning.perspectives": "never", "planloom.planning.classifyWithModel": "never" };

@@ -11,6 +11,7 @@ import { addChanges, addFiles, addSelection, addTerminal } from "./adding";
 import { showAllPlans } from "./allPlans";
 import { answerWaiting } from "./answering";
 import { DOCUMENT_COMMANDS } from "./documentCommands";
+import { showFigures } from "./figures";
 import { REVIEW_COMMANDS } from "./reviewCommands";
 import { deleteTemplate, planTemplate, saveTemplate } from "./templates";
 
@@ -42,6 +43,7 @@ const COMMANDS: Readonly<Record<string, Run>> = {
   "planloom.ui.answer": answerWaiting,
   "planloom.ui.showChanges": showAllChanges,
   "planloom.ui.showPlan": showAllPlans,
+  "planloom.ui.showStatistics": showFigures,
   "planloom.ui.showLog": (ctx) => ctx.log.show(),
   "planloom.ui.chooseModel": chooseModel,
   "planloom.ui.restart": (ctx) => ctx.start(),

@@ -30,7 +30,9 @@ async def show_stats(server: Server, *, folders: Sequence[Path], days: int | Non
             return DONE
         console = show.console()
         if not stats["plans"]:
-            console.print(Text("No plan has ended yet." if days is None else "No plan of these days has ended."))
+            console.print(
+                Text("No plan has ended yet." if days is None else "No plan of these days has ended.")
+            )
             return DONE
         console.print(Text("\n".join(_lines(stats))))
         if stats["models"]:
