@@ -36,7 +36,7 @@ export const FIGURES = [
       const text = (await panel.locator(".figures-page").textContent()).replaceAll(/\s+/g, " ");
       assert.match(text, /1 rejected/);
       assert.match(text, /openai\/scripted/);
-      assert.match(text, /Nothing is sent anywhere/);
+      assert.match(text, /These figures are sent nowhere/);
       await window.looks(shots, "looks/statistics");
       await panel.locator("#span").click();
       await panel.locator("#span li, #span .option").filter({ hasText: "All time" }).first().click();

@@ -72,7 +72,7 @@ test("the page shows the figures, asks for another span and for an export", () =
   const root = document.createElement("div");
   render(figuresPage(panel, NOW), root);
   const text = root.textContent?.replaceAll(/\s+/g, " ") ?? "";
-  for (const words of ["80%", "1 failed", "10.0k", "0.0231", "6.0k from the cache", "Nothing is sent anywhere"])
+  for (const words of ["80%", "1 failed", "10.0k", "0.0231", "6.0k from the cache", "These figures are sent nowhere"])
     expect(text).toContain(words);
   expect(root.querySelector(".model-uses li svg")?.getAttribute("aria-label")).toBe("100% of the tokens");
   expect(root.querySelector("#set-prices")).toBeNull();

@@ -42,7 +42,7 @@ export function figuresPage(panel: Panel, now: Date): View {
         ? html`<p class="quiet nothing-found">${t("No plan of this time has ended.")}</p>`
         : html`${tiles(stats)} ${chart(bars(span, stats.days, now))} ${models(panel, stats)}`
     }
-    <p class="quiet figures-kept">${icon("lock")} ${t("Counted from the plans on this machine, of all folders. Nothing is sent anywhere.")}</p>
+    <p class="quiet figures-kept">${icon("lock")} ${t("Counted from the plans on this machine, of all folders. These figures are sent nowhere.")}</p>
   </main>`;
 }
 
@@ -58,7 +58,7 @@ function tiles(stats: StatsResult): View {
     ${tile(t("Plans"), number(stats.plans), plural(stats.steps, "1 step done", "{0} steps done"))}
     ${tile(t("Completed"), percent(stats.success ?? 0), statuses(stats))}
     ${tile(t("Undone"), percent(stats.undone ?? 0), t("whole or in part"))}
-    ${tile(t("Requests to models"), number(usage.requests), waited === 0 ? "" : t("waited {0}", duration(waited * 1000)))}
+    ${tile(t("Requests"), number(usage.requests), waited === 0 ? "" : t("waited {0}", duration(waited * 1000)))}
     ${tile(
       t("Tokens"),
       amount(usage.promptTokens + usage.completionTokens),
@@ -138,7 +138,7 @@ function model({ model: name, usage, seconds }: ModelUse, share: number, cost: n
     plural(usage.requests, "1 request", "{0} requests"),
     t("{0} read, {1} written", amount(usage.promptTokens), amount(usage.completionTokens)),
     usage.cachedTokens == null ? "" : t("{0} from the cache", amount(usage.cachedTokens)),
-    t("waited {0}", duration(seconds * 1000)),
+    seconds === 0 ? "" : t("waited {0}", duration(seconds * 1000)),
   ];
   return html`<li data-model=${name}>
     <div class="model-name"><strong>${shown(name)}</strong><span>${cost === undefined ? nothing : money(cost)}</span></div>
