@@ -33,6 +33,8 @@ BENCHES: Final = (
     "load",
     "index",
     "ledger",
+    "growth",
+    "execution",
 )
 """All that `make bench` runs, in this order."""
 SECONDS: Final = 240

@@ -1,4 +1,4 @@
-"""Measures the conductor against the best possible makespan, the cost of a step, and plans under a hostile model.
+"""Measures the conductor against the best possible makespan, and plans under a hostile model.
 
 Steps sleep in virtual time, so makespans are exact; the baseline runs the same graphs in waves. The naive loop gets the
 same seeds of the hostile model, but does not parse calls in text, refuse early answers or retry.
@@ -6,40 +6,29 @@ same seeds of the hostile model, but does not parse calls in text, refuse early 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import heapq
-import json
-import platform
 import random
-import sqlite3
 import statistics
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from bench.figures import Figure, Measured, main
 from planloom.domain.events import catalog as ev
-from planloom.domain.events.lifecycle import apply
 from planloom.domain.plans.graph import dependency_graph, ordered
-from planloom.domain.plans.plan import Detection, Plan, Step
+from planloom.domain.plans.plan import Detection, Step
 from planloom.domain.scheduling import directives as do
-from planloom.domain.scheduling.schedule import Schedule
 from planloom.domain.values import PlanId, SessionId, StepId
 from planloom.execution.conductor import Conductor
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import EventStore, PlanStore
 from planloom.execution.step_outcomes import Done, Outcome
-from planloom.lsp.wire.to_wire_events import event
-from planloom.storage.ledger import Ledger
 from tests.support.hostile_model import Fate, naive_fate, planloom_fate
 from tests.support.memory import MemoryStore
 
 DETECTION = Detection(planned=True, rule="numbered_list", score=50, ambiguous=False)
 PLAN = PlanId("plan")
-COUNTS = (100, 500, 2000)
-Fold = tuple[Plan, ev.Recorded, Plan]
-"""The plan before an event, the event, the plan after it."""
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -92,6 +81,11 @@ def step_of(number: int, dependencies: Sequence[int] = ()) -> Step:
     )
 
 
+def chain(count: int) -> tuple[Step, ...]:
+    """Steps of which each waits for the one before."""
+    return tuple(step_of(number, [number - 1] if number else []) for number in range(count))
+
+
 def bound(steps: Sequence[Step], durations: Sequence[float], cap: int) -> float:
     """A lower bound of the makespan: the longest path, or all work divided by the number of workers."""
     graph = dependency_graph(steps)
@@ -130,9 +124,9 @@ async def conducted(steps: Sequence[Step], durations: Sequence[float], cap: int,
     return asyncio.get_running_loop().time() - began
 
 
-def makespans() -> list[dict[str, float]]:
-    rows = []
-    for count in (10, 100, 1000):
+def makespans(quick: bool) -> Iterator[Measured]:
+    """The makespan beside the lower bound, in virtual time: the same in each run on each machine."""
+    for count in (10, 100) if quick else (10, 100, 1000):
         for cap in (count, 8):
             ours, theirs = [], []
             for seed in range(10 if count < 1000 else 3):
@@ -143,102 +137,11 @@ def makespans() -> list[dict[str, float]]:
                 loop.close()
                 ours.append(took / least)
                 theirs.append(waves(steps, durations, cap) / least)
-            rows.append(
-                {
-                    "steps": count,
-                    "cap": cap,
-                    "conductor": round(statistics.median(ours), 3),
-                    "worst": round(max(ours), 3),
-                    "waves": round(statistics.median(theirs), 3),
-                }
-            )
-    return rows
-
-
-def overheads() -> list[dict[str, float]]:
-    """Microseconds of processor time for each step, for independent steps and for a chain."""
-    rows = []
-    for count in COUNTS:
-        independent = [step_of(n) for n in range(count)]
-        chain = [step_of(n, [n - 1] if n else []) for n in range(count)]
-        row: dict[str, float] = {"steps": count}
-        for name, steps in (("independent", independent), ("chain", chain)):
-            for kind in ("memory", "ledger"):
-                with tempfile.TemporaryDirectory() as folder:
-                    store = MemoryStore() if kind == "memory" else Ledger(Path(folder) / "ledger.db")
-                    began = time.process_time()
-                    asyncio.run(conducted(steps, [0.0] * count, 8, store))
-                    row[f"{name}_{kind}"] = round((time.process_time() - began) / count * 1e6, 1)
-        rows.append(row)
-    return rows
-
-
-def parts(count: int) -> dict[str, float]:
-    """Microseconds for each step of a chain by part: the recorded events are replayed through one part at a time.
-
-    Two baselines of the same run: bare commits of the same events, and the copies that the plan would need if its
-    steps were a tuple.
-    """
-    store = MemoryStore()
-    steps = [step_of(n, [n - 1] if n else []) for n in range(count)]
-    asyncio.run(conducted(steps, [0.0] * count, 8, store))
-    folds: list[Fold] = []
-    plan: Plan | None = None
-    for recorded in store.events(PLAN):
-        after = apply(plan, recorded)
-        if plan is not None and plan.status in ("approved", "executing"):
-            folds.append((plan, recorded, after))
-        plan = after
-    schedule = Schedule(folds[0][0])
-    limits = do.Limits(max_parallel_steps=8)
-
-    def follow(_: Plan, recorded: ev.Recorded, after: Plan) -> None:
-        schedule.update(recorded.event, after)
-        schedule.directives(after, limits)
-
-    with tempfile.TemporaryDirectory() as folder:
-        ledger = Ledger(Path(folder) / "ledger.db")
-        first = folds[0][0]
-        ledger.append([each for each in store.events(PLAN) if each.seq <= first.seq], first)
-        commit = bare_commits(Path(folder) / "bare.db")
-        row = {
-            "steps": count,
-            "fold": again(folds, lambda before, recorded, _: apply(before, recorded)),
-            "schedule": again(folds, follow),
-            "ledger": again(
-                folds,
-                lambda before, recorded, after: ledger.append(
-                    (recorded,), after, durable=ev.is_durable(recorded.event, before)
-                ),
-            ),
-            "wire": again(folds, lambda _, recorded, after: json.dumps(event(recorded, after))),
-            "bare_commits": again(folds, lambda _, recorded, __: commit(recorded)),
-            "tuple_copies": again(folds, lambda *_: tuple(steps)),
-        }
-        ledger.close()
-    return {name: value if name == "steps" else round(value / count, 1) for name, value in row.items()}
-
-
-def again(folds: Sequence[Fold], act: Callable[[Plan, ev.Recorded, Plan], object]) -> float:
-    """Microseconds of processor time to call `act` for all of the events."""
-    began = time.process_time()
-    for fold in folds:
-        act(*fold)
-    return 1e6 * (time.process_time() - began)
-
-
-def bare_commits(path: Path) -> Callable[[ev.Recorded], None]:
-    """A function that inserts one row in one transaction for each event, and nothing else."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("CREATE TABLE events (seq INTEGER PRIMARY KEY, body TEXT)")
-
-    def commit(recorded: ev.Recorded) -> None:
-        body = ev.events.dump_json(recorded.event).decode()
-        connection.execute("INSERT INTO events VALUES (?, ?)", (recorded.seq, body))
-
-    return commit
+            most = f"{cap} at once" if cap < count else "all at once"
+            goal = 1.10 if cap < count else 1.05
+            name = f"makespan of {count} steps, {most}, to the lower bound"
+            yield Figure(name=name, unit="×", goal=goal).counted(statistics.median(ours))
+            yield Figure(name=f"{name}, in waves", unit="×").counted(statistics.median(theirs))
 
 
 async def fates(plans: int, chance: float) -> dict[str, dict[str, int]]:
@@ -253,37 +156,19 @@ async def fates(plans: int, chance: float) -> dict[str, dict[str, int]]:
     return tally
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--plans", type=int, default=500)
-    parser.add_argument("--chance", type=float, default=0.3)
-    args = parser.parse_args()
-    spans, costs, shares = makespans(), overheads(), [parts(count) for count in COUNTS]
-    print("makespan / lower bound        steps     cap  conductor   worst   waves")
-    for row in spans:
-        print(f"{'':24}{row['steps']:11}{row['cap']:8}{row['conductor']:11}{row['worst']:8}{row['waves']:8}")
-    print("microseconds a step       " + "".join(f"{name:>20}" for name in costs[0]))
-    for row in costs:
-        print(f"{'':26}" + "".join(f"{value:20}" for value in row.values()))
-    print("of these, in a chain      " + "".join(f"{name:>14}" for name in shares[0]))
-    for row in shares:
-        print(f"{'':26}" + "".join(f"{value:14}" for value in row.values()))
-    tally = asyncio.run(fates(args.plans, args.chance))
-    for name, counts in tally.items():
-        print(f"{name:14} {args.plans} plans, each answer hostile with probability {args.chance}: {counts}")
-    print(
-        json.dumps(
-            {
-                "bench": "execution",
-                "python": platform.python_version(),
-                "makespan": spans,
-                "overhead_us": costs,
-                "parts_us": shares,
-                "fates": tally,
-            }
-        )
-    )
+def hostile(quick: bool) -> Iterator[Measured]:
+    """Plans whose model gives a hostile answer with a probability of 0.3, and the same for a naive loop."""
+    plans = 20 if quick else 150
+    for name, counts in asyncio.run(fates(plans, 0.3)).items():
+        for kind, count in counts.items():
+            figure = Figure(name=f"{kind}, of {plans} plans with a hostile model, {name}", unit="plans")
+            yield figure.timed([count])
+
+
+def figures(quick: bool) -> Iterator[Measured]:
+    yield from makespans(quick)
+    yield from hostile(quick)
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, figures)
