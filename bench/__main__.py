@@ -35,6 +35,8 @@ BENCHES: Final = (
     "ledger",
     "growth",
     "execution",
+    "model_calls",
+    "edits",
 )
 """All that `make bench` runs, in this order."""
 SECONDS: Final = 240

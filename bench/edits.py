@@ -1,51 +1,39 @@
-"""Measures the size and time of the edits between two texts, against difflib and against replacing the whole text."""
+"""Measures the edits between two texts beside difflib, and the application of a changeset to many files."""
 
 from __future__ import annotations
 
+import asyncio
 import difflib
-import json
-import platform
+import os
 import random
-import statistics
+import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple
 
+from bench.figures import Figure, Measured, main, milliseconds, processor_milliseconds
 from planloom.domain.text.diff import text_edits
 from planloom.domain.text.lines import split_lines
-from planloom.domain.text.live_text import LiveText
-from planloom.domain.text.merge import merge
-from planloom.domain.text.positions import (
-    ContentChange,
-    LineIndex,
-    Position,
-    Range,
-    apply_change,
-    apply_edits,
-)
+from planloom.domain.text.positions import apply_edits
+from planloom.workspace.editor import EditorCapabilities
+from planloom.workspace.paths.resolver import resolve_uri
+from planloom.workspace.paths.roots import Roots, root_at
+from tests.support.fake_editor import EVERYTHING
+from tests.workspace.room import Room
 
-# difflib is at least quadratic, so it is not run on longer texts.
-MOST_FOR_DIFFLIB = 200_000
+MOST_FOR_DIFFLIB: Final = 300_000
+"""Characters; difflib is at least quadratic, so it is not run on longer texts."""
+FILES: Final = 200
+PATHS: Final = 200
 
 
 class Case(NamedTuple):
     name: str
     before: str
     after: str
-
-
-class Row(NamedTuple):
-    """One case: the number of edits, the characters sent, milliseconds, and peak memory as a multiple of the text."""
-
-    case: str
-    edits: int
-    sent: int
-    milliseconds: float
-    memory: float
-    difflib_edits: int | None
-    difflib_milliseconds: float | None
-    whole_sent: int
 
 
 def cases() -> list[Case]:
@@ -80,15 +68,6 @@ def _crlf(text: str, middle: int) -> tuple[str, str]:
     return before, before[:middle] + "changed" + before[middle:]
 
 
-def milliseconds(work: Callable[[], object], times: int = 3) -> float:
-    times_taken: list[float] = []
-    for _ in range(times):
-        start = time.perf_counter()
-        work()
-        times_taken.append(time.perf_counter() - start)
-    return statistics.median(times_taken) * 1000
-
-
 def peak(work: Callable[[], object]) -> int:
     tracemalloc.start()
     work()
@@ -97,67 +76,86 @@ def peak(work: Callable[[], object]) -> int:
     return most
 
 
-def measured(case: Case) -> Row:
+def by_difflib(case: Case) -> None:
+    difflib.SequenceMatcher(
+        None, split_lines(case.before), split_lines(case.after), autojunk=False
+    ).get_opcodes()
+
+
+def between_texts(case: Case, rounds: int) -> Iterator[Measured]:
+    """The number and the size of the edits, their time beside difflib where that ends, and their memory."""
     edits = text_edits(case.before, case.after, "utf-16")
     assert apply_edits(case.before, edits, "utf-16") == case.after
-    old, new = split_lines(case.before), split_lines(case.after)
-    by_difflib: tuple[int | None, float | None] = (None, None)
-    if len(case.before) <= MOST_FOR_DIFFLIB or len(old) <= 6000 < len(case.before):
-        matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-        duration = milliseconds(matcher.get_opcodes, times=1)
-        by_difflib = sum(step[0] != "equal" for step in matcher.get_opcodes()), duration
-    return Row(
-        case=case.name,
-        edits=len(edits),
-        sent=sum(len(edit.new_text) for edit in edits),
-        milliseconds=milliseconds(lambda: text_edits(case.before, case.after, "utf-16")),
-        memory=peak(lambda: text_edits(case.before, case.after, "utf-16")) / len(case.before),
-        difflib_edits=by_difflib[0],
-        difflib_milliseconds=by_difflib[1],
-        whole_sent=len(case.after),
-    )
+    yield Figure(name=f"edits, {case.name}", unit="edits").counted(len(edits))
+    sent = sum(len(edit.new_text) for edit in edits)
+    whole = Figure(name=f"characters sent, {case.name}", unit="characters", anchor="the whole text")
+    yield whole.paired([sent], [len(case.after)])
+    work = partial(text_edits, case.before, case.after, "utf-16")
+    ours = [processor_milliseconds(work) for _ in range(rounds)]
+    if len(case.before) <= MOST_FOR_DIFFLIB:
+        theirs = [processor_milliseconds(partial(by_difflib, case))] * rounds
+        yield Figure(name=f"time, {case.name}", anchor="difflib", goal=1).paired(ours, theirs)
+    else:
+        yield Figure(name=f"time, {case.name}", goal=1000).timed(ours)
+    yield Figure(name=f"memory, {case.name}", unit="kB").timed([peak(work) / 1000])
 
 
-def others(many: str) -> dict[str, float]:
-    """Milliseconds of other work on 20 MB: an index, a keystroke, merges of two changes."""
-    position = Position(line=400_000, character=3)
-    change = ContentChange(range=Range(start=position, end=position), text="x")
-    theirs, mine = "X" + many, many + "Y\n"
-    here, there = many.index("entry 40000 "), many.index("entry 40005 ")
-    live = LiveText(many).changed(change, "utf-16")
-    inside = Position(line=0, character=10_000_000)
-    within = ContentChange(range=Range(start=inside, end=inside), text="x")
-    one_line = LiveText(many.replace("\n", " ")).changed(within, "utf-16")
-    near = many[:here] + "X" + many[here:], many[:there] + "Y" + many[there:]
-    return {
-        "index of 20 MB": milliseconds(lambda: LineIndex(many)),
-        "change of 20 MB as a whole": milliseconds(lambda: apply_change(many, change, "utf-16")),
-        "keystroke in an open 20 MB": milliseconds(lambda: live.changed(change, "utf-16")),
-        "keystroke in one line of 20 MB": milliseconds(lambda: one_line.changed(within, "utf-16")),
-        "merge of 20 MB, first and last line": milliseconds(lambda: merge(many, mine, theirs), times=1),
-        "merge of 20 MB, two neighbours": milliseconds(lambda: merge(many, *near), times=1),
-    }
+async def applied(capabilities: EditorCapabilities, folder: Path) -> float:
+    """Milliseconds to change one line in each of many files."""
+    names = [f"d/{number}" for number in range(FILES)]
+    room = Room(folder, dict.fromkeys(names, "old\n"), capabilities=capabilities, closed="disk")
+    began = time.perf_counter()
+    outcome = await room.apply(*(room.edit(name, "old\n", "new\n") for name in names), patience=2)
+    assert outcome.kind == "applied"
+    return (time.perf_counter() - began) * 1000
 
 
-def main() -> None:
-    made = cases()
-    rows = [measured(case) for case in made]
-    print(f"{'case':42}{'edits':>7}{'sent':>9}{'ms':>9}{'memory':>8}{'difflib':>9}{'ms':>10}{'whole':>12}")
-    for row in rows:
-        beside = "-" if row.difflib_edits is None else row.difflib_edits
-        slow = "-" if row.difflib_milliseconds is None else f"{row.difflib_milliseconds:.1f}"
-        print(
-            f"{row.case:42}{row.edits:7}{row.sent:9}{row.milliseconds:9.1f}{row.memory:7.1f}x"
-            f"{beside:>9}{slow:>10}{row.whole_sent:12}"
-        )
-    more = others(made[2].before)
-    for name, duration in more.items():
-        print(f"{name:42}{duration:25.1f}")
-    ratio = more["keystroke in an open 20 MB"] / more["change of 20 MB as a whole"]
-    print(f"{'keystroke, to a change of the whole':42}{ratio:25.4f}")
-    figures = {"bench": "edits", "python": platform.python_version(), "rows": [row._asdict() for row in rows]}
-    print(json.dumps({**figures, "milliseconds": more, "keystroke ratio": ratio}))
+def written(folder: Path) -> None:
+    """What a program does that replaces as many files safely, and nothing else."""
+    for number in range(FILES):
+        path = folder / str(number)
+        with path.with_suffix(".new").open("w", encoding="utf-8") as file:
+            file.write("new\n")
+            file.flush()
+            os.fsync(file.fileno())
+        path.with_suffix(".new").replace(path)
+
+
+def to_files(rounds: int) -> Iterator[Measured]:
+    """Many files through the editor and on disk, and the check of where a path leads."""
+    found: dict[str, list[float]] = {"editor": [], "disk": [], "plain": []}
+    for _ in range(rounds):
+        for name, capabilities in (("editor", EVERYTHING), ("disk", EditorCapabilities())):
+            with tempfile.TemporaryDirectory() as folder:
+                found[name].append(asyncio.run(applied(capabilities, Path(folder))))
+        with tempfile.TemporaryDirectory() as folder:
+            found["plain"].append(milliseconds(partial(written, Path(folder))))
+    for name, title in (("editor", "through the editor"), ("disk", "on disk")):
+        figure = Figure(name=f"{FILES} files changed {title}", anchor="files written and replaced")
+        yield figure.paired(found[name], found["plain"])
+    with tempfile.TemporaryDirectory() as folder:
+        room = Room(Path(folder), {f"d/{number}": "" for number in range(PATHS)})
+        roots = Roots((root_at(folder),))
+        uris = [room.uri(f"d/{number}") for number in range(PATHS)]
+        paths = [Path(folder, f"d/{number}") for number in range(PATHS)]
+        rows = [
+            (
+                milliseconds(lambda: [resolve_uri(roots, uri, for_="write") for uri in uris]),
+                milliseconds(lambda: [path.resolve() for path in paths]),
+            )
+            for _ in range(rounds + 1)
+        ][1:]
+    figure = Figure(name=f"{PATHS} paths resolved and confined", anchor="Path.resolve")
+    yield figure.paired([row[0] for row in rows], [row[1] for row in rows])
+
+
+def figures(quick: bool) -> Iterator[Measured]:
+    """Quick: without the texts of 20 MB."""
+    for case in cases():
+        if len(case.before) <= MOST_FOR_DIFFLIB or not quick:
+            yield from between_texts(case, 3)
+    yield from to_files(2 if quick else 5)
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, figures)
