@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planloom.domain.plans.editing import EditRefused, edit_plan
-from planloom.domain.plans.plan import Step
+from planloom.domain.plans.plan import Check, Step
 from planloom.domain.plans.revision import Revision, WantedStep, plan_changes, revision, widening
 from planloom.domain.values import StepId
 
@@ -77,6 +77,66 @@ def test_a_revision(rest: list[dict[str, Any]], order: str, widens: list[str]) -
     found = revision(steps, wanted(*rest))
     assert "".join(after(found, steps)) == order
     assert list(widening(steps, edited(found, steps))) == widens
+
+
+@pytest.mark.parametrize("kind", ["check", "approval"])
+@pytest.mark.parametrize(
+    ("rest", "sequential", "widens"),
+    [
+        ([{"id": "c"}, {"id": "d"}, {"id": "e"}], True, []),
+        ([{"id": "c"}, {"id": "e"}, {"id": "d"}], True, []),
+        ([{"id": "c"}], True, []),
+        ([{"id": "d"}, {"id": "c"}, {"id": "e"}], True, ["d no longer waits for c."]),
+        ([{"id": "d"}, {"id": "e"}], True, ["c, which is there to stop the plan, is dropped."]),
+        ([{"id": "d"}, {"id": "c"}, {"id": "e"}], False, []),
+        ([{"id": "c"}, {"id": "d"}, {"id": "e", "dependsOn": []}], False, ["e no longer waits for c."]),
+    ],
+)
+def test_what_a_gate_or_a_check_stops_cannot_pass_it_unasked(
+    kind: str, rest: list[dict[str, Any]], sequential: bool, widens: list[str]
+) -> None:
+    steps = [
+        each.model_copy(update={"kind": kind} if each.step_id == "c" else {})
+        for each in (plan() if sequential else plan(e="c"))
+    ]
+    found = revision(steps, wanted(*rest))
+    assert list(widening(steps, edited(found, steps), sequential=sequential)) == widens
+
+
+def test_a_gate_that_asks_something_else_is_asked_for() -> None:
+    steps = [each.model_copy(update={"kind": "approval", "question": "Put it online?"}) for each in plan()]
+    found = revision(steps, wanted({"id": "c", "question": "Tidy up?"}, {"id": "d"}, {"id": "e"}))
+    assert list(widening(steps, edited(found, steps))) == ["c asks another question."]
+
+
+def test_a_person_sees_all_that_a_new_step_runs_and_what_decides_about_it() -> None:
+    check = Step(
+        step_id=StepId("n"),
+        description="Try it",
+        instruction="Try it",
+        kind="check",
+        checks=(Check(kind="command", command="make test"), Check(kind="file_exists", path="a.txt")),
+        when="exists('b')",
+        repeat_until="last.ok",
+    )
+    template = check.as_written().model_copy(
+        update={"kind": "sub_plan", "template_id": "t", "args": {"name": "x"}, "checks": ()}
+    )
+    rules = ["Only if exists('b')", "Until last.ok"]
+    for step, lines in (
+        (check, [*rules, "Checks: command make test", "Checks: file exists a.txt"]),
+        (template, ['Template t {"name": "x"}', *rules]),
+        (
+            check.model_copy(update={"kind": "approval", "checks": ()}),
+            ["Asks whether the plan goes on", *rules],
+        ),
+        (
+            check.model_copy(update={"kind": "processing", "for_each": "$a", "checks": ()}),
+            [rules[0], "For each of $a", rules[1]],
+        ),
+    ):
+        (change,) = plan_changes((), (step,), ())
+        assert (change.after or "").split("\n") == ["1. Try it", *lines]
 
 
 def test_a_new_step_without_an_id_gets_a_free_one() -> None:

@@ -172,7 +172,9 @@ def _revised(plan: Plan, event: ev.PlanEdited, task_id: StepId, at: Instant) -> 
     step = plan.step(task_id)
     if plan.status not in ALIVE or step is None or step.status != "running":
         raise IllegalTransition(f"{task_id} changed the rest of the plan but does not run")
-    if event.approval_id is None and (widened := widening(plan.steps, event.steps)):
+    if event.approval_id is None and (
+        widened := widening(plan.steps, event.steps, sequential=plan.sequential)
+    ):
         raise IllegalTransition(f"{task_id} widened the plan without approval: {' '.join(widened)}")
     after = {each.step_id: each for each in event.steps}
     if any(not is_to_come(each) and after.get(each.step_id) != each for each in plan.steps):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 from pydantic import ConfigDict
@@ -18,9 +18,10 @@ from planloom.domain.plans.editing import (
     StepEdit,
     UpdateStep,
 )
+from planloom.domain.plans.graph import ancestor_masks, dependency_graph
 from planloom.domain.plans.outputs import unused_id
 from planloom.domain.plans.perspectives import Agent
-from planloom.domain.plans.plan import Check, Step
+from planloom.domain.plans.plan import SETTLED, Check, Step
 from planloom.domain.plans.validation import Problem
 from planloom.domain.safety.approvals import PlanChange
 from planloom.domain.text.counted import counted
@@ -101,8 +102,11 @@ def revision(steps: Sequence[Step], wanted: Sequence[WantedStep]) -> Revision | 
     return Revision(edits=tuple(edits), done=done)
 
 
-def widening(before: Sequence[Step], after: Sequence[Step]) -> tuple[str, ...]:
-    """What the steps after a revision do beyond those before it, in a sentence each; wording and order do not count."""
+def widening(before: Sequence[Step], after: Sequence[Step], *, sequential: bool = False) -> tuple[str, ...]:
+    """What the steps after a revision do beyond those before it, in a sentence each.
+
+    Wording and order do not count, except that a step goes beyond if it no longer waits for a gate or a check.
+    """
     known = {step.step_id: step for step in before}
     found: list[str] = []
     for step in after:
@@ -111,7 +115,36 @@ def widening(before: Sequence[Step], after: Sequence[Step]) -> tuple[str, ...]:
             found.append(f"{step.description} is new.")
         elif old != step:
             found += _widening(old, step)
-    return tuple(found)
+    return (*found, *_unguarded(before, after, sequential=sequential))
+
+
+def _unguarded(before: Sequence[Step], after: Sequence[Step], *, sequential: bool) -> Iterator[str]:
+    """What no longer waits for a step that is there to stop the plan, or that such a step is gone."""
+    guards = [
+        step.step_id for step in before if step.kind in ("check", "approval") and step.status not in SETTLED
+    ]
+    if not guards:
+        return
+    was, now = (_behind(guards, steps, sequential=sequential) for steps in (before, after))
+    for guard in guards:
+        if guard not in now:
+            yield f"{guard}, which is there to stop the plan, is dropped."
+            continue
+        freed = [step.step_id for step in after if step.step_id in was[guard] - now[guard]]
+        if freed:
+            yield f"{', '.join(freed)} no longer waits for {guard}."
+
+
+def _behind(
+    guards: Collection[StepId], steps: Sequence[Step], *, sequential: bool
+) -> dict[StepId, set[StepId]]:
+    """For each of these steps that is there, the steps that begin only once it has ended."""
+    masks = ancestor_masks(dependency_graph(steps), sequential=sequential)
+    return {
+        guard.step_id: {step.step_id for step, mask in zip(steps, masks, strict=True) if mask >> index & 1}
+        for index, guard in enumerate(steps)
+        if guard.step_id in guards
+    }
 
 
 def plan_changes(
@@ -191,6 +224,8 @@ def _widening(old: Step, new: Step) -> list[str]:
     new_files = set(new.expected_files) - set(old.expected_files)
     if new_files:
         found.append(f"{old.step_id} writes {', '.join(sorted(new_files))} too.")
+    if new.kind == old.kind == "approval" and new.asks != old.asks:
+        found.append(f"{old.step_id} asks another question.")
     if not EFFECTS[new.agent] <= EFFECTS[old.agent]:
         found.append(f"{old.step_id} may change files.")
     return found
@@ -215,8 +250,12 @@ def _body(step: Step) -> list[str]:
         lines.append(f"Calls {step.tool} {json.dumps(step.args or {}, ensure_ascii=False)}")
     elif step.instruction != step.description:
         lines.append(step.instruction)
+    if step.kind == "sub_plan":
+        lines.append(f"Template {step.template_id} {json.dumps(step.args or {}, ensure_ascii=False)}")
     if step.question:
         lines.append(f"Asks: {step.question}")
+    elif step.kind == "approval":
+        lines.append("Asks whether the plan goes on")
     if step.when is not None:
         lines.append(f"Only if {step.when}")
     if step.for_each is not None:

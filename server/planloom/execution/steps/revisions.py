@@ -126,7 +126,8 @@ class PlanRevisions:
         after = self._with_approvals(plan, edited)
         moved = {edit.step_id for edit in found.edits if isinstance(edit, MoveStep)}
         changes = plan_changes(plan.steps, after, moved)
-        return _Proposal(plan, found.edits, after, changes, widening(plan.steps, after), found.done)
+        widens = widening(plan.steps, after, sequential=plan.sequential)
+        return _Proposal(plan, found.edits, after, changes, widens, found.done)
 
     def _with_approvals(self, plan: Plan, edited: Sequence[Step]) -> tuple[Step, ...]:
         """The steps, those that have changed with whether the policy asks before their tool's effect."""
