@@ -159,6 +159,31 @@ def edit_first(server: Server, plan: dict[str, Any]) -> None:
     run_through(server, server.ask("planloom/plan/edit", {**about, "edits": edits})["plan"])
 
 
+def with_nodes(last: dict[str, Any]) -> Callable[[Server, dict[str, Any]], None]:
+    """Replace the steps by a check, a gate and a loop, and stop where the loop asks for its second step."""
+    checks = [{"kind": "file_exists", "path": "note.txt"}, {"kind": "condition", "text": "platform != 'x'"}]
+    steps: list[dict[str, Any]] = [
+        {"description": "Check it", "kind": "check", "checks": checks},
+        {"description": "Ask", "kind": "approval", "question": "Go on?"},
+        {"description": "Write", "tool": "write_file", "kind": "tool_call", **last},
+    ]
+
+    def act(server: Server, plan: dict[str, Any]) -> None:
+        edits = [
+            *({"op": "add", "step": step} for step in steps),
+            *({"op": "remove", "stepId": each["stepId"]} for each in plan["steps"]),
+        ]
+        about = {"planId": plan["planId"], "version": plan["version"]}
+        approve(server, server.ask("planloom/plan/edit", {**about, "edits": edits})["plan"])
+        for _ in range(2):
+            asked = server.until("approval_request")["approval"]["approvalId"]
+            server.ask("planloom/approval/respond", {"approvalId": asked, "decision": "allow"})
+        server.until("approval_request")
+        server.ask("planloom/status", {})
+
+    return act
+
+
 def cancel_it(server: Server, plan: dict[str, Any]) -> None:
     approve(server, plan)
     server.until("approval_request")
@@ -197,6 +222,10 @@ def main() -> None:
     record("asked", asking, run_through)
     record("failed-and-skipped", failing, run_through)
     record("waiting-for-a-decision", failing, wait_for_decision)
+    item = {"path": "{{item}}.txt", "content": "x"}
+    record("loop-under-way", literal, with_nodes({"args": item, "forEach": '["a", "b", "c"]'}))
+    number = {"path": "{{index}}.txt", "content": "x"}
+    record("rounds-under-way", literal, with_nodes({"args": number, "repeatUntil": "false", "repeatMost": 4}))
 
 
 if __name__ == "__main__":

@@ -26,6 +26,8 @@ function shown(plan: Plan): object {
     status: shownStatus(plan, step) === "ready" ? "pending" : shownStatus(plan, step),
     args: step.args,
     attempts: step.attempts,
+    parent: step.parent,
+    progress: step.progress,
     tools: step.toolsExecuted.map((call) => [call.tool, call.ok, call.summary]),
     checks: step.checks,
     summary: step.result?.summary ?? undefined,

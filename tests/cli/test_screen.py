@@ -58,6 +58,10 @@ TOLD: list[tuple[dict[str, Any], str]] = [
     ({"type": "plan_routed", "route": "direct"}, "The model chose: direct"),
     ({"type": "plan_paused", "reason": "user"}, "Paused."),
     (
+        {"type": "steps_unrolled", "taskId": "s1", "tasks": [*STEPS, {**step(3, "One"), "parent": "s1"}]},
+        "1 Create x: 1 step",
+    ),
+    (
         {"type": "log", "level": "warning", "message": "Disk\x1b[2J nearly full"},
         "Disk<U+001B>[2J nearly full",
     ),
@@ -211,3 +215,14 @@ def test_a_request_that_is_one_step_is_no_list() -> None:
 )
 def test_problems_that_an_error_lists(details: Any, lines: list[str]) -> None:
     assert problems(details) == lines
+
+
+@pytest.mark.parametrize(
+    ("most", "line"), [(None, "1 Try it: round 2"), (4, "1 Try it: round 2 of at most 4")]
+)
+def test_a_round_says_which_it_is(most: int | None, line: str) -> None:
+    loop = {**step(1, "Try it"), "repeatUntil": "last.ok", "repeatMost": most}
+    tasks: Any = [loop, *({**step(number, "Try it"), "parent": "s1"} for number in (2, 3))]
+    at, out = screen()
+    at.event({"type": "steps_unrolled", "taskId": "s1", "tasks": tasks}, plan(tasks))
+    assert out.getvalue().strip() == line

@@ -100,3 +100,8 @@ async def test_a_document_made_by_hand_is_checked_like_a_damaged_one(
         assert (await client.request("planloom/plan/list", {}))["plans"] == []
         plan = (await client.request("planloom/plan/import", {"text": whole}))["plan"]
         assert plan["status"] == "pending_approval"
+        (listed,) = [each for each in client.events if each["planId"] == plan["planId"]]
+        assert (listed["type"], listed["seq"]) == ("tasks_list", plan["seq"])
+        assert [each["description"] for each in listed["tasks"]] == [
+            each["description"] for each in plan["steps"]
+        ]

@@ -26,6 +26,7 @@ import type {
   TaskUpdate,
   Usage,
 } from "../protocol";
+import { shareDone } from "./loops";
 
 export const NO_USAGE: Usage = { requests: 0, promptTokens: 0, completionTokens: 0 };
 export const NO_PENDING: Pending = { approvals: [], questions: [], recoveries: [], conflicts: [] };
@@ -92,15 +93,22 @@ export function foldPlan(plan: Plan, event: Event): Plan {
     case "plan_cancelled":
       return ended(plan, "cancelled", event);
     case "check_completed":
-      return change(plan, event.taskId, (step) => ({ ...step, checks: withCheck(step.checks, event.check) }));
+      return withProgressAbove(
+        change(plan, event.taskId, (step) =>
+          withShareChecked({ ...step, checks: withCheck(step.checks, event.check) }),
+        ),
+        event.taskId,
+      );
     case "model_used":
       return withUsage(plan, event.usage);
     case "task_started":
+      return foldTask(plan, event);
     case "task_update":
+      return event.progress == null ? foldTask(plan, event) : withProgressAbove(foldTask(plan, event), event.taskId);
     case "task_completed":
     case "task_failed":
     case "task_skipped":
-      return withProgressOfLoop(foldTask(plan, event), event);
+      return withProgressAbove(foldTask(plan, event), event.taskId);
     case "approval_request":
     case "approval_resolved":
     case "edit_conflict":
@@ -137,20 +145,19 @@ export function unchanged<T>(state: T, _event: never): T {
   return state;
 }
 
-/** The loop or sub-plan of a settled step has the share of its steps that are settled as its progress. */
-function withProgressOfLoop(plan: Plan, { type, taskId }: TaskEvent): Plan {
+/** The plan with the progress of the loops and sub-plans that a step was unrolled from. */
+function withProgressAbove(plan: Plan, taskId: string): Plan {
   const parent = plan.steps.find((step) => step.stepId === taskId)?.parent;
-  if (parent == null || (type !== "task_completed" && type !== "task_skipped")) return plan;
-  const children = plan.steps.filter((step) => step.parent === parent);
-  const settled = children.filter((step) => SETTLED.includes(step.status));
-  return change(plan, parent, (loop) =>
-    loop.forEach == null && loop.kind !== "sub_plan"
-      ? loop
-      : { ...loop, progress: Math.floor((settled.length * 100) / children.length) },
-  );
+  if (parent == null) return plan;
+  const changed = change(plan, parent, (loop) => ({ ...loop, progress: shareDone(plan, loop) }));
+  return withProgressAbove(changed, parent);
 }
 
-const SETTLED: readonly string[] = ["completed", "failed", "skipped"];
+function withShareChecked(step: Step): Step {
+  if (step.kind !== "check") return step;
+  const made = step.checks.filter(({ outcome }) => outcome != null).length;
+  return { ...step, progress: Math.floor((made * 100) / step.checks.length) };
+}
 
 type TaskEvent = TaskStarted | TaskUpdate | TaskCompleted | TaskFailed | TaskSkipped;
 
@@ -164,7 +171,8 @@ function foldTask(plan: Plan, event: TaskEvent): Plan {
         attempts: event.attempt ?? step.attempts + 1,
         activeForm: event.activeForm ?? step.activeForm,
         startedAt: step.startedAt ?? event.at,
-        progress: undefined,
+        progress: shareDone(plan, step),
+        checks: step.checks.map(({ outcome: _outcome, detail: _detail, ...check }) => check),
       }));
     case "task_update":
       return change(withUsage(plan, event.usage), event.taskId, (step) => ({

@@ -3,14 +3,14 @@
 import { html, nothing, svg } from "lit";
 import { classMap } from "lit/directives/class-map.js";
 
-import { shownStatus } from "../../plan/planState";
 import type { PlanView } from "../../plan/planView";
-import { stepStatus } from "../../plan/statusWords";
-import { waitOf, waitWords } from "../../plan/waiting";
+import { waitOf } from "../../plan/waiting";
 import type { Plan, Step } from "../../protocol";
 import { plural, t } from "../../words";
 import type { PlanForms } from "../planForms";
-import { dependencyNumbers, STEP_ICON } from "../text/format";
+import { stepLook } from "../steps/stepLook";
+import { isNode, NODE_ICON } from "../steps/stepRules";
+import { dependencyNumbers } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { icon, iconButton, type Panel, shown, type View } from "../ui";
 import { type Layout, layoutOf, type Room } from "./layout";
@@ -28,12 +28,17 @@ const WITH_TITLE = 1;
 /** With more steps than this the drawing begins with numbers alone. */
 const MANY = 40;
 
-/** The signs of what decides whether and how often a step runs; its row says it in words. */
+/** The signs of what decides whether and how often a step runs, behind that of its kind; its row says it in words. */
 const MARKS = [
   ["when", "git-compare"],
   ["forEach", "list-unordered"],
   ["repeatUntil", "sync"],
 ] as const;
+
+function marks(step: Step): readonly string[] {
+  const rules = MARKS.filter(([field]) => step[field] != null).map(([, name]) => name);
+  return isNode(step) ? [NODE_ICON[step.kind], ...rules] : rules;
+}
 
 let last: { key: string; layout: Layout } | undefined;
 
@@ -82,7 +87,7 @@ export function planGraph(panel: Panel, view: PlanView): View {
             <path d="M0 0L6 3L0 6Z" />
           </marker>
         </defs>
-        ${plan.steps.map((step, index) => node(panel, plan, layout, step, index, index === selected))}
+        ${plan.steps.map((step, index) => node(panel, view, layout, step, index, index === selected))}
       </svg>
     </div>
   </div>`;
@@ -115,13 +120,9 @@ function zoomOf(panel: Panel, { planId, steps }: Plan): number {
   return Math.min(SIZES.length - 1, Math.max(0, chosen));
 }
 
-function node(panel: Panel, plan: Plan, layout: Layout, step: Step, index: number, isSelected: boolean): View {
-  const status = shownStatus(plan, step);
-  const wait = waitOf(plan, step.stepId);
-  const look =
-    wait === undefined
-      ? { icon: STEP_ICON[status], label: stepStatus(status) }
-      : { icon: wait === "recovery" ? "error" : "bell-dot", label: waitWords(wait) };
+function node(panel: Panel, view: PlanView, layout: Layout, step: Step, index: number, isSelected: boolean): View {
+  const { plan } = view;
+  const look = stepLook(view, step);
   const { x = 0, y = 0, wave = 0 } = layout.steps[index] ?? {};
   const after = dependencyNumbers(plan, step);
   const choose = () => panel.change(plan.planId, (forms) => (forms.row = step.stepId));
@@ -132,8 +133,8 @@ function node(panel: Panel, plan: Plan, layout: Layout, step: Step, index: numbe
       type="button"
       data-node=${step.stepId}
       data-index=${index}
-      data-status=${status}
-      data-waits=${wait ?? nothing}
+      data-status=${look.status}
+      data-waits=${waitOf(plan, step.stepId) ?? nothing}
       tabindex=${isSelected ? 0 : -1}
       aria-pressed=${isSelected}
       aria-description=${place.filter((each) => each !== "").join(", ")}
@@ -143,7 +144,7 @@ function node(panel: Panel, plan: Plan, layout: Layout, step: Step, index: numbe
     ><span class="node-state">${icon(look.icon, look.label)}<span class="number">${index + 1}</span></span> <span
       class="node-title"
       >${shown(step.description)}</span
-    >${MARKS.map(([field, name]) => (step[field] == null ? nothing : icon(name, undefined, "node-mark")))}</button>`}</foreignObject>`;
+    >${marks(step).map((name) => icon(name, undefined, "node-mark"))}</button>`}</foreignObject>`;
 }
 
 /** Show a step below the graph with its details, or without them if they were shown. */

@@ -3,14 +3,15 @@
 
 import { html, nothing } from "lit";
 
-import type { Step } from "../../protocol";
+import { isUnderWay, mostRounds, position } from "../../plan/loops";
+import type { Plan, Step } from "../../protocol";
 import { t } from "../../words";
 import { icon, phrase, shown, type View } from "../ui";
 
 /** The condition of a step and the rule of its loop, as long as they can still matter. */
 export function stepRules(step: Step): View {
   if (step.status === "completed") return nothing;
-  const { when, forEach, repeatUntil, repeatMost } = step;
+  const { when, forEach, repeatUntil } = step;
   return html`${
     when == null
       ? nothing
@@ -22,21 +23,34 @@ export function stepRules(step: Step): View {
   }${
     repeatUntil == null
       ? nothing
-      : html`<span class="rule" title=${t("At most {0} rounds", repeatMost ?? DEFAULT_ROUNDS)}>${icon("sync")}${phrase("again until {0}", shown(repeatUntil))}</span>`
+      : html`<span class="rule" title=${t("At most {0} rounds", mostRounds(step))}>${icon("sync")}${phrase("again until {0}", shown(repeatUntil))}</span>`
   }`;
 }
 
-/** Whether a step is a node of the plan that neither calls a tool nor is work for an agent. */
-export function isNode({ kind }: Step): boolean {
-  return kind === "clarification" || kind === "check" || kind === "approval" || kind === "sub_plan";
+/** Where a loop or a sub-plan stands whose steps are at work. */
+export function loopPosition(plan: Plan, step: Step): View {
+  if (!isUnderWay(plan, step)) return nothing;
+  const { kind, count, of } = position(plan, step);
+  return html`<span class="loop-position"
+    >${kind === "round" ? t("round {0} of at most {1}", count, of) : t("{0} of {1} steps ended", count, of)}</span
+  >`;
+}
+
+/** The icons of the kinds of steps that neither call a tool nor are work for an agent. */
+export const NODE_ICON = { clarification: "question", check: "beaker", approval: "pass", sub_plan: "layers" } as const;
+
+/** Whether a step is a node of the plan of such a kind. */
+export function isNode<T extends Pick<Step, "kind">>(step: T): step is T & { kind: keyof typeof NODE_ICON } {
+  return step.kind in NODE_ICON;
 }
 
 /** The kind of such a step. */
-export function nodeOf({ kind, templateId }: Step): View {
-  const node = (name: string, words: View | string): View => html`<span class="tool">${icon(name)}${words}</span>`;
-  if (kind === "sub_plan") return node("layers", phrase("template {0}", shown(templateId ?? "")));
-  if (kind === "check") return node("beaker", t("check"));
-  return kind === "approval" ? node("pass", t("asks for your yes")) : node("question", t("question"));
+export function nodeOf({ kind, templateId }: Step & { kind: keyof typeof NODE_ICON }): View {
+  const words = {
+    sub_plan: () => phrase("template {0}", shown(templateId ?? "")),
+    check: () => t("check"),
+    approval: () => t("asks for your yes"),
+    clarification: () => t("question"),
+  };
+  return html`<span class="tool">${icon(NODE_ICON[kind])}${words[kind]()}</span>`;
 }
-
-const DEFAULT_ROUNDS = 5;

@@ -4,9 +4,9 @@ import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
 import { workedMs } from "../../plan/clocks";
-import { isRedoable, shownStatus } from "../../plan/planState";
+import { isUnderWay } from "../../plan/loops";
+import { isRedoable } from "../../plan/planState";
 import { type PlanView, UNDOABLE } from "../../plan/planView";
-import { stepStatus } from "../../plan/statusWords";
 import { resourceOf, resourceWords, waitOf, waitWords } from "../../plan/waiting";
 import type { Check, JsonObject, Plan, Step } from "../../protocol";
 import { t } from "../../words";
@@ -20,7 +20,6 @@ import {
   duration,
   firstLine,
   headline,
-  STEP_ICON,
   skipReason,
   spent,
   valueText,
@@ -29,7 +28,8 @@ import { inlineDiff } from "../text/inlineDiff";
 import { focusSoon, icon, iconButton, linkButton, type Panel, phrase, shown, type View } from "../ui";
 import { commandOutput, isCommand } from "./commandOutput";
 import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
-import { isNode, nodeOf, stepRules } from "./stepRules";
+import { stepLook } from "./stepLook";
+import { isNode, loopPosition, nodeOf, stepRules } from "./stepRules";
 
 /** Whether the plan's status allows its steps to be edited. */
 function isEditable(plan: Plan): boolean {
@@ -114,22 +114,14 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
   const target = forms.step?.target;
   if (target?.kind === "existing" && target.stepId === step.stepId && isEditable(plan))
     return html`<li class="step editing">${editForm(panel, plan, step)}</li>`;
-  const status = shownStatus(plan, step);
-  const wait = waitOf(plan, step.stepId);
-  const resource = resourceOf(view, step.stepId);
-  const look =
-    wait !== undefined
-      ? { icon: wait === "recovery" ? "error" : "bell-dot", label: waitWords(wait) }
-      : resource !== undefined
-        ? { icon: "watch", label: resourceWords(resource) }
-        : { icon: STEP_ICON[status], label: stepStatus(status) };
+  const look = stepLook(view, step);
   const open = forms.open.includes(step.stepId);
   const toggle = () =>
     panel.change(
       plan.planId,
       (mine) => (mine.open = open ? mine.open.filter((each) => each !== step.stepId) : [...mine.open, step.stepId]),
     );
-  return html`<li class="step" data-status=${status} data-step=${step.stepId} data-waits=${wait ?? nothing}>
+  return html`<li class="step" data-status=${look.status} data-step=${step.stepId} data-waits=${waitOf(plan, step.stepId) ?? nothing}>
       <div
         class="step-row"
         role="button"
@@ -148,7 +140,10 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
         <span class="step-side">${side(panel, view, step)}</span>
       </div>
       ${
-        runs(view, step) && step.progress != null && step.progress > 0 && step.progress < 100
+        (runs(view, step) || isUnderWay(plan, step)) &&
+        step.progress != null &&
+        step.progress > 0 &&
+        step.progress < 100
           ? html`<vscode-progress-bar
             .value=${step.progress}
             max="100"
@@ -213,7 +208,7 @@ function meta(view: PlanView, step: Step): View {
       : html`<span class="tool">${icon("tools")}${callText({ tool: step.tool, args: step.args })}</span>`
   }
     ${after === "" ? nothing : html`<span title=${t("Waits for these steps")}>${phrase("after {0}", shown(after))}</span>`}
-    ${stepRules(step)}
+    ${loopPosition(plan, step)} ${stepRules(step)}
     ${background === undefined ? nothing : html`<span class="tool running" title=${t("Runs in the background")}>${icon("server-process")}${shown(background.command)}</span>`}
     ${step.critical ? html`<span class="warn" title=${t("If this step fails, the plan fails")}>${t("critical")}</span>` : nothing}
     ${

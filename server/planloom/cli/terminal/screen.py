@@ -216,6 +216,9 @@ class Screen:
                 self._at_work(event, step)
             case "task_update" if event.get("status") == "running":
                 self._at_work(event, step)
+            case "steps_unrolled":
+                self._idle(key)
+                self._console.print(Text(f"  {number} {one_line(_unrolled(event, step), 160)}", "dim"))
             case "tool_started":
                 words = step.get("activeForm") or step.get("description", "")
                 self._busy(key, f"{words} · {event.get('tool')}")
@@ -228,11 +231,7 @@ class Screen:
             case "background_started":
                 self._background[event.get("commandId", "")] = event.get("command", "")
             case "background_ended":
-                command = self._background.pop(event.get("commandId", ""), "")
-                # What the model has stopped, and what the report tells, needs no line of its own.
-                if event.get("reason") in ("exit", "time_limit", "crash"):
-                    how = event.get("line") or "it ended"
-                    self._console.print(Text(f"  ! {one_line(f'{command}: {how}', 160)}", "yellow"))
+                self._background_ended(event)
             case "task_completed" if self._is_one_step:
                 self._idle(key)
             case "task_completed":
@@ -262,6 +261,13 @@ class Screen:
                 if event.get("confidence") in ("low", "medium"):
                     self._console.print(Text(f"  confidence: {event['confidence']}", "yellow"))
                 self._answered.add(key)
+
+    def _background_ended(self, event: Json) -> None:
+        command = self._background.pop(event.get("commandId", ""), "")
+        # What the model has stopped, and what the report tells, needs no line of its own.
+        if event.get("reason") in ("exit", "time_limit", "crash"):
+            how = event.get("line") or "it ended"
+            self._console.print(Text(f"  ! {one_line(f'{command}: {how}', 160)}", "yellow"))
 
     def _step_ended(
         self, number: int, step: Step, status: str, text: str, *, lasted: int | None = None
@@ -305,6 +311,15 @@ class Screen:
         if self._as_json:
             sys.stdout.write(as_json(value) + "\n")
             sys.stdout.flush()
+
+
+def _unrolled(event: Json, step: Step) -> str:
+    """What a loop or a sub-plan has become."""
+    count = sum(each.get("parent") == step["stepId"] for each in event["tasks"])
+    if not step.get("repeatUntil"):
+        return f"{step.get('description', '')}: {counted(count, 'step')}"
+    most = f" of at most {step['repeatMost']}" if step.get("repeatMost") else ""
+    return f"{step.get('description', '')}: round {count}{most}"
 
 
 def _answer(text: str) -> Markdown:

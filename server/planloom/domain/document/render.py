@@ -42,6 +42,7 @@ from planloom.domain.document.fields import FIELDS, escaped
 from planloom.domain.document.scalars import is_written_plainly, written
 from planloom.domain.document.top import STEPS, head_lines, top_lines
 from planloom.domain.plans.graph import shown_statuses
+from planloom.domain.plans.loops import under_way
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import Json, StepId
 
@@ -99,14 +100,15 @@ def step_lines(step: Step, mark: str) -> Iterator[str]:
 
 
 def result_lines(step: Step) -> Iterator[str]:
-    """What came of a step, as one line; nothing before it has ended."""
+    """What came of a step, as one line, where there is any."""
     if said := result_text(step):
         yield " " * _BODY + said
 
 
 def result_text(step: Step) -> str | None:
-    """What came of a step, without indentation; None before it has ended."""
-    said = " ".join(((step.result.summary or step.result.error or "") if step.result else "").split())
+    """What came of a step, or where its loop stands, without indentation; None before there is any."""
+    result = (step.result.summary or step.result.error) if step.result else under_way(step)
+    said = " ".join((result or "").split())
     return RESULT + said if said else None
 
 

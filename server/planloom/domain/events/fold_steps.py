@@ -31,7 +31,8 @@ from planloom.domain.events.folding import (
     with_usage,
     without_questions,
 )
-from planloom.domain.plans.plan import SETTLED, Plan, Step, StepResult, Usage
+from planloom.domain.plans.loops import share_done
+from planloom.domain.plans.plan import Plan, Step, StepResult, Usage
 from planloom.domain.values import Instant, StepId
 
 
@@ -50,8 +51,9 @@ def task_started(plan: Plan, event: ev.TaskStarted, at: Instant) -> Plan:
             attempts=step.attempts + 1,
             passed_over=False,
             started_at=step.started_at or at,
-            progress=None,
+            progress=share_done(plan, step),
             result=None,
+            checks=tuple(check.model_copy(update={"outcome": None, "detail": None}) for check in step.checks),
             completed_at=None,
         ),
     )
@@ -83,6 +85,8 @@ def task_update(plan: Plan, event: ev.TaskUpdate, _at: Instant) -> Plan:
         changed = close_run(changed, event.task_id)
     elif event.command_started or event.command_process is not None:
         changed = start_command(changed, event)
+    if event.progress is not None:
+        changed = _with_progress_above(changed, event.task_id)
     return with_usage(settle_held(changed, event), event.usage, event.model, event.model_seconds)
 
 
@@ -97,18 +101,18 @@ def task_completed(plan: Plan, event: ev.TaskCompleted, at: Instant) -> Plan:
             updated(step, status="completed", result=event.result, completed_at=at, progress=100)
         ),
     )
-    return _with_progress_of_loop(completed, event.task_id)
+    return _with_progress_above(completed, event.task_id)
 
 
-def _with_progress_of_loop(plan: Plan, step_id: StepId) -> Plan:
-    """The plan with the progress of what a settled step was unrolled from: the share of its steps that are settled."""
+def _with_progress_above(plan: Plan, step_id: StepId) -> Plan:
+    """The plan with the progress of the loops and sub-plans that a step was unrolled from."""
     step = plan.step(step_id)
     loop = None if step is None or step.parent is None else plan.step(step.parent)
-    if loop is None or (loop.for_each is None and loop.kind != "sub_plan"):
+    if loop is None:
         return plan
-    settled = sum(child is not None and child.status in SETTLED for child in map(plan.step, loop.children))
-    share = settled * 100 // len(loop.children)
-    return change_step(plan, loop.step_id, None, lambda each: updated(each, progress=share))
+    share = share_done(plan, loop)
+    changed = change_step(plan, loop.step_id, None, lambda each: updated(each, progress=share))
+    return _with_progress_above(changed, loop.step_id)
 
 
 @folds(ev.TaskFailed, when=ALIVE)
@@ -118,7 +122,7 @@ def task_failed(plan: Plan, event: ev.TaskFailed, at: Instant) -> Plan:
         ok=False, error=event.error, code=event.code, duration_ms=event.duration_ms, timestamp=at
     )
     status = "pending" if event.will_retry else "failed"
-    return change_step(
+    failed = change_step(
         close_run(plan, event.task_id),
         event.task_id,
         {"running", "pending"},
@@ -132,6 +136,7 @@ def task_failed(plan: Plan, event: ev.TaskFailed, at: Instant) -> Plan:
             calls_closed=len(step.tools_executed),
         ),
     )
+    return _with_progress_above(failed, event.task_id)
 
 
 @folds(ev.TaskSkipped, when=ALIVE)
@@ -155,7 +160,7 @@ def task_skipped(plan: Plan, event: ev.TaskSkipped, at: Instant) -> Plan:
             calls_closed=len(step.tools_executed),
         ),
     )
-    return _with_progress_of_loop(without_questions(skipped, event.task_id), event.task_id)
+    return _with_progress_above(without_questions(skipped, event.task_id), event.task_id)
 
 
 @folds(ev.ConditionEvaluated, when=ALIVE)
@@ -171,7 +176,7 @@ def steps_unrolled(plan: Plan, event: ev.StepsUnrolled, at: Instant) -> Plan:
     """The plan with the new steps behind those there are; what was unrolled is pending until they have ended."""
     index = plan.index_of(event.task_id)
     ids = tuple(step.step_id for step in event.steps)
-    if index is None or any(plan.step(step_id) is not None for step_id in ids):
+    if index is None or not ids or any(plan.step(step_id) is not None for step_id in ids):
         raise IllegalTransition(f"{event.task_id} cannot be unrolled into {', '.join(ids)}")
     waiting = change_step(
         close_run(plan, event.task_id),
@@ -182,7 +187,7 @@ def steps_unrolled(plan: Plan, event: ev.StepsUnrolled, at: Instant) -> Plan:
     places = map(plan.index_of, plan.made_of(event.task_id))
     end = 1 + max((place for place in places if place is not None), default=index)
     steps = (*waiting.steps[:end], *event.steps, *waiting.steps[end:])
-    return updated(waiting, steps=as_plan_steps(steps, at))
+    return _with_progress_above(updated(waiting, steps=as_plan_steps(steps, at)), ids[0])
 
 
 @folds(ev.TasksList, when=ANY)
@@ -226,9 +231,16 @@ def check_completed(plan: Plan, event: ev.CheckCompleted, _at: Instant) -> Plan:
             for each in step.checks
         ]
         listed = any(each is event.check for each in same)
-        return updated(step, checks=tuple(same) if listed else (*step.checks, event.check))
+        checked = updated(step, checks=tuple(same) if listed else (*step.checks, event.check))
+        return updated(checked, progress=_share_checked(checked)) if step.kind == "check" else checked
 
-    return change_step(plan, event.task_id, None, with_check)
+    changed = change_step(plan, event.task_id, None, with_check)
+    return _with_progress_above(changed, event.task_id)
+
+
+def _share_checked(step: Step) -> int:
+    """How many of the checks of a step have been made, in percent."""
+    return 100 * sum(check.outcome is not None for check in step.checks) // len(step.checks)
 
 
 @folds(ev.ContextCompacted, when=ALIVE)

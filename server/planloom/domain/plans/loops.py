@@ -12,8 +12,9 @@ from typing import Final
 
 from planloom.domain.json_numbers import loaded
 from planloom.domain.plans.outputs import OutputReference, output_reference, unused_id
-from planloom.domain.plans.plan import Step
+from planloom.domain.plans.plan import SETTLED, Plan, Step
 from planloom.domain.plans.templates import rewritten
+from planloom.domain.text.counted import counted
 from planloom.domain.values import Args, Json, StepId
 
 MOST_ITEMS: Final = 100
@@ -24,6 +25,32 @@ _LONGEST_SHOWN: Final = 80
 _PLACEHOLDER: Final = re.compile(
     r"\{\{[ \t]{0,8}(item|index)((?:\.[A-Za-z_][A-Za-z0-9_-]{0,63}){0,8})[ \t]{0,8}\}\}"
 )
+
+
+def most_rounds(step: Step) -> int:
+    """The most rounds of a step that is repeated."""
+    return step.repeat_most or DEFAULT_ROUNDS
+
+
+def share_done(plan: Plan, step: Step) -> int | None:
+    """How far the steps have come that a loop or a sub-plan was unrolled into, in percent; None before that.
+
+    Each counts as much as any other, and one at work as far as it has come. Of a repeated step the most rounds count.
+    """
+    children = [each for each in map(plan.step, step.children) if each is not None]
+    if not children:
+        return None
+    done = sum(100 if each.status in SETTLED else each.progress or 0 for each in children)
+    return min(100, done // (len(children) if step.repeat_until is None else most_rounds(step)))
+
+
+def under_way(step: Step) -> str | None:
+    """Where a loop or a sub-plan stands whose steps are at work, in words; None of any other step."""
+    if not step.children or step.status in SETTLED:
+        return None
+    if step.repeat_until is not None:
+        return f"Round {len(step.children)} of at most {most_rounds(step)}"
+    return f"{step.progress or 0} % of {counted(len(step.children), 'step')}"
 
 
 def placeholders(value: Json) -> Iterator[tuple[str, bool]]:

@@ -22,9 +22,11 @@ def filled(step: Step, template: Template) -> tuple[Step, ...] | TemplateRefused
     values = (step.args or {}).items()
     texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values}
     steps = applied(template, texts)
-    if not isinstance(steps, TemplateRefused) and any(each.kind == "sub_plan" for each in steps):
+    if isinstance(steps, TemplateRefused):
+        return steps
+    if any(each.kind == "sub_plan" for each in steps):
         return TemplateRefused(problems=(("", "a template in a sub-plan cannot hold a sub-plan"),))
-    return steps
+    return steps or TemplateRefused(problems=(("", "it has no steps"),))
 
 
 def sub_plan(plan: Plan, step: Step, steps: Sequence[Step], *, sequential: bool) -> tuple[Step, ...]:

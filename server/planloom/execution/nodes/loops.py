@@ -15,7 +15,7 @@ from planloom.domain.expressions import (
     holds,
     read,
 )
-from planloom.domain.plans.loops import DEFAULT_ROUNDS, MOST_ITEMS, for_items, for_round, written_out
+from planloom.domain.plans.loops import MOST_ITEMS, for_items, for_round, most_rounds, written_out
 from planloom.domain.plans.output_values import NoOutput, resolved
 from planloom.domain.plans.outputs import OutputReference
 from planloom.domain.plans.plan import Step
@@ -44,8 +44,8 @@ async def loop(run: StepRun, context: ToolContext, tools: Registry) -> Outcome |
 
 
 async def _for_each(run: StepRun, step: Step, context: ToolContext, tools: Registry) -> Outcome:
-    children = children_of(run, step)
-    if children:
+    if step.children:
+        children = children_of(run, step)
         return Done(
             summary=f"Done for {counted(len(children), 'item')}", value=[_result(each) for each in children]
         )
@@ -72,8 +72,7 @@ async def _repeat(run: StepRun, step: Step, context: ToolContext, tools: Registr
         known = await facts(run.plan, expression, context, tools)
         if holds(expression, known.with_values(last)):
             return Done(summary=f"Done after {counted(len(rounds), 'round')}", value=_result(rounds[-1]))
-    most = step.repeat_most or DEFAULT_ROUNDS
-    if len(rounds) >= most:
+    if len(step.children) >= most_rounds(step):
         error = f"After {counted(len(rounds), 'round')} this does not hold: {step.repeat_until}"
         return Failed(error=error, code="check_failed")
     return _unrolled(run, (for_round(step, [each.step_id for each in run.plan.steps]),))

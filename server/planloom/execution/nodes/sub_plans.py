@@ -24,12 +24,12 @@ from planloom.execution.step_run import StepRun
 async def run_sub_plan(run: StepRun, gate: Gate, template_of: TemplateOf) -> Outcome:
     """Unroll the sub-plan, or end it if its steps have ended: it fails if one of them has."""
     step = run.now
-    children = children_of(run, step)
-    if children:
+    if step.children:
+        children = children_of(run, step)
         lost = [each.description for each in children if each.counts_as == "failed"]
         if lost:
             return Failed(error=f"This failed: {', '.join(lost)}", code="step_failed")
-        last = children[-1].result
+        last = children[-1].result if children else None
         return Done(
             summary=f"{counted(len(children), 'step')} done", value=None if last is None else last.value
         )

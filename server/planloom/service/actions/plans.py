@@ -241,9 +241,10 @@ class Plans(PlanReader):
                 f"The plan {plan_id} is here already. It was left as it is.", status=known.status
             )
         self._ledger.take_over(moved.events, moved.plan, moved.texts)
-        plan = self._plan_store.plan(plan_id)
+        self._plan_store.plan(plan_id)
         self._turns.ownership.add(plan_id)
-        return plan
+        # No event of the document is published, so this one tells listeners of the plan.
+        return self._plan_store.record(plan_id, ev.TasksList())
 
     async def delete(self, plan_id: PlanId) -> None:
         """Delete an ended plan with its events and texts."""
