@@ -53,7 +53,9 @@ test("the graph marks checks, gates and loops, and says what a step waits for", 
   const waits = [{ stepId: "step_5_3", resource: "terminal", usedByPlan: "p", usedByStep: "s" }] as const;
   const root = drawn(planGraph(panel, { ...view, waits }));
   const marks = (id: string) =>
-    [...root.querySelectorAll(`[data-node="${id}"] .node-mark`)].map((mark) => /codicon-([a-z-]+)/.exec(mark.className)?.[1]);
+    [...root.querySelectorAll(`[data-node="${id}"] .node-mark`)].map(
+      (mark) => /codicon-([a-z-]+)/.exec(mark.className)?.[1],
+    );
   expect(["step_3", "step_4", "step_5", "step_5_1"].map(marks)).toEqual([["beaker"], ["pass"], ["list-unordered"], []]);
   expect(root.querySelector('[data-node="step_5"]')?.getAttribute("data-status")).toBe("running");
   expect(root.querySelector('[data-node="step_5_3"] .node-state')?.innerHTML).toContain("terminal");
