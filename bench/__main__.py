@@ -37,6 +37,8 @@ BENCHES: Final = (
     "execution",
     "model_calls",
     "edits",
+    "parsing",
+    "tools",
 )
 """All that `make bench` runs, in this order."""
 SECONDS: Final = 240

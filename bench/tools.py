@@ -1,22 +1,21 @@
-"""Measures the search tools against ripgrep alone, and the cost of a gigabyte of command output."""
+"""Measures the search tools beside grep or ripgrep, and the output of a command beside a program that only reads it."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import os
-import platform
 import random
-import resource
 import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Final
 
+from bench.figures import Figure, Measured, main, milliseconds
+from bench.index import FAST
 from planloom.tools.context import ToolContext
 from planloom.tools.processes.child_process import Launch, run_process, shell_argv
 from planloom.tools.search.find_files import FindFiles, find_files
@@ -29,7 +28,7 @@ from planloom.workspace.index.programs import environment
 from planloom.workspace.paths.roots import Roots, root_at
 from planloom.workspace.view import WorkspaceView
 
-WORDS = (
+WORDS: Final = (
     "order",
     "price",
     "total",
@@ -43,16 +42,15 @@ WORDS = (
     "reader",
     "cache",
 )
-
-
-class Row(NamedTuple):
-    """One search in seconds; `lines` is the number of lines that our search returned."""
-
-    search: str
-    with_ripgrep: float
-    without: float
-    ripgrep_alone: float | None
-    lines: int
+SEARCHES: Final = {
+    "a rare word": (SearchText(pattern="zanzibar", max_results=1000), ("-F", "zanzibar")),
+    "no match": (SearchText(pattern="nowhere_to_be_found"), ("-F", "nowhere_to_be_found")),
+    "an expression": (
+        SearchText(pattern=r"zanzibar_[0-9]+7$", regex=True, max_results=1000),
+        ("-E", r"zanzibar_[0-9]+7$"),
+    ),
+    "any case": (SearchText(pattern="ZANZIBAR_", ignore_case=True, max_results=1000), ("-iF", "ZANZIBAR_")),
+}
 
 
 def generate(folder: Path, files: int) -> None:
@@ -70,106 +68,74 @@ def generate(folder: Path, files: int) -> None:
         (package / f"file_{number}.py").write_text("".join(lines))
 
 
-async def search_rows(folder: Path) -> list[Row]:
-    """Each search with ripgrep, without it, and ripgrep alone in the same folder."""
+async def took(search: SearchText | FindFiles, context: ToolContext) -> float:
+    """Milliseconds of one call of a tool."""
+    began = time.perf_counter()
+    if isinstance(search, SearchText):
+        result = await search_text(search, context)
+    else:
+        result = await find_files(search, context)
+    assert result.ok, result.text
+    return (time.perf_counter() - began) * 1000
+
+
+def alone(folder: Path, options: tuple[str, ...]) -> float:
+    """Milliseconds of the same search by a program alone."""
+    program = ("rg", "-n") if shutil.which("rg") else ("grep", "-rn")
+    command = (*program, *options, ".")
+    return milliseconds(lambda: subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=False))
+
+
+async def searches(folder: Path, rounds: int) -> Iterator[Measured]:
     view = WorkspaceView(Roots((root_at(folder),)), DocumentStore())
     index = FileIndex(view.roots.folders)
-    began = time.perf_counter()
     await index.build()
-    print(f"index of {index.files} files: {time.perf_counter() - began:.2f} s")
     context = ToolContext(files=Overlay(view), roots=view.roots, index=lambda: index)
-    cases = [
-        ("rare word", SearchText(pattern="zanzibar", max_results=1000), ["-F", "zanzibar"]),
-        ("no match", SearchText(pattern="nowhere_to_be_found"), ["-F", "nowhere_to_be_found"]),
-        (
-            "expression",
-            SearchText(pattern=r"zanzibar_\d+7$", regex=True, max_results=1000),
-            [r"zanzibar_\d+7$"],
-        ),
-        (
-            "any case",
-            SearchText(pattern="ZANZIBAR_", ignore_case=True, max_results=1000),
-            ["-iF", "ZANZIBAR_"],
-        ),
-        ("common word, first 100", SearchText(pattern="return"), None),
-    ]
-    rows = []
-    for name, args, alone in cases:
-        quick, lines = await timed(lambda args=args: search_text(args, context))  # type: ignore[misc]
-        path, os.environ["PATH"] = os.environ["PATH"], ""
-        slow, same = await timed(lambda args=args: search_text(args, context))  # type: ignore[misc]
-        os.environ["PATH"] = path
-        assert lines == same, name
-        rows.append(Row(name, quick, slow, ripgrep(folder, alone) if alone else None, lines))
-    took, found = await timed(lambda: find_files(FindFiles(pattern="file_9999*.py"), context))
-    rows.append(Row("find_files file_9999*.py", took, took, None, found))
-    return rows
+    anchor = "ripgrep" if shutil.which("rg") else "grep"
+    found = []
+    for name, (search, options) in SEARCHES.items():
+        rows = [(await took(search, context), alone(folder, options)) for _ in range(rounds + 1)][1:]
+        figure = Figure(name=f"search of {index.files:,} files, {name}", anchor=anchor)
+        found.append(figure.paired([row[0] for row in rows], [row[1] for row in rows]))
+    names = [await took(FindFiles(pattern="file_9999*.py"), context) for _ in range(rounds)]
+    found.append(Figure(name=f"find_files in {index.files:,} files").timed(names))
+    return iter(found)
 
 
-async def timed(search: Callable[[], Any]) -> tuple[float, int]:
+async def flood(megabytes: int) -> float:
+    """Milliseconds of a command that prints so much."""
     began = time.perf_counter()
-    result = await search()
-    assert result.ok, result.text
-    return time.perf_counter() - began, len(result.value)
+    launch = Launch(shell_argv(printing(megabytes)), Folder(Path("/")), environment(os.environ))
+    ended = await run_process(launch, timeout_seconds=600)
+    assert ended.code == 0
+    return (time.perf_counter() - began) * 1000
 
 
-def ripgrep(folder: Path, options: list[str]) -> float | None:
-    program = shutil.which("rg")
-    if program is None:
-        return None
-    began = time.perf_counter()
-    subprocess.run([program, "-n", *options, "."], cwd=folder, stdout=subprocess.DEVNULL, check=False)
-    return time.perf_counter() - began
+def printing(megabytes: int) -> str:
+    return f"yes 'a line of output that goes on and on' | head -c {megabytes * 1_000_000}"
 
 
-async def flood(megabytes: int) -> dict[str, float]:
-    """Run a command that prints this much; returns its time, its speed and the growth of peak memory."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    received = 0
-
-    def on_output(_: str, text: str) -> None:
-        nonlocal received
-        received += len(text)
-
-    began = time.perf_counter()
-    flood = f"yes 'a line of output that goes on and on' | head -c {megabytes * 1_000_000}"
-    launch = Launch(shell_argv(flood), Folder(Path("/")), environment(os.environ))
-    ended = await run_process(launch, timeout_seconds=600, on_output=on_output)
-    took = time.perf_counter() - began
-    assert ended.code == 0 and received == megabytes * 1_000_000
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    return {
-        "megabytes": megabytes,
-        "seconds": round(took, 2),
-        "megabytes_a_second": round(megabytes / took),
-        "memory_grown_megabytes": round(grown, 1),
-        "kept_characters": len(ended.output),
-        "received_characters": received,
-    }
+def read_only(megabytes: int) -> None:
+    """What a program does that only reads the output."""
+    with subprocess.Popen(printing(megabytes), shell=True, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        while process.stdout.read(1 << 16):
+            pass
 
 
-async def main(files: int, megabytes: int) -> None:
-    flooded = await flood(megabytes)
-    print(f"{megabytes} MB of output: {flooded}")
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
-        generate(folder, files)
-        rows = await search_rows(folder)
-    print(f"{'search':<28}{'ours, s':>10}{'without rg':>12}{'rg alone':>10}{'lines':>8}")
-    for row in rows:
-        alone = "" if row.ripgrep_alone is None else f"{row.ripgrep_alone:.2f}"
-        print(f"{row.search:<28}{row.with_ripgrep:>10.2f}{row.without:>12.2f}{alone:>10}{row.lines:>8}")
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    print(
-        json.dumps(
-            {"bench": "tools", "machine": machine, "files": files, "output": flooded, "searches": rows}
-        )
+def figures(quick: bool) -> Iterator[Measured]:
+    megabytes, rounds = (50, 2) if quick else (300, 5)
+    ours, theirs = [], []
+    for _ in range(rounds):
+        ours.append(asyncio.run(flood(megabytes)))
+        theirs.append(milliseconds(partial(read_only, megabytes)))
+    yield Figure(name=f"{megabytes} MB of output of a command", anchor="a loop that reads").paired(
+        ours, theirs
     )
+    with tempfile.TemporaryDirectory(dir=FAST) as made:
+        generate(Path(made), 2_000 if quick else 20_000)
+        yield from asyncio.run(searches(Path(made), rounds))
 
 
 if __name__ == "__main__":
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--files", type=int, default=100_000)
-    options.add_argument("--megabytes", type=int, default=1_000)
-    args = options.parse_args()
-    asyncio.run(main(args.files, args.megabytes))
+    main(__doc__, figures)
