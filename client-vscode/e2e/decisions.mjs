@@ -173,7 +173,10 @@ export const DECISIONS = [
       await card.locator(".diff").first().click();
       await page.locator(".monaco-diff-editor .view-line").filter({ hasText: "line 2" }).first().waitFor();
       assert.equal(await card.locator(".allow:not([disabled])").count(), 0);
-      await page.locator(".monaco-diff-editor .original-in-monaco-diff-editor .view-line").first().click();
+      // The list of all changes shows its end as well as the diff.
+      await window.command("Planloom: Show All Changes of the Plan");
+      const entry = page.locator(".multiDiffEntry").filter({ hasText: "long.txt" });
+      await entry.locator(".view-line").filter({ hasText: "line 2" }).first().click();
       await page.keyboard.press("Control+End");
       await nextApproval(window);
       await window.shot(join(shots, "seen-dark.png"));

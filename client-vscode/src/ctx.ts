@@ -373,7 +373,10 @@ export class Ctx implements vscode.Disposable {
   /** Read the server's status and show it in the panel; again whenever a plan has ended or a setting has changed. */
   private async readStatus(): Promise<Result<"planloom/status">> {
     const status = await this.request("planloom/status", {});
-    const needsModel = await this.needsModel(status.model.provider);
+    const needsModel = await this.needsModel(status.model.provider).catch((error: unknown) => {
+      this.log.warn(`The models could not be listed: ${errorData(error).message}`);
+      return undefined;
+    });
     if (needsModel === undefined) this.isHeld = false;
     const model =
       status.model.provider === "embedded" || needsModel !== undefined

@@ -33,7 +33,7 @@ function viewOf() {
   return { view: view as unknown as WebviewView, sent, ready: () => receive({ kind: "ready" }) };
 }
 
-test("a page that was not there hears of what happened last of each kind, once", () => {
+test("a page that was not there hears of every notice, and of what happened last of each other kind, once", () => {
   const source = {
     state: EMPTY,
     server: { kind: "idle" } as const,
@@ -49,10 +49,14 @@ test("a page that was not there hears of what happened last of each kind, once",
     panel.postWhenReady({ kind: "display" });
     panel.postWhenReady({ kind: "plans", plans: [] });
   }
+  for (const message of ["one", "two", "one"]) panel.notice("error", message);
   panel.postWhenReady({ kind: "display" });
-  const later = () => sent.map(({ kind }) => kind).filter((kind) => kind === "display" || kind === "plans");
+  const later = () =>
+    sent.flatMap((each) =>
+      each.kind === "notice" ? [each.message] : each.kind === "display" || each.kind === "plans" ? [each.kind] : [],
+    );
   ready();
-  expect(later()).toEqual(["plans", "display"]);
+  expect(later()).toEqual(["plans", "two", "one", "display"]);
   ready();
-  expect(later()).toEqual(["plans", "display"]);
+  expect(later()).toEqual(["plans", "two", "one", "display"]);
 });

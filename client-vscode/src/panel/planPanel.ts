@@ -33,8 +33,8 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   private ready = false;
   /** What goes into the composer once the page is ready; undefined if the composer need not open. */
   private composing: Composing | undefined;
-  /** What the page is sent when it is ready: of each kind the latest, in the order in which they came. */
-  private readonly later = new Map<ToPanel["kind"], ToPanel>();
+  /** What the page is sent when it is ready: every notice, and of each other kind the latest, in the order in which they came. */
+  private readonly later = new Map<string, ToPanel>();
   private events: Event[] = [];
   private deltas: StreamParams[] = [];
   private sending = false;
@@ -86,8 +86,9 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   postWhenReady(message: ToPanel): void {
     if (this.ready) this.post(message);
     else {
-      this.later.delete(message.kind);
-      this.later.set(message.kind, message);
+      const key = message.kind === "notice" ? `notice ${message.message}` : message.kind;
+      this.later.delete(key);
+      this.later.set(key, message);
     }
   }
 
@@ -113,7 +114,7 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   }
 
   notice(level: "info" | "warning" | "error", message: string, mends: readonly Mend[] = []): void {
-    this.post({ kind: "notice", level, message, ...(mends.length === 0 ? {} : { mends: [...mends] }) });
+    this.postWhenReady({ kind: "notice", level, message, ...(mends.length === 0 ? {} : { mends: [...mends] }) });
   }
 
   async reveal(): Promise<void> {
