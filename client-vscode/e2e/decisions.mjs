@@ -217,7 +217,7 @@ export const DECISIONS = [
     name: "the other way than detection says, before and after planning",
     files: {},
     async run({ window, folder }) {
-      const { panel } = window;
+      const { panel, page } = window;
       await window.showPanel();
       await window.request("Create folder Small", "Alt+Enter");
       await window.waitForStatus("pending_approval");
@@ -227,7 +227,17 @@ export const DECISIONS = [
       await applyAll(window);
       await until("the small folder", () => existsSync(join(folder, "Small")));
       await plan(window, "1. Create folder Other\n2. Create folder Another");
+      // A plan that was edited is left only after a question.
+      await panel.locator(".step-row").first().press("s");
+      await version(window, 2);
+      const question = page.locator(".monaco-dialog-box").filter({ hasText: "Leave this plan?" });
       await panel.locator("#direct").click();
+      await question.waitFor();
+      await page.keyboard.press("Escape");
+      await question.waitFor({ state: "detached" });
+      assert.equal(await window.status(), "pending_approval");
+      await panel.locator("#direct").click();
+      await question.getByText("Execute directly", { exact: true }).click();
       await applyAll(window);
       await until("both folders", () => existsSync(join(folder, "Other")) && existsSync(join(folder, "Another")));
     },
