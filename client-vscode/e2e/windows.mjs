@@ -55,7 +55,7 @@ export const WINDOWS = [
     },
   },
   {
-    name: "without a folder the request stays, and the panel leads to a folder",
+    name: "without a folder the request stays, and goes on in the folder to which the panel leads",
     files: { "note.txt": "a note\n" },
     isEmpty: true,
     async run({ window, folder, shots }) {
@@ -74,7 +74,9 @@ export const WINDOWS = [
       await until("the folder in the address", () => page.url().includes(encodeURI(folder)));
       await window.showPanel();
       await panel.locator("#no-folder").waitFor({ state: "detached" });
-      await plan(window, TWO);
+      await until("the request in the new window", async () => (await panel.locator("#request").inputValue()) === TWO);
+      await panel.locator("#send").click();
+      await window.waitForStatus("pending_approval");
       await panel.locator("#approve").click();
       await applyAll(window);
       assert.deepEqual(

@@ -3,6 +3,7 @@
 
 import * as vscode from "vscode";
 
+import { takeDraft } from "./carriedDraft";
 import { registerChat } from "./chat/register";
 import { perform } from "./commands/actions";
 import { registerCommands } from "./commands/commands";
@@ -20,6 +21,13 @@ export function activate(extension: vscode.ExtensionContext): void {
   extension.subscriptions.push(ctx, ...registerCommands(ctx), provideOutputs(ctx), ...registerChat(ctx));
   ctx.log.info(`Activated in ${(performance.now() - began).toFixed(1)} ms`);
   extension.subscriptions.push(...whatNeedsTheServer(ctx));
+  if (vscode.workspace.workspaceFolders !== undefined) void composeCarried(ctx);
+}
+
+/** Go on with what was written in a window that had no folder. */
+async function composeCarried({ extension, panel }: Ctx): Promise<void> {
+  const draft = await takeDraft(extension.globalState, Date.now());
+  if (draft !== undefined) await panel.compose(draft);
 }
 
 export async function deactivate(): Promise<void> {

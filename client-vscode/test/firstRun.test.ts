@@ -2,13 +2,13 @@
 import { render } from "lit";
 import { expect, test } from "vitest";
 
-import type { FromPanel, ServerState } from "../src/panel/messages";
+import { type FromPanel, readFromPanel, type ServerState } from "../src/panel/messages";
 import { replay } from "../src/plan/planState";
 import type { ModelProblem } from "../src/protocol";
 import { pausedForModel, planError } from "../src/webview/mends";
 import { modelSetUp } from "../src/webview/modelSetUp";
 import { createPanel, type Panel } from "../src/webview/ui";
-import { freshUi } from "../src/webview/uiState";
+import { freshUi, written } from "../src/webview/uiState";
 import { welcome, windowState } from "../src/webview/welcome";
 import { plan, Stream, step } from "./events";
 
@@ -58,8 +58,11 @@ test.each([
   [{ trusted: false }, "trust"],
 ] as const)("a window with %j says so, with its button", (server, mend) => {
   const { panel, sent } = panelOf(server);
+  panel.update((ui) => written(ui, "Build it", 0));
   press(drawn(windowState(panel)), `[data-mend="${mend}"]`);
-  expect(sent).toEqual([{ kind: "mend", mend }]);
+  // A folder opens in another window, which goes on with what is written in this one.
+  expect(sent).toEqual([{ kind: "mend", mend, ...(mend === "folder" ? { draft: "Build it" } : {}) }]);
+  expect(readFromPanel(sent[0])).toEqual(sent[0]);
 });
 
 test("a request that is held says so in the card of the ways to a model", () => {

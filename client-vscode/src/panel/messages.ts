@@ -158,7 +158,8 @@ const fromPanel = v.variant("kind", [
   v.strictObject({ ...kind("exportFigures"), span }),
   v.strictObject({ ...kind("open"), uri: text, line: v.optional(offset) }),
   v.strictObject({ ...kind("setUp"), way: v.picklist(WAYS) }),
-  v.strictObject({ ...kind("mend"), mend: v.picklist(MENDS), planId: v.optional(id) }),
+  /** `draft` is what is written in the composer, where a folder is opened for it. */
+  v.strictObject({ ...kind("mend"), mend: v.picklist(MENDS), planId: v.optional(id), draft: v.optional(v.string()) }),
   v.strictObject({
     ...kind("show"),
     what: v.picklist(["log", "plans", "figures", "models", "settings", "prices", "python", "restart"]),

@@ -16,7 +16,13 @@ export function mendButtons(panel: Panel, mends: readonly Mend[], planId?: strin
       (mend, index) => html`<vscode-button
         data-mend=${mend}
         ?secondary=${index > 0}
-        @click=${() => panel.post({ kind: "mend", mend, ...(planId === undefined ? {} : { planId }) })}
+        @click=${() =>
+          panel.post({
+            kind: "mend",
+            mend,
+            ...(planId === undefined ? {} : { planId }),
+            ...(mend === "folder" ? { draft: panel.ui.draft } : {}),
+          })}
       >${mendLabel(mend)}</vscode-button>`,
     )}
   </div>`;
