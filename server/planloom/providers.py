@@ -85,6 +85,10 @@ OWN_VARIABLE = "PLANLOOM_API_KEY"
 """The environment variable with the key for the configured base URL, whatever the provider."""
 KEY_VARIABLES = tuple(dict.fromkeys(row.key_variable for row in _ROWS if row.key_variable))
 """The environment variables that hold keys."""
+TRACES_HEADERS = "PLANLOOM_TRACES_HEADERS"
+"""The environment variable with headers for a collector of traces, in the form of `OTEL_EXPORTER_OTLP_HEADERS`."""
+SECRET_VARIABLES = (OWN_VARIABLE, *KEY_VARIABLES, TRACES_HEADERS)
+"""Every environment variable that no command may read."""
 DISCOVERY_ORDER = tuple(
     sorted((row for row in _ROWS if not row.form_of), key=lambda row: row.local is not None)
 )

@@ -334,7 +334,8 @@ class StorageSettings(_Group):
     path: str = Field("", description="Folder of the ledger; empty for the user's state folder.")
     traces: str = Field(
         "",
-        description="File that gets a trace of each plan that ends, as a line of OTLP JSON; empty for none.",
+        description="File that gets a trace of each plan that ends, as a line of OTLP JSON, or the address of a "
+        "collector that takes OTLP over HTTP, as `http://localhost:4318`; empty for none.",
     )
     keep_texts_days: int = Field(
         90,

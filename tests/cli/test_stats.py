@@ -22,3 +22,11 @@ def test_the_figures_of_ended_plans(tmp_path: Path) -> None:
     told = json.loads(machine.run("stats", "--days", "1", "--json").out)
     assert (told["plans"], told["undone"], told["authors"]) == (1, 100, {"rules": 1})
     assert [(day["plans"], day["completed"]) for day in told["days"]] == [(1, 1)]
+
+
+def test_the_trace_of_a_run_is_written_before_its_server_has_ended(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    file = tmp_path / "traces.jsonl"
+    assert machine.run("run", "Create folder x", "--yes", PLANLOOM_STORAGE_TRACES=str(file)).code == 0
+    (line,) = file.read_text().splitlines()
+    assert json.loads(line)["resourceSpans"]

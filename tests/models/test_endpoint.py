@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planloom.domain.errors import ModelFailed
-from planloom.models.http.endpoint import endpoint_of, origin_of, refused_address
+from planloom.models.http.endpoint import endpoint_of, origin_of
+from planloom.web.addresses import refused_address
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from planloom.models.http.keys import Key, Keyring, RedactingFormatter
 from planloom.models.offline.recording import Recording, RecordingModel
 from planloom.models.selection.select import choose_model, list_models
 from planloom.settings import ModelSettings, Settings
+from planloom.web.transfer import peer_check
 from tests.models.protocols import PROTOCOLS, TEXT
 from tests.models.support import asks, events_of, model_at, text_of
 from tests.support.http_server import Answer, Asked, Wire, serving
@@ -221,7 +222,9 @@ async def test_a_name_that_leads_to_a_forbidden_address_gets_nothing() -> None:
 
     peer = Peer()
     with pytest.raises(ModelFailed, match="link-local"):
-        await transport.peer_check("http")("connection.connect_tcp.complete", {"return_value": peer})
+        await peer_check("http", transport._refused)(
+            "connection.connect_tcp.complete", {"return_value": peer}
+        )
     assert peer.closed
 
 

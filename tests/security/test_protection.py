@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from planloom.models.http.endpoint import refused_address
+from planloom.web.addresses import refused_address
 from tests.service.test_execution_rules import tool_step, with_steps
 from tests.service.test_renames import a_plan
 from tests.support import command_line

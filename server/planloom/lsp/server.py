@@ -86,9 +86,9 @@ def _loaded() -> None:
     asyncio.get_running_loop().call_later(COLLECT_SECONDS, _enable_collector)
     # Before any command can run; not earlier, since it imports what the answer to `initialize` need not wait for.
     make_private()
-    from planloom.providers import KEY_VARIABLES, OWN_VARIABLE
+    from planloom.providers import SECRET_VARIABLES
 
-    forget_variables((OWN_VARIABLE, *KEY_VARIABLES))
+    forget_variables(SECRET_VARIABLES)
 
 
 def _enable_collector() -> None:
@@ -121,6 +121,9 @@ async def open_application(
         record=context.record,
         base_url_is_users=lambda: (
             context.source_of("model.baseUrl") in ("command_line", "environment", "user")
+        ),
+        traces_are_users=lambda: (
+            context.source_of("storage.traces") in ("command_line", "environment", "user")
         ),
     )
     app.models.redact(logging.getLogger().handlers)

@@ -33,6 +33,7 @@ from planloom.execution.steps.model_work import ModelWork
 from planloom.execution.steps.runner import Runner, Work
 from planloom.execution.steps.tool_contexts import StepEffects, ToolContextFactory
 from planloom.execution.workspace_index import WorkspaceIndex
+from planloom.providers import TRACES_HEADERS
 from planloom.service.actions.approvals import Approvals
 from planloom.service.actions.messages import Messages
 from planloom.service.actions.plans import Plans
@@ -57,7 +58,8 @@ from planloom.service.running.turns import Turns
 from planloom.service.running.upkeep import Upkeep
 from planloom.service.running.user_undo import UserUndo
 from planloom.service.templates import Templates
-from planloom.service.traces import Traces
+from planloom.service.tracing.export import TraceExporter, headers_of
+from planloom.service.tracing.recorder import TraceRecorder
 from planloom.settings import Settings
 from planloom.storage.ledger import Ledger
 from planloom.tools.confinement.abilities import abilities
@@ -74,7 +76,13 @@ log = logging.getLogger(__name__)
 class Application:
     """One connection's plans, on the ledger that all connections of the user share."""
 
-    def __init__(self, session: Session, ledger: Ledger, models: Models) -> None:
+    def __init__(
+        self,
+        session: Session,
+        ledger: Ledger,
+        models: Models,
+        trace_headers: Callable[[], Mapping[str, str]] = dict,
+    ) -> None:
         tools = builtin()
         jobs = Jobs()
         plan_store = PlanStore(ledger, session.clock, models.known_keys)
@@ -93,8 +101,9 @@ class Application:
         staging = StagingArea(plan_store, session.view, gate, applied_edits)
         background = BackgroundCommands(session, plan_store, jobs, index)
         terminal = Terminal(gate, staging, saver, index, background, feed.waits)
-        effects = StepEffects(gate, staging, terminal)
-        context_factory = ToolContextFactory(session, index, effects, tools, rules, feed.stream_step)
+        context_factory = ToolContextFactory(
+            session, index, StepEffects(gate, staging, terminal), tools, rules, feed.stream_step
+        )
 
         # From a request to a plan.
         references = WorkspaceReferences(session, index, ledger.text)
@@ -162,6 +171,9 @@ class Application:
         self.approvals = Approvals(gate, plan_store, turns, session.view)
 
         self.upkeep = Upkeep(session, ledger, jobs)
+        self._traces = TraceExporter(
+            lambda: session.settings.storage.traces, trace_headers, partial(feed.notice, "warning")
+        )
         self._session = session
         self._ledger = ledger
         self._plan_store = plan_store
@@ -183,19 +195,27 @@ class Application:
         completion: EditorCompletion | None = None,
         record: Path | None = None,
         base_url_is_users: Callable[[], bool] = lambda: True,
+        traces_are_users: Callable[[], bool] = lambda: True,
     ) -> Application:
         """Put the application together over the ledger at `storage`; None keeps everything in memory.
 
         It does nothing before `start`. Raises StorageFailed while another program has the ledger locked.
 
         `completion` is the editor's own language model, `record` a file for every exchange with a model. A key of
-        the environment goes to the base URL only where `base_url_is_users`.
+        the environment goes to the base URL only where `base_url_is_users`, and headers for a collector of traces to
+        its address only where `traces_are_users`.
         """
         private = () if storage is None else (storage.parent,)
         session = Session(settings, view, editor, trusted=trusted, private=private)
         models = Models(session, environment, completion, record, base_url_is_users)
+        headers = headers_of(environment.get(TRACES_HEADERS, ""))
+        for value in headers.values():
+            models.known_keys.add(value)
+            # `Bearer …`: the key is also known by itself.
+            models.known_keys.add(value.rpartition(" ")[2])
         # The ledger may have to wait for another program.
-        return cls(session, await asyncio.to_thread(Ledger, storage), models)
+        ledger = await asyncio.to_thread(Ledger, storage)
+        return cls(session, ledger, models, lambda: headers if traces_are_users() else {})
 
     def start(self, listen: Callable[[Application], None]) -> None:
         """Begin what goes on in the background: leases, the index, and plans whose server has died.
@@ -203,7 +223,9 @@ class Application:
         `listen` subscribes whoever wants to hear of it, before anything happens.
         """
         listen(self)
-        self.feed.subscribe(Traces(lambda: self._session.settings.storage.traces).on_event)
+        recorder = TraceRecorder(lambda: bool(self._session.settings.storage.traces), self._traces.put)
+        self.feed.subscribe(recorder.on_event)
+        self._plan_store.on_forget(recorder.forget)
         self._health.begin()
         self.index.current()
         self._jobs.start("leases", self._ownership.keep_leases())
@@ -253,8 +275,9 @@ class Application:
         return self._session.command_abilities(await asyncio.to_thread(abilities))
 
     async def close(self) -> None:
-        """Stop every job, give leases back, close the ledger. Running plans are resumable."""
+        """Stop every job, give leases back, close the ledger, export the last traces. Running plans are resumable."""
         self._background.close()
         await self._jobs.stop("")
         await self.models.forget()
         self._ledger.close()
+        await self._traces.close()

@@ -175,6 +175,26 @@ def refusal_of(reach: Reach | None, *, allow_internal: bool) -> str | None:
     return None
 
 
+def refused_address(scheme: str, host: str) -> str | None:
+    """Why nothing of the user may be sent to this host or address, which a setting names; None if it may.
+
+    Checked for the URL's host, and again for the address that a connection reached, since a name can resolve to
+    anything. Link-local addresses serve cloud credentials; plain http is limited to private networks.
+    """
+    if host.rstrip(".").lower() in METADATA_HOSTS:
+        return "that host serves cloud credentials"
+    address = numeric(host)
+    if address is None:
+        return None
+    if address in METADATA_ADDRESSES:
+        return "that address serves cloud credentials"
+    if address.is_link_local or address.is_multicast:
+        return "link-local and multicast addresses are never used"
+    if scheme == "http" and address.is_global:
+        return "plain http is only for this machine and private networks: use https"
+    return None
+
+
 def numeric(host: str) -> IPv4Address | IPv6Address | None:
     """The address that a host is, without its zone, and IPv4 where it is only mapped to IPv6; None for a name."""
     try:

@@ -1,15 +1,25 @@
-"""What every HTTP client shares: the certificates that are trusted, and decompression in bounded pieces."""
+"""What HTTP clients share: trusted certificates, the check of the address reached, decompression in bounded pieces."""
 
 from __future__ import annotations
 
 import functools
 import ssl
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterable
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
+from typing import Any
+
+from planloom.web.addresses import refused_address
 
 
 class AnswerUnusable(Exception):
     """The answer exceeds a limit; a retry would not help."""
+
+
+class RefusedPeer(Exception):
+    """A name leads to an address to which nothing is sent."""
+
+    def __init__(self, peer: str, problem: str) -> None:
+        super().__init__(f"its name leads to {peer}, which is refused: {problem}")
 
 
 class AnswerBroken(Exception):
@@ -36,6 +46,25 @@ async def decompressed(inner: AsyncIterable[bytes], encoding: str) -> AsyncGener
                 packed = unpacker.unconsumed_tail
     except zlib.error:
         raise AnswerBroken("its compression is invalid") from None
+
+
+def peer_check(scheme: str, failure: Callable[[str, str], Exception]) -> Any:
+    """An httpx trace listener that closes a connection to a refused address before anything is sent.
+
+    It raises what `failure` makes of the address and the problem.
+    """
+
+    async def trace(event: str, info: dict[str, Any]) -> None:
+        if event != "connection.connect_tcp.complete":
+            return
+        stream = info["return_value"]
+        peer = stream.get_extra_info("server_addr")
+        problem = refused_address(scheme, str(peer[0])) if peer else None
+        if problem is not None:
+            await stream.aclose()
+            raise failure(str(peer[0]), problem)
+
+    return trace
 
 
 @functools.cache

@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 
 from planloom.cli.client.rpc import Handler, Peer, RpcError
 from planloom.private_process import forget_variables, make_private
-from planloom.providers import KEY_VARIABLES, OWN_VARIABLE
+from planloom.providers import SECRET_VARIABLES
 
 SHUTDOWN_SECONDS = 5.0
 STDERR_LINES, STDERR_BYTES = 12, 8192
@@ -112,7 +112,7 @@ class Connection:
 def _with_keys() -> dict[str, str]:
     """The environment for the server. The keys in it are taken out of this process's own, which commands are below."""
     environment = dict(os.environ)
-    forget_variables((OWN_VARIABLE, *KEY_VARIABLES))
+    forget_variables(SECRET_VARIABLES)
     return environment
 
 

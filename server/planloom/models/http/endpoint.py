@@ -7,7 +7,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from planloom.domain.errors import ModelFailed, ModelProblem
-from planloom.web.addresses import DEFAULT_PORTS, METADATA_ADDRESSES, METADATA_HOSTS, numeric
+from planloom.web.addresses import DEFAULT_PORTS, numeric, refused_address
 
 KNOWN_TAILS = (
     *("/chat/completions", "/completions", "/responses", "/models", "/messages", "/api/chat", "/api/tags"),
@@ -74,26 +74,6 @@ def endpoint_of(url: str, *, default_path: str = "") -> Endpoint:
 def origin_of(url: str) -> str:
     """The normalised scheme, host and port of a URL. Raises `ModelFailed` as `endpoint_of` does."""
     return endpoint_of(url).origin
-
-
-def refused_address(scheme: str, host: str) -> str | None:
-    """Why nothing may be sent to this host or address, or None.
-
-    Checked for the URL's host, and again for the address that a connection reached, since a name can resolve to
-    anything. Link-local addresses serve cloud credentials; plain http is limited to private networks.
-    """
-    if host.rstrip(".").lower() in METADATA_HOSTS:
-        return "that host serves cloud credentials"
-    address = numeric(host)
-    if address is None:
-        return None
-    if address in METADATA_ADDRESSES:
-        return "that address serves cloud credentials"
-    if address.is_link_local or address.is_multicast:
-        return "link-local and multicast addresses are never used"
-    if scheme == "http" and address.is_global:
-        return "plain http is only for this machine and private networks: use https"
-    return None
 
 
 def _origin(scheme: str, host: str, port: int | None) -> str:

@@ -6,16 +6,15 @@ import asyncio
 import functools
 import ssl
 from collections.abc import Callable, Generator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import httpx
 
 from planloom.domain.errors import ModelFailed, ModelProblem
 from planloom.models.http.bounded import BoundedStream
-from planloom.models.http.endpoint import refused_address
 from planloom.models.http.keys import Key
 from planloom.shielded import interrupted_once, uninterrupted
-from planloom.web.transfer import trusted_certificates
+from planloom.web.transfer import peer_check, trusted_certificates
 
 KEPT_CONNECTIONS = 8
 FindKey = Callable[[], Key | None]
@@ -83,7 +82,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if self._watched:
-            request.extensions = {**request.extensions, "trace": peer_check(request.url.scheme)}
+            request.extensions = {**request.extensions, "trace": peer_check(request.url.scheme, _refused)}
         response = await self._opened(request)
         assert isinstance(response.stream, httpx.AsyncByteStream)
         content_type = response.headers.get("content-type", "")
@@ -122,25 +121,13 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-def peer_check(scheme: str) -> Any:
-    """An httpx trace listener that closes a connection to a refused address, and raises `ModelFailed`."""
-
-    async def trace(event: str, info: dict[str, Any]) -> None:
-        if event != "connection.connect_tcp.complete":
-            return
-        stream = info["return_value"]
-        peer = stream.get_extra_info("server_addr")
-        problem = refused_address(scheme, str(peer[0])) if peer else None
-        if problem is not None:
-            await stream.aclose()
-            raise ModelFailed(
-                "model_unavailable",
-                f"The model's address resolves to {peer[0]}, which is refused: {problem}.",
-                hint="Set `model.baseUrl` to another address.",
-                problem=ModelProblem(cause="wrong_address"),
-            )
-
-    return trace
+def _refused(peer: str, problem: str) -> ModelFailed:
+    return ModelFailed(
+        "model_unavailable",
+        f"The model's address resolves to {peer}, which is refused: {problem}.",
+        hint="Set `model.baseUrl` to another address.",
+        problem=ModelProblem(cause="wrong_address"),
+    )
 
 
 def _origin(url: httpx.URL) -> str:

@@ -1,4 +1,4 @@
-"""Writes the trace of each plan that ends to a file of the user, as a line of OTLP JSON (OpenTelemetry protocol 1.x).
+"""The trace of a plan in the form of OTLP JSON (OpenTelemetry protocol 1.x).
 
 A trace holds a span for the plan, each step that has run and each tool call: names, times, outcomes and token counts,
 with the attribute names of OpenTelemetry's conventions for generative AI where there are any. It holds no text of a
@@ -8,70 +8,29 @@ request, a file, a command or a model.
 from __future__ import annotations
 
 import hashlib
-import json
-import logging
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, Step, Usage
-from planloom.domain.values import CallId, Instant, Json, PlanId
+from planloom.domain.values import Instant, Json, PlanId
 from planloom.version import VERSION
-
-log = logging.getLogger(__name__)
 
 _INTERNAL = 1
 """The kind of a span that is no request between processes."""
 _OK, _ERROR = 1, 2
-_MOST_CALLS = 5_000
-"""Calls of one plan that are kept until it ends."""
 Span = dict[str, Json]
 
 
-class Traces:
-    """Listens to events; `file` is the file to write to, empty for none."""
-
-    def __init__(self, file: Callable[[], str]) -> None:
-        self._file = file
-        self._started: dict[CallId, Instant] = {}
-        self._calls: dict[PlanId, list[Span]] = {}
-
-    def on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
-        """Note the times of a call; write the trace of a plan that ends."""
-        if not self._file():
-            return
-        match recorded.event:
-            case ev.ToolStarted() as started:
-                self._started[started.call_id] = recorded.at
-            case ev.ToolCompleted() as ended:
-                began = self._started.pop(ended.call_id, recorded.at)
-                calls = self._calls.setdefault(plan.plan_id, [])
-                if len(calls) < _MOST_CALLS:
-                    calls.append(_call_span(plan, ended, began, recorded.at))
-            case ev.PlanCompleted() | ev.PlanFailed() | ev.PlanCancelled():
-                spans = [
-                    _plan_span(plan, recorded.at),
-                    *_step_spans(plan),
-                    *self._calls.pop(plan.plan_id, ()),
-                ]
-                self._write(_document(spans))
-
-    def _write(self, document: Mapping[str, Json]) -> None:
-        line = json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
-        path = Path(self._file()).expanduser()
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch(mode=0o600)
-            with path.open("a", encoding="utf-8") as file:
-                file.write(line)
-        except OSError as error:
-            log.warning("the trace of a plan was not written to %s: %s", path, error)
-
-
-def _document(spans: list[Span]) -> dict[str, Json]:
+def document(spans: Iterable[Span]) -> dict[str, Json]:
+    """The request of OTLP that exports these spans, of one plan or of several."""
     resource: Json = {"attributes": _attributes({"service.name": "planloom", "service.version": VERSION})}
     scope: Json = {"name": "planloom", "version": VERSION}
     return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": scope, "spans": [*spans]}]}]}
+
+
+def plan_spans(plan: Plan, ended: Instant, calls: Iterable[Span]) -> tuple[Span, ...]:
+    """The spans of an ended plan: its own, those of its steps, and those of its calls, which `call_span` made."""
+    return (_plan_span(plan, ended), *_step_spans(plan), *calls)
 
 
 def _plan_span(plan: Plan, ended: Instant) -> Span:
@@ -121,7 +80,8 @@ def _failure(step: Step) -> str | None:
     return (step.result.code if step.result is not None else None) or "step_failed"
 
 
-def _call_span(plan: Plan, call: ev.ToolCompleted, began: Instant, ended: Instant) -> Span:
+def call_span(plan: Plan, call: ev.ToolCompleted, began: Instant, ended: Instant) -> Span:
+    """The span of a call that has ended."""
     step = plan.step(call.task_id)
     made = (
         next((each for each in step.tools_executed if each.call_id == call.call_id), None) if step else None

@@ -1,0 +1,164 @@
+"""Brings traces to the file or the collector that the user has set. No plan waits for it, and none fails by it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import unquote
+
+from planloom.domain.text.counted import counted
+from planloom.execution.jobs import Jobs
+from planloom.models.http.endpoint import shown_url
+from planloom.service.tracing.spans import Span, document
+
+CLOSE_SECONDS = 2.0
+"""How long the last traces may take when the server ends."""
+_GATHER_SECONDS = 1.0
+"""How long a trace waits for others to be sent along with it."""
+_MOST_WAITING = 20_000
+"""The most spans that wait; then the traces of the oldest plans are dropped."""
+_MOST_SENT = 2_000
+"""The spans of one request to a collector, unless a single plan has more."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 300.0
+"""Seconds until a failed request is sent again: they double with each failure."""
+Trace = tuple[Span, ...]
+log = logging.getLogger(__name__)
+
+
+class TraceExporter:
+    """Traces that wait, and the job that takes them away.
+
+    `target` is the setting, empty for none. `headers` are those for a collector. `notice` tells the user, once until
+    it works again.
+    """
+
+    def __init__(
+        self,
+        target: Callable[[], str],
+        headers: Callable[[], Mapping[str, str]],
+        notice: Callable[[str], None],
+        *,
+        gather: float = _GATHER_SECONDS,
+        pause: float = _FIRST_PAUSE,
+    ) -> None:
+        """`gather` is how many seconds a trace waits for others, `pause` how many pass before a second attempt."""
+        self._target = target
+        self._headers = headers
+        self._notice = notice
+        self._gather = gather
+        self._pause = pause
+        self._jobs = Jobs()
+        self._waiting: deque[Trace] = deque()
+        self._closing = asyncio.Event()
+        self._reported = ""
+
+    def put(self, trace: Trace) -> None:
+        """Have a trace exported soon."""
+        self._waiting.append(trace)
+        dropped = 0
+        while len(self._waiting) > 1 and sum(map(len, self._waiting)) > _MOST_WAITING:
+            self._waiting.popleft()
+            dropped += 1
+        if dropped:
+            log.warning("%s dropped, since too many wait", counted(dropped, "trace"))
+        self._jobs.start("traces", self._export())
+
+    async def close(self) -> None:
+        """Export what waits in a bounded time; what is left then is lost."""
+        self._closing.set()
+        if self._waiting or self._jobs.names():
+            await asyncio.wait({self._jobs.start("traces", self._export())}, timeout=CLOSE_SECONDS)
+            await self._jobs.stop("")
+
+    async def _export(self) -> None:
+        pause = self._pause
+        await self._wait(self._gather)
+        while self._waiting and (target := self._target()):
+            if _is_address(target):
+                problem, again = await self._send(target)
+            else:
+                problem, again = await self._write(target), False
+            self._report(target, problem)
+            if not again:
+                pause = self._pause
+            elif self._closing.is_set():
+                return
+            else:
+                await self._wait(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    async def _send(self, target: str) -> tuple[str, bool]:
+        """Send the first traces; returns what is wrong, empty for nothing, and whether they wait to be sent again."""
+        from planloom.web.collector import send_json
+
+        traces = self._first()
+        body = _encoded([span for trace in traces for span in trace])
+        problem = await send_json(target, body, self._headers(), default_path="/v1/traces")
+        if problem is None:
+            return "", False
+        if problem.passes:
+            self._waiting.extendleft(reversed(traces))
+        return problem.reason, problem.passes
+
+    async def _write(self, target: str) -> str:
+        """Append every trace that waits to the file, a line each; returns what is wrong, empty for nothing."""
+        traces, self._waiting = tuple(self._waiting), deque()
+        try:
+            await asyncio.to_thread(_append, target, traces)
+        except (OSError, RuntimeError) as error:
+            # `~` of a user who has no home is a RuntimeError.
+            return f"it cannot be written: {getattr(error, 'strerror', None) or error}."
+        return ""
+
+    def _first(self) -> list[Trace]:
+        traces = [self._waiting.popleft()]
+        count = len(traces[0])
+        while self._waiting and count + len(self._waiting[0]) <= _MOST_SENT:
+            count += len(self._waiting[0])
+            traces.append(self._waiting.popleft())
+        return traces
+
+    def _report(self, target: str, problem: str) -> None:
+        if not problem:
+            self._reported = ""
+        elif self._reported != target:
+            self._reported = target
+            place = shown_url(target) if _is_address(target) else target
+            words = f"Traces of plans do not reach {place} (storage.traces): {problem} Plans go on without."
+            log.warning("%s", words)
+            self._notice(words)
+
+    async def _wait(self, seconds: float) -> None:
+        """Wait, unless the server ends."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._closing.wait()
+
+
+def headers_of(text: str) -> dict[str, str]:
+    """Headers in the form `name=value,name=value`, with values percent-encoded; what is none is left out."""
+    pairs = (each.partition("=") for each in text.split(","))
+    found = {name.strip(): unquote(value).strip() for name, _, value in pairs}
+    return {name: value for name, value in found.items() if name and value and value.isprintable()}
+
+
+def _is_address(target: str) -> bool:
+    return target.lower().startswith(("http://", "https://"))
+
+
+def _append(target: str, traces: tuple[Trace, ...]) -> None:
+    path = Path(target).expanduser()
+    lines = b"".join(_encoded(trace) + b"\n" for trace in traces)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=0o600)
+    with path.open("ab") as file:
+        file.write(lines)
+
+
+def _encoded(spans: Trace | list[Span]) -> bytes:
+    return json.dumps(document(spans), ensure_ascii=False, separators=(",", ":")).encode()
