@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from planloom.agent.answer import CONFIDENCE, REPORTS, Malformed, Turn, turn_of
 from planloom.agent.call_schema import bounded, call_variants, closed, definitions
@@ -13,11 +13,13 @@ from planloom.agent.fenced_files import FENCED_FORM, fenced_files
 from planloom.agent.toolcalls.answers import ANSWER_KEYS, CONTROL, control_calls, listed_calls
 from planloom.agent.toolcalls.events import CallRead, CallsRead, ReaderEvent
 from planloom.agent.toolcalls.offered_tools import decoded, native_call
-from planloom.agent.toolcalls.reader import CallReader, gathered
 from planloom.domain.values import Args, CallId, Json
 from planloom.models.http.json_text import Unreadable, read_arguments, read_object
 from planloom.models.port import Capabilities, Image, Message, ModelRequest, ToolCall, ToolSpec
 from planloom.models.tool_lines import LEGEND, tool_line
+
+if TYPE_CHECKING:
+    from planloom.agent.toolcalls.reader import CallReader
 
 ToolCallMode = Literal["native", "json", "text"]
 MAX_CALLS = 8
@@ -118,6 +120,13 @@ def checked_call(call: ToolCall, tools: Sequence[ToolSpec]) -> ToolCall | Malfor
     return Malformed(call_id=call.call_id, name=call.name, text=read.text, problem=read.problem)
 
 
+def _new_reader(tools: Sequence[ToolSpec]) -> CallReader:
+    # Imported here, since a server needs the formats of all models when it asks one, and not at its start.
+    from planloom.agent.toolcalls.reader import CallReader
+
+    return CallReader(tools)
+
+
 class StreamChunk(NamedTuple):
     """The parts of a piece of text to show the user."""
 
@@ -137,7 +146,7 @@ class AnswerDecoder:
         self._fallback = fallback or mode == "text"
         self._text: list[str] = []
         self._events: list[ReaderEvent] = []
-        self._reader = CallReader(tools)
+        self._reader = _new_reader(tools)
 
     def feed(self, delta: str) -> StreamChunk:
         """Add text. Returns what of it to show; an answer in JSON mode is not shown."""
@@ -152,7 +161,7 @@ class AnswerDecoder:
         """Discard everything so far."""
         self._text.clear()
         self._events.clear()
-        self._reader = CallReader(self._tools)
+        self._reader = _new_reader(self._tools)
 
     def _add(self, events: Sequence[ReaderEvent]) -> StreamChunk:
         self._events.extend(events)
@@ -199,6 +208,8 @@ class AnswerDecoder:
             self.restart()
             self._add(self._reader.feed(whole))
         self._add(self._reader.close())
+        from planloom.agent.toolcalls.reader import gathered
+
         return gathered(self._events)
 
     def _from_text(self, text: str, *, cut: bool) -> Turn:
