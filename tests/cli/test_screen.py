@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ TOLD: list[tuple[dict[str, Any], str]] = [
         "✘ check: no such file",
     ),
     ({"type": "check_completed", "taskId": "s1", "check": {"outcome": "passed"}}, ""),
-    ({"type": "answer", "taskId": "s2", "text": "It is **bold**."}, "It is bold."),
+    ({"type": "answer", "taskId": "s2", "text": "It is **bold**."}, "It is **bold**."),
     (
         {"type": "approval_resolved", "approvalId": "a", "decision": "superseded", "by": "server"},
         "superseded: by the server",
@@ -82,6 +83,16 @@ def test_what_an_event_prints(event: dict[str, Any], told: str) -> None:
     at, out = screen()
     at.event(event, plan(STEPS))  # type: ignore[arg-type]
     assert " ".join(out.getvalue().split()) == told
+
+
+def test_an_answer_in_markdown_is_rendered_at_a_terminal_alone_with_the_targets_of_its_links() -> None:
+    event = {"type": "answer", "taskId": "s2", "text": "It is **bold**: [here](https://a.example)."}
+    told = {}
+    for terminal in (True, False):
+        at, out = screen(terminal=terminal)
+        at.event(event, plan(STEPS))  # type: ignore[arg-type]
+        told[terminal] = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).strip()
+    assert told == {True: "It is bold: here (https://a.example).", False: event["text"]}
 
 
 def test_running_text_is_shown_beside_its_step_and_goes_with_it() -> None:
@@ -161,7 +172,7 @@ REPORTS: list[tuple[str, dict[str, Any], str]] = [
     (
         "completed",
         {},
-        "✔ Done. 2 of 2 steps done. All tests pass. ✔ 1 Create x ✔ 2 Think It must be 3. "
+        "✔ Done. 2 of 2 steps done. All **tests** pass. ✔ 1 Create x ✔ 2 Think It must be 3. "
         "Changed ├── a.py edit +3 −1 └── new.py new +9 "
         "Commands ✔ pytest -q 81 passed in 2.10s run 2 times ✘ ruff check exit code 1: Found 2 errors. "
         "– serve it was ended after 120 seconds All changes: planloom diff p",

@@ -15,7 +15,8 @@ from tests.support.scripts import COMPLETED, events, script, step
 
 pytestmark = pytest.mark.process
 
-PROTOCOL = ("pygls", "lsprotocol", "attrs", "cattrs")
+NEEDLESS = ("pygls", "lsprotocol", "attrs", "cattrs", "rich.markdown", "markdown_it", "pygments")
+ANSWER = {"type": "answer", "taskId": "s1", "text": "It is **bold**."}
 HEAVY = ("typer", "rich", "pygls", "lsprotocol", "pydantic", "httpx", "asyncio")
 
 
@@ -41,10 +42,12 @@ def test_reading_the_command_line_imports_nothing_heavy(tmp_path: Path) -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_running_a_request_imports_no_library_of_the_protocol(tmp_path: Path) -> None:
+def test_running_a_request_imports_neither_the_protocol_nor_what_only_a_terminal_needs(
+    tmp_path: Path,
+) -> None:
     code = "import sys; from planloom.cli.app import main; code = main(sys.argv[5:], server_command=sys.argv[1:5]); "
-    code += f"print(code, [name for name in {PROTOCOL!r} if name in sys.modules])"
-    (tmp_path / "script.json").write_text(json.dumps(script([step(1, "a")], [events(COMPLETED)])))
+    code += f"print(code, [name for name in {NEEDLESS!r} if name in sys.modules])"
+    (tmp_path / "script.json").write_text(json.dumps(script([step(1, "a")], [events(ANSWER, COMPLETED)])))
     server = [sys.executable, command_line.FAKE, str(tmp_path / "script.json"), str(tmp_path / "sent.jsonl")]
     done = subprocess.run(
         [sys.executable, "-c", code, *server, "run", "x", "--yes", "--trust"],

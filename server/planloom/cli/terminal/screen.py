@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.status import Status
 from rich.text import Text
@@ -21,7 +20,6 @@ from planloom.cli.terminal.edit_plan import Send, edit_plan
 from planloom.cli.terminal.person import Terminal
 from planloom.cli.terminal.show_spent import spent_lines
 from planloom.domain.text.counted import at_work, counted
-from planloom.domain.text.hidden_characters import plain_spaces
 
 
 class Screen:
@@ -257,7 +255,7 @@ class Screen:
             case "answer":
                 self.pause()
                 self._console.print()
-                self._console.print(Padding(_answer(event.get("text", "")), (0, 2)))
+                self._console.print(Padding(show.Prose(event.get("text", "")), (0, 2)))
                 if event.get("confidence") in ("low", "medium"):
                     self._console.print(Text(f"  confidence: {event['confidence']}", "yellow"))
                 self._answered.add(key)
@@ -320,11 +318,6 @@ def _unrolled(event: Json, step: Step) -> str:
         return f"{step.get('description', '')}: {counted(count, 'step')}"
     most = f" of at most {step['repeatMost']}" if step.get("repeatMost") else ""
     return f"{step.get('description', '')}: round {count}{most}"
-
-
-def _answer(text: str) -> Markdown:
-    """A model's answer. The target of each link is written out, since a terminal would hide it behind the words."""
-    return Markdown(visible(plain_spaces(text)), hyperlinks=False)
 
 
 def _so_far(steps: int) -> str:

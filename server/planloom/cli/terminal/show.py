@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
@@ -16,6 +16,7 @@ from rich.tree import Tree
 from planloom.cli.client.messages import Attachment, Detection, Plan, Step, Unresolved
 from planloom.cli.plain import one_line, visible
 from planloom.domain.text.counted import counted
+from planloom.domain.text.hidden_characters import plain_spaces
 from planloom.workspace.paths.uris import to_path
 
 _RULES = {
@@ -272,6 +273,25 @@ def duration(milliseconds: int | None) -> str:
 
 def _bytes(count: int) -> str:
     return f"{count} bytes" if count < 2048 else f"{count / 1024:.1f} kB"
+
+
+class Prose:
+    """A model's text in Markdown: rendered at a terminal, as it is written anywhere else.
+
+    The target of each link is written out, since a terminal would hide it behind the words.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = visible(plain_spaces(text))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if not console.is_terminal:
+            yield Text(self._text)
+            return
+        # Imported here, since it takes longer than the rest of rich.
+        from rich.markdown import Markdown
+
+        yield Markdown(self._text, hyperlinks=False)
 
 
 def console(*, stderr: bool = False) -> Console:

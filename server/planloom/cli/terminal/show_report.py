@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 
 from rich.console import RenderableType
-from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -55,7 +54,7 @@ def ending_line(ending: str, progress: Mapping[str, int]) -> Text:
 def report_parts(report: Report, plan: Plan, folders: Sequence[Path]) -> Iterator[RenderableType]:
     """The parts of the report that say something, each under its heading."""
     if report.get("closing") and not report.get("answered"):
-        yield Padding(Markdown(visible(report["closing"])), (0, 2))
+        yield Padding(show.Prose(report["closing"]), (0, 2))
     steps = plan.get("steps") or []
     numbers = {step["stepId"]: number for number, step in enumerate(steps, 1)}
     thought = {step["stepId"] for step in steps if step.get("kind") == "processing"}
