@@ -17,7 +17,7 @@ from planloom.domain.changes import sha256
 from planloom.domain.errors import OwnedElsewhere, StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Detection, Plan, Step, StepResult, summary
-from planloom.domain.values import CallId, PlanId, SessionId, StepId
+from planloom.domain.values import CallId, PlanId, SessionId, StepId, Uri
 from planloom.execution.plan_store import PlanStore
 from planloom.storage.leases import LEASE_SECONDS
 from planloom.storage.ledger import Ledger
@@ -300,3 +300,39 @@ def test_what_waits_for_the_disk() -> None:
     assert ev.is_durable(ended, plan) and not ev.is_durable(seen, plan)
     assert not ev.is_durable(completed, plan)
     assert ev.is_durable(completed, plan_store.record(PlanId("p"), ended))
+
+
+def test_the_end_of_a_literal_step_waits_for_no_disk_since_its_call_is_found_again() -> None:
+    """What its only call has done is on the disk, and a step that runs again takes that for its outcome."""
+    step_id, uri = StepId("a"), Uri("file:///w/a.txt")
+    step = Step(
+        step_id=step_id, description="Write", instruction="Write", kind="tool_call", tool="write_file"
+    )
+    plan_store = PlanStore(MemoryStore())
+    plan_store.open(PlanId("p"), SessionId("s"), START)
+    plan_store.record(PlanId("p"), READY.model_copy(update={"steps": (step,)}))
+    plan_store.record(PlanId("p"), ev.PlanApproved(version=1, review="each"), ev.PlanExecuting())
+    plan_store.record(PlanId("p"), ev.TaskStarted(task_id=step_id, agent="koda"))
+
+    def calls(call_id: CallId) -> Plan:
+        started = ev.ToolStarted(task_id=step_id, call_id=call_id, tool="write_file", args={}, effect="write")
+        ended = ev.ToolCompleted(
+            task_id=step_id, call_id=call_id, ok=True, summary="", duration_ms=1, changes=(uri,)
+        )
+        made = ev.TaskUpdate(task_id=step_id, status="running", held="made")
+        return plan_store.record(PlanId("p"), started, ended, made)
+
+    result = StepResult(ok=True, duration_ms=1, timestamp=datetime(2026, 1, 2, tzinfo=UTC))
+    completed = ev.TaskCompleted(task_id=step_id, result=result)
+    assert not ev.is_durable(completed, calls(CallId("one")))
+    # A model has taken the step over.
+    assert ev.is_durable(completed, calls(CallId("another")))
+
+
+def test_a_direct_run_waits_for_the_disk_only_where_a_person_chose_it_for_a_plan() -> None:
+    """The request alone has no effect yet: the intent of its first effect puts all before it on the disk."""
+    direct = ev.PlanDirect(steps=(), sequential=True, author="rules")
+    plan_store = PlanStore(MemoryStore())
+    requested = plan_store.open(PlanId("p"), SessionId("s"), START)
+    assert not ev.is_durable(direct, requested)
+    assert ev.is_durable(direct, plan_store.record(PlanId("p"), READY))

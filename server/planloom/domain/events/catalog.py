@@ -671,7 +671,6 @@ class Recorded(Value):
 DURABLE = (
     PlanMessage,
     PlanApproved,
-    PlanDirect,
     ApprovalResolved,
     EditStarted,
     EditApplied,
@@ -687,13 +686,20 @@ def is_durable(event: Event, plan: Plan | None) -> bool:
     The start and the end of a command must be, since its effects cannot be found out afterwards.
     """
     match event:
+        case PlanDirect():
+            # A person's word on a plan that they have seen. The request alone can be put again, and whatever it
+            # does puts all events before it on the disk.
+            return plan is not None and plan.version > 0
         case TaskUpdate():
             return event.command_started
         case ToolCompleted():
             return event.command is not None
         case TaskCompleted():
             # A step that has only read may run again; that costs less than to wait for the disk each time.
-            return plan is not None and _had_effects(plan, event.task_id)
+            # One whose only call is its own finds the outcome of that call, which is on the disk.
+            step = None if plan is None else plan.step(event.task_id)
+            is_found = step is not None and step.kind == "tool_call" and len(step.tools_executed) == 1
+            return plan is not None and not is_found and _had_effects(plan, event.task_id)
         case _:
             return isinstance(event, DURABLE)
 

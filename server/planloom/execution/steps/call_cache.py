@@ -14,6 +14,7 @@ from planloom.tools.context import ToolContext
 from planloom.tools.tool import Tool, ToolResult
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.paths.resolver import PathRefused
+from planloom.workspace.snapshots import Snapshot
 
 READ_SECONDS = 2.0
 """How long the result of a read answers identical reads."""
@@ -33,12 +34,14 @@ class CallCache:
         self._clock = clock
         self._file_states: dict[str, _FileStates] = {}
         self._current: Signature | None = None
+        self._before: dict[str, Snapshot | None] = {}
 
     async def earlier(self, tool: Tool, args: Args, context: ToolContext) -> ToolResult | None:
         """The cached result of an equal call, if it is still valid; else run the call, then call `ran`."""
         signed = self._current = await _signed(tool, args, context)
         if signed is None:
             return None
+        self._before = {place: context.files.last_read(place) for place in signed.places}
         found = self._recent.find(signed, self._clock())
         if found is None or await _file_states(signed, context) != self._file_states.get(signed.key):
             return None
@@ -51,7 +54,9 @@ class CallCache:
             self._recent.forget()
             return
         self._recent.ran(signed, result, self._clock())
-        self._file_states[signed.key] = await _file_states(signed, context)
+        read = {place: context.files.last_read(place) for place in signed.places}
+        fresh = {place: found for place, found in read.items() if found is not self._before.get(place)}
+        self._file_states[signed.key] = await _file_states(signed, context, fresh)
 
     def changed(self, uri: Uri) -> None:
         """Invalidate the results that depend on a file that the user or another step has changed."""
@@ -166,13 +171,18 @@ async def _signed(tool: Tool, args: Args, context: ToolContext) -> Signature | N
     return signature(tool, args, uris)
 
 
-async def _file_states(signed: Signature, context: ToolContext) -> _FileStates:
-    """The current state of a call's files. It reveals changes on disk, which no event reports."""
+async def _file_states(
+    signed: Signature, context: ToolContext, fresh: Mapping[str, Snapshot | None] = {}
+) -> _FileStates:
+    """The current state of a call's files. It reveals changes on disk, which no event reports.
+
+    `fresh` are the snapshots that the call itself has just read.
+    """
     if signed.wide:
         return ()
     states = []
     for place in signed.places:
-        found = await context.files.peek(place)
+        found = fresh.get(place) or await context.files.peek(place)
         states.append(
             (found.uri, found.exists, found.sha256, found.fingerprint if found.text is None else None)
         )

@@ -6,6 +6,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -38,6 +39,8 @@ from planloom.workspace.view import WorkspaceView
 
 MOST_PATHS: Final = 20_000
 """The most paths of the workspace that are looked at."""
+_FEW_PATHS: Final = 200
+"""Paths whose tree takes less time than to begin it in a thread."""
 _INDEX_SECONDS: Final = 2.0
 _EDITOR_SECONDS: Final = 1.0
 _MANIFESTS_READ: Final = 8
@@ -94,7 +97,8 @@ async def gathered(place: Place, subject: Subject, tree_characters: int) -> Surr
             if place.trusted and place.instructions
             else ProjectInstructions()
         )
-        drawn = await asyncio.to_thread(tree, paths[:MOST_PATHS], tree_characters, whole=whole)
+        draw = partial(tree, paths[:MOST_PATHS], tree_characters, whole=whole)
+        drawn = draw() if len(paths) <= _FEW_PATHS else await asyncio.to_thread(draw)
     findings = Findings(
         today=subject.today,
         folders=folders.result(),

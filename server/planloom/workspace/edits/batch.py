@@ -408,8 +408,13 @@ async def _settled(
 ) -> ChangesetApplied | ChangesetPartlyApplied | ChangesetRefused | _FilesChanged | _Rejected:
     """Record the outcome of the batch, and return it."""
     done = bool(result.applied or result.unexpected)
-    parents = prepared.parents if done else ()
-    folders = await asyncio.to_thread(_made_folders, parents) if parents else []
+    folders: list[EditedFile] = []
+    if done and prepared.parents:
+        # Where all changes were made, so were the folders above them.
+        parents = prepared.parents
+        if result.stopped:
+            parents = await asyncio.to_thread(_made_folders, parents)
+        folders = [recorded(CreateFolder(uri=uri)).edited() for uri, _ in parents]
     # Folders come first, as they were made: an undo in reverse order empties them before it removes them.
     result.applied[:0] = folders
     result.outcomes.update({"verified"} if folders else ())
@@ -463,9 +468,9 @@ def _disk_order(
     return first, tuple(effect for effect in disk if effect not in first)
 
 
-def _made_folders(parents: Sequence[tuple[Uri, ConfinedPath]]) -> list[EditedFile]:
-    """The records of those folders that are there."""
-    return [recorded(CreateFolder(uri=uri)).edited() for uri, place in parents if place.path.is_dir()]
+def _made_folders(parents: Sequence[tuple[Uri, ConfinedPath]]) -> tuple[tuple[Uri, ConfinedPath], ...]:
+    """Those of the folders that are there."""
+    return tuple(parent for parent in parents if parent[1].path.is_dir())
 
 
 def _make_folders(places: Sequence[ConfinedPath]) -> tuple[ConfinedPath, ...]:

@@ -60,6 +60,11 @@ class Overlay:
         if found.uri not in self._stage.staged:
             self._stage.read[found.uri] = found
 
+    def last_read(self, uri: str) -> Snapshot | None:
+        """The snapshot that was last read of a file which is not staged; None if there is none."""
+        key = self._key(uri)
+        return None if key in self._stage.staged else self._stage.read.get(key)
+
     async def peek(self, uri: str) -> Snapshot:
         """Like `read`, but does not record the snapshot as the merge base."""
         return (await self._peek_all((uri,)))[0]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from planloom.domain.values import Uri
 from planloom.workspace.index.ignore import IGNORE_FILES, chain_of, top_chain
@@ -19,6 +19,7 @@ from planloom.workspace.paths.roots import Root
 from planloom.workspace.paths.uris import to_path
 
 logger = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
 MOST_FILES = 1_000_000
 """Most files that are indexed; a larger workspace is indexed in part, and `FileIndex.complete` is False."""
@@ -27,6 +28,8 @@ _MOST_CHANGES = 2000
 """Most changes in one update; above it, listing everything again costs less."""
 
 _MOST_MATCHED = 500
+_FEW = 1000
+"""Files of a table in which a look-up takes less time than to begin one in a thread."""
 _MOST_DEAD = 1000
 """Removed entries after which the table is rebuilt."""
 
@@ -42,8 +45,8 @@ class FileIndex:
     """Every path below the workspace folders that no ignore file and no exclude pattern hides.
 
     Paths have forward slashes; with several folders open each begins with its folder's name. Work runs in threads
-    or in git, so no call blocks the event loop. `build` and `update` run one at a time; searches may run at any
-    time and see what has been indexed so far.
+    or in git, but for look-ups in a small table, so no call blocks the event loop. `build` and `update` run one at a
+    time; searches may run at any time and see what has been indexed so far.
     """
 
     def __init__(
@@ -119,7 +122,7 @@ class FileIndex:
     async def search(self, query: str, limit: int) -> tuple[Hit, ...]:
         """The best fuzzy matches; empty for an empty query."""
         table = self._table
-        return await asyncio.to_thread(table.search, query, limit) if table else ()
+        return await _looked_up(table, lambda: table.search(query, limit)) if table else ()
 
     async def match(self, query: str, paths: Sequence[str]) -> tuple[Hit, ...]:
         """Match a few paths that need not be in the index, such as open or recent files."""
@@ -139,12 +142,12 @@ class FileIndex:
             for tail in tails:
                 yield from table.ending_with(tail, limit) or table.ending_with_folded(tail, limit)
 
-        return await asyncio.to_thread(lambda: tuple(found()))
+        return await _looked_up(table, lambda: tuple(found()))
 
     async def below(self, folder: str, limit: int) -> tuple[str, ...]:
         """The paths inside a folder ("" is everything), sorted; folders end with a slash."""
         table = self._table
-        return await asyncio.to_thread(table.below, folder, limit) if table else ()
+        return await _looked_up(table, lambda: table.below(folder, limit)) if table else ()
 
     async def contains(self, uri: str) -> bool:
         """Whether a file, or anything below a folder, is in the index."""
@@ -259,3 +262,8 @@ class FileIndex:
 
 def _is_ignore_file(uri: str) -> bool:
     return uri.rstrip("/").rpartition("/")[2] in IGNORE_FILES
+
+
+async def _looked_up(table: PathTable, look: Callable[[], _T]) -> _T:
+    """The answer of a table, from a thread if the table is large."""
+    return look() if table.files < _FEW else await asyncio.to_thread(look)
