@@ -72,8 +72,9 @@ class _Group(BaseModel):
     )
 
 
-PriceOfModel = Annotated[str, Field(pattern=r"^\S+ \d{1,6}(\.\d{1,6})? \d{1,6}(\.\d{1,6})?$")]
-"""A model as `provider/name`, its price per million tokens read, and per million written."""
+_PRICE = r"\d{1,6}(\.\d{1,6})?"
+PriceOfModel = Annotated[str, Field(pattern=rf"^\S+ {_PRICE} {_PRICE}( {_PRICE})?$")]
+"""A model as `provider/name`, its price per million tokens read, written, and read from the cache of its server."""
 
 
 class ModelSettings(_Group):
@@ -114,8 +115,8 @@ class ModelSettings(_Group):
         (),
         strict=False,
         description="What models cost, in your currency: the model as `provider/name`, the price of a million tokens "
-        "read and of a million written, as `openai/gpt-5 1.25 10`. Forecasts and `planloom stats` then show costs, "
-        "too.",
+        "read and of a million written, as `openai/gpt-5 1.25 10`; a third price is that of a million read from its "
+        "server's cache. Plans, forecasts and `planloom stats` then show costs, too.",
     )
     reasoning_effort: ReasoningEffort = Field(
         "default",

@@ -13,6 +13,7 @@ from planloom.domain.plans.plan import ModelUse, Step, Usage
 from planloom.domain.values import StepId
 from planloom.models.offline.scripted import ScriptedModel, makes, says
 from planloom.models.port import Capabilities
+from planloom.settings import resolve
 from planloom.storage.ledger import Ledger
 from tests.service.test_model_work import allowed, planned
 from tests.support.studio import studio
@@ -54,6 +55,19 @@ def test_stats_count_plans_by_their_end() -> None:
     ]
     assert found.days[1].costs == {"local/a": pytest.approx((100 * 2.5 + 10 * 10) / 1_000_000)}
     assert stats([], {}).success is None
+
+
+def test_tokens_from_the_cache_cost_their_own_price_where_the_user_has_set_one() -> None:
+    used = Usage(requests=1, prompt_tokens=1_000_000, completion_tokens=0, cached_tokens=800_000)
+    prices = prices_of(("a/plain 2 8", "a/cached 2 8 0.5"))
+    assert [prices[name].of(used) for name in ("a/plain", "a/cached")] == [2, pytest.approx(0.4 + 0.4)]
+    plan = ended(models=(ModelUse(model="a/cached", usage=used, seconds=6),))
+    found = forecast(steps("processing", "processing"), "a/cached", [plan], prices)
+    assert found is not None and found.cost == pytest.approx(0.8)
+    for text in ("a/b 1 2 3", "a/b 1 2"):
+        assert resolve({"user": {"model.prices": [text]}}).settings.model.prices == (text,)
+    for text in ("a/b 1", "a/b 1 2 3 4", "a/b 1 2 x"):
+        assert resolve({"user": {"model.prices": [text]}}).problems
 
 
 @pytest.mark.parametrize(

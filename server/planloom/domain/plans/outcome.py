@@ -49,14 +49,20 @@ class Ended(NamedTuple):
 
 
 class Price(NamedTuple):
-    """What a model costs per million tokens that it reads and writes, in the user's currency."""
+    """What a model costs per million tokens that it reads and writes, in the user's currency.
+
+    `cached` is the price of those that it reads from its server's cache, None for that of all others.
+    """
 
     read: float
     written: float
+    cached: float | None = None
 
     def of(self, usage: Usage) -> float:
-        """What this usage costs, without regard to a provider's discount for a cached prompt."""
-        return (self.read * usage.prompt_tokens + self.written * usage.completion_tokens) / 1_000_000
+        """What this usage costs."""
+        cached = self.read if self.cached is None else self.cached
+        read = self.read * (usage.prompt_tokens - usage.cached_tokens) + cached * usage.cached_tokens
+        return (read + self.written * usage.completion_tokens) / 1_000_000
 
 
 Prices = Mapping[str, Price]
@@ -66,7 +72,7 @@ Prices = Mapping[str, Price]
 def prices_of(texts: Iterable[str]) -> Prices:
     """The prices in the form of the setting `model.prices`; of two of one model the later."""
     rows = (text.split(" ") for text in texts)
-    return {model: Price(float(read), float(written)) for model, read, written in rows}
+    return {model: Price(*map(float, prices)) for model, *prices in rows}
 
 
 class Spent(Value):
@@ -191,6 +197,7 @@ def forecast(
         requests=share(sum(each.models[0].usage.requests for each in known)),
         prompt_tokens=share(sum(each.models[0].usage.prompt_tokens for each in known)),
         completion_tokens=share(sum(each.models[0].usage.completion_tokens for each in known)),
+        cached_tokens=share(sum(each.models[0].usage.cached_tokens for each in known)),
     )
     return Forecast(
         plans=len(known),
