@@ -842,6 +842,17 @@ export interface ResolveConflictParams {
   files: readonly FileChoice[];
 }
 
+/** `planloom/memory/search`. Without words the newest entries; at most `limit` of them, 20 by default. */
+export interface SearchMemoryParams {
+  words?: string;
+  limit?: number;
+}
+
+/** `planloom/memory/forget`: of one plan, or of all plans of the workspace. */
+export interface ForgetMemoryParams {
+  planId?: string;
+}
+
 /** `planloom/step/output`. */
 export interface StepParams {
   planId: string;
@@ -1154,6 +1165,31 @@ export interface StatsResult {
   models: readonly ModelUse[];
   costs: { readonly [name: string]: number };
   days: readonly DayStats[];
+}
+
+/**
+ * What a plan of this workspace found and did, kept for later plans. `files` are paths in the workspace, `findings`
+ * what models said of their work, `decisions` what the user has said.
+ */
+export interface MemoryEntry {
+  planId: string;
+  at: string;
+  status: PlanStatus;
+  request: string;
+  outcome: string;
+  files: readonly string[];
+  findings: readonly string[];
+  decisions: readonly string[];
+}
+
+/** Entries, the best or the newest first. */
+export interface MemoryResult {
+  entries: readonly MemoryEntry[];
+}
+
+/** Of how many plans the entries were deleted. */
+export interface ForgottenResult {
+  forgotten: number;
 }
 
 /** Every template. */
@@ -1942,6 +1978,8 @@ export interface Requests {
   "planloom/step/output": { params: StepParams; result: OutputResult };
   "planloom/conflict/texts": { params: ConflictTextsParams; result: ConflictTextsResult };
   "planloom/stats": { params: StatsParams; result: StatsResult };
+  "planloom/memory/search": { params: SearchMemoryParams; result: MemoryResult };
+  "planloom/memory/forget": { params: ForgetMemoryParams; result: ForgottenResult };
   "planloom/step/answer": { params: AnswerParams; result: PlanResult };
   "planloom/step/recover": { params: RecoverParams; result: PlanResult };
   "planloom/approval/respond": { params: RespondParams; result: Empty };

@@ -62,6 +62,7 @@ MADE_STRICTER: Final[Mapping[str, tuple[Any, ...]]] = {
     "execution.review": ("each", "end", "auto"),
     "fetch.allowInternal": (False, True),
     "commands.network": ("none", "loopback", "all"),
+    "context.memory": (False, True),
 }
 """Choices, from the strictest, that `workspace` may make stricter."""
 
@@ -310,6 +311,11 @@ class ContextSettings(_Group):
     )
     instructions: bool = Field(
         True, description="Tell models to follow AGENTS.md and similar files of a trusted workspace."
+    )
+    memory: bool = Field(
+        True,
+        description="Keep what a plan found and did, and tell models of it where a later request in the same workspace "
+        "is about the same.",
     )
 
 

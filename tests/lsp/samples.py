@@ -9,6 +9,7 @@ from typing import Any
 from planloom.domain import changes as ch
 from planloom.domain.errors import ModelProblem
 from planloom.domain.events import catalog as ev
+from planloom.domain.memory.entries import MemoryEntry
 from planloom.domain.plans import editing as ed
 from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved
 from planloom.domain.plans.outcome import DayStats, Spent, Stats
@@ -549,6 +550,19 @@ def application() -> FakeApplication:
                 DayStats(day="2030-01-31", plans=4, completed=3, usage=USAGE, costs={"ollama/qwen3": 0.25}),
             ),
         ),
+        memory__search=(
+            MemoryEntry(
+                plan_id=PlanId("p0"),
+                at=NOON,
+                status="completed",
+                request="Cache the exchange rates",
+                outcome="1 of 1 step done. 1 file changed.",
+                files=("src/rates.py",),
+                findings=("A failed fetch serves the stale rate.",),
+                decisions=("The user said: An old rate is better than none.",),
+            ),
+        ),
+        memory__forget=1,
         plans__tasks=(PLAN, PLAN.steps[:2]),
         plans__commands_of=(
             ExecutedTool(

@@ -256,6 +256,17 @@ async def the_instructions_of_the_project(stage: Stage, text: str) -> None:
 
 
 @scene
+async def what_an_earlier_plan_found(stage: Stage, text: str) -> None:
+    """The plan before is described in a section of its own; the other one stays in the memory of the workspace."""
+    for request in ("Cache the exchange rates", "1. List files"):
+        plan = await stage.room.ask(request, mode="plan")
+        await stage.room.app.plans.reject(plan.plan_id, text)
+    stage.plays(DONE, DONE)
+    await stage.room.ask("Are the exchange rates in the cache?", mode="direct")
+    assert any("EARLIER PLANS (data)" in message.text for message in stage.requests[0].messages)
+
+
+@scene
 async def the_user_themselves(stage: Stage, text: str) -> None:
     """A pasted text that leaves a fence open or repeats a heading does not disturb the rest of the prompt."""
     plan = await with_steps(stage.room, work_step("Look"), more=text)
@@ -416,6 +427,7 @@ _OPENING: Final = (
     "the_name_of_a_file",
     "the_instructions_of_the_project",
     "the_user_themselves",
+    "what_an_earlier_plan_found",
 )
 _PLAN: Final = ("the_words_of_a_plan", "the_summary_of_a_task", "a_plan_that_is_revised")
 _OURS: Final = ()

@@ -117,6 +117,8 @@ _SYNC = frozenset(
         "plans.events",
         "plans.diff",
         "approvals.conflict_texts",
+        "memory.search",
+        "memory.forget",
         "plans.markdown",
         "templates.list",
         "templates.preview",
@@ -152,7 +154,17 @@ class FakeApplication:
         for name in ("approvals.resolve_conflict", "steps.answer", "steps.recover"):
             self.script[name] = plan
         self.script.update({name.replace("__", "."): value for name, value in script.items()})
-        for name in ("plans", "steps", "approvals", "references", "index", "templates", "models", "messages"):
+        for name in (
+            "plans",
+            "steps",
+            "approvals",
+            "references",
+            "index",
+            "templates",
+            "models",
+            "messages",
+            "memory",
+        ):
             setattr(self, name, Room(name, self.calls, self.script))
         self.feed = FakeFeed()
         self.opening: ApplicationContext | None = None

@@ -36,6 +36,9 @@ def as_of_version(path: Path, version: int) -> None:
     """Take from a ledger what the versions of its schema after this one added, but for changes of its events."""
     without_checksums(path)
     with closing(sqlite3.connect(path)) as raw, raw:
+        if version < 7:
+            for table in ("memory", "memory_terms"):
+                raw.execute(f"DROP TABLE {table}")
         if version < 6:
             raw.execute("DROP TABLE outcomes")
         if version < 5:

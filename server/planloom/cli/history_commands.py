@@ -119,6 +119,38 @@ def stats(
 
 
 @app.command()
+def memory(
+    context: typer.Context,
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[WORDS]...", help="Only those with one of these words.")
+    ] = None,
+    *,
+    forget: Annotated[
+        str | None, typer.Option(metavar="PLAN", help="Delete what is kept of the plan with this id.")
+    ] = None,
+    forget_all: Annotated[
+        bool, typer.Option("--forget-all", help="Delete what is kept of all plans of this folder.")
+    ] = False,
+    workspace: Workspace = None,
+    set_: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what earlier plans of this folder found and did, of which models are told where a request is alike."""
+    where = folders(workspace)
+    if forget is not None and forget_all:
+        usage("Give one of --forget and --forget-all.")
+
+    async def work(server: Server) -> int:
+        from planloom.cli import memory as shown
+
+        if forget is not None or forget_all:
+            return await shown.forget(server, forget, folders=where)
+        return await shown.search_memory(server, " ".join(words or ()), folders=where, as_json=as_json)
+
+    finish(server_command(context, assignments=set_), work)
+
+
+@app.command()
 def templates(
     context: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show the steps of this one.")] = None,

@@ -49,6 +49,7 @@ from planloom.service.drafts.planning_requests import PlanningRequests
 from planloom.service.drafts.surroundings import PlanSurroundings
 from planloom.service.feed import Feed
 from planloom.service.health import HealthWatch
+from planloom.service.memory import Memory
 from planloom.service.models import Models
 from planloom.service.references import WorkspaceReferences
 from planloom.service.requests import Status
@@ -108,8 +109,8 @@ class Application:
         # From a request to a plan.
         references = WorkspaceReferences(session, index, ledger.text)
         direct_runs = DirectRuns(session, plan_store, tools, rules)
-        surroundings = PlanSurroundings(session, index, references, FollowUp(plan_store, ledger))
-        planning_requests = PlanningRequests(references, surroundings)
+        self.memory = Memory(session, ledger, models.known_keys)
+        surroundings = PlanSurroundings(session, index, references, FollowUp(plan_store, ledger), self.memory)
         model_work = ModelWork(
             models.current,
             staging,
@@ -123,7 +124,7 @@ class Application:
             tools.of_plans(),
             models,
             templates,
-            planning_requests,
+            PlanningRequests(references, surroundings),
             PlanningConversations(session, context_factory, model_work.threads),
         )
         drafting = Drafting(
@@ -223,6 +224,7 @@ class Application:
         `listen` subscribes whoever wants to hear of it, before anything happens.
         """
         listen(self)
+        self.feed.subscribe(self.memory.on_event)
         recorder = TraceRecorder(lambda: bool(self._session.settings.storage.traces), self._traces.put)
         self.feed.subscribe(recorder.on_event)
         self._plan_store.on_forget(recorder.forget)

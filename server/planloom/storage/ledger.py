@@ -14,7 +14,7 @@ import sqlite3
 import time
 import uuid
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC
 from pathlib import Path
@@ -24,6 +24,8 @@ from pydantic import ValidationError
 
 from planloom.domain.errors import PlanUnreadable, StorageFailed
 from planloom.domain.events import catalog as ev
+from planloom.domain.memory.entries import MemoryEntry
+from planloom.domain.memory.ranking import Hit
 from planloom.domain.plans.outcome import Outcome, outcome
 from planloom.domain.plans.plan import (
     Plan,
@@ -36,6 +38,7 @@ from planloom.domain.plans.plan import (
     taken_back,
 )
 from planloom.domain.values import Instant, PlanId, SessionId, Sha256, TemplateId
+from planloom.storage import memory_rows
 from planloom.storage.event_rows import RawEvent, Row, as_event, as_row, instant, printable, raw_event
 from planloom.storage.faults import BUSY_SECONDS, DAMAGE, ERRORS, Fault, fault_of, gone, taken, unusable
 from planloom.storage.guard import Guard, guarded
@@ -44,7 +47,10 @@ from planloom.storage.opening import BUSY_MS, BUSY_STEP, SQLITE, Connect, connec
 from planloom.storage.schema import NewerSchema
 
 _PROBE_BYTES = 65_536
-_TABLES = ("events", "blobs", "leases", "progress", "open_work", "compactions", "outcomes", "plans")
+_TABLES = (
+    *("events", "blobs", "leases", "progress", "open_work", "compactions", "outcomes", "plans"),
+    *memory_rows.TABLES,
+)
 log = logging.getLogger(__name__)
 
 
@@ -282,6 +288,37 @@ class Ledger:
                 if found is not None:
                     yield instant(created), found
 
+    def keep_memory(self, entry: MemoryEntry, terms: Mapping[str, int]) -> None:
+        """Store what a plan found and did, with its terms, in place of what was stored before. Raises StorageFailed."""
+        with self._transaction(durable=False) as connection:
+            if _has(connection, entry.plan_id):
+                memory_rows.put(connection, entry, terms)
+
+    def memories(self, workspace: str, limit: int) -> tuple[MemoryEntry, ...]:
+        """What plans of a workspace found and did, the newest first. Raises StorageFailed."""
+        return memory_rows.entries(self._read(*memory_rows.newest(workspace, limit)))
+
+    def memories_of(self, plan_ids: Sequence[PlanId]) -> tuple[MemoryEntry, ...]:
+        """What these plans found and did, in their order. Raises StorageFailed."""
+        found = {
+            each.plan_id: each for each in memory_rows.entries(self._read(*memory_rows.of_plans(plan_ids)))
+        }
+        return tuple(found[plan_id] for plan_id in plan_ids if plan_id in found)
+
+    def memory_count(self, workspace: str) -> int:
+        """Of how many plans of a workspace that is stored, at most 1,000. Raises StorageFailed."""
+        return sum(row[0] for row in self._read(*memory_rows.count(workspace)))
+
+    def memory_hits(self, workspace: str, terms: Iterable[str]) -> tuple[Hit, ...]:
+        """Which entries of a workspace have which of the terms. Raises StorageFailed."""
+        return memory_rows.as_hits(self._read(*memory_rows.hits(workspace, terms)))
+
+    def forget_memories(self, plan_ids: Sequence[PlanId]) -> None:
+        """Delete what is stored of these plans for later ones; the plans stay. Raises StorageFailed."""
+        with self._transaction(durable=True) as connection:
+            memory_rows.drop(connection, plan_ids)
+        self._works()
+
     def plans(self, **which: Any) -> tuple[PlanId, ...]:
         """The ids of the plans that `summaries` returns for the same arguments."""
         return tuple(each.plan_id for each in self.summaries(**which))
@@ -326,7 +363,7 @@ class Ledger:
         self._works()
 
     def delete(self, plan_id: PlanId) -> None:
-        """Delete a plan with its events and texts. Raises StorageFailed."""
+        """Delete a plan with all that is stored of it. Raises StorageFailed."""
         with self._transaction(durable=True) as connection:
             for table in _TABLES:
                 connection.execute(f"DELETE FROM {table} WHERE plan_id = ?", (plan_id,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
-VERSION = 6
+VERSION = 7
 
 _SLICE = 200
 """How many plans one transaction of a `_PerPlan` migration changes, so that other servers need not wait for long."""
@@ -98,6 +98,15 @@ _MIGRATIONS: tuple[str | _PerPlan, ...] = (
     # `progress`; plans that ended before have none.
     """
     CREATE TABLE outcomes (plan_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
+    """,
+    # What ended plans found and did, and the terms of each entry; `words` is how many terms it has. Plans that ended
+    # before have none.
+    """
+    CREATE TABLE memory (plan_id TEXT PRIMARY KEY, words INTEGER NOT NULL, body TEXT NOT NULL) STRICT;
+    CREATE TABLE memory_terms (
+        term TEXT NOT NULL, plan_id TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (term, plan_id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX memory_terms_by_plan ON memory_terms (plan_id);
     """,
 )
 

@@ -11,21 +11,26 @@ ENVIRONMENT: Final = "ENVIRONMENT (data)"
 WORKSPACE: Final = "WORKSPACE (data)"
 PROJECT_INSTRUCTIONS: Final = "PROJECT INSTRUCTIONS"
 EARLIER: Final = "EARLIER IN THIS SESSION (data)"
+EARLIER_PLANS: Final = "EARLIER PLANS (data)"
 _SMALLEST: Final = 100
 """The fewest characters for which a part of a text is worth showing."""
 _ENVIRONMENT_SHARE: Final = 0.1
 _TREE_SHARE: Final = 0.15
 _INSTRUCTIONS_SHARE: Final = 0.25
 _EARLIER_SHARE: Final = 0.15
+_EARLIER_PLANS_SHARE: Final = 0.05
 
 
 class Surroundings(Value):
-    """The place of the work, and in `earlier` the previous plan of the session; a text is empty if there is none."""
+    """The place of the work, in `earlier` the previous plan of the session, and in `remembered` what plans on the same
+    subject found and did; a text is empty if there is none.
+    """
 
     environment: str = ""
     tree: str = ""
     instructions: ProjectInstructions = ProjectInstructions()
     earlier: str = ""
+    remembered: str = ""
 
     def sections(self, available: int | None = None) -> tuple[tuple[str, str], ...]:
         """Heading and body of each section that says something.
@@ -44,6 +49,7 @@ class Surroundings(Value):
                 MOST_CHARACTERS if most is None else min(MOST_CHARACTERS, most)
             ),
             EARLIER: shortened_lines(self.earlier, share(_EARLIER_SHARE)),
+            EARLIER_PLANS: shortened_lines(self.remembered, share(_EARLIER_PLANS_SHARE)),
         }
         return tuple((heading, body.strip()) for heading, body in bodies.items() if body.strip())
 

@@ -211,6 +211,19 @@ class ResolveConflictParams(Wire):
     files: Annotated[tuple[FileChoice, ...], Field(min_length=1)]
 
 
+class SearchMemoryParams(Wire):
+    """`planloom/memory/search`. Without words the newest entries; at most `limit` of them, 20 by default."""
+
+    words: Maybe[Text] = None
+    limit: Maybe[Annotated[int, Field(strict=True, ge=1, le=200)]] = None
+
+
+class ForgetMemoryParams(Wire):
+    """`planloom/memory/forget`: of one plan, or of all plans of the workspace."""
+
+    plan_id: Maybe[str] = None
+
+
 class StepParams(Wire):
     """`planloom/step/output`."""
 

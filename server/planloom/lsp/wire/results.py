@@ -6,13 +6,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
-from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Range, Wire
+from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Range, Time, Wire
 from planloom.lsp.wire.plan import (
     Args,
     Detection,
     MessageOutcome,
     ModelCause,
     Plan,
+    PlanStatus,
     PlanSummary,
     Progress,
     Step,
@@ -228,6 +229,34 @@ class StatsResult(Wire):
     models: tuple[ModelUse, ...]
     costs: dict[str, float]
     days: tuple[DayStats, ...]
+
+
+class MemoryEntry(Wire):
+    """What a plan of this workspace found and did, kept for later plans.
+
+    `files` are paths in the workspace, `findings` what models said of their work, `decisions` what the user has said.
+    """
+
+    plan_id: str
+    at: Time
+    status: PlanStatus
+    request: str
+    outcome: str
+    files: tuple[str, ...]
+    findings: tuple[str, ...]
+    decisions: tuple[str, ...]
+
+
+class MemoryResult(Wire):
+    """Entries, the best or the newest first."""
+
+    entries: tuple[MemoryEntry, ...]
+
+
+class ForgottenResult(Wire):
+    """Of how many plans the entries were deleted."""
+
+    forgotten: Int
 
 
 class TemplatesResult(Wire):

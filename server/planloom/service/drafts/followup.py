@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import NamedTuple
 
 from planloom.domain.errors import StorageFailed
 from planloom.domain.plans.plan import ENDED, Plan
@@ -22,21 +23,30 @@ _REQUEST = 500
 _SEARCHED_PLANS = 20
 
 
+class Previous(NamedTuple):
+    """The plan before a plan, and its description; None and "" without one."""
+
+    plan_id: PlanId | None = None
+    text: str = ""
+
+
 class FollowUp:
     """Finds the previous plan, once for each plan."""
 
     def __init__(self, plan_store: PlanStore, ledger: Ledger) -> None:
         self._plan_store = plan_store
         self._ledger = ledger
-        self._texts: dict[PlanId, str] = {}
-        plan_store.on_forget(lambda plan_id: self._texts.pop(plan_id, None))
+        self._found: dict[PlanId, Previous] = {}
+        plan_store.on_forget(lambda plan_id: self._found.pop(plan_id, None))
 
-    def of(self, plan: Plan) -> str:
-        """The session's last ended plan as text; empty if there is none."""
-        if plan.plan_id not in self._texts:
-            previous = self._previous(plan)
-            self._texts[plan.plan_id] = describe(previous) if previous is not None else ""
-        return self._texts[plan.plan_id]
+    def of(self, plan: Plan) -> Previous:
+        """The session's last ended plan."""
+        if plan.plan_id not in self._found:
+            found = self._previous(plan)
+            self._found[plan.plan_id] = (
+                Previous() if found is None else Previous(found.plan_id, describe(found))
+            )
+        return self._found[plan.plan_id]
 
     def _previous(self, plan: Plan) -> Plan | None:
         """The plan that this one follows, else the newest ended one of those created before it.

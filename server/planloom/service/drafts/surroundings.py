@@ -12,6 +12,7 @@ from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.intake.surroundings.gathering import Place, Subject, gathered
 from planloom.intake.surroundings.sections import Surroundings
 from planloom.service.drafts.followup import FollowUp
+from planloom.service.memory import Memory
 from planloom.service.references import WorkspaceReferences
 
 MOST_TREE_CHARACTERS = 3_000
@@ -29,11 +30,13 @@ class PlanSurroundings:
         index: WorkspaceIndex,
         references: WorkspaceReferences,
         follow_up: FollowUp,
+        memory: Memory,
     ) -> None:
         self._session = session
         self._index = index
         self._references = references
         self._follow_up = follow_up
+        self._memory = memory
         self._gathered: OrderedDict[tuple[PlanId, bool, bool, bool], Surroundings] = OrderedDict()
         self._gathering = asyncio.Lock()
 
@@ -45,7 +48,10 @@ class PlanSurroundings:
             key = (plan.plan_id, place.trusted, place.instructions, place.shown)
             if key not in self._gathered:
                 found = await gathered(place, _subject(plan), MOST_TREE_CHARACTERS)
-                self._gathered[key] = found.model_copy(update={"earlier": self._follow_up.of(plan)})
+                previous = self._follow_up.of(plan)
+                remembered = self._memory.of(plan, previous.plan_id) if place.trusted and place.shown else ""
+                before = {"earlier": previous.text, "remembered": remembered}
+                self._gathered[key] = found.model_copy(update=before)
                 if len(self._gathered) > _KEPT:
                     self._gathered.popitem(last=False)
             return self._gathered[key]
