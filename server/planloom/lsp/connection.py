@@ -55,8 +55,14 @@ WARM = (
     "planloom.lsp.handlers.decisions",
     "planloom.lsp.handlers.references",
     "planloom.lsp.handlers.server",
+    "planloom.storage.ledger",
+    "planloom.tools.registry",
+    "planloom.execution.conductor",
+    "planloom.service.application",
 )
-"""Modules that are imported after the answer to `initialize`, so that the first request need not wait for them."""
+"""Modules that are imported before the first request, but not before the answer to `initialize` if that comes soon."""
+QUIET_SECONDS = 0.05
+"""Seconds without a message after which a server that has just started imports them."""
 
 
 class ServerOptions(NamedTuple):
@@ -195,13 +201,21 @@ class Connection:
         opening = self._opening
         return opening is not None and (opening.cancelled() or opening.exception() is not None)
 
-    async def _open(self) -> None:
-        self.log_path = self.options.open_log()
-        pull = self.jobs.start("settings", self.pull()) if self._can_pull() else None
+    async def load(self) -> None:
+        """Import what the first request needs, once the client leaves time for it."""
+        await asyncio.sleep(QUIET_SECONDS)
+        await self._import_rest()
+
+    async def _import_rest(self) -> None:
         for name in WARM:
             # The loop can handle messages between two imports.
             importlib.import_module(name)
             await asyncio.sleep(0)
+
+    async def _open(self) -> None:
+        self.log_path = self.options.open_log()
+        pull = self.jobs.start("settings", self.pull()) if self._can_pull() else None
+        await self._import_rest()
         if pull is not None:
             await asyncio.wait({pull}, timeout=PULL_SECONDS)
         await self._settle_options()

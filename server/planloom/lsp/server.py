@@ -63,9 +63,12 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
             with contextlib.suppress(NotImplementedError):
                 # The server shuts down in order: its leases are released, and what it has started is ended.
                 asyncio.get_running_loop().add_signal_handler(number, end, 128 + number)
+        # The command line says nothing before it has imported its own screen.
+        loading = asyncio.create_task(server.connection.load())
         try:
             return await stdio.converse(server.messages)
         finally:
+            loading.cancel()
             await server.connection.close()
 
     try:
