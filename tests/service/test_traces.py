@@ -185,6 +185,24 @@ async def test_a_collector_that_hangs_holds_up_the_end_for_a_bounded_time(
             await running.all_left()
 
 
+async def test_traces_that_wait_when_they_are_switched_off_are_dropped() -> None:
+    targets = ["http://127.0.0.1:9", ""]
+    notices: list[str] = []
+    exporter = TraceExporter(lambda: targets[0], dict, notices.append, gather=0, pause=0.01)
+    exporter.put(trace("a"))
+    while not notices:
+        await asyncio.sleep(0)
+    del targets[0]
+    await exporter.close()
+    assert not exporter.waiting
+
+
+async def test_a_name_that_is_no_text_is_exported_all_the_same(tmp_path: Path) -> None:
+    exporter, notices = await exported(str(tmp_path / "t.jsonl"), [trace("\ud800")])
+    await exporter.close()
+    assert "\\ud8000" in (tmp_path / "t.jsonl").read_text() and not notices
+
+
 async def test_of_too_many_traces_the_oldest_are_dropped() -> None:
     async def answer(_asked: Asked, wire: Wire) -> None:
         await wire.json(200, {})
@@ -216,7 +234,9 @@ async def test_headers_come_from_the_environment_and_go_to_the_collector() -> No
     async def answer(_asked: Asked, wire: Wire) -> None:
         await wire.json(200, {})
 
-    headers = headers_of("authorization=Bearer%20abc, x-team = one,broken,=x,y=\n")
+    headers = headers_of(
+        "authorization=Bearer%20abc, x-team = one,broken,=x,y=%0A,n\u00e4me=x,two words=x,z=\u00e4"
+    )
     assert headers == {"authorization": "Bearer abc", "x-team": "one"}
     async with serving(answer) as running:
         exporter, notices = await exported(running.origin, [trace("a")], headers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -26,6 +27,7 @@ _MOST_SENT = 2_000
 """The spans of one request to a collector, unless a single plan has more."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 300.0
 """Seconds until a failed request is sent again: they double with each failure."""
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 Trace = tuple[Span, ...]
 log = logging.getLogger(__name__)
 
@@ -68,6 +70,11 @@ class TraceExporter:
             log.warning("%s dropped, since too many wait", counted(dropped, "trace"))
         self._jobs.start("traces", self._export())
 
+    @property
+    def waiting(self) -> int:
+        """How many traces wait."""
+        return len(self._waiting)
+
     async def close(self) -> None:
         """Export what waits in a bounded time; what is left then is lost."""
         self._closing.set()
@@ -91,6 +98,8 @@ class TraceExporter:
             else:
                 await self._wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
+        # Without a target, what waits has no place to go.
+        self._waiting.clear()
 
     async def _send(self, target: str) -> tuple[str, bool]:
         """Send the first traces; returns what is wrong, empty for nothing, and whether they wait to be sent again."""
@@ -144,7 +153,11 @@ def headers_of(text: str) -> dict[str, str]:
     """Headers in the form `name=value,name=value`, with values percent-encoded; what is none is left out."""
     pairs = (each.partition("=") for each in text.split(","))
     found = {name.strip(): unquote(value).strip() for name, _, value in pairs}
-    return {name: value for name, value in found.items() if name and value and value.isprintable()}
+    return {
+        name: value
+        for name, value in found.items()
+        if _HEADER_NAME.fullmatch(name) and value and value.isascii() and value.isprintable()
+    }
 
 
 def _is_address(target: str) -> bool:
@@ -161,4 +174,4 @@ def _append(target: str, traces: tuple[Trace, ...]) -> None:
 
 
 def _encoded(spans: Trace | list[Span]) -> bytes:
-    return json.dumps(document(spans), ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(document(spans), separators=(",", ":")).encode()
