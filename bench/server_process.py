@@ -125,12 +125,11 @@ def warm_up(command: tuple[str, ...]) -> None:
 
 @contextmanager
 def own_state() -> Iterator[Path]:
-    """A folder for state, settings and bytecode of the servers that are started meanwhile."""
+    """A folder for state and settings of the servers that are started meanwhile, which keep their bytecode."""
     kept = dict(os.environ)
     with tempfile.TemporaryDirectory() as folder:
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-        os.environ |= {"PYTHONPYCACHEPREFIX": f"{folder}/code", "PLANLOOM_CONFIG": f"{folder}/none.json"}
-        os.environ["XDG_STATE_HOME"] = folder
+        os.environ |= {"PLANLOOM_CONFIG": f"{folder}/none.json", "XDG_STATE_HOME": folder}
         try:
             yield Path(folder)
         finally:

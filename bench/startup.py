@@ -86,8 +86,8 @@ def figures(quick: bool) -> Iterator[Measured]:
             warm_up(command)
         first_plan(folder)
         rows = [(our_row(folder), bare_row()) for _ in range(4 if quick else 12)]
-    with own_state():
-        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    with own_state() as folder:
+        os.environ |= {"PYTHONPYCACHEPREFIX": f"{folder}/code", "PYTHONDONTWRITEBYTECODE": "1"}
         uncached = in_turn(
             2 if quick else 5,
             {"ours": lambda: until_initialized(SERVE), "bare": lambda: until_initialized(BARE)},
