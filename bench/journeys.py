@@ -1,8 +1,7 @@
 """Measures the journeys of a strong model: requests, bytes, and the share of bytes that a prefix cache has seen.
 
 "New" are the bytes that no cache has seen; "kept" is the part of the requests before the last with which the next
-begins. Other agents are measured beside it on the same turns:
-`--mini PROGRAM` (PyPI: mini-swe-agent), `--codex PROGRAM` (npm: @openai/codex).
+begins. With `--others`, codex and mini-swe-agent are measured beside it on the same turns, where `make peers` was run.
 """
 
 from __future__ import annotations
@@ -18,8 +17,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from bench import other_agents
-from bench.other_agents import Figures, scaled
+from bench.peers import journeys as other_agents
+from bench.peers.install import program
+from bench.peers.journeys import Figures, scaled
 from tests.journeys.journey import Journey, Played, cached_order, encoded, journeys, play
 
 PARTS = ("tools", "schema", "system", "user", "assistant", "tool")
@@ -80,12 +80,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="only these journeys")
     parser.add_argument("--lean", action="store_true", help="also with steps that begin anew")
-    parser.add_argument("--mini", type=Path, help="the program mini")
-    parser.add_argument("--codex", type=Path, help="the program codex")
+    parser.add_argument(
+        "--others", action="store_true", help="also codex and mini, where `make peers` was run"
+    )
     args = parser.parse_args()
     agents = {
-        **({"mini": other_agents.mini(args.mini.absolute())} if args.mini else {}),
-        **({"codex": other_agents.codex(args.codex.absolute())} if args.codex else {}),
+        name: made(path)
+        for name, made in (("mini", other_agents.mini), ("codex", other_agents.codex))
+        if args.others and (path := program(name))
     }
     rows = []
     parts = {}

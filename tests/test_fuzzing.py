@@ -7,9 +7,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from bench.fuzz import PACKAGES, run
-from bench.fuzz_targets import TARGETS
-from bench.fuzz_texts import chance_of, changed
+from bench.fuzzing.fuzz import PACKAGES, run
+from bench.fuzzing.targets import TARGETS
+from bench.fuzzing.texts import chance_of, changed
 
 ROUNDS = 60
 MANY_ROUNDS = 3_000

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.other_agents import Agent, play
+from bench.peers.journeys import Agent, play
 from tests.journeys.journey import Journey, encoded
 
 POSTS = """

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.protocol_cases import Case, Cases, Known
-from bench.protocol_fuzz import USER, run, send, works
+from bench.fuzzing.protocol import USER, run, send, works
+from bench.fuzzing.protocol_cases import Case, Cases, Known
 from planloom.lsp.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
 from tests.support.lsp_client import EXTENSION, FULL, connected
 from tests.support.process_client import ProcessClient

@@ -11,7 +11,7 @@ from planloom.intake.words import QUESTIONS, SCOPES, VERBS
 from tests.agent.toolcalls.cases import ALL
 from tests.support.messy_plans import NOTHING, cases
 
-DATA = Path(__file__).parents[1] / "tests" / "data"
+DATA = Path(__file__).parents[2] / "tests" / "data"
 
 
 def _rows(name: str, key: str) -> Iterable[str]:

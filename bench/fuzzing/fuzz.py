@@ -1,9 +1,9 @@
 """Fuzzes every parser of texts from models and users, guided by coverage.
 
-`python -m bench.fuzz --target plans|calls|detection|references|rules|patches --seconds 60` needs atheris
+`python -m bench.fuzzing.fuzz --target plans|calls|detection|references|rules|patches --seconds 60` needs atheris
 (`pip install -e '.[fuzz]'`), which is guided by the edges reached in the parsers. Texts are made from the tests'
-examples by splicing, repeating and inserting words of the formats. `bench/fuzz_targets.py` states what must hold. The
-first text of each failure is minimised and printed as a test case. Then the slowest texts, and all that reached new
+examples by splicing, repeating and inserting words of the formats. `bench/fuzzing/targets.py` states what must hold.
+The first text of each failure is minimised and printed as a test case. Then the slowest texts, and all that reached new
 code, are repeated to a large size and timed against prose of the same size.
 
 Figures of the last long runs, on a busy machine: target, seconds, executions, edges, lines of the parsers reached.
@@ -28,9 +28,9 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from bench.fuzz_texts import chance_of, changed, decoded, encoded, signature_of
+from bench.fuzzing.texts import chance_of, changed, decoded, encoded, signature_of
 
 PACKAGES = {
     "plans": ("planloom.domain.model_text", "planloom.planning.formats", "planloom.planning.model.assemble"),
@@ -72,15 +72,15 @@ def run(target: str, seconds: int, corpus: Path | None = None) -> int:
         corpus.mkdir(parents=True, exist_ok=True)
         arguments = (f"--target={target}", f"--seconds={seconds}", f"--corpus={corpus}", f"--child={folder}")
         child = subprocess.run(
-            [sys.executable, "-m", "bench.fuzz", *arguments],
+            [sys.executable, "-m", "bench.fuzzing.fuzz", *arguments],
             check=False,
-            cwd=Path(__file__).parents[1],
+            cwd=Path(__file__).parents[2],
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
         )
         # Imported here, since in the child the fuzzer must instrument the parsers as it imports them.
-        from bench.fuzz_findings import report
+        from bench.fuzzing.findings import report
 
         return report(target, PACKAGES[target], corpus, out, child)
 
@@ -90,7 +90,7 @@ def _fuzz(name: str, seconds: int, corpus: Path, out: Path) -> None:
     import atheris
 
     with atheris.instrument_imports(include=list(PACKAGES[name])):
-        from bench.fuzz_targets import TARGETS
+        from bench.fuzzing.targets import TARGETS
     target = TARGETS[name]
     signatures: set[str] = set()
     slowest = [0.0] * SLOWEST

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from bench import fuzz_seeds as seeds
+from bench.fuzzing import seeds
 from planloom.agent.toolcalls.reader import CallReader, gathered
 from planloom.agent.toolcalls.tokens import TOKEN_SET
 from planloom.domain.model_text.surrogates import mend

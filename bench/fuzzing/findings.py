@@ -14,8 +14,8 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from bench.fuzz_targets import TARGETS
-from bench.fuzz_texts import chance_of, decoded, signature_of
+from bench.fuzzing.targets import TARGETS
+from bench.fuzzing.texts import chance_of, decoded, signature_of
 
 Check = Callable[[str, random.Random], None]
 
