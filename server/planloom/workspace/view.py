@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from planloom.domain.text.positions import Decoded, differ_only_in_eol
 from planloom.domain.values import Uri
@@ -26,6 +26,9 @@ from planloom.workspace.paths.uris import is_at_or_below, normalized, parent, to
 from planloom.workspace.real_paths import RealPathIndex, resolve_real_paths
 from planloom.workspace.snapshots import BOM, Snapshot, of_acknowledged, of_disk, of_document
 from planloom.workspace.unanswered import UnansweredEdits
+
+T = TypeVar("T")
+Places = Sequence[ResolvedPath | PathRefused]
 
 
 class _Acknowledged(NamedTuple):
@@ -94,15 +97,27 @@ class WorkspaceView:
         self, uris: Sequence[str], *, for_: Purpose = "read"
     ) -> tuple[ResolvedSnapshot, ...]:
         """Resolve and read many files in one thread; a refused path has an empty snapshot. Never raises."""
+        return (await self.resolve_with(uris, lambda _: None, for_=for_))[0]
+
+    async def resolve_with(
+        self, uris: Sequence[str], look: Callable[[Places], T], *, for_: Purpose
+    ) -> tuple[tuple[ResolvedSnapshot, ...], T]:
+        """Like `resolve_all`, and what `look` finds out about the resolved paths, in the same thread."""
         keys = [normalized(uri) for uri in uris]
         closed = frozenset(key for key in keys if self.buffer(key) is None)
         unresolved = self._real_paths.unresolved() if closed else ()
-        files, real_paths = await asyncio.to_thread(self._resolve_and_read, keys, closed, for_, unresolved)
+
+        def looked() -> tuple[list[tuple[ResolvedPath | PathRefused, FileOnDisk | None]], dict[Uri, str], T]:
+            files, real_paths = self._resolve_and_read(keys, closed, for_, unresolved)
+            return files, real_paths, look([place for place, _ in files])
+
+        files, real_paths, seen = await asyncio.to_thread(looked)
         self._real_paths.add(real_paths)
-        return tuple(
+        snapshots = tuple(
             ResolvedSnapshot(place, self._to_snapshot(key, place, found))
             for key, (place, found) in zip(keys, files, strict=True)
         )
+        return snapshots, seen
 
     async def list_folder(self, uri: str) -> Listing:
         """The entries of a folder, sorted, without git's own; never raises."""

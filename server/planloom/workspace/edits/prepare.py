@@ -34,7 +34,7 @@ from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.paths.uris import after_rename, is_at_or_below, is_below, normalized, parent
 from planloom.workspace.snapshots import BOM, Snapshot, of_document
-from planloom.workspace.view import ResolvedSnapshot, WorkspaceView, confined_path
+from planloom.workspace.view import Places, ResolvedSnapshot, WorkspaceView, confined_path
 
 
 class Carried(NamedTuple):
@@ -119,10 +119,17 @@ async def prepare(
     """
     renames = tuple(change for change in changeset.changes if change.kind == "rename")
     ends = [rename.new_uri for rename in renames] + [change.uri for change in changeset.changes]
-    found = await view.resolve_all(ends, for_="write")
+    extra_files = tuple(document.uri for document in view.documents.all()) + view.acknowledged()
+
+    def judged(places: Places) -> tuple[tuple[TouchedPlace, ...], bool]:
+        new = dict(zip(renames, places[: len(renames)], strict=True))
+        over = [new[change] if change.kind == "rename" else None for change in changeset.changes]
+        judgements = judge(changeset.changes, places[len(renames) :], over, extra_files)
+        return judgements, approved is not None and _is_wider(changeset, judgements, approved)
+
+    found, (judgements, other) = await view.resolve_with(ends, judged, for_="write")
     targets = _as_renames_go(dict(zip(renames, found[: len(renames)], strict=True)))
     resolved = found[len(renames) :]
-    judgements, other = await _judge(view, changeset, resolved, targets, approved)
     effects: list[PlannedEffect] = []
     changes: list[FileChange] = []
     conflicts: list[ConflictFile] = []
@@ -167,26 +174,12 @@ async def prepare(
     return ApplyPlan(safe, merged, parents)
 
 
-async def _judge(
-    view: WorkspaceView,
-    changeset: Changeset,
-    resolved: Sequence[ResolvedSnapshot],
-    targets: Mapping[RenameFile, ResolvedSnapshot],
-    approved: Touches | None,
-) -> tuple[tuple[TouchedPlace, ...], bool]:
-    """What each change touches, and whether one touches more than was approved of it."""
-    places = [file.place for file in resolved]
-    ends = [targets[change].place if change.kind == "rename" else None for change in changeset.changes]
-    extra_files = tuple(document.uri for document in view.documents.all()) + view.acknowledged()
-
-    def judged() -> tuple[tuple[TouchedPlace, ...], bool]:
-        judgements = judge(changeset.changes, places, ends, extra_files)
-        return judgements, approved is not None and any(
-            change.uri in approved and judgement.is_wider_than(approved[change.uri])
-            for change, judgement in zip(changeset.changes, judgements, strict=True)
-        )
-
-    return await asyncio.to_thread(judged)
+def _is_wider(changeset: Changeset, judgements: Sequence[TouchedPlace], approved: Touches) -> bool:
+    """Whether a change touches more than was approved of it. Looks at the disk: call it from a thread."""
+    return any(
+        change.uri in approved and judgement.is_wider_than(approved[change.uri])
+        for change, judgement in zip(changeset.changes, judgements, strict=True)
+    )
 
 
 async def _planned_effect(
