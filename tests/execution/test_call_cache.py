@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
 from planloom.domain.safety.approvals import Effect
-from planloom.execution.steps.call_cache import DedupWindow, Signature, signature
+from planloom.execution.steps.call_cache import CallCache, DedupWindow, Signature, signature
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+from tests.tools.desk import Desk
 
 
 async def _never(_args: Any, _context: Any) -> ToolResult:
@@ -96,3 +98,30 @@ def test_arguments_in_another_order_are_the_same() -> None:
     one = signed("edit_file", "write", path="a", old_text="x", new_text="y")
     other = signed("edit_file", "write", new_text="y", old_text="x", path="a")
     assert one == other
+
+
+async def test_a_file_that_was_read_before_counts_only_as_the_call_itself_has_found_it(
+    tmp_path: Path,
+) -> None:
+    """A call that does not read its file is not judged by what an earlier call has read of it."""
+    desk = Desk(tmp_path, {"a.txt": "one\n"})
+    cache, args = CallCache(60), {"path": "a.txt"}
+
+    async def call(name: str, tool: Tool, *, reads: bool) -> bool:
+        """Whether the call was answered from the cache."""
+        if await cache.earlier(tool, args, desk.context) is not None:
+            return True
+        if reads:
+            await desk.context.files.read(desk.uri("a.txt"))
+        await cache.ran(desk.context, succeeded(name))
+        return False
+
+    reading, looking = tool("read_file", "read"), tool("look_at", "read")
+    assert not await call("first", reading, reads=True)
+    assert await call("again", reading, reads=True)
+    desk.path("a.txt").write_text("two\n")
+    assert not await call("changed", reading, reads=True)
+    desk.path("a.txt").write_text("three\n")
+    assert not await call("looked", looking, reads=False)
+    desk.path("a.txt").write_text("two\n")
+    assert not await call("looked anew", looking, reads=False)
