@@ -116,6 +116,18 @@ async def test_the_previous_plan_of_the_session_is_not_told_twice(tmp_path: Path
         assert "EARLIER IN THIS SESSION" in prompt and HEADING not in prompt
 
 
+async def test_the_same_request_again_is_told_only_what_the_user_decided(
+    tmp_path: Path, ledger: Path
+) -> None:
+    plan = await worked(tmp_path, ledger)
+    assert await told(tmp_path, ledger, REQUEST) == ""
+    async with studio(tmp_path, ledger=ledger) as at:
+        await at.app.plans.undo(plan.plan_id, None, redo=False)
+        at.model.model = model = answers()
+        await at.run(REQUEST, mode="direct")
+        assert "The user has undone it." in text_of(model.requests[0])
+
+
 async def test_what_the_user_decided_is_kept(tmp_path: Path, ledger: Path) -> None:
     async with studio(tmp_path, model=works(WRITES), ledger=ledger, settings=ALLOWED) as at:
         plan = await at.run(REQUEST, mode="direct")

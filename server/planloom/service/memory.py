@@ -66,7 +66,8 @@ class Memory:
                 hit for hit in self._ledger.memory_hits(workspace, query.terms) if hit.plan_id not in known
             ]
             found = ranked(query, hits, self._ledger.memory_count(workspace)) if hits else ()
-            return shown(self._ledger.memories_of(found), query.words) if found else ""
+            told = [each for each in self._ledger.memories_of(found) if not _says_the_same(each, plan)]
+            return shown(told, query.words)
         except StorageFailed as error:
             log.warning("earlier plans are not searched: %s", error.message)
             return ""
@@ -121,6 +122,12 @@ def entry_of(plan: Plan) -> MemoryEntry:
         findings=tuple(cut(text, _TEXT) for text in dict.fromkeys(_findings(plan)))[:_FINDINGS],
         decisions=tuple(cut(text, _TEXT) for text in _decisions(plan))[:_DECISIONS],
     )
+
+
+def _says_the_same(entry: MemoryEntry, plan: Plan) -> bool:
+    """Whether an entry is of the very same request, which was done without a word of the user."""
+    same = entry.request == cut(plan.request.strip(), _REQUEST)
+    return same and entry.status == "completed" and not entry.decisions
 
 
 def _findings(plan: Plan) -> Iterator[str]:
