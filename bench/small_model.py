@@ -21,7 +21,7 @@ from planloom.domain.errors import PlanloomError
 from planloom.domain.plans.plan import ENDED, Plan
 from planloom.models.http.http_model import HttpModel
 from planloom.models.port import Capabilities, ModelEvent, ModelIdentity, ModelRequest
-from planloom.models.selection.select import choose_model
+from planloom.models.selection.select import ReselectingModel, choose_model
 from planloom.settings import resolve
 from tests.journeys.journey import Journey, encoded, load, python_on_path
 from tests.support.real_model import real_model
@@ -88,8 +88,8 @@ async def play(journey: Journey, folder: Path, origin: str, shown: int) -> None:
     }
     journey.prepare(folder / "workspace")
     chosen = (await choose_model(resolve({"user": values}).settings, {})).model
-    assert isinstance(chosen, HttpModel)
-    model = Observed(chosen, shown)
+    assert isinstance(chosen, ReselectingModel) and isinstance(chosen.inner, HttpModel)
+    model = Observed(chosen.inner, shown)
     with python_on_path(folder):
         async with studio(folder, model=model, settings=values, patience=MOST_SECONDS) as at:
             plan = await at.ask(journey.request, mode=journey.mode)

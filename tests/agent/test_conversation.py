@@ -32,3 +32,29 @@ async def test_a_call_that_was_left_out_is_answered_without_a_false_reason() -> 
     conversation.add_answer(Turn(made=(call,), calls=(call,)))
     answer = (await conversation.request("native", lambda: BRIEF, ())).messages[-1]
     assert answer.role == "tool" and "not run" in answer.text and "interrupted" not in answer.text
+
+
+def listed(*lines: str) -> Brief:
+    return Brief("You work.", (Section("TASK LIST", "\n".join(lines), of_lines=True),), "Go on.")
+
+
+async def last_message(conversation: Conversation, brief: Brief) -> str:
+    return (await conversation.request("native", lambda: brief, ())).messages[-1].text
+
+
+async def test_of_a_long_list_only_the_changed_lines_are_sent_again() -> None:
+    conversation = new_conversation()
+    lines = [f"[ ] {number}. Do it" for number in range(1, 10)]
+    assert lines[8] in await last_message(conversation, listed(*lines))
+    begun = ["[x] 1. Do it", "[>] 2. Do it", *lines[2:]]
+    sent = await last_message(conversation, listed(*begun))
+    assert sent.startswith("TASK LIST (changed lines)\n[x] 1. Do it\n[>] 2. Do it\n\nINSTRUCTIONS")
+    fewer = await last_message(conversation, listed(*begun[:-1]))
+    assert fewer.startswith("TASK LIST\n[x] 1. Do it") and lines[8] not in fewer
+
+
+async def test_a_list_that_has_changed_for_the_most_part_is_sent_whole() -> None:
+    conversation = new_conversation()
+    await last_message(conversation, listed("[>] 1. One", "[ ] 2. Two", "[ ] 3. Three"))
+    sent = await last_message(conversation, listed("[x] 1. One", "[>] 2. Two", "[ ] 3. Three"))
+    assert sent.startswith("TASK LIST\n[x] 1. One\n[>] 2. Two\n[ ] 3. Three")

@@ -11,6 +11,7 @@ import pytest
 
 from planloom.domain.errors import ContextOverflow
 from planloom.models.http.keys import Keyring
+from planloom.models.http.learned import LearnedModels
 from planloom.models.port import Finished, Message, Model, ModelRequest, TextDelta, UsageReported
 from planloom.models.providers.servers import ModelServers
 from planloom.models.selection.select import choose_model
@@ -39,7 +40,7 @@ async def model(origin: str) -> AsyncIterator[Model]:
 async def test_it_is_recognised_and_named_from_its_own_list(origin: str, model: Model) -> None:
     assert model.identity.provider == "openai"
     assert model.identity.name.endswith(".gguf")
-    provider, _ = await ModelServers(Settings(), {}, Keyring()).detect(origin)
+    provider, _ = await ModelServers(Settings(), {}, Keyring(), LearnedModels()).detect(origin)
     assert provider.name == "openai"
 
 

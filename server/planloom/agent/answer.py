@@ -69,14 +69,10 @@ def control_specs(*, may_plan: bool) -> tuple[ToolSpec, ...]:
         ),
         _spec(
             "ask_user",
-            "Ask the user a question that you cannot go on without. Do not ask for permission: that is asked for you.",
+            "Ask the user what you cannot go on without; not for permission.",
             {
                 "question": {"type": "string"},
-                "options": {
-                    "type": "array",
-                    "items": {"type": "string"},
-                    "description": "Possible answers, if few.",
-                },
+                "options": {"type": "array", "items": {"type": "string"}},
             },
             required=("question",),
         ),
@@ -85,7 +81,7 @@ def control_specs(*, may_plan: bool) -> tuple[ToolSpec, ...]:
         specs.append(
             _spec(
                 "plan_actions",
-                "The request needs several steps that the user should see first: propose them instead of working. "
+                "Propose several steps that the user should see first, instead of working. "
                 "Not for what a few tool calls can do.",
                 {
                     "steps": {

@@ -271,6 +271,7 @@ class Conversation:
             sections.append(tool_results(self._earlier))
         sections += [brief.rules] if brief.rules.text else []
         changed = [section for section in sections if self._sent.get(section.name) != section]
+        parts = [section.since(self._sent.get(section.name)) for section in changed]
         self._sent.update((section.name, section) for section in changed)
         instructions = Section(_INSTRUCTIONS, brief.instructions, of_run=True)
         # After words of the model there must be a message that it answers.
@@ -281,7 +282,6 @@ class Conversation:
         self._sent[_INSTRUCTIONS] = instructions
         lines = "\n".join([*self._notes, *([] if repeats else [brief.instructions])])
         self._notes = []
-        parts = [section.shown for section in changed]
         parts.append(f"{_INSTRUCTIONS}\n{lines}" if changed else lines)
         images = tuple(image for section in changed for image in section.images)
         self._messages.append(Message(role="user", text="\n\n".join(parts), images=images))

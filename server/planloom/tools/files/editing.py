@@ -215,8 +215,8 @@ async def _update(patch: FilePatch, context: ToolContext, files: Overlay) -> Too
 EDIT_FILE = Tool(
     name="edit_file",
     description=(
-        "Replace old_text, which must occur exactly once unless replace_all is set, by new_text; or apply a patch of "
-        "several changes."
+        "Replace old_text, which must occur exactly once unless replace_all is set, by new_text; or apply a "
+        "patch."
     ),
     arguments=EditFile,
     effect="write",

@@ -243,7 +243,7 @@ class _Below(NamedTuple):
 READ_FILE = Tool(
     name="read_file",
     description=(
-        "Read a text file, with unsaved changes. Each line is shown after its number and a tab, "
+        "Read a text file, with unsaved changes. Each line comes after its number and a tab, "
         "which are no part of it."
     ),
     arguments=ReadFile,

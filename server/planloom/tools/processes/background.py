@@ -64,7 +64,7 @@ def _result(state: CommandState | NoCommand) -> ToolResult:
 
 READ_OUTPUT = Tool(
     name="read_output",
-    description="Read what a background command has printed since the last read, and whether it runs.",
+    description="Read the new output of a background command, and whether it runs.",
     arguments=ReadOutput,
     effect="read",
     run=read_output,

@@ -152,7 +152,7 @@ def _started(state: CommandState) -> ToolResult:
 RUN_COMMAND = Tool(
     name="run_command",
     description=(
-        "Run a command and return its exit code and output. It gets no input and must end by itself, or run in the "
+        "Run a command; returns its exit code and output. It gets no input, and must end by itself or run in the "
         "background. Read and change files with the other tools."
     ),
     arguments=RunCommand,
