@@ -30,6 +30,7 @@ BENCHES: Final = (
     "startup",
     "cold",
     "warm",
+    "prompts",
     "load",
     "index",
     "ledger",

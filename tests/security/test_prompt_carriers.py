@@ -210,6 +210,16 @@ async def the_summary_of_a_task(stage: Stage, text: str) -> None:
 
 
 @scene
+async def the_list_of_a_long_plan(stage: Stage, text: str) -> None:
+    words = text.strip() or "x"
+    looks = [work_step(f"Look around {number}") for number in range(5)]
+    plan = await with_steps(stage.room, *looks, work_step(words[:200], instruction=words))
+    looked = makes(("list_files", {}), ("task_completed", {"summary": "Looked."}))
+    stage.plays(*[looked] * 5, *[DONE] * 4)
+    await stage.room.approve(plan)
+
+
+@scene
 async def what_a_check_found(stage: Stage, text: str) -> None:
     stage.write("out.txt", text)
     check = {"kind": "command", "command": "cat out.txt; exit 1"}
@@ -458,6 +468,7 @@ CARRIERS: Final[Mapping[Where, tuple[str, ...]]] = {
     ("agent/loop", "put_off"): _OURS,
     ("agent/prompts", "how_to_work"): _OURS,
     ("agent/prompts", "shown"): (*_RESULTS, *_OPENING, *_PLAN),
+    ("agent/prompts", "since"): ("the_list_of_a_long_plan",),
     ("agent/prompts", "task_brief"): (
         *_PLAN,
         "a_question_that_was_answered",
