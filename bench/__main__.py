@@ -78,18 +78,27 @@ def machine() -> str:
     return ", ".join(parts)
 
 
-def changes(found: Found, baseline: Mapping[str, Mapping[str, Measured]]) -> list[str]:
-    """A line for each figure that got worse since the baseline, or is not measured any more."""
-    lines = []
-    for name, figures in found.items():
-        before = baseline.get(name, {})
-        for each in figures:
-            earlier = before.get(each.name)
-            if earlier is not None and worse(each, earlier):
-                lines.append(f"{name}: {each.name}: {short(earlier.score)} before, {short(each.score)} now")
-        missing = before.keys() - {each.name for each in figures}
-        lines += [f"{name}: {each}: was measured before" for each in sorted(missing)]
-    return lines
+Kept = Mapping[str, Mapping[str, Measured]]
+"""The figures of the baseline, by bench and name."""
+
+
+def got_worse(found: Found, baseline: Kept) -> list[str]:
+    """A line for each figure that is worse than in the baseline."""
+    return [
+        f"{name}: {each.name}: {short(earlier.score)} in the baseline, {short(each.score)} in this run"
+        for name, figures in found.items()
+        for each in figures
+        if (earlier := baseline.get(name, {}).get(each.name)) is not None and worse(each, earlier)
+    ]
+
+
+def missing(found: Found, baseline: Kept) -> list[str]:
+    """A line for each figure that this run has not measured, for want of another program, or since a bench failed."""
+    return [
+        f"{name}: {kept}"
+        for name, figures in found.items()
+        for kept in sorted(baseline.get(name, {}).keys() - {each.name for each in figures})
+    ]
 
 
 def read_baseline(mode: str) -> dict[str, dict[str, Measured]]:
@@ -155,10 +164,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     LAST.write_text(
         json.dumps({"machine": machine(), "mode": mode, "figures": data}, indent=1), encoding="utf-8"
     )
-    changed = changes(found, read_baseline(mode))
+    baseline = read_baseline(mode)
+    changed = got_worse(found, baseline)
     if options.keep:
         keep(mode, found)
-    print("\n" + "\n".join(["Worse than the baseline:", *changed] if changed else ["Nothing got worse."]))
+    lines = ["Worse than the baseline:", *changed] if changed else ["Nothing is worse than the baseline."]
+    print("\n" + "\n".join(lines if baseline else [f"No {mode} run is kept as a baseline."]))
+    if absent := missing(found, baseline):
+        print("\n".join(["Not measured in this run:", *absent]))
     print("\n".join(problems))
     return 1 if changed or problems else 0
 

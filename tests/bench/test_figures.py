@@ -65,12 +65,14 @@ def ratio(score: float, spread: float = 0.0) -> Measured:
     ],
 )
 def test_only_what_is_worse_beyond_the_spread_is_named(before: Measured, now: Measured, named: bool) -> None:
-    lines = runner.changes({"warm": [now]}, {"warm": {"answer": before}})
+    lines = runner.got_worse({"warm": [now]}, {"warm": {"answer": before}})
     assert bool(lines) is named
 
 
-def test_a_figure_that_is_not_measured_any_more_is_named() -> None:
-    assert "answer" in runner.changes({"warm": []}, {"warm": {"answer": ratio(1.0)}})[0]
+def test_a_figure_that_could_not_be_measured_is_named_and_not_called_worse() -> None:
+    kept = {"warm": {"answer": ratio(1.0)}}
+    assert runner.missing({"warm": []}, kept) == ["warm: answer"]
+    assert runner.got_worse({"warm": []}, kept) == []
 
 
 def test_kept_figures_are_the_baseline_and_the_table_of_the_page(
