@@ -27,6 +27,7 @@ import {
 import { inlineDiff } from "../text/inlineDiff";
 import { focusSoon, icon, iconButton, linkButton, type Panel, phrase, shown, type View } from "../ui";
 import { commandOutput, isCommand } from "./commandOutput";
+import { dragged, draggedAway, draggedOver, dropped } from "./dragging";
 import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
 import { stepLook } from "./stepLook";
 import { isNode, loopPosition, nodeOf, stepRules } from "./stepRules";
@@ -129,6 +130,11 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
         aria-expanded=${open}
         data-index=${index}
         data-away=${step.stepId === runningStep(plan) ? step.stepId : nothing}
+        draggable=${isMovable(plan, step)}
+        @dragstart=${(event: DragEvent) => dragged(event, step.stepId)}
+        @dragover=${isEditable(plan) ? draggedOver : nothing}
+        @dragleave=${draggedAway}
+        @drop=${(event: DragEvent) => onDrop(panel, plan, step, event)}
         @click=${toggle}
       >
         ${icon(look.icon, look.label, "glyph")}
@@ -381,13 +387,22 @@ function move(panel: Panel, plan: Plan, index: number, by: -1 | 1): void {
   });
 }
 
+function isMovable(plan: Plan, step: Step): boolean {
+  return isEditable(plan) && step.status !== "completed";
+}
+
+function onDrop(panel: Panel, plan: Plan, target: Step, event: DragEvent): void {
+  const ids = plan.steps.map((each) => each.stepId);
+  dropped(event, ids, target.stepId, (stepId, after) => edit(panel, plan, { op: "move", stepId, after }));
+}
+
 function onKey(panel: Panel, plan: Plan, event: KeyboardEvent): void {
   const target = event.target;
   if (!(target instanceof HTMLElement) || !target.classList.contains("step-row")) return;
   const index = Number(target.dataset.index);
   const step = plan.steps[index];
   if (step === undefined) return;
-  const editable = isEditable(plan) && step.status !== "completed";
+  const editable = isMovable(plan, step);
   if ((event.key === "ArrowDown" || event.key === "ArrowUp") && !event.altKey) {
     const next = index + (event.key === "ArrowDown" ? 1 : -1);
     target.closest("ol")?.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus();
