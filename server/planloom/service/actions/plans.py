@@ -118,16 +118,16 @@ class Plans(PlanReader):
         Raises InvalidParams for none, InvalidPlan, StaleVersion, and for a new request what `create` raises.
         """
         words = words or PlanWords()
-        if not edits and not words:
-            raise InvalidParams(
-                "Nothing is to be edited.", details=[{"field": "edits", "problem": "it is empty"}]
-            )
         asked = (
             await self._drafts.prepare(CreateRequest(text=words.request, mode="plan"))
             if words.request is not None
             else None
         )
         async with self._turns.turn(plan_id, "edit", version=version, halted=True) as plan:
+            if not edits and not words:
+                raise InvalidParams(
+                    "Nothing is to be edited.", details=[{"field": "edits", "problem": "it is empty"}]
+                )
             steps = edit_plan(plan.steps, edits)
             if isinstance(steps, EditRefused):
                 raise invalid(steps.problems)
