@@ -287,6 +287,12 @@ async def test_what_is_sent_is_what_the_request_says() -> None:
             {},
         ),
         (
+            "Unsupported keyword: $ref",
+            {"response_schema": {"type": "object"}},
+            ("response_format",),
+            {"json_schema": False},
+        ),
+        (
             "response_format json_schema is not available",
             {"response_schema": {"type": "object"}},
             ("response_format",),

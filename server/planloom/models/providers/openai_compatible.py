@@ -34,7 +34,9 @@ NO_TOOLS = re.compile(
     r"|--jinja|enable-auto-tool-choice",
     re.IGNORECASE,
 )
-NO_SCHEMA = re.compile(r"response_?format|json_?schema|schema|grammar|guided|structured", re.IGNORECASE)
+NO_SCHEMA = re.compile(
+    r"response_?format|json_?schema|schema|grammar|guided|structured|\$ref|\$defs", re.IGNORECASE
+)
 
 
 class OpenAICompatible(ProviderAdapter):
