@@ -151,6 +151,17 @@ async def test_keys_are_masked_in_what_is_kept(tmp_path: Path) -> None:
         assert key not in kept.model_dump_json() and kept.findings == ("It uses [key].",)
 
 
+async def test_a_request_that_names_very_many_files_is_kept_and_searched(
+    tmp_path: Path, ledger: Path
+) -> None:
+    odd = f"{REQUEST} " + " ".join(f"src/f{n}.py" for n in range(40_000))
+    await worked(tmp_path, ledger, odd)
+    async with studio(tmp_path, ledger=ledger) as at:
+        (kept,) = at.app.memory.search(odd, 10)
+        assert kept.request.startswith(REQUEST) and len(kept.request) <= 500
+        assert at.app._ledger.problem is None
+
+
 async def test_what_is_kept_goes_with_its_plan_or_is_forgotten(tmp_path: Path, ledger: Path) -> None:
     first = await worked(tmp_path, ledger)
     second = await worked(tmp_path, ledger, "Explain the cache of the rates")

@@ -23,6 +23,8 @@ _SHARE: Final = 0.35
 _ENOUGH: Final = 7.0
 """The weight that is enough in a long request, as of three terms that few entries have."""
 _FEWEST_TERMS: Final = 2
+_MOST_FILES: Final = 100
+"""Files of one request that are looked for."""
 _NEAR_BEST: Final = 0.4
 """An entry that is this much less about the request than the best one is left out."""
 
@@ -50,8 +52,8 @@ class Query(NamedTuple):
 
 def query_of(request: str, files: Iterable[str] = ()) -> Query:
     """The query for a request; `files` are the paths of what is attached to it."""
-    named = {*files_named(request), *files}
-    return Query(frozenset(terms_of(request)), file_terms(named))
+    named = sorted({*files_named(request), *files})
+    return Query(frozenset(terms_of(request)), file_terms(named[:_MOST_FILES]))
 
 
 class Match(NamedTuple):
