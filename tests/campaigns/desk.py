@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any, Literal
 
+from planloom.domain.plans.templates import Template
+from planloom.storage.ledger import Ledger
 from tests.campaigns.circumstances import Circumstances
 from tests.campaigns.manners import PATIENCE, answer_edit
 from tests.campaigns.minds import ModelOfWorld
@@ -53,6 +55,8 @@ class Desk:
         self.root.mkdir(parents=True)
         for name, text in world.files.items():
             (self.root / name).write_bytes(text.encode())
+        if world.templates:
+            _keep_templates(folder / "state", world)
         self.editor = MemoryEditor(
             lambda *_: None, circumstances.encoding, open_on_edit=circumstances.open_on_edit
         )
@@ -199,6 +203,17 @@ class Desk:
         for uri, buffer in list(self.editor.buffers.items()):
             if buffer.dirty:
                 self.editor.save(uri)
+
+
+def _keep_templates(state: Path, world: World) -> None:
+    """Store the templates of a world before its first server starts."""
+    state.mkdir(exist_ok=True)
+    ledger = Ledger(state / "ledger.sqlite3")
+    for name, steps in world.templates.items():
+        whole = [{"kind": "tool_call", "instruction": each["description"], **each} for each in steps]
+        template = Template.model_validate({"template_id": name, "name": name, "steps": whole})
+        ledger.keep_template(template.template_id, template.model_dump_json())
+    ledger.close()
 
 
 @contextlib.asynccontextmanager

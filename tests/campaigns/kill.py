@@ -91,7 +91,7 @@ async def run(
     """One run of the campaign; `fixed`, `world`, `blows` and `fates` replace what would be drawn."""
     rng = random.Random(f"kill {seed}")
     circumstances = draw(rng, **(fixed or {}))
-    world = world or make_world(rng, f"k{seed}", Shape())
+    world = world or make_world(rng, f"k{seed}", Shape(nodes=True))
     pauses = rng.random() < 0.2
     drawn = [draw_blow(rng, pause=pauses) for _ in range(rng.randint(1, 3))]
     fates = fates or rng.choices(("same", "hot_exit", "bare"), (3, 2, 1), k=len(drawn))

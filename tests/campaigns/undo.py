@@ -40,7 +40,7 @@ async def run(warm: WarmServers, folder: Path, seed: int, *, fixed: dict[str, An
     """One run of the campaign."""
     rng = random.Random(f"undo {seed}")
     circumstances = draw(rng, **{"mind": "careful", **(fixed or {})})
-    world = make_world(rng, f"u{seed}", Shape(steps=(2, 6), commands=False))
+    world = make_world(rng, f"u{seed}", Shape(steps=(2, 6), commands=False, nodes=True))
     report = Report(NAME, seed, str(circumstances), folder=str(folder))
     async with desk(warm, folder, world, circumstances, rng) as at:
         chain = _Chain(at, report, Typist(at, rng, seed))

@@ -140,6 +140,7 @@ def asked_before(at: Desk, report: Report, events: Collection[dict[str, Any]]) -
                     "unasked",
                     f"{file['change']} of {file['uri'].rpartition('/')[2]} in {event.get('taskId')}",
                 )
+    _gates_held(at, report, events)
     counter = at.counter()
     for effect in at.world.effects:
         if effect.kind == "command":
@@ -147,6 +148,21 @@ def asked_before(at: Desk, report: Report, events: Collection[dict[str, Any]]) -
             allowed = sum(_asks_for(approval, effect) for approval in at.allowed.values())
             if ran > allowed + at.circumstances.commands_allowed:
                 report.blame("unasked", f"{_named(effect)} ran {ran} times, and was allowed {allowed} times")
+
+
+def _gates_held(at: Desk, report: Report, events: Collection[dict[str, Any]]) -> None:
+    """No step behind a gate began before the person's yes, and none that is not needed began its work."""
+    passed: set[str] = set()
+    for event in events:
+        if event["type"] == "approval_resolved" and event["approvalId"] in at.allowed:
+            approval = at.allowed[event["approvalId"]]
+            passed |= {approval["stepId"]} if approval.get("goesOn") else set()
+        if event["type"] == "task_started":
+            for gate, behind in at.world.gates.items():
+                if behind == event["taskId"] and gate not in passed:
+                    report.blame("unasked", f"{behind} began before the yes at {gate}")
+        if event["type"] == "tool_started" and event["taskId"] in at.world.not_needed:
+            report.blame("unasked", f"{event['taskId']} ran, and its condition does not hold")
 
 
 def _covers(approval: dict[str, Any], uri: str, step: str | None) -> bool:
@@ -164,9 +180,11 @@ def statuses_true(at: Desk, report: Report, plan: dict[str, Any], *, all_done: b
         if plan["status"] != "completed":
             error = (plan.get("error") or {}).get("message", "")
             report.blame("wrong_status", f"the plan is {plan['status']} {error} with {_failures(plan)}")
-        elif set(steps.values()) != {"completed"}:
+        elif {name for name, status in steps.items() if status != "completed"} != at.world.not_needed:
             report.blame("wrong_status", f"the plan is completed with {_failures(plan)}")
-        elif not (plan.get("executionSummary") or "").startswith(f"{len(steps)} of {len(steps)} step"):
+        elif not at.world.not_needed and not (plan.get("executionSummary") or "").startswith(
+            f"{len(steps)} of {len(steps)} step"
+        ):
             report.blame(
                 "wrong_status", f"all is done, and the summary says {plan.get('executionSummary')!r}"
             )
@@ -237,7 +255,7 @@ def told_truly(at: Desk, report: Report, plan: dict[str, Any], events: list[dict
             not count
             and _lasting(effect, expected)
             and not told
-            and steps[effect.step]["status"] == "completed"
+            and steps.get(effect.step, {}).get("status") == "completed"
         ):
             report.blame("wrong_status", f"{effect.step} is completed without {_named(effect)}")
     for step_id, step in steps.items():

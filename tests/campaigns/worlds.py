@@ -60,6 +60,12 @@ class World:
     plan: dict[str, Any] = field(default_factory=dict)
     effects: list[Effect] = field(default_factory=list)
     scripts: dict[str, tuple[Effect, ...]] = field(default_factory=dict)
+    not_needed: set[str] = field(default_factory=set)
+    """The steps whose conditions do not hold."""
+    gates: dict[str, str] = field(default_factory=dict)
+    """The step behind each gate, by the gate's id."""
+    templates: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """The steps of the templates that sub-plans name."""
 
     def expected(self, without: Collection[str] = ()) -> State:
         """The state after the plan, but for the steps in `without`."""
@@ -71,8 +77,8 @@ class World:
         return state
 
     def steps(self) -> list[str]:
-        """The ids of the steps, in order."""
-        return [step["id"] for step in self.plan["steps"]]
+        """The ids of the steps that change anything, those that a loop or a sub-plan becomes among them, in order."""
+        return [*dict.fromkeys(effect.step for effect in self.effects)]
 
     def of_step(self, step: str) -> list[Effect]:
         """The effects of one step."""
@@ -118,6 +124,8 @@ class Shape:
     commands: bool = True
     moves: bool = True
     """Renames, deletes and folders."""
+    nodes: bool = False
+    """Loops, rounds, conditions, checks, gates and sub-plans."""
     sleep: float = 0.15
     """The longest time that a command takes, in seconds."""
 
@@ -144,6 +152,10 @@ class _Maker:
             step_id = f"s{number}"
             needs: set[str] = set()
             step = {"id": step_id, "description": f"Step {step_id}", **self._work(step_id, number, needs)}
+            if not sequential and steps and steps[-1].get("kind") == "approval":
+                needs.add(steps[-1]["id"])
+            if steps and steps[-1].get("kind") == "approval":
+                self.world.gates[steps[-1]["id"]] = step_id
             before = [steps[-1]["id"]] if sequential and steps else sorted(needs)
             steps.append({**step, "dependsOn": before})
         self.world.plan = {"summary": "A random plan", "steps": steps}
@@ -166,6 +178,8 @@ class _Maker:
             kinds += ["command"] * 2
         if self.shape.models:
             kinds += ["model"] * 3
+        if self.shape.nodes:
+            kinds += ["loop", "rounds", "condition", "check", "gate", "sub_plan"]
         kind = self.rng.choice(kinds)
         files = [name for name, lines in self.free.items() if lines]
         if kind == "delete" and len(files) < 3:
@@ -184,6 +198,25 @@ class _Maker:
                 return {**self._literal(self._command(step)), "agent": "devo"}
             case "model":
                 return self._model(step, files, needs)
+            case "loop":
+                return self._loop(step, files, needs)
+            case "rounds":
+                return self._rounds(step)
+            case "condition":
+                self.world.not_needed.add(step)
+                work = {"path": f"never-{step}.txt", "content": "never\n"}
+                return {
+                    "tool": "write_file",
+                    "args": work,
+                    "when": f"platform == 'amiga' || exists('{COUNTER}/x')",
+                }
+            case "check":
+                holds = {"kind": "condition", "text": "length(glob('*.txt')) > 0 && platform != 'amiga'"}
+                return {"kind": "check", "checks": [holds, {"kind": "no_new_errors"}]}
+            case "gate":
+                return {"kind": "approval", "question": f"Go on at {step}?"}
+            case "sub_plan":
+                return self._sub_plan(step, self._pick(files, step, needs))
             case _:
                 return self._literal(self._create(step))
 
@@ -208,6 +241,42 @@ class _Maker:
         marker = f"SCRIPT-{self.world.key}x{step}"
         self.world.scripts[marker] = tuple(effects)
         return {**work, "instruction": f"Work on {marker}", "description": f"Step {step} {marker}"}
+
+    def _loop(self, step: str, files: list[str], needs: set[str]) -> dict[str, Any]:
+        """A step for each of two or three edits of different files, the last perhaps not wanted."""
+        items: list[dict[str, Any]] = []
+        for number in range(1, min(self.rng.randint(2, 3), len(files)) + 1):
+            name = self._pick(
+                [each for each in files if each not in {item["name"] for item in items}], step, needs
+            )
+            args = self._edit(f"{step}_{number}", name).args
+            items.append(
+                {"name": name, "path": args["path"], "old": args["old_text"], "new": args["new_text"]}
+            )
+        items.append({**items[0], "name": "none"})
+        names = {"path": "path", "old_text": "old", "new_text": "new"}
+        args = {name: f"{{{{item.{part}}}}}" for name, part in names.items()}
+        return {"tool": "edit_file", "args": args, "forEach": items, "when": "item.name != 'none'"}
+
+    def _rounds(self, step: str) -> dict[str, Any]:
+        """A new file in each of two rounds."""
+        token = self._token("NEW", step)
+        for number in (0, 1):
+            args = {"path": f"round{number}-{step}.txt", "content": f"head {token}r{number}\n"}
+            self._add(Effect("create", f"{step}_{number + 1}", f"{token}r{number}", "write_file", args))
+        args = {"path": f"round{{{{index}}}}-{step}.txt", "content": f"head {token}r{{{{index}}}}\n"}
+        until = {"repeatUntil": "last.ok && index > 0", "repeatMost": 4}
+        return {"tool": "write_file", "args": args, **until}
+
+    def _sub_plan(self, step: str, name: str) -> dict[str, Any]:
+        """A template of an edit and a new file."""
+        effects = (self._edit(f"{step}_one", name), self._create(f"{step}_two"))
+        template = f"template-{self.world.key}-{step}"
+        self.world.templates[template] = [
+            {"step_id": each.step.rpartition("_")[2], "description": each.token, **self._literal(each)}
+            for each in effects
+        ]
+        return {"kind": "sub_plan", "templateId": template}
 
     def _pick(self, files: list[str], step: str, needs: set[str]) -> str:
         name = self.rng.choice(files)
