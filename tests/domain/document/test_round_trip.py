@@ -7,9 +7,11 @@ from typing import Any, get_args
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planloom.domain.document.adoption import adoption
 from planloom.domain.document.fields import FIELDS
 from planloom.domain.document.reader import read_document, values_of
-from planloom.domain.document.render import render
+from planloom.domain.document.render import render, step_lines
+from planloom.domain.plans.editing import EditRefused, edit_plan
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Check, ExpectedTool, Plan, Step, StepKind
 from planloom.domain.values import PlanId, SessionId
@@ -86,3 +88,21 @@ def test_what_is_written_reads_as_it_was(drawn: list[Step]) -> None:
     assert [step.step_id for step in found.steps] == [step.step_id for step in drawn]
     for written, step in zip(found.steps, drawn, strict=True):
         assert dict(values_of(written)) == authored(step), text
+
+
+def test_the_parameters_of_a_template_stand_below_it() -> None:
+    lines = (
+        "- [ ] Tests ^tests",
+        "  - kind: sub plan",
+        "  - template: Add tests",
+        "    - file: a.py",
+        "    - count: 2",
+    )
+    text = "\n".join(("# Try", "", "## Steps", "", *lines, ""))
+    found = adoption(text)
+    assert found is not None and not found.troubles
+    steps = edit_plan((), found.found.edits)
+    assert not isinstance(steps, EditRefused)
+    (step,) = steps
+    assert (step.kind, step.template_id, step.args) == ("sub_plan", "Add tests", {"file": "a.py", "count": 2})
+    assert "\n".join(step_lines(step, " ")) == "\n".join(lines)

@@ -134,7 +134,7 @@ def _arguments(value: Json, _raw: str) -> Args | None:
 
 
 def _written_arguments(step: Step) -> Json:
-    if step.tool is None:
+    if step.tool is None and (step.template_id is None or not step.args):
         return step.args
     if step.args is None:
         return _NO_ARGUMENTS
@@ -211,6 +211,8 @@ FIELDS: Final[Mapping[str, Field]] = {
     "instruction": Field("instruction", _hidden_instruction, _text),
 }
 """The fields by the names that they have in a document, in the order in which they are written."""
+HOLD_ARGUMENTS: Final = ("tool", "template")
+"""The fields below which arguments stand, one a line."""
 MARGINAL: Final = re.compile(r"(?i:feedback|answer):")
 """Begins a note to the server, which stands at the margin below a step."""
 _OWN: Final = re.compile(rf"(?:- (?:{'|'.join(FIELDS)}):|→ |\\|{MARGINAL.pattern})")

@@ -12,7 +12,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from planloom.domain.document.fields import FIELDS, MARGINAL, NAME, Unreadable, implied_kind, unescaped
+from planloom.domain.document.fields import (
+    FIELDS,
+    HOLD_ARGUMENTS,
+    MARGINAL,
+    NAME,
+    Unreadable,
+    implied_kind,
+    unescaped,
+)
 from planloom.domain.document.render import RESULT
 from planloom.domain.document.scalars import read
 from planloom.domain.document.top import LINE_END, STEPS, Place, Top, read_top
@@ -289,7 +297,7 @@ class _Reader:
         described = FIELDS[name]
         is_second = name in step.places and not described.repeats
         step.places.setdefault(name, place)
-        below = self._arguments(step) if name == "tool" else {}
+        below = self._arguments(step) if name in HOLD_ARGUMENTS else {}
         if is_second:
             self._trouble(own, f"“{name}” stands {_TWICE}")
             return True
@@ -309,7 +317,7 @@ class _Reader:
         return True
 
     def _arguments(self, step: WrittenStep) -> Args:
-        """The arguments that stand below a tool, one a line."""
+        """The arguments that stand below a tool, or the parameters below a template, one a line."""
         args: Args = {}
         while self.at + 1 < len(self.lines):
             line = self.lines[self.at + 1]

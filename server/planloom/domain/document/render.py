@@ -93,7 +93,8 @@ def step_lines(step: Step, mark: str) -> Iterator[str]:
         for each in value if field.repeats and isinstance(value, list) else [value]:
             if each is not None:
                 yield from _field(name, each, _BODY)
-        if name == "tool" and FIELDS["arguments"].write(step) is None:
+        holds = name == ("template" if step.tool is None else "tool")
+        if holds and FIELDS["arguments"].write(step) is None:
             for argument, given in (step.args or {}).items():
                 yield from _field(argument, given, _ARGUMENTS)
     yield from result_lines(step)
