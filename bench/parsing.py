@@ -19,7 +19,6 @@ from tests.scoring import offered_tools, stream_tool_calls
 from tests.support.messy_plans import Case, cases
 
 SEED: Final = 20261121
-MEGABYTE: Final = 1_000_000
 CHUNK: Final = 1_000
 TOKEN: Final = 4
 PROSE: Final = (
@@ -108,7 +107,7 @@ def held_back() -> Iterator[Measured]:
 def figures(quick: bool) -> Iterator[Measured]:
     yield from wrong(quick)
     yield from held_back()
-    yield from speed(MEGABYTE // 10 if quick else MEGABYTE)
+    yield from speed(30_000 if quick else 300_000)
 
 
 if __name__ == "__main__":
