@@ -32,7 +32,7 @@ from planloom.domain.events.folding import (
     without_questions,
 )
 from planloom.domain.plans.loops import share_done
-from planloom.domain.plans.plan import Plan, Step, StepResult, Usage
+from planloom.domain.plans.plan import Check, Plan, Step, StepResult, Usage
 from planloom.domain.values import Instant, StepId
 
 
@@ -53,7 +53,7 @@ def task_started(plan: Plan, event: ev.TaskStarted, at: Instant) -> Plan:
             started_at=step.started_at or at,
             progress=share_done(plan, step),
             result=None,
-            checks=tuple(check.model_copy(update={"outcome": None, "detail": None}) for check in step.checks),
+            checks=_to_be_made(step),
             completed_at=None,
         ),
     )
@@ -236,6 +236,13 @@ def check_completed(plan: Plan, event: ev.CheckCompleted, _at: Instant) -> Plan:
 
     changed = change_step(plan, event.task_id, None, with_check)
     return _with_progress_above(changed, event.task_id)
+
+
+def _to_be_made(step: Step) -> tuple[Check, ...]:
+    """The checks of a step that starts. One of another kind knows by the outcomes what its earlier run has broken."""
+    if step.kind != "check":
+        return step.checks
+    return tuple(check.model_copy(update={"outcome": None, "detail": None}) for check in step.checks)
 
 
 def _share_checked(step: Step) -> int:
