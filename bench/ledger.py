@@ -16,7 +16,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
-from bench.figures import Figure, Measured, main, milliseconds
+from bench.figures import Figure, Measured, main, processor_milliseconds
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import PlanId
 from planloom.service.requests import CreateRequest
@@ -185,14 +185,14 @@ def figures(quick: bool) -> Iterator[Measured]:
 
 
 async def first_read(events: int) -> float:
-    """Milliseconds to fold one old plan of so many events, the only one of its ledger."""
+    """Processor milliseconds to fold one old plan of so many events, the only one of its ledger."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         source, ended, paused = await patterns(folder)
         fill(folder / "one.db", source, ended, paused, events=events, each=events)
         at = Studio(folder, OLD, ledger=folder / "one.db")
         try:
-            return milliseconds(lambda: at.app.plans.get(PlanId("old0"), None))
+            return processor_milliseconds(lambda: at.app.plans.get(PlanId("old0"), None))
         finally:
             await at.app.close()
 
