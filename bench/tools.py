@@ -124,7 +124,7 @@ def read_only(megabytes: int) -> None:
 
 
 def figures(quick: bool) -> Iterator[Measured]:
-    megabytes, rounds = (50, 2) if quick else (300, 5)
+    megabytes, rounds = (50, 2) if quick else (300, 3)
     ours, theirs = [], []
     for _ in range(rounds):
         ours.append(asyncio.run(flood(megabytes)))
@@ -133,7 +133,7 @@ def figures(quick: bool) -> Iterator[Measured]:
         ours, theirs
     )
     with tempfile.TemporaryDirectory(dir=FAST) as made:
-        generate(Path(made), 2_000 if quick else 20_000)
+        generate(Path(made), 2_000 if quick else 10_000)
         yield from asyncio.run(searches(Path(made), rounds))
 
 
