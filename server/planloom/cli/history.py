@@ -79,8 +79,8 @@ async def show_plan(server: Server, start: str | None, *, folders: Sequence[Path
     """Print a plan with its steps and its report, or the answer of the server as JSON."""
     failure = Failure()
     async with answering(server, folders, failure) as running:
-        plan = await plans.named(running, start)
-        got = await running.connection.request("planloom/plan/get", {"planId": plan["planId"]})
+        got = await plans.answer_for(running, start)
+        plan = got["plan"]
         if as_json:
             print_json(got)
             return DONE
@@ -93,7 +93,7 @@ async def show_plan(server: Server, start: str | None, *, folders: Sequence[Path
         console = show.console()
         for part in show_history.plan_parts(plan, roots, files, datetime.now(UTC)):
             console.print(part)
-        for line in spent_lines(got["spent"]) if "spent" in got else ():
+        for line in spent_lines(got.get("spent")):
             console.print(line)
     return failure.code
 

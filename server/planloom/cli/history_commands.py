@@ -135,10 +135,10 @@ def memory(
     set_: Set = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what earlier plans of this folder found and did, of which models are told where a request is alike."""
+    """Show what earlier plans of this folder found and did; models get it with a similar request."""
     where = folders(workspace)
-    if forget is not None and forget_all:
-        usage("Give one of --forget and --forget-all.")
+    if sum((bool(words), forget is not None, forget_all)) > 1:
+        usage("Give words, --forget or --forget-all.")
 
     async def work(server: Server) -> int:
         from planloom.cli import memory as shown

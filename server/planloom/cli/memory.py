@@ -17,15 +17,15 @@ from planloom.cli.plain import one_line
 from planloom.cli.terminal import show
 from planloom.domain.text.counted import counted
 
-_LISTED, _ALL = 20, 200
+_ALL = 200
+_WHOLE_ID = 32
 
 
 async def search_memory(server: Server, words: str, *, folders: Sequence[Path], as_json: bool) -> int:
     """Print the entries that share a word with these, else the newest, or the answer of the server as JSON."""
     failure = Failure()
     async with answering(server, folders, failure) as running:
-        params = {"words": words, "limit": _LISTED}
-        found = await running.connection.request("planloom/memory/search", params)
+        found = await running.connection.request("planloom/memory/search", {"words": words})
         if as_json:
             print_json(found)
             return DONE
@@ -50,13 +50,16 @@ async def forget(server: Server, plan: str | None, *, folders: Sequence[Path]) -
         if plan is not None:
             found = await running.connection.request("planloom/memory/search", {"limit": _ALL})
             ids = [each["planId"] for each in found["entries"] if each["planId"].startswith(plan)]
-            if len(ids) != 1:
+            if len(plan) >= _WHOLE_ID:
+                # It may be older than those that are listed.
+                ids = [plan]
+            if not plan or len(ids) != 1:
                 what = "Nothing is kept of a plan" if not ids else "There are several plans"
                 show.console(stderr=True).print(Text(f"{what} whose id begins with {one_line(plan, 40)}."))
                 return FAILED
             params["planId"] = ids[0]
-        told = await running.connection.request("planloom/memory/forget", params)
-        show.console().print(Text(f"Forgotten: what was kept of {counted(told['forgotten'], 'plan')}."))
+        answer = await running.connection.request("planloom/memory/forget", params)
+        show.console().print(Text(f"Forgotten: what was kept of {counted(answer['forgotten'], 'plan')}."))
     return failure.code
 
 

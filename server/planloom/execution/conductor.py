@@ -95,7 +95,7 @@ class Conductor:
     def model_used_by_draft(self, plan_id: PlanId) -> Iterator[None]:
         """Let the draft of a plan count as a step that uses the model, for as long as the context is open.
 
-        So steps for which the model has no room do not start, and are told what they wait for.
+        Meanwhile a step for which the model has no room does not start, and is reported as waiting for the draft.
         """
         self._resources.claim_for_draft(plan_id, MODEL)
         try:

@@ -62,7 +62,7 @@ WARM = (
 )
 """Modules that are imported before the first request, but not before the answer to `initialize` if that comes soon."""
 QUIET_SECONDS = 0.05
-"""Seconds without a message after which a server that has just started imports them."""
+"""Seconds that a server which has just started leaves for `initialize` before it imports them."""
 
 
 class ServerOptions(NamedTuple):
@@ -202,7 +202,7 @@ class Connection:
         return opening is not None and (opening.cancelled() or opening.exception() is not None)
 
     async def load(self) -> None:
-        """Import what the first request needs, once the client leaves time for it."""
+        """Import what the first request needs, soon after the start and without waiting for `initialize`."""
         await asyncio.sleep(QUIET_SECONDS)
         await self._import_rest()
 

@@ -1,6 +1,7 @@
 """Runs `planloom serve --stdio`: options, logging, and the server's life from start to exit.
 
-Only pygls and lsprotocol are imported before the answer to `initialize`; pydantic, service and storage follow after it.
+The answer to `initialize` needs only pygls and lsprotocol; the rest is imported after it, or before it if the client is
+slow to ask.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from planloom.service.application import Application
 
 OPTIONS = "PLANLOOM_OPTIONS"
+_FROM_USER = ("command_line", "environment", "user")
+"""The sources of settings that only the user can have filled."""
 """With the value `user`, whoever starts the server vouches for `initializationOptions`: no folder fills them."""
 COLLECT_SECONDS = 2.0
 """Seconds between the end of loading and the first garbage collection."""
@@ -63,7 +66,7 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
             with contextlib.suppress(NotImplementedError):
                 # The server shuts down in order: its leases are released, and what it has started is ended.
                 asyncio.get_running_loop().add_signal_handler(number, end, 128 + number)
-        # The command line says nothing before it has imported its own screen.
+        # The command line sends `initialize` only when its own imports are done; the server imports meanwhile.
         loading = asyncio.create_task(server.connection.load())
         try:
             return await stdio.converse(server.messages)
@@ -122,12 +125,8 @@ async def open_application(
         environment=os.environ if environment is None else environment,
         completion=context.completion,
         record=context.record,
-        base_url_is_users=lambda: (
-            context.source_of("model.baseUrl") in ("command_line", "environment", "user")
-        ),
-        traces_are_users=lambda: (
-            context.source_of("storage.traces") in ("command_line", "environment", "user")
-        ),
+        base_url_is_users=lambda: context.source_of("model.baseUrl") in _FROM_USER,
+        traces_are_users=lambda: context.source_of("storage.traces") in _FROM_USER,
     )
     app.models.redact(logging.getLogger().handlers)
     return app

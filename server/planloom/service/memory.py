@@ -18,8 +18,6 @@ from planloom.execution.summary import changed_files
 from planloom.storage.ledger import Ledger, workspace_key
 from planloom.workspace.paths.uris import name_in
 
-MOST_LISTED = 200
-"""The most entries of one answer."""
 _ALL = 1_000_000
 _FILES, _FINDINGS, _DECISIONS = 20, 8, 6
 _REQUEST, _TEXT, _NAME = 500, 400, 200

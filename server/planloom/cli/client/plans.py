@@ -24,6 +24,13 @@ async def named(
 
     Raises ServerError if there is none, or if several ids begin so; `kind` names what is missing.
     """
+    return cast(Plan, (await answer_for(session, start, statuses, kind))["plan"])
+
+
+async def answer_for(
+    session: Session, start: str | None, statuses: Collection[str] = (), kind: str = "plan"
+) -> Json:
+    """The answer of `planloom/plan/get` for the plan that `named` finds. Raises ServerError as it does."""
     if start is None:
         params: Json = {"limit": 1} | ({"status": sorted(statuses)} if statuses else {})
         found = await _listed(session.connection, params)
@@ -87,5 +94,5 @@ async def _listed(connection: Connection, params: Json) -> list[PlanSummary]:
     return cast(list[PlanSummary], (await connection.request("planloom/plan/list", params))["plans"])
 
 
-async def _got(connection: Connection, plan_id: str) -> Plan:
-    return cast(Plan, (await connection.request("planloom/plan/get", {"planId": plan_id}))["plan"])
+async def _got(connection: Connection, plan_id: str) -> Json:
+    return cast(Json, await connection.request("planloom/plan/get", {"planId": plan_id}))

@@ -140,11 +140,11 @@ class Screen:
         self._show_spent(plan)
 
     def _show_spent(self, plan: Plan) -> None:
-        for line in spent_lines(self._spent[plan["planId"]]) if plan.get("planId") in self._spent else ():
+        for line in spent_lines(self._spent.get(plan.get("planId", ""))):
             self._console.print(line)
 
     def result(self, outcome: Json) -> None:
-        """Print the outcome as the last JSON line, for programs; of a plan with what it has used of models."""
+        """Print the outcome as the last JSON line, for programs, with what its plan has used of models."""
         spent = self._spent.get(outcome.get("planId") or "")
         self._json({"type": "cli_result", **outcome} | ({"spent": spent} if spent else {}))
 

@@ -11,8 +11,13 @@ from planloom.cli.plain import one_line
 from planloom.domain.text.counted import counted
 
 
-def spent_lines(spent: Json) -> Iterator[Text]:
-    """A line on all that a plan has used; with several models, one for each, with its share of the tokens."""
+def spent_lines(spent: Json | None) -> Iterator[Text]:
+    """A line on all that a plan has used; with several models, one for each, with its share of the tokens.
+
+    None has no line.
+    """
+    if spent is None:
+        return
     costs, uses = spent["costs"], spent["models"]
     used = [f"Used {counted(spent['usage']['requests'], 'request')}", *_tokens(spent["usage"])]
     names = uses[0]["model"] if len(uses) == 1 else ""

@@ -102,7 +102,7 @@ class Terminal:
 
     @asynccontextmanager
     async def turn(self, run: StepRun) -> AsyncIterator[None]:
-        """Hold the terminal. While another step has it, that is reported, as is the next one that has it."""
+        """Hold the terminal. While another step has it, the wait for that step is reported, then for each next one."""
         user = (run.plan_id, run.step_id)
         with self._waits.waiting(user, TERMINAL) as used_by:
             if self._user is not None:

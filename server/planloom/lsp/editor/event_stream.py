@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from planloom.domain.events import catalog as ev
 from planloom.lsp.wire import results, to_wire
 from planloom.lsp.wire.to_wire_events import event
 
@@ -58,7 +59,7 @@ def send_spent(
     """A listener that sends what a plan has used of models, after each event that adds to it."""
 
     def send(recorded: Recorded, after: Plan) -> None:
-        if recorded.event.type in ("model_used", "task_update") and getattr(recorded.event, "usage", None):
+        if isinstance(recorded.event, ev.ModelUsed | ev.TaskUpdate) and recorded.event.usage:
             params = results.SpentParams(plan_id=after.plan_id, spent=results.Spent.of(spent(after)))
             protocol.notify("planloom/spent", params.json_value())
 

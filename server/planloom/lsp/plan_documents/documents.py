@@ -304,10 +304,15 @@ class PlanDocuments:
             await self._check(plan.plan_id)
 
     def _standing(self, plan: Plan, shown: Shown, text: str, *, tell: bool = True) -> Shown:
-        """The document with this text: a checkout may have brought in an older one, of which `tell` says so."""
+        """The document with this text: moved on, if a checkout has brought in that of an older version.
+
+        With `tell` a message says so.
+        """
+        if shown.moved_on:
+            return shown
         written = read_document(text)
         version = sign_of("", "version", written.head.get("version", ""))
-        if shown.moved_on or version in shown.earlier or not _is_older(written, shown.plan):
+        if version in shown.earlier or not _is_older(written, shown.plan):
             return shown
         older = shown._replace(earlier=shown.earlier | written_signs(written), moved_on=True)
         if not _changes(older, text, plan)[1].changes:

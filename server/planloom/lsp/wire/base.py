@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Self, TypeVar
 
@@ -16,11 +15,8 @@ def _is_none(value: object) -> bool:
     return value is None
 
 
-def _none_if_empty(value: Sequence[object] | None) -> Sequence[object] | None:
-    return value or None
-
-
-def _none_if_zero(value: int | None) -> int | None:
+def _none_if_empty(value: object) -> object:
+    """None for an empty list, and for zero."""
     return value or None
 
 
@@ -35,7 +31,7 @@ Maybe = Annotated[T | None, Field(exclude_if=_is_none)]
 """An optional field: None is left out. A plain `T | None` is written as null."""
 MaybeMany = Annotated[tuple[T, ...] | None, BeforeValidator(_none_if_empty), Field(exclude_if=_is_none)]
 """A list that is left out if it is empty."""
-MaybeCount = Annotated[int | None, BeforeValidator(_none_if_zero), Field(exclude_if=_is_none)]
+MaybeCount = Annotated[int | None, BeforeValidator(_none_if_empty), Field(exclude_if=_is_none)]
 """A count that is left out if it is zero."""
 Time = Annotated[datetime, AwareDatetime, PlainSerializer(_rfc3339, return_type=str)]
 """A time as RFC 3339 in UTC, ending in Z."""
