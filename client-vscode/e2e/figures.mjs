@@ -38,8 +38,7 @@ export const FIGURES = [
       assert.match(text, /openai\/scripted/);
       assert.match(text, /These figures are sent nowhere/);
       await window.looks(shots, "looks/statistics");
-      await panel.locator("#span").click();
-      await panel.locator("#span li, #span .option").filter({ hasText: "All time" }).first().click();
+      await window.choose("span", "All time");
       await until("all time", () => panel.locator("#span").evaluate((select) => select.value === "all"));
       await panel.locator('.figures-page button[aria-label="Export…"]').click();
       await window.answerInput(join(folder, "figures.csv"));

@@ -135,7 +135,7 @@ export const WINDOWS = [
       await window.widen(300);
       await window.shot(join(shots, "many-files-300-dark.png"));
       await card
-        .locator(".files [data-end], .files + [data-end], [data-end]")
+        .locator("[data-end]")
         .last()
         .evaluate((end) => end.scrollIntoView());
       await nextApproval(window);

@@ -3,7 +3,7 @@
 import type { Memento } from "vscode";
 
 const KEY = "planloom.carriedDraft";
-/** After this time a folder is opened for something else. */
+/** An older draft is dropped: by then a folder is opened for something else. */
 const FRESH_MS = 10 * 60_000;
 
 interface Carried {

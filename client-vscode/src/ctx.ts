@@ -306,7 +306,7 @@ export class Ctx implements vscode.Disposable {
       this.log.info(`Server ready after ${Math.round(performance.now() - began)} ms`);
       await this.refresh();
     } catch (error) {
-      // What fails once the status was read, such as the list of plans, does not mean that the server has not started.
+      // The server has started once its status was read: a later error, such as that of the list of plans, is only reported.
       if (this.server.kind === "running") this.refused("start", error);
       else
         this.setServer({
@@ -356,7 +356,7 @@ export class Ctx implements vscode.Disposable {
 
   /**
    * Send the keys that belong to the settings that the server has. If those change meanwhile, it stops: they are sent
-   * anew with the new settings. A key that the server does not take is missed when a model is used, which says so.
+   * anew with the new settings. If the server refuses a key, the next use of a model reports that it is missing.
    */
   private async sendKeys(): Promise<void> {
     const keys = await this.keys.all();

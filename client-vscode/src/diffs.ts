@@ -41,7 +41,7 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     private readonly proposals: Proposals,
   ) {}
 
-  /** The files of approvals that wait for an answer whose last change has been in view. */
+  /** The files whose last change has been in view, of approvals without an answer yet. */
   get seen(): readonly ApprovedFile[] {
     return [...this.seenFiles.values()];
   }
@@ -162,7 +162,7 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
 
   /** The texts of the diff that is seen in this document; undefined if it is seen in the other one, or was answered. */
   private async shownIn({ uri }: vscode.TextDocument, file: ApprovedFile): Promise<DiffTexts | undefined> {
-    if (uri.scheme === PROPOSAL) return this.proposals.textsOf(file);
+    if (uri.scheme === PROPOSAL) return this.proposals.textsOf(file.approvalId, file.uri);
     const texts = await this.fetched.get(keyOf(file));
     const side = new URLSearchParams(uri.query).get("side");
     return side === (texts?.after === null ? "before" : "after") ? texts : undefined;

@@ -156,7 +156,7 @@ test.each([
       ? created(written(running(), text, NOW), { kind: "create", text, mode: "auto" })
       : decided(running(), "a", { kind: "resolve", planId: "a", editId: "e", files }, form);
   expect([message, isSending(ui), isBusy(ui, "a", form)]).toEqual([undefined, false, false]);
-  expect(ui.notices.map((each) => each.message)).toEqual([`This was not sent: a text of it has ${said} are the most.`]);
+  expect(ui.notices.map((each) => each.message)).toEqual([`This was not sent: a text in it has ${said} are allowed.`]);
 });
 
 test("a page that comes back has what was typed, and waits for nothing", () => {

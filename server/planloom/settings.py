@@ -315,7 +315,7 @@ class ContextSettings(_Group):
     memory: bool = Field(
         True,
         description="Keep what a plan found and did, and tell models of it where a later request in the same workspace "
-        "is about the same.",
+        "is on the same subject.",
     )
 
 

@@ -15,6 +15,7 @@ import { plural, t } from "../words";
 import { addDropped } from "./adding";
 import { deletePlan, exportPlan, showAllPlans } from "./allPlans";
 import { detect, symbolsAt } from "./composing";
+import { confirmed } from "./dialogs";
 import { exportFigures, sendFigures, showFigures } from "./figures";
 import { attachmentsOf, type Images, keepImage } from "./images";
 import { openOutput, runInTerminal, sendOutput } from "./outputs";
@@ -193,16 +194,8 @@ async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> 
 async function mayLeave(ctx: Ctx, planId: string): Promise<boolean> {
   const plan = ctx.state.plans[planId]?.plan;
   if (plan === undefined || !isWorkedOn(plan)) return true;
-  const leave = t("Execute directly");
-  const choice = await vscode.window.showWarningMessage(
-    t("Leave this plan?"),
-    {
-      modal: true,
-      detail: t("The request is carried out without the plan's steps, and what you have changed in them is lost."),
-    },
-    leave,
-  );
-  return choice === leave;
+  const detail = t("The request is carried out without the plan's steps, and what you have changed in them is lost.");
+  return confirmed(t("Leave this plan?"), detail, t("Execute directly"));
 }
 
 /** A text, or undefined if it is blank. */

@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { Ctx } from "../ctx";
 import { linesOf, referenceTo } from "../references";
 import { t } from "../words";
+import { confirmed } from "./dialogs";
 
 /** Add the selected lines of the active editor, or its file if nothing is selected. */
 export function addSelection(ctx: Ctx): Promise<void> {
@@ -49,14 +50,9 @@ export async function addTerminal(ctx: Ctx): Promise<void> {
 }
 
 /** Ask whether the terminal's selection may take the place of what may be an image. */
-async function mayReplaceClipboard(): Promise<boolean> {
-  const replace = t("Replace");
-  const choice = await vscode.window.showWarningMessage(
-    t("Replace what is in the clipboard?"),
-    { modal: true, detail: t("It holds no text, but maybe an image. The terminal's selection is read by copying it.") },
-    replace,
-  );
-  return choice === replace;
+function mayReplaceClipboard(): Promise<boolean> {
+  const detail = t("It holds no text, but maybe an image. The terminal's selection is read by copying it.");
+  return confirmed(t("Replace what is in the clipboard?"), detail, t("Replace"));
 }
 
 const outside = (): string => t("Only files of the opened folders can be attached.");

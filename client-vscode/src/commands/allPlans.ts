@@ -1,9 +1,8 @@
 // The list of all plans: opens it in the panel, deletes a plan, exports one into a file.
 
-import * as vscode from "vscode";
-
 import type { Ctx } from "../ctx";
 import { t } from "../words";
+import { confirmed, exportTarget, isJson, writeAndShow } from "./dialogs";
 
 const LISTED = 500;
 const LONGEST_NAME = 40;
@@ -16,18 +15,10 @@ export async function showAllPlans(ctx: Ctx): Promise<void> {
 
 /** Delete an ended plan after a question. */
 export async function deletePlan(ctx: Ctx, planId: string): Promise<void> {
-  const remove = t("Delete");
-  const choice = await vscode.window.showWarningMessage(
-    t("Delete this plan?"),
-    {
-      modal: true,
-      detail: t(
-        "Its steps, its history and the earlier texts of its files are removed. What it has changed stays, and can no longer be undone.",
-      ),
-    },
-    remove,
+  const detail = t(
+    "Its steps, its history and the earlier texts of its files are removed. What it has changed stays, and can no longer be undone.",
   );
-  if (choice !== remove) return;
+  if (!(await confirmed(t("Delete this plan?"), detail, t("Delete")))) return;
   if ((await ctx.ask("planloom/plan/delete", { planId })) === undefined) return;
   ctx.forget(planId);
   await sendPlans(ctx);
@@ -37,20 +28,13 @@ export async function deletePlan(ctx: Ctx, planId: string): Promise<void> {
 export async function exportPlan(ctx: Ctx, planId: string): Promise<void> {
   const found = await ctx.ask("planloom/plan/get", { planId });
   if (found?.plan == null) return;
-  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
   const name = `${nameOf(found.plan.request)}.md`;
-  const target = await vscode.window.showSaveDialog({
-    title: t("Export the Plan"),
-    saveLabel: t("Export"),
-    filters: { Markdown: ["md"], JSON: ["json"] },
-    ...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, name) }),
-  });
+  const target = await exportTarget(t("Export the Plan"), name, { Markdown: ["md"], JSON: ["json"] });
   if (target === undefined) return;
-  const format = target.path.toLowerCase().endsWith(".json") ? "json" : "markdown";
+  const format = isJson(target) ? "json" : "markdown";
   const exported = await ctx.ask("planloom/plan/export", { planId, format });
   if (exported === undefined) return;
-  await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(exported.text));
-  await vscode.window.showTextDocument(target, { preview: true });
+  await writeAndShow(target, exported.text);
 }
 
 /** A file name from the words of a request. */

@@ -1,10 +1,9 @@
 // The page of the user's figures: opens it in the panel, reads the figures of a time span, writes them into a file.
 
-import * as vscode from "vscode";
-
 import type { Ctx } from "../ctx";
 import { asCsv, asJson, type Figures, type Span, sinceOf } from "../plan/figures";
 import { t } from "../words";
+import { exportTarget, isJson, writeAndShow } from "./dialogs";
 
 /** Open the panel with the figures of the last 30 days. */
 export async function showFigures(ctx: Ctx): Promise<void> {
@@ -20,19 +19,12 @@ export async function sendFigures(ctx: Ctx, span: Span): Promise<void> {
 
 /** Write the figures of a time span into a file that the user names, as JSON if its name says so, else as CSV. */
 export async function exportFigures(ctx: Ctx, span: Span): Promise<void> {
-  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
-  const target = await vscode.window.showSaveDialog({
-    title: t("Export the Statistics"),
-    saveLabel: t("Export"),
-    filters: { CSV: ["csv"], JSON: ["json"] },
-    ...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, "planloom-statistics.csv") }),
-  });
+  const filters = { CSV: ["csv"], JSON: ["json"] };
+  const target = await exportTarget(t("Export the Statistics"), "planloom-statistics.csv", filters);
   if (target === undefined) return;
   const figures = await read(ctx, span);
   if (figures === undefined) return;
-  const text = target.path.toLowerCase().endsWith(".json") ? asJson(figures, new Date()) : asCsv(figures);
-  await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(text));
-  await vscode.window.showTextDocument(target, { preview: true });
+  await writeAndShow(target, isJson(target) ? asJson(figures, new Date()) : asCsv(figures));
 }
 
 async function read(ctx: Ctx, span: Span): Promise<Figures | undefined> {

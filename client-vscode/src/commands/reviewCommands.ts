@@ -6,6 +6,7 @@ import type { Ctx } from "../ctx";
 import type { Approval, ApprovalFile } from "../protocol";
 import { diffKey, unseenOf } from "../webview/cards/unseen";
 import { t } from "../words";
+import { confirmed } from "./dialogs";
 
 /** How long a diff must be shown before it can be applied: it may come up below a click. */
 const ARM_MS = 250;
@@ -64,12 +65,8 @@ async function apply(ctx: Ctx, approval: Approval): Promise<void> {
   const seen = ctx.diffs.seen.map(({ approvalId, uri }) => diffKey(approvalId, uri));
   const unseen = unseenOf(approval, [], seen);
   if (unseen !== undefined) {
-    const choice = await vscode.window.showWarningMessage(
-      t("Apply without having seen everything?"),
-      { modal: true, detail: t("Not seen yet: {0}", unseen) },
-      t("Apply"),
-    );
-    if (choice === undefined) return;
+    const detail = t("Not seen yet: {0}", unseen);
+    if (!(await confirmed(t("Apply without having seen everything?"), detail, t("Apply")))) return;
   }
   ctx.perform({ kind: "respond", approvalId: approval.approvalId, decision: "allow" });
 }

@@ -4,18 +4,14 @@ import * as vscode from "vscode";
 
 import { leaveDraft } from "../carriedDraft";
 import type { Ctx } from "../ctx";
+import type { FromPanel } from "../panel/messages";
 import type { Mend } from "./mends";
 import { chooseModel, enterKeyOfUsed, setUp, testModel } from "./setUp";
 
-/** What is to be mended: an error of a plan, or one of the window, in whose composer `draft` is written. */
-interface Asked {
-  readonly mend: Mend;
-  readonly planId?: string | undefined;
-  readonly draft?: string | undefined;
-}
+type MendMessage = Extract<FromPanel, { kind: "mend" }>;
 
 /** Do one of the mends. Without a plan, to try again is to test the model. */
-export async function doMend(ctx: Ctx, { mend, planId, draft = "" }: Asked): Promise<void> {
+export async function doMend(ctx: Ctx, { mend, planId, draft = "" }: MendMessage): Promise<void> {
   if (mend === "folder") await leaveDraft(ctx.extension.globalState, draft, Date.now());
   if (await isMended(ctx, mend)) await goOn(ctx, mend, planId);
 }

@@ -273,15 +273,14 @@ export function readFromPanel(value: unknown): FromPanel | undefined {
   return read.success ? read.output : undefined;
 }
 
-/** Why the extension would not take a message of the panel; undefined if it would. */
+/** Why the extension would refuse a message of the panel; undefined if it would accept it. */
 export function refusal(message: FromPanel): string | undefined {
   const read = v.safeParse(fromPanel, message);
   if (read.success) return undefined;
   const long = read.issues.find(({ type, input }) => type === "max_length" && typeof input === "string");
-  const [length, most] = [String(long?.input).length, Number(long?.requirement)];
-  return long === undefined
-    ? t("This was not sent: {0}", read.issues[0].message)
-    : t("This was not sent: a text of it has {0} characters, and {1} are the most.", number(length), number(most));
+  if (long === undefined) return t("This was not sent: {0}", read.issues[0].message);
+  const [length, most] = [String(long.input).length, Number(long.requirement)];
+  return t("This was not sent: a text in it has {0} characters, and {1} are allowed.", number(length), number(most));
 }
 
 /** The message, or undefined if the value is none. */

@@ -2,7 +2,7 @@
 
 import type { DayStats, StatsResult } from "../protocol";
 
-/** Time spans by their number of days, today among them; `all` has no beginning. */
+/** Time spans by their number of days, including today; `all` has no beginning. */
 export const SPANS = ["7", "30", "90", "all"] as const;
 export type Span = (typeof SPANS)[number];
 
@@ -21,6 +21,7 @@ export interface Bar {
 }
 
 const MOST_BARS = 31;
+const DAY_MS = 86_400_000;
 
 /** When a span begins: at midnight of its first day; undefined for `all`. */
 export function sinceOf(span: Span, now: Date): string | undefined {
@@ -33,17 +34,17 @@ export function bars(span: Span, days: readonly DayStats[], now: Date): readonly
   const first = days[0];
   if (first === undefined) return [];
   const today = Date.UTC(now.getFullYear(), now.getMonth(), now.getDate());
-  const last = Math.max(today, dayNumber(days.at(-1)?.day ?? first.day));
-  const count = span === "all" ? differenceInDays(dayNumber(first.day), last) + 1 : Number(span);
+  const last = Math.max(today, midnight(days.at(-1)?.day ?? first.day));
+  const count = span === "all" ? (last - midnight(first.day)) / DAY_MS + 1 : Number(span);
   const width = Math.ceil(count / MOST_BARS);
   const start = last - (count - 1) * DAY_MS;
   return Array.from({ length: Math.ceil(count / width) }, (_, index) => {
     const from = start + index * width * DAY_MS;
     const to = Math.min(from + (width - 1) * DAY_MS, last);
-    const within = days.filter(({ day }) => dayNumber(day) >= from && dayNumber(day) <= to);
+    const within = days.filter(({ day }) => midnight(day) >= from && midnight(day) <= to);
     return {
-      from: dayOf(from),
-      to: dayOf(to),
+      from: isoDay(from),
+      to: isoDay(to),
       plans: total(within.map((day) => day.plans)),
       completed: total(within.map((day) => day.completed)),
     };
@@ -85,16 +86,11 @@ function field(text: string): string {
   return `"${plain.replaceAll('"', '""')}"`;
 }
 
-const DAY_MS = 86_400_000;
-
-function dayNumber(day: string): number {
+/** When a day begins in UTC, in milliseconds since 1970. */
+function midnight(day: string): number {
   return Date.parse(`${day}T00:00:00Z`);
 }
 
-function dayOf(time: number): string {
+function isoDay(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
-}
-
-function differenceInDays(from: number, to: number): number {
-  return Math.round((to - from) / DAY_MS);
 }

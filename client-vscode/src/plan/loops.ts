@@ -1,4 +1,4 @@
-// Where loops and sub-plans stand, whose steps are at work: counted from these, as the server counts it.
+// Computes how far loops and sub-plans have come from the steps that they were unrolled into, as the server does.
 
 import type { Plan, Step } from "../protocol";
 
@@ -11,7 +11,7 @@ export function mostRounds({ repeatMost }: Step): number {
 }
 
 /** The steps that a loop or a sub-plan was unrolled into. */
-export function childrenOf(plan: Plan, { stepId }: Step): readonly Step[] {
+function childrenOf(plan: Plan, { stepId }: Step): readonly Step[] {
   return plan.steps.filter((step) => step.parent === stepId);
 }
 

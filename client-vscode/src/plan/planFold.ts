@@ -159,6 +159,10 @@ function withShareChecked(step: Step): Step {
   return { ...step, progress: Math.floor((made * 100) / step.checks.length) };
 }
 
+function toBeMade(checks: readonly Check[]): Check[] {
+  return checks.map(({ outcome: _outcome, detail: _detail, ...check }) => check);
+}
+
 type TaskEvent = TaskStarted | TaskUpdate | TaskCompleted | TaskFailed | TaskSkipped;
 
 function foldTask(plan: Plan, event: TaskEvent): Plan {
@@ -172,7 +176,9 @@ function foldTask(plan: Plan, event: TaskEvent): Plan {
         activeForm: event.activeForm ?? step.activeForm,
         startedAt: step.startedAt ?? event.at,
         progress: shareDone(plan, step),
-        checks: step.checks.map(({ outcome: _outcome, detail: _detail, ...check }) => check),
+        checks: step.kind === "check" ? toBeMade(step.checks) : step.checks,
+        result: undefined,
+        completedAt: undefined,
       }));
     case "task_update":
       return change(withUsage(plan, event.usage), event.taskId, (step) => ({

@@ -71,14 +71,8 @@ export class Proposals implements vscode.Disposable {
       .map(({ uri, text, now }) => ({ uri, text, ...(now === null ? {} : { before: now }) }));
   }
 
-  /** A file's text with which its proposal was last merged, and that merge; undefined if no proposal is open. */
-  textsOf({
-    approvalId,
-    uri,
-  }: {
-    approvalId: string;
-    uri: string;
-  }): { before: string | null; after: string } | undefined {
+  /** The text of a file with which its proposal was last merged, and the merged text; undefined if no proposal is open. */
+  textsOf(approvalId: string, uri: string): { before: string | null; after: string } | undefined {
     const each = this.open.get(addressOf(approvalId, uri).query);
     return each === undefined ? undefined : { before: each.now, after: each.text };
   }

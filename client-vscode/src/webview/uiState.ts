@@ -290,7 +290,7 @@ export function decided(ui: Ui, planId: string, message: Decision, form?: Form):
   return asked(ui, message, { kind: "decision", planId, form, notices: ui.notices });
 }
 
-/** The message with its number; none but a notice if the extension would not take it. */
+/** The message with its number; or a notice that says why the extension would refuse it. */
 function asked(ui: Ui, unnumbered: Create | Decision, sent: Sent): { ui: Ui; message?: FromPanel } {
   const requestId = ui.lastRequest + 1;
   const message = { ...unnumbered, requestId } as FromPanel;

@@ -3,10 +3,10 @@
 import { html, nothing, svg } from "lit";
 
 import { type Bar, bars, SPANS, type Span, total } from "../../plan/figures";
-import type { ModelUse, StatsResult } from "../../protocol";
+import type { ModelUse, StatsResult, Usage } from "../../protocol";
 import { dayOf, number, percent, plural, t } from "../../words";
 import { costOf } from "../plan/spent";
-import { amount, duration, money } from "../text/format";
+import { amount, duration, money, tokenCount } from "../text/format";
 import { fieldValue, icon, iconButton, linkButton, type Panel, shown, type View } from "../ui";
 
 /** `now` ends the time span. */
@@ -59,13 +59,13 @@ function tiles(stats: StatsResult): View {
     ${tile(t("Completed"), percent(stats.success ?? 0), statuses(stats))}
     ${tile(t("Undone"), percent(stats.undone ?? 0), t("whole or in part"))}
     ${tile(t("Requests"), number(usage.requests), waited === 0 ? "" : t("waited {0}", duration(waited * 1000)))}
-    ${tile(
-      t("Tokens"),
-      amount(usage.promptTokens + usage.completionTokens),
-      t("{0} read, {1} written", amount(usage.promptTokens), amount(usage.completionTokens)),
-    )}
+    ${tile(t("Tokens"), amount(tokenCount(usage)), readAndWritten(usage))}
     ${cost === undefined ? nothing : tile(t("Cost"), money(cost), t("at your prices"))}
   </dl>`;
+}
+
+function readAndWritten({ promptTokens, completionTokens }: Usage): string {
+  return t("{0} read, {1} written", amount(promptTokens), amount(completionTokens));
 }
 
 function tile(name: string, value: string, more: string): View {
@@ -117,7 +117,7 @@ function barWords({ from, to, plans, completed }: Bar): string {
 
 function models(panel: Panel, stats: StatsResult): View {
   if (stats.models.length === 0) return nothing;
-  const count = ({ usage }: ModelUse): number => usage.promptTokens + usage.completionTokens;
+  const count = ({ usage }: ModelUse): number => tokenCount(usage);
   const whole = total(stats.models.map(count));
   return html`<section aria-labelledby="by-model">
     <h2 id="by-model">${t("By model")}</h2>
@@ -136,7 +136,7 @@ function models(panel: Panel, stats: StatsResult): View {
 function model({ model: name, usage, seconds }: ModelUse, share: number, cost: number | undefined): View {
   const words = [
     plural(usage.requests, "1 request", "{0} requests"),
-    t("{0} read, {1} written", amount(usage.promptTokens), amount(usage.completionTokens)),
+    readAndWritten(usage),
     usage.cachedTokens == null ? "" : t("{0} from the cache", amount(usage.cachedTokens)),
     seconds === 0 ? "" : t("waited {0}", duration(seconds * 1000)),
   ];

@@ -1,9 +1,10 @@
 // What a plan has used of models so far: a few words for its line of figures, and lines with each model's share.
 
+import { total } from "../../plan/figures";
 import type { PlanView } from "../../plan/planView";
 import type { Spent, Usage } from "../../protocol";
 import { percent, plural, t } from "../../words";
-import { amount, money, spent } from "../text/format";
+import { amount, money, spent, tokenCount } from "../text/format";
 
 /** `13.2k tokens · 3 requests · 0.0231`; empty before the first request. */
 export function spentWords({ plan, spent: known }: PlanView): string {
@@ -23,7 +24,7 @@ export function spentLines({ plan, spent: known }: PlanView): readonly string[] 
 /** The cost of all models that have a price; undefined if none has one. */
 export function costOf({ costs }: Pick<Spent, "costs">): number | undefined {
   const known = Object.values(costs);
-  return known.length === 0 ? undefined : known.reduce((sum, cost) => sum + cost, 0);
+  return known.length === 0 ? undefined : total(known);
 }
 
 /** `12.3k tokens read (8k from the cache), 900 written`. */
@@ -35,8 +36,8 @@ function tokens({ promptTokens, completionTokens, cachedTokens }: Usage): string
 }
 
 function shares({ models, costs }: Spent): readonly string[] {
-  const counts = models.map(({ usage }) => usage.promptTokens + usage.completionTokens);
-  const whole = counts.reduce((sum, count) => sum + count, 0);
+  const counts = models.map(({ usage }) => tokenCount(usage));
+  const whole = total(counts);
   if (models.length === 1) return models.map(({ model }) => model);
   return models.map(({ model, usage }, index) => {
     const cost = costs[model];

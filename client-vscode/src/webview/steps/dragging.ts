@@ -3,7 +3,7 @@
 const STEP = "application/x-planloom-step";
 type Side = "above" | "below";
 
-/** What stands before a step that is dropped beside another: null for the first place, undefined if it stays. */
+/** The step after which a dragged one is put: null for the first place, undefined if it would not move. */
 export function placeOf(
   ids: readonly string[],
   dragged: string,
@@ -35,7 +35,7 @@ export function draggedAway(event: DragEvent): void {
   rowOf(event)?.removeAttribute("data-drop");
 }
 
-/** A step is dropped on the row of another. Calls `move` with the step and what is to stand before it. */
+/** A step is dropped on the row of another. Calls `move` with the step and the one after which it is put. */
 export function dropped(
   event: DragEvent,
   ids: readonly string[],

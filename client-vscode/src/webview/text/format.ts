@@ -138,14 +138,23 @@ export function amount(count: number): string {
   return count < 1_000_000 ? t("{0}k", number(count / 1000, 1, 1)) : t("{0}M", number(count / 1_000_000, 1, 1));
 }
 
-/** The tokens and requests of a plan or a step; empty before the first. */
-export function spent({ requests, promptTokens, completionTokens }: Usage): string {
-  if (requests === 0 && promptTokens + completionTokens === 0) return "";
-  return `${t("{0} tokens", amount(promptTokens + completionTokens))} · ${plural(requests, "1 request", "{0} requests")}`;
+/** The tokens that were read and written. */
+export function tokenCount({ promptTokens, completionTokens }: Usage): number {
+  return promptTokens + completionTokens;
 }
+
+/** The tokens and requests of a plan or a step; empty before the first. */
+export function spent(usage: Usage): string {
+  const { requests } = usage;
+  if (requests === 0 && tokenCount(usage) === 0) return "";
+  return `${t("{0} tokens", amount(tokenCount(usage)))} · ${plural(requests, "1 request", "{0} requests")}`;
+}
+
+const SMALLEST_COST = 0.0001;
 
 /** An amount of money, in the currency of the user's prices: `0.0231`, `12.50`. */
 export function money(cost: number): string {
+  if (cost > 0 && cost < SMALLEST_COST) return `< ${number(SMALLEST_COST, 4)}`;
   return number(cost, cost < 1 ? 4 : 2, 2);
 }
 
