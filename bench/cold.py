@@ -163,7 +163,7 @@ def figures(quick: bool) -> Iterator[Measured]:
     agents = {"planloom": PLANLOOM, **{name: PEERS[name] for name in paths}}
     rows: dict[str, list[Run]] = {name: [] for name in agents}
     failed: list[str] = []
-    with serving() as (url, sizes), tempfile.TemporaryDirectory() as scratch:
+    with serving(ends_with_calls=True) as (url, sizes), tempfile.TemporaryDirectory() as scratch:
         for each in range(2 if quick else 6):
             for name, agent in agents.items():
                 home = Path(scratch, name)
@@ -178,14 +178,14 @@ def figures(quick: bool) -> Iterator[Measured]:
                 if each:
                     rows[name].append(found)
     ours = rows.pop("planloom")
-    for field, figure in COUNTS.items():
+    for field, figure in COUNTS.items() if ours else ():
         yield figure.counted(getattr(ours[0], field))
     for name, theirs in rows.items():
         for field, title, unit in FIELDS:
             title_beside = f"{title}, beside {PEERS[name].title}"
             goal = GOALS.get((name, field))
             figure = Figure(name=title_beside, unit=unit, anchor=PEERS[name].title, goal=goal)
-            if theirs:
+            if ours and theirs:
                 yield figure.paired(*([getattr(one, field) for one in several] for several in (ours, theirs)))
     if failed:
         raise RuntimeError("\n".join(failed))

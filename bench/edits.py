@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from bench.figures import Figure, Measured, main, milliseconds, processor_milliseconds
+from bench.figures import Figure, Measured, in_turn, main, milliseconds, processor_milliseconds
 from planloom.domain.text.diff import text_edits
 from planloom.domain.text.lines import split_lines
 from planloom.domain.text.positions import apply_edits
@@ -138,15 +138,13 @@ def to_files(rounds: int) -> Iterator[Measured]:
         roots = Roots((root_at(folder),))
         uris = [room.uri(f"d/{number}") for number in range(PATHS)]
         paths = [Path(folder, f"d/{number}") for number in range(PATHS)]
-        rows = [
-            (
-                milliseconds(lambda: [resolve_uri(roots, uri, for_="write") for uri in uris]),
-                milliseconds(lambda: [path.resolve() for path in paths]),
-            )
-            for _ in range(rounds + 1)
-        ][1:]
+        work = {
+            "ours": lambda: milliseconds(lambda: [resolve_uri(roots, uri, for_="write") for uri in uris]),
+            "theirs": lambda: milliseconds(lambda: [path.resolve() for path in paths]),
+        }
+        rows = in_turn(rounds, work)
     figure = Figure(name=f"{PATHS} paths resolved and confined", anchor="Path.resolve")
-    yield figure.paired([row[0] for row in rows], [row[1] for row in rows])
+    yield figure.paired(rows["ours"], rows["theirs"])
 
 
 def figures(quick: bool) -> Iterator[Measured]:

@@ -30,7 +30,7 @@ class Measured(Value):
 
     `value` and `anchor_value` are medians in `unit`; for a growth, `value` is that of the largest size. `spread` is
     half the distance between the quartiles of the score, for an exponent its standard error. A score above the goal
-    misses it; a figure without a score is held to its goal by its value.
+    misses it; for a figure without a score, so does a value above the goal.
     """
 
     name: str
@@ -48,8 +48,8 @@ class Measured(Value):
     @property
     def misses(self) -> bool:
         """Whether the goal is missed."""
-        held = self.value if self.score is None else self.score
-        return self.goal is not None and held > self.goal
+        judged = self.value if self.score is None else self.score
+        return self.goal is not None and judged > self.goal
 
 
 class Figure(Value):
@@ -80,7 +80,7 @@ class Figure(Value):
         return self._measured("count", count, score=count)
 
     def timed(self, values: Sequence[float]) -> Measured:
-        """Values without an anchor, which tell only of this machine."""
+        """Values without an anchor: they have no score, and are not compared with the baseline."""
         return self._measured(
             "time", statistics.median(values), spread=_half_quartiles(values), runs=len(values)
         )
@@ -194,7 +194,7 @@ def _score(found: Measured) -> str:
 
 
 def short(value: float | None) -> str:
-    """A value with three digits that count."""
+    """A value with three significant digits, from 100 on as a whole number."""
     if value is None:
         return ""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -57,7 +57,7 @@ async def patterns(folder: Path) -> tuple[Path, list[str], str]:
         return path, list(map(str, ended)), str(paused.plan_id)
     finally:
         await at.app.close()
-        # They hold for the events of one plan, and these are copied.
+        # Checksums hold for the events of one plan, and these are copied.
         without_checksums(path)
 
 
@@ -78,8 +78,9 @@ def fill(path: Path, source: Path, ended: list[str], paused: str, *, events: int
         for number in range(plans):
             copied(raw, f"old{number}", paused if number % EACH_PAUSED == 1 else ended[number % 2])
         missing = events - raw.execute("SELECT count(*) FROM events").fetchone()[0]
-        for number in range(plans if missing > plans else 0):
-            lengthened(raw, f"old{number}", missing // plans)
+        if missing > plans:
+            for number in range(plans):
+                lengthened(raw, f"old{number}", missing // plans)
         raw.execute("COMMIT")
 
 

@@ -13,12 +13,13 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from bench.figures import Figure, Measured, main, milliseconds, percentile
 from bench.index import FAST, generate
-from bench.server_process import SERVE, ServerProcess, initialized, own_state
+from bench.server_process import SERVE, initialized, own_state
 from bench.stalls import Stall, longest_stall
 from planloom.domain.events import catalog as ev
 from planloom.service.application import Application
@@ -57,19 +58,17 @@ def idle(batches: int) -> Iterator[Measured]:
             rows: dict[str, list[float]] = {name: [] for name in servers}
             for number in range(BATCH):
                 for name, server in servers.items():
-                    rows[name].append(milliseconds(lambda: answered(server, 2 + batch * BATCH + number)))  # noqa: B023
-            for name, row in rows.items():
-                found[name] += [row] * (batch > 0)
+                    ident = 2 + batch * BATCH + number
+                    rows[name].append(milliseconds(partial(server.ask, ident, "planloom/detect", TEXT)))
+            if batch:
+                for name, row in rows.items():
+                    found[name].append(row)
         for server in servers.values():
             server.end()
     for title, share, goal in (("p50", 0.5, 0.7), ("p99", 0.99, None)):
         yield Figure(name=f"request to an idle server, {title}", anchor="stock pygls", goal=goal).paired(
             *([percentile(row, share) for row in found[name]] for name in ("ours", "stock"))
         )
-
-
-def answered(server: ServerProcess, ident: int) -> None:
-    server.ask(ident, "planloom/detect", TEXT)
 
 
 async def asked(client: LspClient, still: Callable[[], bool]) -> list[float]:

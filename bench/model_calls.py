@@ -69,17 +69,20 @@ class Marks(NamedTuple):
 
 
 class TimedServer:
-    """The scripted server, with the times at which a request arrived and its answer was sent."""
+    """A scripted server, with the times at which each request to the model arrived and its answer was sent."""
 
-    def __init__(self) -> None:
-        self.inner = ScriptedServer([TURN])
-        self.first_byte = self.last_byte = 0.0
+    def __init__(self, *turns: Turn) -> None:
+        self.inner = ScriptedServer(turns)
+        self.begun: list[float] = []
+        self.ended: list[float] = []
 
     async def __call__(self, asked: Asked, wire: Wire) -> None:
-        if asked.method == "POST":
-            self.first_byte = asked.arrived
+        post = asked.method == "POST"
+        if post:
+            self.begun.append(asked.arrived)
         await self.inner(asked, wire)
-        self.last_byte = time.perf_counter()
+        if post:
+            self.ended.append(time.perf_counter())
 
 
 def question(size: int) -> ModelRequest:
@@ -115,24 +118,7 @@ async def marked(server: TimedServer, words: AsyncIterator[None]) -> Marks:
     async for _ in words:
         pass
     finished = time.perf_counter()
-    return Marks(sent, server.first_byte, server.last_byte, finished)
-
-
-class Timed:
-    """A scripted server, with the times at which each request arrived and each answer was sent."""
-
-    def __init__(self, turns: tuple[Turn, ...]) -> None:
-        self.inner = ScriptedServer(turns)
-        self.begun: list[float] = []
-        self.ended: list[float] = []
-
-    async def __call__(self, asked: Asked, wire: Wire) -> None:
-        post = asked.method == "POST"
-        if post:
-            self.begun.append(time.perf_counter())
-        await self.inner(asked, wire)
-        if post:
-            self.ended.append(time.perf_counter())
+    return Marks(sent, server.begun[-1], server.ended[-1], finished)
 
 
 async def planned(harness: Studio) -> Plan:
@@ -148,7 +134,7 @@ async def planned(harness: Studio) -> Plan:
 async def one_round() -> tuple[float, list[float]]:
     """Draft a plan with the model and run it; returns the delays before the first request and between the others."""
     with tempfile.TemporaryDirectory() as folder:
-        timed = Timed((says(PLAN), says(PLAN), *WORK))
+        timed = TimedServer(says(PLAN), says(PLAN), *WORK)
         async with serving(timed) as running:
             values = {"model.baseUrl": f"{running.origin}/v1", "model.provider": "openai"}
             settings = resolve({"user": values}).settings
@@ -176,7 +162,7 @@ async def one_round() -> tuple[float, list[float]]:
 
 async def bare_loop() -> list[float]:
     """The baseline: milliseconds from the last byte of one answer to the first byte of the next request."""
-    timed = Timed((says("ok", repeat=True),))
+    timed = TimedServer(says("ok", repeat=True))
     async with serving(timed) as running, httpx.AsyncClient(trust_env=False) as client:
         body = {"model": "m", "messages": [{"role": "user", "content": "x" * 8000}], "stream": True}
         for _ in range(8):
@@ -189,7 +175,7 @@ async def bare_loop() -> list[float]:
 
 async def answers(size: int, rounds: int) -> Iterator[Measured]:
     """Answers to prompts of a size, in turn."""
-    server = TimedServer()
+    server = TimedServer(TURN)
     request = question(size)
     rows: list[tuple[Marks, Marks]] = []
     async with (

@@ -1,4 +1,4 @@
-"""Measures the parsers of what models and people write: correct cases, speed, and text held back while it streams."""
+"""Measures the parsers of what models and people write: cases read wrongly, speed, text held back in a stream."""
 
 from __future__ import annotations
 

@@ -81,10 +81,6 @@ class ServerProcess:
         """Memory of its own and its part of what it shares (PSS); 0 where the system does not tell."""
         return _kilobytes(Path(f"/proc/{self.process.pid}/smaps_rollup"), "Pss") / 1024
 
-    def peak_memory(self) -> float:
-        """The most resident memory so far; 0 where the system does not tell."""
-        return _kilobytes(Path(f"/proc/{self.process.pid}/status"), "VmHWM") / 1024
-
     def processor(self) -> float:
         """Processor time so far, which other load affects less than wall time; 0 without /proc."""
         try:

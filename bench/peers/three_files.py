@@ -30,9 +30,9 @@ def written(workspace: Path) -> bool:
     )
 
 
-def chat(body: Mapping[str, Any]) -> tuple[bytes, str]:
-    """The answer to a request of chat completions, and its media type."""
-    text, calls = _turn(body)
+def chat(body: Mapping[str, Any], *, ends_with_calls: bool = False) -> tuple[bytes, str]:
+    """The answer to a request of chat completions, and its media type; `ends_with_calls` as in `serving`."""
+    text, calls = _turn(body, ends_with_calls=ends_with_calls)
     message: dict[str, Any] = {"role": "assistant", "content": text}
     if calls:
         message["tool_calls"] = [
@@ -75,7 +75,7 @@ def _plan() -> dict[str, Any]:
     return {"summary": "Three files.", "steps": steps}
 
 
-def _turn(body: Mapping[str, Any]) -> tuple[str, Sequence[Call]]:
+def _turn(body: Mapping[str, Any], *, ends_with_calls: bool) -> tuple[str, Sequence[Call]]:
     """Text and calls: each agent's own tools tell how it writes files."""
     if "response_format" in body:
         return json.dumps(_plan()), []
@@ -90,7 +90,9 @@ def _turn(body: Mapping[str, Any]) -> tuple[str, Sequence[Call]]:
     if answered:
         return DONE, []
     if "write_file" in tools:
-        return "", [("write_file", {"path": name, "content": text}) for name, text in FILES.items()]
+        calls: list[Call] = [("write_file", {"path": name, "content": text}) for name, text in FILES.items()]
+        ends = ends_with_calls and "task_completed" in tools
+        return "", [*calls, *([("task_completed", {"summary": DONE})] if ends else [])]
     if "Write" in tools:
         return "", [("Write", {"filepath": name, "content": text}) for name, text in FILES.items()]
     return "\n".join(f"{name}\n```\n{text}```\n" for name, text in FILES.items()), []
@@ -129,11 +131,14 @@ def responses(body: Mapping[str, Any]) -> tuple[bytes, str]:
 
 
 @contextmanager
-def serving(times: list[tuple[float, float]] | None = None) -> Iterator[tuple[str, list[int]]]:
+def serving(
+    times: list[tuple[float, float]] | None = None, *, ends_with_calls: bool = False
+) -> Iterator[tuple[str, list[int]]]:
     """The base URL of the model's server, and the sizes in bytes of the requests that it got.
 
     `times` gets when each request was there and when the last byte of its answer was sent, on the clock of
-    `time.perf_counter`.
+    `time.perf_counter`. With `ends_with_calls` an agent whose model may say beside its calls that they end the task, as
+    Planloom's prompts ask for, is answered so.
     """
     sizes: list[int] = []
 
@@ -146,8 +151,9 @@ def serving(times: list[tuple[float, float]] | None = None) -> Iterator[tuple[st
             content = self.rfile.read(int(self.headers["Content-Length"]))
             sizes.append(len(content))
             came = time.perf_counter()
-            answer = responses if self.path.endswith("/responses") else chat
-            self._send(*answer(json.loads(content)))
+            body = json.loads(content)
+            is_responses = self.path.endswith("/responses")
+            self._send(*(responses(body) if is_responses else chat(body, ends_with_calls=ends_with_calls)))
             if times is not None:
                 times.append((came, time.perf_counter()))
 

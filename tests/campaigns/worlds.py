@@ -152,9 +152,8 @@ class _Maker:
             step_id = f"s{number}"
             needs: set[str] = set()
             step = {"id": step_id, "description": f"Step {step_id}", **self._work(step_id, number, needs)}
-            if not sequential and steps and steps[-1].get("kind") == "approval":
-                needs.add(steps[-1]["id"])
             if steps and steps[-1].get("kind") == "approval":
+                needs.add(steps[-1]["id"])
                 self.world.gates[steps[-1]["id"]] = step_id
             before = [steps[-1]["id"]] if sequential and steps else sorted(needs)
             steps.append({**step, "dependsOn": before})
@@ -243,7 +242,7 @@ class _Maker:
         return {**work, "instruction": f"Work on {marker}", "description": f"Step {step} {marker}"}
 
     def _loop(self, step: str, files: list[str], needs: set[str]) -> dict[str, Any]:
-        """A step for each of two or three edits of different files, the last perhaps not wanted."""
+        """A loop over at most three edits of different files, and one more item that its condition leaves out."""
         items: list[dict[str, Any]] = []
         for number in range(1, min(self.rng.randint(2, 3), len(files)) + 1):
             name = self._pick(

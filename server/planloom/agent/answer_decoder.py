@@ -25,14 +25,9 @@ ToolCallMode = Literal["native", "json", "text"]
 MAX_CALLS = 8
 """Calls in one answer that follows the JSON schema; without a limit weak models never stop."""
 _SHOWN = 500
-_WORDS = ("task_completed", "final_answer", "ask_user")
-"""The fields of an answer that are one text."""
-_LONGEST: dict[str, int] = {
-    "reasoning": 600,
-    "task_completed": 1_000,
-    "final_answer": 20_000,
-    "ask_user": 600,
-}
+_TEXTS = {"task_completed": 1_000, "final_answer": 20_000, "ask_user": 600}
+"""The fields of an answer that are one text, each with its most characters."""
+_LONGEST_REASONING = 600
 _SHORT: Json = {"type": "string", "maxLength": 4_000}
 _ONE_OBJECT = re.compile(r"\s*(?:```(?:json)?\s*)?(\{.*\})(?:\s*```)?\s*", re.DOTALL)
 
@@ -75,7 +70,7 @@ def _object_form(tools: Sequence[ToolSpec]) -> str:
         )
     for tool in tools:
         if tool.name in CONTROL:
-            lines.append(f"- {tool.name}: {tool.description}" if tool.name in _WORDS else tool_line(tool))
+            lines.append(f"- {tool.name}: {tool.description}" if tool.name in _TEXTS else tool_line(tool))
     lines.append("- reasoning: Why you do this next, in one or two sentences.")
     return "\n".join([*lines, *([_listed(calls)] if calls else [])])
 
@@ -95,12 +90,12 @@ def answer_schema(tools: Sequence[ToolSpec]) -> dict[str, Json]:
     """The JSON schema of an answer: names and types alone, since the prompt says what each is for."""
     calls = call_variants(tool for tool in tools if tool.name not in CONTROL)
     named = {tool.name: tool for tool in tools if tool.name in CONTROL}
-    properties: dict[str, Json] = {"reasoning": {"type": "string", "maxLength": _LONGEST["reasoning"]}}
+    properties: dict[str, Json] = {"reasoning": {"type": "string", "maxLength": _LONGEST_REASONING}}
     if calls:
         properties["tool_calls"] = {"type": "array", "maxItems": MAX_CALLS, "items": {"anyOf": calls}}
-    for name in _WORDS:
+    for name, most in _TEXTS.items():
         if name in named:
-            properties[name] = {"type": "string", "maxLength": _LONGEST[name]}
+            properties[name] = {"type": "string", "maxLength": most}
     if "final_answer" in named:
         properties["confidence"] = {"type": "string", "enum": [*CONFIDENCE]}
     reports = [name for name in REPORTS if name in named]

@@ -31,7 +31,10 @@ def definitions() -> dict[str, Json]:
 
 
 def call_variants(tools: Iterable[ToolSpec], text: Json = _UNBOUNDED) -> list[Json]:
-    """A variant for each tool: an object with its `name` and, beside it, its arguments. `text` is that of a text."""
+    """A variant for each tool: an object with its `name` and, beside it, its arguments.
+
+    `text` is the schema of an argument that is a string.
+    """
     return [
         closed(
             {

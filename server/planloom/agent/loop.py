@@ -40,7 +40,7 @@ _WRITTEN_BEFORE = (
     "{what} was set aside, since it was written before the results of the other calls. "
     "Look at them, then call {name} again."
 )
-_CALL_FAILED = "It does not count, since a call beside it failed. Look at its result, then go on."
+_CALL_FAILED = "task_completed does not count, since a call beside it failed. Look at its result, then go on."
 MAX_REFUSALS = 3
 """How often a premature final answer, or an unfounded claim to be done, is refused before the task fails."""
 
@@ -171,20 +171,20 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
             "Your answer was cut at its length limit. Answer shorter, one call at a time."
         )
         return None
-    if turn.task_completed is not None and (turn.malformed or not succeeded):
-        state.conversation.tell(_CALL_FAILED)
-        return None
-    if turn.task_completed is not None and _is_whole_request(plan) and not _proves(turn, task.limits.tools):
-        state.conversation.tell(_WRITTEN_BEFORE.format(what="It", name="task_completed"))
-        return None
-    if turn.task_completed is not None and succeeded:
+    if turn.task_completed is not None:
+        if turn.malformed or not succeeded:
+            state.conversation.tell(_CALL_FAILED)
+            return None
+        if _is_whole_request(plan) and not _proves(turn, task.limits.tools):
+            state.conversation.tell(_WRITTEN_BEFORE.format(what="Your task_completed", name="task_completed"))
+            return None
         end = await _finish(task, runner, state, turn.task_completed, turn.final_answer, turn.confidence)
         if rest is not None and isinstance(end, TaskDone):
             state.conversation.ahead = Ahead(rest, plan.version, state.messages_sent)
         return end
     if turn.final_answer is not None:
         return await _final_answer(task, runner, state, turn, succeeded=succeeded)
-    if turn.calls or turn.malformed or turn.task_completed is not None:
+    if turn.calls or turn.malformed:
         return None
     return await _prose(task, runner, state, turn.text.strip())
 

@@ -20,7 +20,6 @@ _PLANNING_AND_TASKS = (
     "known ones by their id, those left out are dropped, done says how the work of one was done already."
 )
 _TEXTS = ("id", "description", "instruction", "tool", "question", "when", "forEach", "repeatUntil")
-_KINDS: tuple[Json, ...] = ("check", "approval")
 
 
 def plan_spec(tools: Registry, *, offered: bool = False) -> ToolSpec:
@@ -51,7 +50,7 @@ def _spec(names: tuple[str, ...] | None, calls: str) -> ToolSpec:
         "expectedFiles": _list_of("string"),
         "repeatMost": {"type": "integer"},
         "checks": _list_of("object"),
-        "kind": {"type": "string", "enum": list(_KINDS)},
+        "kind": {"type": "string", "enum": ["check", "approval"]},
     }
     if names is None:
         step["done"] = {"type": "string"}

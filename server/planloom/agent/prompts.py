@@ -65,8 +65,9 @@ class Section(NamedTuple):
         return section(self.name, self.text) if self.name else self.text
 
     def since(self, before: Section | None) -> str:
-        """What to send where the section stands as it was `before`: the changed lines, if most are as they were.
+        """What to send to a conversation that has the section as it was `before`.
 
+        That is only the changed lines, if they are less than half of all.
         A conversation grows with all that is sent, so a list of a hundred tasks must not be sent a hundred times.
         """
         if before is None or not self.of_lines:

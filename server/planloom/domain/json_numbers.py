@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn
 from planloom.domain.values import Json
 
 _LARGEST: Final = int(sys.float_info.max)
-_MAY_BE_TOO_LARGE: Final = re.compile(r"[0-9]{300}|[eE]\+?[0-9]{3}|NaN|Infinity")
+_MAY_BE_TOO_LARGE: Final = re.compile(r"[0-9]{200}|[eE]\+?[0-9]{3}|NaN|Infinity")
 
 
 def is_sound(number: float) -> bool:

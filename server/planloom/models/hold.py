@@ -1,4 +1,4 @@
-"""Holds the outcome of a probe that found nothing for a while: a server that hangs is not probed at each call."""
+"""Keeps the outcome of a slow probe that found nothing, so that a server that hangs is not probed at each call."""
 
 from __future__ import annotations
 

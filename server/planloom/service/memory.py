@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from planloom.domain.errors import InvalidParams, StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.memory.entries import MemoryEntry, entry_terms, shown
-from planloom.domain.memory.ranking import Query, matches, query_of, ranked
+from planloom.domain.memory.ranking import matches, query_of, ranked
 from planloom.domain.plans.plan import ENDED, Plan, Step, taken_back
 from planloom.domain.safety.known_keys import KnownKeys
 from planloom.domain.text.counted import cut
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class Memory:
-    """The entries of the workspace. With `context.memory` off none is kept, and no model is told of any."""
+    """The entries of the workspace. With `context.memory` off none is kept, and none is shown to a model."""
 
     def __init__(self, session: Session, ledger: Ledger, keys: KnownKeys) -> None:
         """`keys` are masked in what is kept, and so are texts in the form of well-known keys."""
@@ -64,8 +64,8 @@ class Memory:
                 hit for hit in self._ledger.memory_hits(workspace, query.terms) if hit.plan_id not in known
             ]
             found = ranked(query, hits, self._ledger.memory_count(workspace)) if hits else ()
-            told = [each for each in self._ledger.memories_of(found) if not _says_the_same(each, plan)]
-            return shown(told, query.words)
+            others = [each for each in self._ledger.memories_of(found) if not _says_the_same(each, plan)]
+            return shown(others, query.words)
         except StorageFailed as error:
             log.warning("earlier plans are not searched: %s", error.message)
             return ""
@@ -78,7 +78,7 @@ class Memory:
         workspace = workspace_key(self._session.folders)
         if not words.strip():
             return self._ledger.memories(workspace, limit)
-        query: Query = query_of(words)
+        query = query_of(words)
         hits = self._ledger.memory_hits(workspace, query.terms)
         found = matches(query, hits, self._ledger.memory_count(workspace))
         return self._ledger.memories_of([match.plan_id for match in found[:limit]])
@@ -91,8 +91,10 @@ class Memory:
         ids = [each.plan_id for each in self._ledger.memories(workspace_key(self._session.folders), _ALL)]
         if plan_id is not None:
             if plan_id not in ids:
-                problem = {"field": "planId", "problem": "nothing is kept of it"}
-                raise InvalidParams("Nothing is kept of this plan for later ones.", details=[dict(problem)])
+                raise InvalidParams(
+                    "Nothing is kept of this plan for later ones.",
+                    details=[{"field": "planId", "problem": "nothing is kept of it"}],
+                )
             ids = [plan_id]
         self._ledger.forget_memories(ids)
         return len(ids)
@@ -160,10 +162,8 @@ def _decisions(plan: Plan) -> Iterator[str]:
     if plan.status == "rejected":
         yield f"The user rejected it: {plan.rejection_reason or 'without a reason'}"
     for step in plan.steps:
-        _, asked, answer = step.instruction.rpartition(
-            f"{step.question}\nAnswer: " if step.question else "\0"
-        )
-        if asked:
+        _, asked, answer = step.instruction.rpartition(f"{step.question}\nAnswer: ")
+        if step.question and asked:
             yield f"{step.question} The user answered: {answer.strip()}"
     for message in plan.messages:
         if message.state != "dropped":

@@ -306,7 +306,7 @@ class Ledger:
         return tuple(found[plan_id] for plan_id in plan_ids if plan_id in found)
 
     def memory_count(self, workspace: str) -> int:
-        """Of how many plans of a workspace that is stored, at most 1,000. Raises StorageFailed."""
+        """How many entries a workspace has, at most 1,000. Raises StorageFailed."""
         return sum(row[0] for row in self._read(*memory_rows.count(workspace)))
 
     def memory_hits(self, workspace: str, terms: Iterable[str]) -> tuple[Hit, ...]:

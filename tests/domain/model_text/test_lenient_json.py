@@ -64,6 +64,7 @@ def test_what_models_write_is_read_alike_in_calls_and_plans(text: str, value: An
         ('{"a": 1, "b" "x"}', {"a": 1}),
         ("[1, 1e999]", [1]),
         (f"[1, {'9' * 400}]", [1]),
+        (f"[1, 1{'0' * 250}e99]", [1]),
         (f"[1, 0x{'f' * 5_000}]", [1]),
     ],
 )

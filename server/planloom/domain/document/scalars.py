@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NamedTuple
 
 from planloom.domain.json_numbers import loaded
 from planloom.domain.values import Json
@@ -71,20 +71,17 @@ def _scalar(rest: str) -> Json:
     if rest.lstrip()[:1] not in _BEGINS_JSON:
         return rest
     try:
-        value: Json = loaded(rest, pairs=_once)
+        return loaded(rest, pairs=_once)
     except (ValueError, RecursionError):
         return rest
-    return value
 
 
 def _once(pairs: Sequence[tuple[str, Json]]) -> Json:
     """An object; refuses names that stand twice, of which JSON's reader keeps the last alone."""
     found = dict(pairs)
-    return found if len(found) == len(pairs) else _refuse("a name stands twice")
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(name)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice")
+    return found
 
 
 def _is_plain(text: str) -> bool:

@@ -687,8 +687,8 @@ def is_durable(event: Event, plan: Plan | None) -> bool:
     """
     match event:
         case PlanDirect():
-            # A person's word on a plan that they have seen. The request alone can be put again, and whatever it
-            # does puts all events before it on the disk.
+            # Durable where a person has approved a plan that they have seen. A request that runs at once can be made
+            # again, and its first effect writes all earlier events to the disk.
             return plan is not None and plan.version > 0
         case TaskUpdate():
             return event.command_started
@@ -696,7 +696,7 @@ def is_durable(event: Event, plan: Plan | None) -> bool:
             return event.command is not None
         case TaskCompleted():
             # A step that has only read may run again; that costs less than to wait for the disk each time.
-            # One whose only call is its own finds the outcome of that call, which is on the disk.
+            # So may one that is a single call: it finds the outcome of that call, which is on the disk.
             step = None if plan is None else plan.step(event.task_id)
             is_found = step is not None and step.kind == "tool_call" and len(step.tools_executed) == 1
             return plan is not None and not is_found and _had_effects(plan, event.task_id)

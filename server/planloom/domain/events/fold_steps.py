@@ -239,10 +239,8 @@ def check_completed(plan: Plan, event: ev.CheckCompleted, _at: Instant) -> Plan:
 
 
 def _to_be_made(step: Step) -> tuple[Check, ...]:
-    """The checks of a step that starts. One of another kind knows by the outcomes what its earlier run has broken."""
-    if step.kind != "check":
-        return step.checks
-    return tuple(check.model_copy(update={"outcome": None, "detail": None}) for check in step.checks)
+    """The checks of a step that starts: a check step makes them anew; another keeps what its earlier run has broken."""
+    return step.as_written().checks if step.kind == "check" else step.checks
 
 
 def _share_checked(step: Step) -> int:

@@ -57,7 +57,7 @@ def query_of(request: str, files: Iterable[str] = ()) -> Query:
 
 
 class Match(NamedTuple):
-    """How well an entry matches a query; `is_about`: enough for a model to be told of it."""
+    """How well an entry matches a query; `is_about`: well enough to be shown to a model."""
 
     plan_id: PlanId
     score: float
@@ -97,10 +97,9 @@ def _is_about(query: Query, found: Mapping[str, Hit], weights: Mapping[str, floa
     """Whether an entry shares a file with the query, or enough of its words."""
     if any(term.startswith(MARK) for term in found):
         return True
-    words = [term for term in found if not term.startswith(MARK)]
-    shared = sum(weights[term] for term in words)
+    shared = sum(weights[term] for term in found)
     whole = sum(weights[term] for term in query.words)
-    return len(words) >= _FEWEST_TERMS and shared >= min(_SHARE * whole, _ENOUGH)
+    return len(found) >= _FEWEST_TERMS and shared >= min(_SHARE * whole, _ENOUGH)
 
 
 def _score(found: Mapping[str, Hit], weights: Mapping[str, float], usual: float) -> float:

@@ -1,4 +1,4 @@
-"""Words that requests of any subject have, by which no two of them are told to be about the same."""
+"""Words that requests on any subject contain: two requests that share only these are not about the same thing."""
 
 from __future__ import annotations
 
@@ -53,4 +53,4 @@ pyproject.toml readme.md readme.txt setup.py style.css styles.css tsconfig.json 
 STOP_WORDS: Final = frozenset(f"{_ENGLISH} {_GERMAN} {_ROMANCE} {_OF_ANY_WORK}".split())
 """Words that are no terms."""
 GENERIC_NAMES: Final = frozenset(_OF_ANY_SUBJECT.split())
-"""Last names that files of any subject have: such a file is known by its folder only."""
+"""File names that are common in any project: only the whole path tells such a file from others."""

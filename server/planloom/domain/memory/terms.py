@@ -12,7 +12,7 @@ from planloom.domain.memory.stop_words import GENERIC_NAMES, STOP_WORDS
 MOST_TERMS: Final = 200
 """Different terms of one text."""
 MARK: Final = "/"
-"""The first character of a term that is the path or the last name of a file; no word has it."""
+"""The first character of a term that is the path or the name of a file; no word has it."""
 _LONGEST: Final = 40
 _SHORTEST_PART: Final = 2
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -105,7 +105,7 @@ def _without_ending(token: re.Match[str]) -> str:
 
 
 def file_terms(paths: Iterable[str]) -> frozenset[str]:
-    """The terms of files: each path, and its last name unless files of any subject are called so."""
+    """The terms of files: each path in a folder, and each name that is not generic."""
     found: set[str] = set()
     for path in paths:
         folded = path.strip("/").casefold()[-_LONGEST_PATH:]

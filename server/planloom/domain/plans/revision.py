@@ -217,7 +217,7 @@ def _widening(old: Step, new: Step) -> list[str]:
         found.append(f"{old.step_id} has another instruction.")
     if (new.kind, new.tool, new.args) != (old.kind, old.tool, old.args):
         found.append(f"{old.step_id} makes another call.")
-    if (new.when, *_rounds(new)) != (old.when, *_rounds(old)):
+    if _conditions(new) != _conditions(old):
         found.append(f"{old.step_id} has another condition or loop.")
     if new.checks != old.checks:
         found.append(f"{old.step_id} has other checks.")
@@ -231,8 +231,8 @@ def _widening(old: Step, new: Step) -> list[str]:
     return found
 
 
-def _rounds(step: Step) -> tuple[str | int | None, ...]:
-    return step.for_each, step.repeat_until, step.repeat_most
+def _conditions(step: Step) -> tuple[str | int | None, ...]:
+    return step.when, step.for_each, step.repeat_until, step.repeat_most
 
 
 def _headline(number: int, step: Step) -> str:

@@ -40,7 +40,7 @@ from planloom.workspace.view import WorkspaceView
 MOST_PATHS: Final = 20_000
 """The most paths of the workspace that are looked at."""
 _FEW_PATHS: Final = 200
-"""Paths whose tree takes less time than to begin it in a thread."""
+"""Up to so many paths, the tree takes less time to draw than a thread to start."""
 _INDEX_SECONDS: Final = 2.0
 _EDITOR_SECONDS: Final = 1.0
 _MANIFESTS_READ: Final = 8

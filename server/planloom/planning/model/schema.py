@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from planloom.agent.call_schema import call_variants, closed, definitions
+from planloom.domain.plans.loops import MOST_ROUNDS
 from planloom.domain.values import Json
 from planloom.tools.registry import Registry
 
@@ -21,11 +22,10 @@ _LONGEST_TEXT = 2_000
 """The most characters of a text; servers refuse grammars that grow too large with the bound."""
 _MOST_IDS = 8
 _MOST_CHECKS = 4
-_MOST_ROUNDS = 20
 _CONDITIONS: Final[dict[str, Json]] = {"when": _LINE, "forEach": _LINE}
 _ROUNDS: Final[dict[str, Json]] = {
     "repeatUntil": _LINE,
-    "repeatMost": {"type": "integer", "minimum": 1, "maximum": _MOST_ROUNDS},
+    "repeatMost": {"type": "integer", "minimum": 1, "maximum": MOST_ROUNDS},
 }
 
 

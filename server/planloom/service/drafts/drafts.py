@@ -62,7 +62,7 @@ class Drafts:
         return plan
 
     def _start(self, plan_id: PlanId, work: Callable[[], Awaitable[None]]) -> None:
-        """Start the job that works on a draft, by which the model is in use."""
+        """Start the job that works on a draft; the model counts as in use while the job runs."""
 
         async def works() -> None:
             with self._conductor.model_used_by_draft(plan_id):

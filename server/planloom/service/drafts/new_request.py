@@ -101,18 +101,17 @@ class Intake:
         assert plan.detection is not None and plan.qualification is not None
         undecided = Routing(route="undecided", detection=plan.detection, qualification=plan.qualification)
         model = await self._models.current()
-        answer, used = None, tuple[ev.Event, ...]()
+        cost = Cost()
+        answer = None
         if model is not None:
-            cost = Cost()
             answer = await classify(model, plan.request, plan.qualification, cost=cost)
-            used = (
-                (ev.ModelUsed(usage=cost.usage, model=model.identity.label),) if cost.usage.requests else ()
-            )
         routing = refine(undecided, self._session.settings.planning, answer)
         routed = ev.PlanRouted(
             detection=routing.detection, qualification=routing.qualification, route=routing.route
         )
-        return (routed, *used)
+        if model is None or not cost.usage.requests:
+            return (routed,)
+        return routed, ev.ModelUsed(usage=cost.usage, model=model.identity.label)
 
 
 def _none_resolved(unresolved: tuple[Unresolved, ...]) -> ReferenceUnresolved:
