@@ -142,9 +142,11 @@ class AnswerDecoder:
         self._text: list[str] = []
         self._events: list[ReaderEvent] = []
         self._reader = _new_reader(tools)
+        self._held: list[str] = []
+        self._has_shown = False
 
     def feed(self, delta: str) -> StreamChunk:
-        """Add text. Returns what of it to show; an answer in JSON mode is not shown."""
+        """Add text. Returns what to show: not an answer in JSON mode, nor an object that may be the whole answer."""
         self._text.append(delta)
         if self._mode == "json":
             return StreamChunk()
@@ -157,11 +159,26 @@ class AnswerDecoder:
         self._text.clear()
         self._events.clear()
         self._reader = _new_reader(self._tools)
+        self._held.clear()
+        self._has_shown = False
 
     def _add(self, events: Sequence[ReaderEvent]) -> StreamChunk:
         self._events.extend(events)
         visible = "".join(event.text for event in events if event.kind == "text")
-        return StreamChunk(visible, "".join(event.text for event in events if event.kind == "reasoning"))
+        reasoning = "".join(event.text for event in events if event.kind == "reasoning")
+        return StreamChunk(self._shown(visible), reasoning)
+
+    def _shown(self, text: str) -> str:
+        """The part of visible text to show. `{"answer": …}` is held back until words follow it."""
+        if self._held or (not self._has_shown and self._answer_alone(text) is not None):
+            self._held.append(text)
+            # White space and the end of a fence do not tell whether words follow.
+            if len(self._held) == 1 or not text.strip(" \t\r\n`"):
+                return ""
+            text = "".join(self._held)
+            self._held.clear()
+        self._has_shown = self._has_shown or bool(text.strip())
+        return text
 
     def turn(self, calls: Sequence[ToolCall], malformed: Sequence[Malformed], *, cut: bool) -> Turn:
         """The whole answer. Printed calls count only if there are no native ones."""
@@ -190,13 +207,19 @@ class AnswerDecoder:
 
     def _plain_answer(self, turn: Turn) -> Turn:
         """A text that is nothing but `{"answer": …}` as the final answer: beside other words it may be data."""
-        found = _ONE_OBJECT.fullmatch(turn.text) if not turn.made and not turn.malformed else None
-        read = read_object(found[1]) if found is not None else None
-        offered = any(tool.name == "final_answer" for tool in self._tools)
-        if not offered or not isinstance(read, dict) or read.keys() != {"answer"}:
+        read = self._answer_alone(turn.text) if not turn.made and not turn.malformed else None
+        if read is None:
             return turn
         calls = [_call(0, each.name, each.arguments) for each in control_calls(read)]
         return turn_of("", calls, cut=turn.cut)
+
+    def _answer_alone(self, text: str) -> dict[str, Json] | None:
+        """The object `{"answer": …}` that a text consists of, where a final answer is offered."""
+        found = _ONE_OBJECT.fullmatch(text)
+        if found is None or not any(tool.name == "final_answer" for tool in self._tools):
+            return None
+        read = read_object(found[1])
+        return read if not isinstance(read, Unreadable) and read.keys() == {"answer"} else None
 
     def _read(self, whole: str | None = None) -> CallsRead:
         if whole is not None:
