@@ -216,6 +216,21 @@ async def test_a_question_pauses_and_its_answer_carries_on() -> None:
     await world.until("completed")
 
 
+async def test_a_plan_that_is_resumed_beside_a_question_runs_what_does_not_wait_for_it() -> None:
+    steps = [step("a"), step("b"), step("c", "a"), step("d", "b")]
+    world = World(steps, ScriptedSteps({"a": [Asked(question="Which?"), DONE]}))
+    paused = await world.until("paused")
+    assert (paused.pause_reason, world.statuses()["d"]) == ("clarification", "pending")
+    world.plan_store.record(PLAN, ev.PlanResumed())
+    world.conductor.conduct(PLAN)
+    async with asyncio.timeout(5):
+        while world.statuses()["d"] != "completed":
+            await asyncio.sleep(0)
+    assert [*world.statuses().values()] == ["needs_clarification", "completed", "pending", "completed"]
+    world.plan_store.record(PLAN, ev.ClarificationProvided(task_id=StepId("a"), answer="this"))
+    await world.until("completed")
+
+
 async def test_a_clarification_step_asks_its_question() -> None:
     world = World([step("a", kind="clarification", question="Who?")], ScriptedSteps({}))
     paused = await world.until("paused")

@@ -407,6 +407,7 @@ async def test_a_proposal_of_the_model_is_carried_out_when_it_is_accepted(
     async with studio(tmp_path, {"a.txt": "one\n"}, settings=settings) as at:
         step = tool_step("edit_file", {"path": "a.txt", "old_text": "gone", "new_text": "two"})
         plan = await with_steps(at, step)
+        edited = at.types().count("tasks_list")
         at.model.model = ScriptedModel(
             [says(f"Here it is:\n```json\n{json.dumps(said)}\n```", prompt_tokens=5)]
         )
@@ -425,6 +426,7 @@ async def test_a_proposal_of_the_model_is_carried_out_when_it_is_accepted(
         await at.app.steps.recover(plan.plan_id, StepId("s1"), "accept", None)
         plan = await at.until(plan, lambda now: now.status not in ("executing", "paused"))
         assert holds(plan)
+        assert at.types().count("tasks_list") - edited == (said["action"] in ("retry", "insert"))
 
 
 async def test_inserted_steps_run_before_the_failed_one_once_they_are_approved(tmp_path: Path) -> None:

@@ -88,6 +88,25 @@ async def test_nothing_is_touched_before_the_approval_and_by_a_denial(tmp_path: 
         assert any("not now" in str(recorded.event) for recorded in at.events)
 
 
+async def test_a_folder_is_made_by_the_server_after_the_same_approval(tmp_path: Path) -> None:
+    async with studio(tmp_path) as at:
+        plan = await at.approve(await at.ask("1. Create folder src\n2. List files"))
+        (approval,) = plan.pending.approvals
+        assert [(file.uri, file.change) for file in approval.files] == [(at.uri("src"), "createFolder")]
+        assert not at.path("src").exists()
+        plan = await at.respond(plan)
+        assert at.path("src").is_dir() and at.editor.received == []
+
+
+async def test_a_file_that_a_step_has_read_was_not_known_to_the_author_of_a_text(tmp_path: Path) -> None:
+    request = '1. Read config.json\n2. Write "{}" to config.json'
+    async with studio(tmp_path, {"config.json": '{"version": 1}\n'}) as at:
+        plan = await at.approve(await at.ask(request))
+        (approval,) = plan.pending.approvals
+        assert plan.steps[0].status == "completed" and approval.effect == "destroy"
+        assert "by a text whose author has not read it" in (approval.warning or "")
+
+
 async def test_typing_elsewhere_while_the_question_stands_is_merged(tmp_path: Path) -> None:
     async with studio(tmp_path, {"a.txt": "one\ntwo\nthree\nold\n"}) as at:
         at.editor.open(at.path("a.txt"))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from planloom.domain.events import catalog as ev
 from planloom.models.offline.scripted import ScriptedModel, says
 from planloom.models.port import Capabilities
 from tests.service.test_model_work import WEBAPP, allowed, asked, planned
@@ -60,3 +61,5 @@ async def test_a_simple_answer_is_shown_in_words(tmp_path: Path, can: Capabiliti
     async with studio(tmp_path, model=model) as at:
         plan = await at.run("What is 2+2?")
         assert plan.answer == "4", plan
+        told = [each.event for each in at.events if isinstance(each.event, ev.Answer)]
+        assert [(each.text, each.confidence) for each in told] == [("4", "high")]

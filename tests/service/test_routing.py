@@ -30,13 +30,16 @@ def verdict(planned: bool) -> str:
 PLAN = json.dumps({"steps": [{"id": "a", "description": "Tidy", "instruction": "Tidy up", "dependsOn": []}]})
 
 
+@pytest.mark.parametrize("text", [AMBIGUOUS, "Can you make the tabs wider?"])
 @pytest.mark.parametrize(("planned", "route"), [(True, "plan"), (False, "direct")])
-async def test_a_model_is_asked_about_an_ambiguous_request(tmp_path: Path, planned: bool, route: str) -> None:
-    assert detect(AMBIGUOUS).ambiguous
+async def test_a_model_is_asked_about_an_ambiguous_request(
+    tmp_path: Path, text: str, planned: bool, route: str
+) -> None:
+    assert detect(text).ambiguous
     rest = says(PLAN) if planned else says("It is tidy.")
     model = ScriptedModel([says(verdict(planned)), rest])
     async with studio(tmp_path, model=model) as at:
-        plan = await at.ask(AMBIGUOUS)
+        plan = await at.ask(text)
         assert (plan.route, plan.detection is not None and plan.detection.rule) == (route, "model")
         assert at.types()[:2] == ["plan_start", "plan_routed"]
         assert at.events[0].event.route == "undecided"  # type: ignore[union-attr]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from planloom.domain.errors import (
 from planloom.domain.plans.editing import AddStep, MoveStep, RemoveStep, SkipStep, StepChanges, UpdateStep
 from planloom.domain.plans.plan import ENDED, Plan, PlanStatus
 from planloom.domain.values import EditId, PlanId, StepId
+from planloom.models.offline.scripted import ScriptedModel, says
+from planloom.models.port import Capabilities
 from planloom.service.running.states import ALLOWED
 from tests.support.studio import Studio, studio
 
@@ -228,6 +231,18 @@ async def test_a_regeneration_with_feedback_raises_the_version(tmp_path: Path) -
         assert draft.status == "draft"
         again = await at.reach(plan, "ready")
         assert (again.status, again.version) == ("pending_approval", plan.version + 1)
+
+
+async def test_a_rejected_plan_is_drafted_again_with_the_reason(tmp_path: Path) -> None:
+    drafted = says(json.dumps({"steps": [{"description": "Tidy", "instruction": "Tidy up"}]}))
+    model = ScriptedModel([drafted, drafted], capabilities=Capabilities())
+    async with studio(tmp_path, model=model) as at:
+        plan = await at.ask("Tidy up the parser and add tests", mode="plan")
+        rejected = await at.app.plans.reject(plan.plan_id, "Leave the lexer alone.")
+        await at.app.plans.regenerate(plan.plan_id, rejected.version, None)
+        again = await at.reach(plan, "ready")
+        assert (again.status, again.version) == ("pending_approval", plan.version + 1)
+        assert "Leave the lexer alone." in model.requests[1].messages[-1].text
 
 
 async def test_undo_takes_a_plan_back_and_redo_does_it_again(tmp_path: Path) -> None:
