@@ -89,6 +89,10 @@ CHANGES: Final = {
     "at most": ("  - when", "  - at most: 7\n  - when"),
     "not a number": ("  - when", "  - at most: many\n  - when"),
     "template": ("  - when", "  - template: tests\n  - when"),
+    "template without a tool": (
+        "[ ] Run ^step_3\n",
+        "[ ] Run ^step_3\n  - template: tests\n    - file: a.py\n",
+    ),
     "in the indentation": ("    - path: a.py", "x    - path: a.py"),
     "in the box": ("] Write it", "x ] Write it"),
     "field twice": ("is there\n", "is there\n  - when: ever\n"),

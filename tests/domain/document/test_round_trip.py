@@ -90,10 +90,9 @@ def test_what_is_written_reads_as_it_was(drawn: list[Step]) -> None:
         assert dict(values_of(written)) == authored(step), text
 
 
-def test_the_parameters_of_a_template_stand_below_it() -> None:
+def test_a_template_makes_a_sub_plan_whose_parameters_stand_below_it() -> None:
     lines = (
         "- [ ] Tests ^tests",
-        "  - kind: sub plan",
         "  - template: Add tests",
         "    - file: a.py",
         "    - count: 2",

@@ -120,9 +120,11 @@ def _kind(value: Json, raw: str) -> str:
     raise Unreadable("A kind is tool call, processing, clarification, check, approval or sub plan.")
 
 
-def implied_kind(tool: str | None) -> str:
-    """The kind of a step that does not say it."""
-    return "tool_call" if tool else "processing"
+def implied_kind(tool: str | None, template: str | None) -> str:
+    """The kind of a step that does not say it; a tool says more than a template."""
+    if tool:
+        return "tool_call"
+    return "sub_plan" if template else "processing"
 
 
 def _arguments(value: Json, _raw: str) -> Args | None:
@@ -191,7 +193,9 @@ FIELDS: Final[Mapping[str, Field]] = {
     "agent": Field("agent", lambda step: None if step.agent == "koda" else _AGENTS[step.agent], _agent),
     "kind": Field(
         "kind",
-        lambda step: None if step.kind == implied_kind(step.tool) else step.kind.replace("_", " "),
+        lambda step: (
+            None if step.kind == implied_kind(step.tool, step.template_id) else step.kind.replace("_", " ")
+        ),
         _kind,
     ),
     "priority": Field(

@@ -271,7 +271,8 @@ class _Reader:
         step.values.setdefault("instruction", step.values["description"])
         if "tool" in step.values:
             step.values.setdefault("args", {})
-        step.values.setdefault("kind", implied_kind(step.values.get("tool")))
+        implied = implied_kind(step.values.get("tool"), step.values.get("template_id"))
+        step.values.setdefault("kind", implied)
 
     def _indented(self, word: str) -> None:
         """Mark an answer or feedback that would be read as part of the instruction."""
