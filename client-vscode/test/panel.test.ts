@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { html, nothing, render } from "lit";
 import { expect, test } from "vitest";
 
-import type { FromPanel, ServerState } from "../src/panel/messages";
+import { type FromPanel, readFromPanel, type ServerState } from "../src/panel/messages";
 import { lastChangedLine } from "../src/plan/lastChange";
 import { EMPTY, fold, type PanelState, replay, withStream } from "../src/plan/planState";
 import type { PlanView } from "../src/plan/planView";
@@ -295,6 +295,18 @@ test.each([
   ["done @src ", undefined],
 ])("a reference is completed at the end of %j", (text, expected) => {
   expect(referenceBefore(text, text.length)).toBe(expected);
+});
+
+test("the extension takes the condition and loop of the step's form", () => {
+  const rules = { when: "steps.a.ok", forEach: "[1, 2]", repeatUntil: "last.ok" };
+  for (const [draft, of] of [
+    [{ ...emptyDraft("a"), description: "Next", ...rules }, undefined],
+    [{ ...draftOf(step("b")), ...rules }, step("b")],
+  ] as const) {
+    const edit = editOf(draft, of);
+    const message = { kind: "edit", planId: "p", version: 1, edits: [edit] };
+    expect(readFromPanel(message)).toEqual(message);
+  }
 });
 
 test("an edited step sends only what differs", () => {

@@ -20,6 +20,7 @@ import {
   type SpentParams,
   STEP_KINDS,
   type StepEdit,
+  type StepFields,
   type StreamParams,
   type Template,
   type TemplatePreviewResult,
@@ -45,9 +46,17 @@ const span = v.picklist(SPANS);
 /** Set if the panel waits for the outcome, which the extension sends as `settled` with the same number. */
 const numbered = { requestId: v.optional(v.number()) };
 
+const CHECKS = ["file_exists", "file_contains", "no_new_errors", "command", "condition"] as const;
+const check = v.strictObject({
+  kind: v.picklist(CHECKS),
+  path: v.optional(text),
+  text: v.optional(text),
+  command: v.optional(text),
+});
 const stepFields = {
   description: v.optional(text),
   instruction: v.optional(text),
+  activeForm: v.optional(text),
   tool: v.optional(v.nullable(text)),
   args: v.optional(v.nullable(args)),
   dependsOn: v.optional(v.array(id)),
@@ -56,7 +65,17 @@ const stepFields = {
   critical: v.optional(v.boolean()),
   kind: v.optional(v.picklist(STEP_KINDS)),
   question: v.optional(v.nullable(text)),
-};
+  checks: v.optional(v.array(check)),
+  expectedFiles: v.optional(v.array(text)),
+  toolsToExecute: v.optional(v.array(v.strictObject({ tool: text, args: v.optional(args) }))),
+  attachments: v.optional(v.array(id)),
+  when: v.optional(v.nullable(text)),
+  forEach: v.optional(v.nullable(text)),
+  repeatUntil: v.optional(v.nullable(text)),
+  repeatMost: v.optional(v.nullable(v.pipe(v.number(), v.integer()))),
+  templateId: v.optional(v.nullable(text)),
+  // A field of the protocol that is missing here would make the extension refuse the form.
+} satisfies Record<keyof StepFields, v.GenericSchema>;
 const stepEdit: v.GenericSchema<StepEdit> = v.variant("op", [
   v.strictObject({ op: v.literal("update"), stepId: id, set: v.strictObject(stepFields) }),
   v.strictObject({
