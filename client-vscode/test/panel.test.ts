@@ -986,6 +986,7 @@ test("every field of the forms has a name", () => {
   );
   expect(names).toEqual([
     "Description",
+    "Kind",
     "Instruction",
     "Tool",
     "Agent",

@@ -46,9 +46,10 @@ const span = v.picklist(SPANS);
 /** Set if the panel waits for the outcome, which the extension sends as `settled` with the same number. */
 const numbered = { requestId: v.optional(v.number()) };
 
-const CHECKS = ["file_exists", "file_contains", "no_new_errors", "command", "condition"] as const;
+/** The kinds of checks, in the order in which a form offers them. */
+export const CHECK_KINDS = ["command", "condition", "file_exists", "file_contains", "no_new_errors"] as const;
 const check = v.strictObject({
-  kind: v.picklist(CHECKS),
+  kind: v.picklist(CHECK_KINDS),
   path: v.optional(text),
   text: v.optional(text),
   command: v.optional(text),

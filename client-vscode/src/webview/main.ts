@@ -73,7 +73,7 @@ const host = acquireVsCodeApi();
 const root = document.querySelector<HTMLElement>("#root") ?? document.body;
 const follow = follower(root);
 let state: PanelState = EMPTY;
-/** The keys of output that was asked for; a page that comes back asks anew. */
+/** The keys of output that was asked for, and whether the templates were; a page that comes back asks anew. */
 const asked = new Set<string>();
 let drawing = false;
 /** Which entry of the list behind the caret was active when the page was last drawn. */
@@ -177,6 +177,7 @@ function draw(): void {
   if (panel.ui.toCards && view !== undefined) panel.update((ui) => ({ ...ui, toCards: false }));
   observeCards();
   askForOutput();
+  askForTemplates();
 }
 
 /** The page of all plans or of figures, or the composer with the displayed plan. */
@@ -209,6 +210,15 @@ function askForOutput(): void {
     if (asked.has(key)) continue;
     asked.add(key);
     host.postMessage({ kind: "output", planId, stepId, key });
+  }
+}
+
+/** Ask for the templates once for each form that chooses one of them. */
+function askForTemplates(): void {
+  if (root.querySelector("#step-template") === null) asked.delete("templates");
+  else if (!asked.has("templates")) {
+    asked.add("templates");
+    host.postMessage({ kind: "templates" });
   }
 }
 

@@ -2,7 +2,12 @@
 
 import * as v from "valibot";
 
+import { CHECK_KINDS } from "../panel/messages";
 import { type FileChoice, REVIEWS, type Review } from "../protocol";
+
+/** The kinds of steps that the form knows; a task calls a tool or is work for an agent. */
+export const FORM_KINDS = ["task", "check", "approval", "clarification", "sub_plan"] as const;
+export type FormKind = (typeof FORM_KINDS)[number];
 
 /** The content of the form for an existing step, or for a new step after another. */
 export type StepDraft = v.InferOutput<typeof stepDraft>;
@@ -58,6 +63,22 @@ const stepDraft = v.object({
   dependsOn: v.array(text),
   agent: text,
   critical: v.boolean(),
+  /** Its kind where it is no task, with what that kind needs. */
+  kind: v.optional(v.picklist(FORM_KINDS)),
+  question: v.optional(text),
+  checks: v.optional(
+    v.array(
+      v.object({
+        kind: v.picklist(CHECK_KINDS),
+        path: v.optional(text),
+        text: v.optional(text),
+        command: v.optional(text),
+      }),
+    ),
+  ),
+  template: v.optional(text),
+  /** The values of the template's parameters. */
+  values: v.optional(v.record(text, text)),
   /** The rules of the step; left out where there are none. */
   when: v.optional(text),
   forEach: v.optional(text),

@@ -64,6 +64,8 @@ export interface Ui {
   readonly lastImage: number;
   /** The template that is being filled in. */
   readonly form?: TemplateForm | undefined;
+  /** The templates that there are, once somebody has asked for them. */
+  readonly templates?: readonly Template[] | undefined;
   readonly plans: Readonly<Record<string, PlanForms>>;
   /** How far each plan was scrolled, in pixels. */
   readonly scrolls: Readonly<Record<string, number>>;
@@ -330,8 +332,9 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
       return { ...ui, images: withKept(ui.images, message.requestId, message.uri, imagesOnTheirWay(ui)) };
     case "templates": {
       const search = templateSearch(ui.draft);
-      if (search === undefined) return ui;
-      return { ...ui, suggestions: templatesFor(search, message.templates), suggestion: 0 };
+      const known = { ...ui, templates: message.templates };
+      if (search === undefined) return known;
+      return { ...known, suggestions: templatesFor(search, message.templates), suggestion: 0 };
     }
     case "templatePreview":
       return ui.form?.template.templateId === message.templateId && ui.form.typing === message.requestId

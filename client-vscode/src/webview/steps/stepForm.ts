@@ -9,6 +9,7 @@ import type { StepDraft } from "../planForms";
 import { agentName } from "../text/format";
 import { fieldValue, type Panel, shown, type View } from "../ui";
 import { isBusy } from "../uiState";
+import { changedNode, formKind, kindField, nodeDraft, nodeFields } from "./nodeFields";
 import { changedRules, type Rule, ruleFields, rulesOf } from "./ruleFields";
 
 type StepEdit = Extract<FromPanel, { kind: "edit" }>["edits"][number];
@@ -23,6 +24,7 @@ export function draftOf(step: Step): StepDraft {
     dependsOn: [...step.dependsOn],
     agent: step.agent,
     critical: step.critical,
+    ...nodeDraft(step),
     ...rulesOf(step),
   };
 }
@@ -44,7 +46,11 @@ export function emptyDraft(after: string | null): StepDraft {
 export function hasWork(draft: StepDraft | undefined, plan: Plan): boolean {
   if (draft === undefined) return false;
   const { target } = draft;
-  if (target.kind === "new") return `${draft.description}${draft.instruction}${draft.tool}${draft.args}`.trim() !== "";
+  if (target.kind === "new") {
+    const { description, instruction, tool, args, question = "", template = "", checks = [] } = draft;
+    const typed = [description, instruction, tool, args, question, template];
+    return typed.join("").trim() !== "" || checks.some(({ kind: _, ...of }) => Object.values(of).join("") !== "");
+  }
   const step = plan.steps.find((each) => each.stepId === target.stepId);
   return step !== undefined && editOf(draft, step) !== undefined;
 }
@@ -59,15 +65,18 @@ export function addForm(panel: Panel, plan: Plan): View {
 
 /** The edit of a draft: what differs from the step, undefined if nothing does, or the problem with the draft. */
 export function editOf(draft: StepDraft, step: Step | undefined): StepEdit | { problem: string } | undefined {
-  const args = readArgs(draft.args);
+  if (draft.description.trim() === "") return { problem: t("A step needs a description.") };
+  const node = changedNode(draft, step);
+  if ("problem" in node) return node;
+  const isTask = (draft.kind ?? "task") === "task";
+  const args = isTask ? readArgs(draft.args) : { value: null };
   if ("problem" in args) return args;
   const tool = draft.tool.trim() === "" ? null : draft.tool.trim();
+  const kind = tool === null ? "processing" : "tool_call";
   const agent = AGENTS.find((each) => each === draft.agent) ?? "koda";
-  if (draft.description.trim() === "") return { problem: t("A step needs a description.") };
   if (draft.target.kind === "new" || step === undefined) {
-    const kind = tool === null ? "processing" : "tool_call";
     const after = draft.target.kind === "new" ? draft.target.after : null;
-    const instruction = draft.instruction.trim() === "" ? draft.description : draft.instruction;
+    const instruction = isTask && draft.instruction.trim() !== "" ? draft.instruction : draft.description;
     const { description, critical, dependsOn } = draft;
     return {
       op: "add",
@@ -75,26 +84,26 @@ export function editOf(draft: StepDraft, step: Step | undefined): StepEdit | { p
       step: {
         description,
         instruction,
-        kind,
         agent,
         critical,
         dependsOn: [...dependsOn],
-        ...(tool === null ? {} : { tool, args: args.value ?? {} }),
+        ...(isTask ? { kind, ...(tool === null ? {} : { tool, args: args.value ?? {} }) } : {}),
+        ...node,
         ...changedRules(draft, undefined),
       },
     };
   }
-  const set: Extract<StepEdit, { op: "update" }>["set"] = changedRules(draft, step);
+  const set: Extract<StepEdit, { op: "update" }>["set"] = { ...changedRules(draft, step), ...node };
   if (draft.description !== step.description) set.description = draft.description;
-  if (draft.instruction !== step.instruction) set.instruction = draft.instruction;
-  if (tool !== (step.tool ?? null)) {
-    set.tool = tool;
-    if ((tool === null) !== (step.tool == null)) set.kind = tool === null ? "processing" : "tool_call";
-  }
-  if (JSON.stringify(args.value) !== JSON.stringify(step.args ?? null)) set.args = args.value;
-  if (draft.dependsOn.join("\n") !== step.dependsOn.join("\n")) set.dependsOn = [...draft.dependsOn];
-  if (agent !== step.agent) set.agent = agent;
   if (draft.critical !== step.critical) set.critical = draft.critical;
+  if (draft.dependsOn.join("\n") !== step.dependsOn.join("\n")) set.dependsOn = [...draft.dependsOn];
+  if (isTask) {
+    if (draft.instruction !== step.instruction) set.instruction = draft.instruction;
+    if (tool !== (step.tool ?? null)) set.tool = tool;
+    if (formKind(step) !== "task" || (tool === null) !== (step.tool == null)) set.kind = kind;
+    if (JSON.stringify(args.value) !== JSON.stringify(step.args ?? null)) set.args = args.value;
+    if (agent !== step.agent) set.agent = agent;
+  }
   return Object.keys(set).length === 0 ? undefined : { op: "update", stepId: step.stepId, set };
 }
 
@@ -122,8 +131,7 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
     panel.change(planId, (forms) => {
       if (forms.step !== undefined) change(forms.step);
     });
-  const typed = (name: "description" | "instruction" | "tool" | "args" | "agent" | Rule) => (event: Event) =>
-    write((now) => (now[name] = fieldValue(event)));
+  const typed: Typed = (name) => (event) => write((now) => (now[name] = fieldValue(event)));
   const save = () => {
     const now = panel.forms(planId).step ?? draft;
     const edit = editOf(now, step);
@@ -149,7 +157,40 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
       .value=${draft.description}
       @input=${typed("description")}
     ></vscode-textfield>
-    <label for="step-instruction">${t("Instruction")}</label>
+    ${kindField(draft, write)}
+    ${(draft.kind ?? "task") === "task" ? taskFields(draft, typed) : nothing}
+    ${nodeFields(panel, draft, write)}
+    ${
+      others.length === 0
+        ? nothing
+        : html`<fieldset>
+          <legend>${t("Waits for")}</legend>
+          ${others.map((each) => dependency(plan, draft, each, write))}
+        </fieldset>`
+    }
+    ${ruleFields(draft, typed)}
+    <vscode-checkbox
+      .label=${t("The plan fails if this step fails")}
+      ?checked=${draft.critical}
+      @change=${() => write((now) => (now.critical = !now.critical))}
+    ></vscode-checkbox>
+    ${draft.problem === undefined ? nothing : html`<p class="bad" role="alert">${shown(draft.problem)}</p>`}
+    <div class="actions">
+      <vscode-button
+        id="step-save"
+        ?disabled=${isBusy(panel.ui, planId, { form: "step" })}
+        @click=${save}
+      >${step === undefined ? t("Add step") : t("Save step")}</vscode-button>
+      <vscode-button secondary @click=${close}>${t("Back")}</vscode-button>
+      <span class="hint grow">${t("Ctrl+⏎ saves")}</span>
+    </div>
+  </div>`;
+}
+
+type Typed = (name: "description" | "instruction" | "tool" | "args" | "agent" | Rule) => (event: Event) => void;
+
+function taskFields(draft: StepDraft, typed: Typed): View {
+  return html`<label for="step-instruction">${t("Instruction")}</label>
     <vscode-textarea
       id="step-instruction"
       .label=${t("Instruction")}
@@ -184,32 +225,7 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
       resize="vertical"
       .value=${draft.args}
       @input=${typed("args")}
-    ></vscode-textarea>
-    ${
-      others.length === 0
-        ? nothing
-        : html`<fieldset>
-          <legend>${t("Waits for")}</legend>
-          ${others.map((each) => dependency(plan, draft, each, write))}
-        </fieldset>`
-    }
-    ${ruleFields(draft, typed)}
-    <vscode-checkbox
-      .label=${t("The plan fails if this step fails")}
-      ?checked=${draft.critical}
-      @change=${() => write((now) => (now.critical = !now.critical))}
-    ></vscode-checkbox>
-    ${draft.problem === undefined ? nothing : html`<p class="bad" role="alert">${shown(draft.problem)}</p>`}
-    <div class="actions">
-      <vscode-button
-        id="step-save"
-        ?disabled=${isBusy(panel.ui, planId, { form: "step" })}
-        @click=${save}
-      >${step === undefined ? t("Add step") : t("Save step")}</vscode-button>
-      <vscode-button secondary @click=${close}>${t("Back")}</vscode-button>
-      <span class="hint grow">${t("Ctrl+⏎ saves")}</span>
-    </div>
-  </div>`;
+    ></vscode-textarea>`;
 }
 
 function dependency(
