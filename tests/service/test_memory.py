@@ -194,3 +194,13 @@ async def test_a_damaged_entry_is_left_out(tmp_path: Path) -> None:
         with at.app._ledger._transaction(durable=False) as connection:
             connection.execute("UPDATE memory SET body = 'x'")
         assert at.app.memory.search("", 10) == ()
+
+
+async def test_an_entry_that_cannot_be_read_is_forgotten_too(tmp_path: Path, ledger: Path) -> None:
+    plans = [await worked(tmp_path, ledger) for _ in range(3)]
+    with Ledger(ledger)._transaction(durable=False) as connection:
+        connection.execute("UPDATE memory SET body = '{'")
+    async with studio(tmp_path, ledger=ledger) as at:
+        assert at.app.memory.search("", 10) == ()
+        assert at.app.memory.forget(plans[0].plan_id) == 1
+        assert at.app.memory.forget(None) == 2

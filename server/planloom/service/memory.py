@@ -18,7 +18,6 @@ from planloom.execution.summary import changed_files
 from planloom.storage.ledger import Ledger, workspace_key
 from planloom.workspace.paths.uris import name_in
 
-_ALL = 1_000_000
 _FILES, _FINDINGS, _DECISIONS = 20, 8, 6
 _REQUEST, _TEXT, _NAME = 500, 400, 200
 _FROM_THE_WEB = "fetch_url"
@@ -88,16 +87,13 @@ class Memory:
 
         Raises InvalidParams for a plan without an entry here, StorageFailed.
         """
-        ids = [each.plan_id for each in self._ledger.memories(workspace_key(self._session.folders), _ALL)]
-        if plan_id is not None:
-            if plan_id not in ids:
-                raise InvalidParams(
-                    "Nothing is kept of this plan for later ones.",
-                    details=[{"field": "planId", "problem": "nothing is kept of it"}],
-                )
-            ids = [plan_id]
-        self._ledger.forget_memories(ids)
-        return len(ids)
+        forgotten = self._ledger.forget_memories(workspace_key(self._session.folders), plan_id)
+        if plan_id is not None and not forgotten:
+            raise InvalidParams(
+                "Nothing is kept of this plan for later ones.",
+                details=[{"field": "planId", "problem": "nothing is kept of it"}],
+            )
+        return forgotten
 
     def _masked(self, entry: MemoryEntry) -> MemoryEntry:
         mask = self._keys.masked_log

@@ -313,11 +313,17 @@ class Ledger:
         """Which entries of a workspace have which of the terms. Raises StorageFailed."""
         return memory_rows.as_hits(self._read(*memory_rows.hits(workspace, terms)))
 
-    def forget_memories(self, plan_ids: Sequence[PlanId]) -> None:
-        """Delete what is stored of these plans for later ones; the plans stay. Raises StorageFailed."""
+    def forget_memories(self, workspace: str, plan_id: PlanId | None) -> int:
+        """Delete what is stored of a plan of a workspace, or of all for None, for later ones; how many there were.
+
+        The plans stay. Raises StorageFailed.
+        """
         with self._transaction(durable=True) as connection:
-            memory_rows.drop(connection, plan_ids)
+            kept = [each for (each,) in connection.execute(*memory_rows.remembered(workspace))]
+            ids = [each for each in kept if plan_id in (None, each)]
+            memory_rows.drop(connection, ids)
         self._works()
+        return len(ids)
 
     def plans(self, **which: Any) -> tuple[PlanId, ...]:
         """The ids of the plans that `summaries` returns for the same arguments."""

@@ -51,6 +51,11 @@ def newest(workspace: str, limit: int) -> Statement:
     )
 
 
+def remembered(workspace: str) -> Statement:
+    """The statement for the ids of the plans of a workspace that have an entry."""
+    return "SELECT m.plan_id FROM memory m JOIN plans p USING (plan_id) WHERE p.workspace = ?", (workspace,)
+
+
 def of_plans(plan_ids: Sequence[PlanId]) -> Statement:
     """The statement for the entries of these plans."""
     return f"SELECT body FROM memory WHERE plan_id IN ({_places(plan_ids)})", tuple(plan_ids)
