@@ -32,10 +32,10 @@ def plan_spec(tools: Registry, *, offered: bool = False) -> ToolSpec:
         return _spec(None, "")
     calls = (
         signature(spec)
-        for tool, spec in zip(tools, tools.specs(), strict=True)
+        for tool, spec in zip(tools.shown(), tools.specs(), strict=True)
         if tool.effect not in READ_ONLY
     )
-    return _spec(tools.names(), "; ".join(calls))
+    return _spec(tuple(tool.name for tool in tools.shown()), "; ".join(calls))
 
 
 @cache

@@ -94,4 +94,5 @@ READ_DIAGNOSTICS = Tool(
     effect="read",
     run=read_diagnostics,
     paths=("path",),
+    needs="diagnostics",
 )

@@ -25,7 +25,7 @@ from planloom.tools.processes.background import READ_OUTPUT, STOP_COMMAND
 from planloom.tools.processes.run_command import RUN_COMMAND
 from planloom.tools.search.find_files import FIND_FILES
 from planloom.tools.search.search_files import SEARCH_TEXT
-from planloom.tools.tool import Tool, ToolResult, failed
+from planloom.tools.tool import Need, Tool, ToolResult, failed
 
 READ_ONLY: frozenset[Effect] = frozenset({"read"})
 _BOUNDS: Final = frozenset({"minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum"})
@@ -33,10 +33,14 @@ _BOUNDS: Final = frozenset({"minLength", "maxLength", "minimum", "maximum", "exc
 
 
 class Registry:
-    """Tools by name, in the order in which they are shown to a model."""
+    """Tools by name, in the order in which they are shown to a model.
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
+    A model is not shown those that need what is `lacking`; a call of one is taken and checked all the same.
+    """
+
+    def __init__(self, tools: Iterable[Tool], lacking: Collection[Need] = ()) -> None:
         self._tools = {tool.name: tool for tool in tools}
+        self._lacking = lacking
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())
@@ -51,17 +55,24 @@ class Registry:
 
     def only(self, effects: Collection[Effect]) -> Registry:
         """The tools with one of these effects. Those that follow commands come with those that run them."""
-        return Registry(
-            tool for tool in self if ("execute" if tool.is_of_commands else tool.effect) in effects
-        )
+        kept = (tool for tool in self if ("execute" if tool.is_of_commands else tool.effect) in effects)
+        return Registry(kept, self._lacking)
 
     def of_plans(self) -> Registry:
         """The tools that a planner is shown: without those that follow a command, which no plan knows beforehand."""
-        return Registry(tool for tool in self if not tool.follows_commands)
+        return Registry((tool for tool in self if not tool.follows_commands), self._lacking)
+
+    def where(self, lacking: Collection[Need]) -> Registry:
+        """The same tools for a place that lacks this: models are shown those that can work there."""
+        return Registry(self, lacking)
+
+    def shown(self) -> tuple[Tool, ...]:
+        """The tools that models are shown."""
+        return tuple(tool for tool in self if tool.needs not in self._lacking)
 
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools in the form that models get."""
-        return tuple(_spec(tool.name, tool.description, tool.arguments) for tool in self)
+        """The tools that models are shown, in the form that they get."""
+        return tuple(_spec(tool.name, tool.description, tool.arguments) for tool in self.shown())
 
     def rules(self) -> Mapping[str, ToolRules]:
         """The tools' rules for plan validation."""
@@ -185,7 +196,8 @@ def callable_tool(tools: Registry, name: str, args: Args) -> Tool | ToolResult:
     """The tool for a call, or a failure for the model if the tool is unknown or the arguments are invalid."""
     tool = tools.get(name)
     if tool is None:
-        return failed(f"There is no tool {name!r}. The tools are: {', '.join(tools.names())}.")
+        shown = ", ".join(each.name for each in tools.shown())
+        return failed(f"There is no tool {name!r}. The tools are: {shown}.")
     problems = argument_problems(tool, args)
     if problems:
         wrong = problems_text(tool, problems)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
@@ -12,6 +12,8 @@ from planloom.domain.plans.plan import CommandOutcome
 from planloom.domain.safety.approvals import Effect
 from planloom.domain.values import CallId, Json, Value
 
+Need = Literal["repository", "diagnostics"]
+"""What not every workspace or editor has: a git repository around a folder, and reports of errors and warnings."""
 SUMMARY_LIMIT = 500
 """Most characters of a summary."""
 
@@ -68,7 +70,7 @@ class Tool:
 
     `paths` names the arguments that are workspace paths; of these, `writes` are those that the call changes,
     `removes` those that it deletes or moves away, `replaces` those whose whole content it sets. `follows_commands`: it
-    reads or stops a command that was allowed before.
+    reads or stops a command that was allowed before. `needs` is that without which every call fails.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Tool:
     removes: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
     follows_commands: bool = False
+    needs: Need | None = None
 
     @property
     def is_of_commands(self) -> bool:

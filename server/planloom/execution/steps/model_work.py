@@ -108,7 +108,9 @@ class ModelWork:
         run.model = model.identity.label
         can = await model.capabilities()
         is_native = mode_of(can) == "native"
-        tools, of_plan = self._context_factory.tools_of(run), self._context_factory.offered_tools(run.plan)
+        factory = self._context_factory
+        tools = await factory.for_models(run.plan, factory.tools_of(run))
+        of_plan = await factory.for_models(run.plan, factory.offered_tools(run.plan))
         offered = of_plan if is_native else tools
         counter = self._counter(model)
         shares = shares_of(can, settings, counter.request(frame_of(run.plan, offered, can)))

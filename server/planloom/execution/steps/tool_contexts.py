@@ -13,6 +13,7 @@ from planloom.domain.safety.approvals import Effect
 from planloom.domain.values import PlanId, Sha256, StepId, Uri
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.staging_area import StagingArea
+from planloom.execution.prompting.lacking import Lacking
 from planloom.execution.session import Session
 from planloom.execution.step_rules import StepRules
 from planloom.execution.step_run import StepRun
@@ -60,6 +61,7 @@ class ToolContextFactory:
         self._tools = tools
         self._rules = rules
         self._stream = stream
+        self._lacking = Lacking(session)
 
     def context(self, run: StepRun) -> ToolContext:
         """The context of a step's tools, with nothing staged."""
@@ -94,6 +96,10 @@ class ToolContextFactory:
         """The tools that some step of the plan may use. A shared conversation lists them all, so that it is cached."""
         agents = {allowed_effects(plan, agent) for agent in EFFECTS}
         return self._permitted(frozenset[Effect](effect for effects in agents for effect in effects))
+
+    async def for_models(self, plan: Plan, tools: Registry) -> Registry:
+        """The tools, of which the plan's models are shown those that can work in this workspace and editor."""
+        return tools.where(await self._lacking.of(plan.plan_id))
 
     def checks(self, run: StepRun, context: ToolContext) -> StepChecks:
         """The checks of one run of a step, on the files that its tools see."""

@@ -80,24 +80,23 @@ class PlannerFactory:
             temperature=settings.model.temperature,
             parallel=settings.execution.max_parallel_steps,
         )
+        tools = await self._conversations.for_models(plan, self._tools)
         small = can.context_tokens is not None and can.context_tokens < SMALL_CONTEXT
         several = plan.route == "perspectives"
-        investigations = self._investigations(model, plan)
+        investigations = self._investigations(model, plan, tools)
         planner: Planner
         if can.tools and not small and options.style == "auto":
             opening = None if several else await self._conversations.opening(model, plan, request)
-            planner = InvestigatingPlanner(
-                investigations, self._tools, options, synthesis=several, opening=opening
-            )
+            planner = InvestigatingPlanner(investigations, tools, options, synthesis=several, opening=opening)
         else:
-            planner = ModelPlanner(model, self._tools, options, synthesis=several)
+            planner = ModelPlanner(model, tools, options, synthesis=several)
         if not several:
             return planner
         from planloom.planning.perspectives.planner import PerspectivesPlanner
 
         return PerspectivesPlanner(investigations, planner, self._session.clock, extra=options.extra)
 
-    def _investigations(self, model: Model, plan: Plan) -> DraftInvestigations:
+    def _investigations(self, model: Model, plan: Plan, tools: Registry) -> DraftInvestigations:
         from planloom.planning.investigations.draft_investigations import (
             DraftInvestigations,
             InvestigationOptions,
@@ -105,7 +104,7 @@ class PlannerFactory:
 
         settings = self._session.settings
         # Without tools a model still sees the attachments.
-        tools = Registry(()) if settings.approvals.read == "deny" else self._tools
+        tools = Registry(()) if settings.approvals.read == "deny" else tools
         options = InvestigationOptions(
             calls=settings.execution.max_tool_calls_per_step,
             seconds=settings.execution.step_timeout_seconds,

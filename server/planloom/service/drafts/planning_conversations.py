@@ -21,6 +21,7 @@ from planloom.models.tokens import TokenCounter
 from planloom.planning.model.prompts import planning_rules
 from planloom.planning.port import PlanningRequest
 from planloom.tools.context import ToolContext
+from planloom.tools.registry import Registry
 
 
 class PlanningConversations:
@@ -35,6 +36,10 @@ class PlanningConversations:
         """The context of tools that read before the plan is approved."""
         return self._context_factory.reading(plan)
 
+    async def for_models(self, plan: Plan, tools: Registry) -> Registry:
+        """The tools, of which the plan's models are shown those that can work in this workspace and editor."""
+        return await self._context_factory.for_models(plan, tools)
+
     async def opening(self, model: Model, plan: Plan, request: PlanningRequest) -> Opening | None:
         """The opening for a plan that is drafted next; None if its steps would not continue the conversation.
 
@@ -45,7 +50,7 @@ class PlanningConversations:
         mode = mode_of(can)
         if mode != "native" or can.local or not settings.context.share_conversation:
             return None
-        tools = self._context_factory.offered_tools(plan)
+        tools = await self.for_models(plan, self._context_factory.offered_tools(plan))
         shares = shares_of(can, settings)
         attached = render(request.attachments, most_characters=shares.attached_characters, images=can.images)
         sections = opening_sections(plan, request.surroundings, shares, attached)

@@ -222,6 +222,7 @@ GIT_STATUS = Tool(
     effect="read",
     run=git_status,
     paths=("path",),
+    needs="repository",
 )
 GIT_LOG = Tool(
     name="git_log",
@@ -230,6 +231,7 @@ GIT_LOG = Tool(
     effect="read",
     run=git_log,
     paths=("path",),
+    needs="repository",
 )
 GIT_DIFF = Tool(
     name="git_diff",
@@ -238,4 +240,5 @@ GIT_DIFF = Tool(
     effect="read",
     run=git_diff,
     paths=("path",),
+    needs="repository",
 )

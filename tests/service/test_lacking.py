@@ -1,0 +1,98 @@
+"""Tools that cannot work in a workspace or an editor are not shown to models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+
+from planloom.models.offline.scripted import ALL, ScriptedModel, Turn, makes, says
+from planloom.models.port import Capabilities, ModelRequest
+from planloom.tools.registry import builtin
+from tests.support.fake_editor import EVERYTHING
+from tests.support.studio import studio
+
+OF_GIT = {"git_status", "git_diff", "git_log"}
+OF_EDITOR = {"read_diagnostics"}
+NEEDY = OF_GIT | OF_EDITOR
+STEP = {"id": "note", "description": "Write a note"}
+CONSTRAINED = ALL.model_copy(update={"tools": False})
+WRITE = ("write_file", {"path": "note.txt", "content": "x\n"})
+DONE = ("task_completed", {"summary": "It is written."})
+WAYS = {
+    "native direct": ("direct", ALL, makes(WRITE, DONE)),
+    "native planned": (
+        "plan",
+        ALL,
+        makes(("submit_plan", {"steps": [{**STEP, "instruction": "Write it."}]})),
+    ),
+    "JSON direct": (
+        "direct",
+        CONSTRAINED,
+        says(json.dumps({"tool_calls": [{"name": WRITE[0], **WRITE[1]}], "task_completed": "Done."})),
+    ),
+    "JSON planned": (
+        "plan",
+        CONSTRAINED,
+        says(json.dumps({"steps": [{**STEP, "call": {"name": WRITE[0], **WRITE[1]}}]})),
+    ),
+}
+
+
+class Engine(ScriptedModel):
+    def __init__(self, turns: Collection[Turn], can: Capabilities) -> None:
+        super().__init__(tuple(turns))
+        self._can = can
+
+    async def capabilities(self) -> Capabilities:
+        return self._can
+
+
+def told(request: ModelRequest) -> set[str]:
+    """The needy tools of which any part of the request tells."""
+    whole = request.model_dump_json()
+    return {name for name in NEEDY if name in whole}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("repository", "diagnostics", "expected"),
+    [
+        ("", False, set[str]()),
+        ("", True, OF_EDITOR),
+        ("workspace/.git", False, OF_GIT),
+        (".git", True, NEEDY),
+    ],
+    ids=["nothing", "an editor's diagnostics", "a repository", "a repository above, and diagnostics"],
+)
+async def test_a_model_is_told_of_the_tools_that_can_work(
+    tmp_path: Path, way: str, repository: str, diagnostics: bool, expected: Collection[str]
+) -> None:
+    mode, can, answer = WAYS[way]
+    if repository:
+        (tmp_path / repository).mkdir(parents=True)
+    model = Engine([answer], can)
+    capabilities = EVERYTHING.model_copy(update={"diagnostics": diagnostics})
+    async with studio(tmp_path, model=model, capabilities=capabilities) as at:
+        await at.ask("Write a note", mode=mode)
+        assert [told(request) for request in model.requests[:1]] == [expected]
+
+
+async def test_a_plan_keeps_its_tools_while_a_repository_comes_to_be(tmp_path: Path) -> None:
+    model = ScriptedModel([WAYS["native planned"][2], makes(WRITE, DONE), WAYS["native planned"][2]])
+    async with studio(tmp_path, model=model, settings={"approvals.review": "auto"}) as at:
+        plan = await at.ask("Write a note", mode="plan")
+        at.path(".git").mkdir()
+        await at.approve(plan)
+        first, second = (request.tools for request in model.requests)
+        assert first == second and not OF_GIT & {tool.name for tool in first}
+        await at.ask("Write another note", mode="plan")
+        assert {tool.name for tool in model.requests[2].tools} >= OF_GIT
+
+
+def test_a_tool_that_is_not_shown_can_still_be_called() -> None:
+    tools = builtin().where({"repository"}).of_plans().only({"read"})
+    assert not OF_GIT & {spec.name for spec in tools.specs()}
+    assert set(tools.names()) >= OF_GIT and set(tools.rules()) >= OF_GIT
