@@ -33,6 +33,9 @@ _NOTES = """\
 - **Git** is read without a shell and only in trusted folders. Filters, text converters and other programs that the
   repository's own settings name do not run; files that may hold secrets are left out of diffs. What is staged or
   unsaved, which git cannot see, is added.
+- **Tools that cannot work** are not shown to models: git's where no workspace folder lies in a repository,
+  `read_diagnostics` where the editor reports none, as on the command line. That is looked up once for each plan, so
+  that its requests begin alike. A call of such a tool is still taken, and says what is lacking.
 - **Commands in the background** are for servers and watchers, which `run_command` would wait for in vain: three tools
   with the parts that Codex and Claude Code have, without input. `read_output` gives only what is new, waits for it, and
   saves the files that the plan has changed before, so that a watcher sees them. Planners are not shown `read_output`
