@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.editing import SkipStep, StepChanges
 from planloom.domain.plans.plan import Check
 from planloom.domain.values import StepId, TemplateId
+from planloom.models.offline.scripted import ScriptedModel, Turn, makes, says
+from planloom.models.port import Capabilities
 from planloom.storage.ledger import Ledger
 from tests.service.test_conditions import finished
 from tests.service.test_execution_rules import happened, tool_step, with_steps
@@ -224,6 +227,35 @@ async def test_a_template_whose_steps_could_not_run_cannot_be_a_sub_plan(tmp_pat
                 await with_steps(at, node("sub_plan", template_id=wrong, args=args))
             (row,) = refused.value.details
             assert row["field"] == "templateId" and problem in row["problem"]
+
+
+LOOKS_FIRST = Capabilities(tools=True, context_tokens=32_000)
+ANSWERS_AT_ONCE = Capabilities(json_schema=True, context_tokens=32_000)
+
+
+@pytest.mark.parametrize("can", [LOOKS_FIRST, ANSWERS_AT_ONCE])
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ({"template": "add_test"}, "There is no template 'add_test'."),
+        ({"template": "add_tests"}, "`file` of the template “Add tests for a file”: it is required."),
+    ],
+)
+async def test_a_model_gets_a_sub_plan_back_that_cannot_be_made(
+    tmp_path: Path, can: Capabilities, wrong: dict[str, Any], problem: str
+) -> None:
+    def answer(step: dict[str, Any]) -> Turn:
+        plan = {"summary": "Tests.", "steps": [{"id": "tests", "description": "Add the tests", **step}]}
+        return makes(("submit_plan", plan)) if can.tools else says(json.dumps(plan))
+
+    right = {"template": "add_tests", "args": {"file": "a.py"}}
+    model = ScriptedModel([answer(wrong), answer(right)], capabilities=can)
+    async with studio(tmp_path, {"a.py": "x = 1\n"}, model=model) as at:
+        plan = await at.ask("Cover a.py with tests", mode="plan")
+        (step,) = plan.steps
+        assert plan.status == "pending_approval"
+        assert (step.kind, step.template_id, step.args) == ("sub_plan", "add_tests", {"file": "a.py"})
+        assert len(model.requests) == 2 and problem in model.requests[1].messages[-1].text
 
 
 async def test_a_template_that_is_deleted_before_its_turn_fails_the_step(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class InvestigatingPlanner:
         alone = opening is None
         self._system = investigation_prompt(options.extra, synthesis=synthesis) if alone else SYSTEM
         self._opening = opening
-        self._assembler = PlanAssembler(tools, options.parallel)
+        self._assembler = PlanAssembler(tools, options.parallel, options.template_of)
 
     async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
         """Yield what is looked up, then the steps and the plan.

@@ -7,6 +7,7 @@ import re
 from planloom.domain.errors import ModelFailed
 from planloom.domain.plans.perspectives import ChapoPerspective
 from planloom.domain.plans.plan import Risk, Step
+from planloom.domain.plans.sub_plans import TemplateOf
 from planloom.domain.plans.validation import Problem, errors, problems
 from planloom.domain.text.counted import counted
 from planloom.planning.estimates import ModelSpeed, estimated_duration, overall_risk
@@ -23,11 +24,15 @@ _RISK = re.compile(
 
 
 class PlanAssembler:
-    """Builds and validates plans. `parallel` steps may run at once, by which the duration is estimated."""
+    """Builds and validates plans. `parallel` steps may run at once, by which the duration is estimated.
 
-    def __init__(self, tools: Registry, parallel: int) -> None:
+    Without `template_of` the templates of sub-plans are not looked at.
+    """
+
+    def __init__(self, tools: Registry, parallel: int, template_of: TemplateOf | None = None) -> None:
         self._rules = tools.rules()
         self._parallel = parallel
+        self._template_of = template_of
 
     def assembled(
         self, plan: PlanText, request: PlanningRequest, *, cut: bool = False, speed: ModelSpeed | None = None
@@ -38,7 +43,11 @@ class PlanAssembler:
         found = [
             problem
             for problem in problems(
-                (*request.finished, *steps), self._rules, sequential=sequential, request=_user_text(request)
+                (*request.finished, *steps),
+                self._rules,
+                sequential=sequential,
+                request=_user_text(request),
+                template_of=self._template_of,
             )
             if problem.step_id is None or problem.step_id in fresh
         ]

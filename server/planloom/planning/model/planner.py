@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from planloom.domain.errors import ModelFailed
+from planloom.domain.plans.sub_plans import TemplateOf
 from planloom.domain.plans.validation import Problem
 from planloom.models.one_question import Cost
 from planloom.models.port import (
@@ -99,13 +100,15 @@ class DraftOptions(NamedTuple):
     """How the settings want a plan to be drafted.
 
     `style` is the format of the answer; "auto" chooses JSON if the provider can constrain it by a schema, else markers.
-    `extra` is the user's addition to the prompt. `parallel` is how many steps may run at a time.
+    `extra` is the user's addition to the prompt. `parallel` is how many steps may run at a time. `template_of` finds
+    the templates of sub-plans.
     """
 
     style: Literal["auto", "json", "markers"] = "auto"
     extra: str = ""
     temperature: float | None = None
     parallel: int = 4
+    template_of: TemplateOf | None = None
 
 
 DEFAULT_OPTIONS = DraftOptions()
@@ -133,7 +136,7 @@ class ModelPlanner:
         self._options = options
         self._clock = clock
         self._synthesis = synthesis
-        self._assembler = PlanAssembler(tools, options.parallel)
+        self._assembler = PlanAssembler(tools, options.parallel, options.template_of)
 
     async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
         """Yield steps as they are written, then the plan.

@@ -79,6 +79,7 @@ class PlannerFactory:
             extra=settings.planning.system_prompt,
             temperature=settings.model.temperature,
             parallel=settings.execution.max_parallel_steps,
+            template_of=self._templates.find,
         )
         tools = await self._conversations.for_models(plan, self._tools)
         small = can.context_tokens is not None and can.context_tokens < SMALL_CONTEXT
