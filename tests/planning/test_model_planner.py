@@ -15,7 +15,8 @@ from planloom.domain.errors import ContextOverflow, ModelFailed
 from planloom.domain.plans.attachments import Attachment, ResolvedAttachment
 from planloom.domain.plans.perspectives import KodaPerspective
 from planloom.domain.plans.plan import Qualification, Step, Usage
-from planloom.domain.values import AttachmentId, StepId
+from planloom.domain.plans.templates import Template
+from planloom.domain.values import AttachmentId, StepId, TemplateId
 from planloom.intake.surroundings.project_instructions import InstructionFile, ProjectInstructions
 from planloom.intake.surroundings.sections import Surroundings
 from planloom.models.offline.scripted import ScriptedModel, Turn, fails, makes, says
@@ -24,7 +25,7 @@ from planloom.models.tokens import TokenCounter
 from planloom.planning.investigations.draft_investigations import DraftInvestigations
 from planloom.planning.investigations.planner import InvestigatingPlanner
 from planloom.planning.model.planner import DraftOptions, ModelPlanner
-from planloom.planning.model.prompts import repair_prompt, system_prompt
+from planloom.planning.model.prompts import repair_prompt, system_prompt, told_templates
 from planloom.planning.port import DraftText, PlanDrafted, PlanningRequest, RequestUsage, StepDrafted
 from planloom.tools.registry import builtin
 from tests.support.small_tools import small_tools
@@ -334,3 +335,14 @@ def check_golden(name: str, text: str) -> None:
     if UPDATE:
         (GOLDEN / name).write_text(text, "utf-8")
     assert text == (GOLDEN / name).read_text("utf-8")
+
+
+def test_a_model_is_told_of_templates_that_can_be_named_and_be_a_sub_plan() -> None:
+    work = Step(step_id=StepId("a"), description="A", instruction="A")
+    nested = work.model_copy(update={"kind": "sub_plan"})
+    named = {"Tidy": work, "tidy": work, "two\nlines": work, "x" * 600: work, "Outer": nested, "Last": work}
+    templates = [
+        Template(template_id=TemplateId(str(number)), name=name, steps=(step,))
+        for number, (name, step) in enumerate(named.items())
+    ]
+    assert [each.name for each in told_templates(templates)] == ["Tidy", "Last"]

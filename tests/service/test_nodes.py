@@ -233,6 +233,12 @@ LOOKS_FIRST = Capabilities(tools=True, context_tokens=32_000)
 ANSWERS_AT_ONCE = Capabilities(json_schema=True, context_tokens=32_000)
 
 
+def planned(can: Capabilities, step: dict[str, Any]) -> Turn:
+    """A plan of one step, as a model of these capabilities gives it."""
+    plan = {"summary": "One step.", "steps": [{"id": "a", "description": "Do it", **step}]}
+    return makes(("submit_plan", plan)) if can.tools else says(json.dumps(plan))
+
+
 @pytest.mark.parametrize("can", [LOOKS_FIRST, ANSWERS_AT_ONCE])
 @pytest.mark.parametrize(
     ("wrong", "problem"),
@@ -244,18 +250,40 @@ ANSWERS_AT_ONCE = Capabilities(json_schema=True, context_tokens=32_000)
 async def test_a_model_gets_a_sub_plan_back_that_cannot_be_made(
     tmp_path: Path, can: Capabilities, wrong: dict[str, Any], problem: str
 ) -> None:
-    def answer(step: dict[str, Any]) -> Turn:
-        plan = {"summary": "Tests.", "steps": [{"id": "tests", "description": "Add the tests", **step}]}
-        return makes(("submit_plan", plan)) if can.tools else says(json.dumps(plan))
-
     right = {"template": "add_tests", "args": {"file": "a.py"}}
-    model = ScriptedModel([answer(wrong), answer(right)], capabilities=can)
+    model = ScriptedModel([planned(can, wrong), planned(can, right)], capabilities=can)
     async with studio(tmp_path, {"a.py": "x = 1\n"}, model=model) as at:
         plan = await at.ask("Cover a.py with tests", mode="plan")
         (step,) = plan.steps
         assert plan.status == "pending_approval"
         assert (step.kind, step.template_id, step.args) == ("sub_plan", "add_tests", {"file": "a.py"})
         assert len(model.requests) == 2 and problem in model.requests[1].messages[-1].text
+
+
+SHARES = Capabilities(tools=True, context_tokens=128_000)
+LOCAL = Capabilities(tools=True, context_tokens=32_000, local=True)
+SMALL = Capabilities(json_schema=True, context_tokens=6_000)
+
+
+@pytest.mark.parametrize("can", [SHARES, LOCAL, ANSWERS_AT_ONCE, SMALL])
+async def test_a_model_is_told_of_the_templates_that_a_person_has_saved(
+    tmp_path: Path, can: Capabilities
+) -> None:
+    by_template = {"template": "Release notes", "args": {"name": "2.0"}}
+    turns = [planned(can, {"instruction": "Write the notes of NAME."}), planned(can, by_template)]
+    model = ScriptedModel(turns, capabilities=can)
+    async with studio(tmp_path, model=model) as at:
+        plan = await at.ask("Write the release notes", mode="plan")
+        for name in ("Release notes", *(f"Very long name {number} {'x' * 60}" for number in range(9))):
+            await at.app.templates.save(plan.plan_id, name, None, (("name", "NAME"),))
+        (step,) = (await at.ask("Write the release notes", mode="plan")).steps
+        assert (step.kind, step.template_id, step.args) == ("sub_plan", *by_template.values())
+        before, after = ("\n".join(each.text for each in request.messages) for request in model.requests)
+        is_told = can != SMALL
+        assert ('\n  "Release notes": name?' in after) is is_told
+        assert "template" not in before and len(after.encode()) - len(before.encode()) <= 600
+        allowed = json.dumps(model.requests[-1].response_schema)
+        assert ('{"const": "Release notes"}' in allowed) is (can == ANSWERS_AT_ONCE)
 
 
 async def test_a_template_that_is_deleted_before_its_turn_fails_the_step(tmp_path: Path) -> None:

@@ -33,8 +33,12 @@ class Templates:
 
     def list(self) -> tuple[Template, ...]:
         """The saved templates by name, then the bundled ones. Raises StorageFailed."""
+        return (*self.saved(), *builtin_templates())
+
+    def saved(self) -> tuple[Template, ...]:
+        """The saved templates by name. Raises StorageFailed."""
         saved = [each for body in self._ledger.templates() if (each := _read(body)) is not None]
-        return (*sorted(saved, key=lambda template: template.name.casefold()), *builtin_templates())
+        return tuple(sorted(saved, key=lambda template: template.name.casefold()))
 
     def find(self, name: str) -> Template | None:
         """The template with this id, else that of this name in letters of any case. Raises StorageFailed."""

@@ -44,8 +44,11 @@ class InvestigatingPlanner:
     ) -> None:
         self._investigations = investigations
         self._tools = tools
-        alone = opening is None
-        self._system = investigation_prompt(options.extra, synthesis=synthesis) if alone else SYSTEM
+        self._system = SYSTEM
+        if opening is None:
+            self._system = investigation_prompt(
+                options.extra, synthesis=synthesis, templates=options.templates
+            )
         self._opening = opening
         self._assembler = PlanAssembler(tools, options.parallel, options.template_of)
 

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.plans.sub_plans import TemplateOf
+from planloom.domain.plans.templates import Template
 from planloom.domain.plans.validation import Problem
 from planloom.models.one_question import Cost
 from planloom.models.port import (
@@ -101,7 +102,7 @@ class DraftOptions(NamedTuple):
 
     `style` is the format of the answer; "auto" chooses JSON if the provider can constrain it by a schema, else markers.
     `extra` is the user's addition to the prompt. `parallel` is how many steps may run at a time. `template_of` finds
-    the templates of sub-plans.
+    the templates of sub-plans; of `templates` the model is told.
     """
 
     style: Literal["auto", "json", "markers"] = "auto"
@@ -109,6 +110,7 @@ class DraftOptions(NamedTuple):
     temperature: float | None = None
     parallel: int = 4
     template_of: TemplateOf | None = None
+    templates: tuple[Template, ...] = ()
 
 
 DEFAULT_OPTIONS = DraftOptions()
@@ -184,8 +186,14 @@ class ModelPlanner:
         context = capabilities.context_tokens
         answer_tokens = ANSWER_TOKENS if context is None else min(ANSWER_TOKENS, context // 4)
         brief = context is not None and context < SMALL_CONTEXT
+        templates = self._options.templates
         system = system_prompt(
-            self._tools, style, self._options.extra, synthesis=self._synthesis, brief=brief
+            self._tools,
+            style,
+            self._options.extra,
+            synthesis=self._synthesis,
+            brief=brief,
+            templates=templates,
         )
         prompt = fitting_prompt(request, len(system), capabilities, kept_tokens=answer_tokens)
         return ModelRequest(
@@ -193,7 +201,7 @@ class ModelPlanner:
                 Message(role="system", text=system),
                 Message(role="user", text=prompt.text, images=prompt.images),
             ),
-            response_schema=plan_schema(self._tools, brief=brief)
+            response_schema=plan_schema(self._tools, brief=brief, templates=templates)
             if style == "json" and capabilities.json_schema
             else None,
             max_tokens=answer_tokens,

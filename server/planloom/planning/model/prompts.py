@@ -11,6 +11,7 @@ from typing import Literal
 from planloom.agent.prompt_frame import framed, one_line, section
 from planloom.domain.plans.agents import NAMES
 from planloom.domain.plans.plan import Step
+from planloom.domain.plans.templates import Template
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import StepId
 from planloom.intake.render import Rendered
@@ -28,6 +29,10 @@ _TO_REVISE = """THE PLAN SO FAR
 Give the whole plan anew, revised as the feedback says. A step that stays keeps its id and its words. Repeat a step that
 is marked [edited by the user] unchanged, unless the feedback speaks of it."""
 
+_MOST_OF_TEMPLATES = 600
+_SUB_PLANS = """- A step with template, a name, and args, its parameters (those with ? can be left out), stands for the
+  steps of a template of the user:"""
+
 _AGENT_WORK = {
     "koda": "reads and changes files",
     "devo": "builds, configuration, deployment; reads and changes files and runs commands",
@@ -36,11 +41,18 @@ _AGENT_WORK = {
 
 
 def system_prompt(
-    tools: Registry, style: PlanStyle, extra: str = "", *, synthesis: bool = False, brief: bool = False
+    tools: Registry,
+    style: PlanStyle,
+    extra: str = "",
+    *,
+    synthesis: bool = False,
+    brief: bool = False,
+    templates: Sequence[Template] = (),
 ) -> str:
-    """The prompt without the request, byte-equal for the same tools, style and settings.
+    """The prompt without the request, byte-equal for the same tools, style, settings and templates.
 
-    `synthesis` is for a plan made from the agents' reports; `brief` is for small contexts.
+    `synthesis` is for a plan made from the agents' reports; `brief` is for small contexts. `templates` are those that
+    can be sub-plans.
     """
     markers = "format_markers_with_agents" if synthesis else "format_markers"
     return "\n\n".join(
@@ -52,7 +64,7 @@ def system_prompt(
                 _text("synthesis") if synthesis else "",
                 _agents(),
                 _tools(tools),
-                _format(brief=brief) if style == "json" else _text(markers),
+                _format(templates, brief=brief) if style == "json" else _text(markers),
                 _example(tools, style, synthesis=synthesis),
                 extra.strip(),
             ),
@@ -60,21 +72,52 @@ def system_prompt(
     )
 
 
-def investigation_prompt(extra: str = "", *, synthesis: bool = False) -> str:
+def investigation_prompt(
+    extra: str = "", *, synthesis: bool = False, templates: Sequence[Template] = ()
+) -> str:
     """The prompt of a model that investigates before it plans; the tools are listed only in the request."""
-    rules = _text("investigation").replace("{conditions}", _text("conditions"))
+    rules = _text("investigation").replace("{conditions}", _conditions(templates))
     return "\n\n".join(filter(None, (rules, _text("synthesis") if synthesis else "", extra.strip())))
 
 
-def planning_rules(extra: str = "") -> str:
+def planning_rules(extra: str = "", templates: Sequence[Template] = ()) -> str:
     """The rules of planning for a model whose conversation goes on with the steps of the plan."""
-    rules = "\n".join((_text("planning"), _text("conditions")))
+    rules = "\n".join((_text("planning"), _conditions(templates)))
     return "\n\n".join(filter(None, (rules, extra.strip())))
 
 
-def _format(*, brief: bool) -> str:
-    """The form of a plan in JSON; in small contexts without conditions, loops, checks and approvals."""
-    return _text("format_json") if brief else "\n".join((_text("format_json"), _text("conditions")))
+def _format(templates: Sequence[Template], *, brief: bool) -> str:
+    """The form of a plan in JSON; in small contexts without conditions, loops, checks, approvals and sub-plans."""
+    return _text("format_json") if brief else "\n".join((_text("format_json"), _conditions(templates)))
+
+
+def _conditions(templates: Sequence[Template]) -> str:
+    return "\n".join(
+        (_text("conditions"), *([_SUB_PLANS] if templates else []), *map(_template_line, templates))
+    )
+
+
+def told_templates(templates: Sequence[Template]) -> tuple[Template, ...]:
+    """The templates that a model is told of as sub-plans: those that can be one and can be told by their names.
+
+    At most `_MOST_OF_TEMPLATES` bytes are spent on them.
+    """
+    told: dict[str, Template] = {}
+    left = _MOST_OF_TEMPLATES - len(_SUB_PLANS)
+    for template in templates:
+        size = len(_template_line(template).encode()) + 1
+        holds_one = any(step.kind == "sub_plan" for step in template.steps)
+        if holds_one or template.name.casefold() in told or template.name != one_line(template.name):
+            continue
+        if size <= left:
+            left -= size
+            told[template.name.casefold()] = template
+    return tuple(told.values())
+
+
+def _template_line(template: Template) -> str:
+    names = (each.name + ("" if each.default is None else "?") for each in template.parameters)
+    return f"  {json.dumps(one_line(template.name), ensure_ascii=False)}: {', '.join(names) or 'none'}"
 
 
 def _example(tools: Registry, style: PlanStyle, *, synthesis: bool) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 from planloom.agent.call_schema import call_variants, closed, definitions
 from planloom.domain.plans.loops import MOST_ROUNDS
+from planloom.domain.plans.templates import Template
 from planloom.domain.values import Json
 from planloom.tools.registry import Registry
 
@@ -29,8 +30,11 @@ _ROUNDS: Final[dict[str, Json]] = {
 }
 
 
-def plan_schema(tools: Registry, *, brief: bool = False) -> dict[str, Json]:
+def plan_schema(
+    tools: Registry, *, brief: bool = False, templates: Sequence[Template] = ()
+) -> dict[str, Json]:
     """The schema of an answer: a summary, and steps. If `brief`, without conditions, loops, checks and approvals.
+    A step can stand for one of the `templates`.
 
     It says names and types alone, since the prompt says what each is for.
     """
@@ -44,6 +48,7 @@ def plan_schema(tools: Registry, *, brief: bool = False) -> dict[str, Json]:
         check = closed({"kind": {"const": "command"}, "command": _LINE})
         checks: Json = {"type": "array", "minItems": 1, "maxItems": _MOST_CHECKS, "items": check}
         kinds.append(_step({"kind": {"const": "check"}, "checks": checks}))
+        kinds += map(_sub_plan, templates)
     steps: Json = {"type": "array", "minItems": 1, "maxItems": MAX_STEPS, "items": {"anyOf": kinds}}
     return {**closed({"summary": _LINE, "steps": steps}), "$defs": _definitions(tools)}
 
@@ -51,6 +56,12 @@ def plan_schema(tools: Registry, *, brief: bool = False) -> dict[str, Json]:
 def _step(own: dict[str, Json], optional: Mapping[str, Json] = MappingProxyType({})) -> Json:
     needed: dict[str, Json] = {"id": _ID, "description": _LINE, **own, "dependsOn": {"$ref": "#/$defs/ids"}}
     return closed({**needed, **optional}, needed)
+
+
+def _sub_plan(template: Template) -> Json:
+    values: dict[str, Json] = {each.name: _LINE for each in template.parameters}
+    needed = [each.name for each in template.parameters if each.default is None]
+    return _step({"template": {"const": template.name}, "args": closed(values, needed)})
 
 
 def _definitions(tools: Registry) -> dict[str, Json]:

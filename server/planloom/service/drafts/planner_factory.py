@@ -72,22 +72,28 @@ class PlannerFactory:
         from planloom.planning.investigations.planner import InvestigatingPlanner
         from planloom.planning.model.planner import DraftOptions, ModelPlanner
         from planloom.planning.model.prompt_budget import SMALL_CONTEXT
+        from planloom.planning.model.prompts import told_templates
 
         settings = self._session.settings
+        small = can.context_tokens is not None and can.context_tokens < SMALL_CONTEXT
         options = DraftOptions(
             style=settings.planning.format,
             extra=settings.planning.system_prompt,
             temperature=settings.model.temperature,
             parallel=settings.execution.max_parallel_steps,
             template_of=self._templates.find,
+            templates=() if small else told_templates(self._templates.saved()),
         )
         tools = await self._conversations.for_models(plan, self._tools)
-        small = can.context_tokens is not None and can.context_tokens < SMALL_CONTEXT
         several = plan.route == "perspectives"
         investigations = self._investigations(model, plan, tools)
         planner: Planner
         if can.tools and not small and options.style == "auto":
-            opening = None if several else await self._conversations.opening(model, plan, request)
+            opening = (
+                None
+                if several
+                else await self._conversations.opening(model, plan, request, options.templates)
+            )
             planner = InvestigatingPlanner(investigations, tools, options, synthesis=several, opening=opening)
         else:
             planner = ModelPlanner(model, tools, options, synthesis=several)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import MappingProxyType
 
 from planloom.agent.answer_decoder import mode_of
@@ -10,6 +11,7 @@ from planloom.agent.investigation import Opening
 from planloom.agent.loop import controls_of, frame_of
 from planloom.agent.prompts import user_messages
 from planloom.domain.plans.plan import Plan
+from planloom.domain.plans.templates import Template
 from planloom.execution.prompting.context_window import opening_sections, shared_characters, shares_of
 from planloom.execution.prompting.threads import PlanThreads
 from planloom.execution.session import Session
@@ -40,7 +42,9 @@ class PlanningConversations:
         """The tools, of which the plan's models are shown those that can work in this workspace and editor."""
         return await self._context_factory.for_models(plan, tools)
 
-    async def opening(self, model: Model, plan: Plan, request: PlanningRequest) -> Opening | None:
+    async def opening(
+        self, model: Model, plan: Plan, request: PlanningRequest, templates: Sequence[Template]
+    ) -> Opening | None:
         """The opening for a plan that is drafted next; None if its steps would not continue the conversation.
 
         They do if the model takes tools, has the room, and the settings share conversations. A local server's model
@@ -71,5 +75,5 @@ class PlanningConversations:
         if PROJECT_INSTRUCTIONS in thread.sent and PROJECT_INSTRUCTIONS not in {each.name for each in shown}:
             # The workspace is no longer trusted, so nothing in it may instruct the model any more.
             thread = NEW_THREAD
-        rules = planning_rules(settings.planning.system_prompt)
+        rules = planning_rules(settings.planning.system_prompt, templates)
         return Opening(rules, tools, controls_of(plan, tools, mode), shown, keep, thread)
