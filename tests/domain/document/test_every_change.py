@@ -93,6 +93,14 @@ CHANGES: Final = {
         "[ ] Run ^step_3\n",
         "[ ] Run ^step_3\n  - template: tests\n    - file: a.py\n",
     ),
+    "template of another kind": (
+        "[ ] Run ^step_3\n",
+        "[ ] Run ^step_3\n  - template: tests\n  - kind: check\n",
+    ),
+    "new step with a template of another kind": (
+        "- [ ] Run",
+        "- Then this\n  - template: tests\n  - kind: check\n- [ ] Run",
+    ),
     "in the indentation": ("    - path: a.py", "x    - path: a.py"),
     "in the box": ("] Write it", "x ] Write it"),
     "field twice": ("is there\n", "is there\n  - when: ever\n"),

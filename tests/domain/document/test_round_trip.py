@@ -105,3 +105,10 @@ def test_a_template_makes_a_sub_plan_whose_parameters_stand_below_it() -> None:
     (step,) = steps
     assert (step.kind, step.template_id, step.args) == ("sub_plan", "Add tests", {"file": "a.py", "count": 2})
     assert "\n".join(step_lines(step, " ")) == "\n".join(lines)
+
+
+def test_a_kind_that_leaves_a_template_without_effect_is_told() -> None:
+    found = adoption("# Try\n\n## Steps\n\n- [ ] Tests\n  - kind: check\n  - template: Add tests\n")
+    assert found is not None
+    (trouble,) = found.found.troubles
+    assert (trouble.place.line, trouble.instead) == (5, "sub plan")

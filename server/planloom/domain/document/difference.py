@@ -54,7 +54,7 @@ class Difference(NamedTuple):
 
     `edit_places` has for each edit the places of what is changed, `word_places` those of the words. `ids` are those of
     the written steps, in their order; a new step gets one here. `troubles` are signs, results and values that only the
-    server may write, a kind that contradicts the tool, and a request that is missing or ambiguous.
+    server may write, a kind that contradicts the tool or template, and a request that is missing or ambiguous.
     """
 
     edits: tuple[StepEdit, ...]
@@ -116,9 +116,8 @@ def difference(
             later += _marked(step, each)
         if typed := _typed_sign(step, each):
             troubles += [typed] if typed.sign not in own and typed.sign not in earlier else []
-        if step is not None and _contradicts(step, each):
-            said = "A step that calls a tool is a tool call."
-            contradictions.append(Trouble(each.places["kind"], said, "tool call"))
+        if (contradiction := _contradiction(step, each)) is not None:
+            contradictions.append(contradiction)
         above = step_id
     words, word_places, wrong = _words(None if shown is None else top_of(shown), written)
     every = (*edits, *later)
@@ -271,12 +270,18 @@ def _first_change(place: Place, before: Any, after: Any, lines: Sequence[str]) -
     )
 
 
-def _contradicts(step: Step, written: WrittenStep) -> bool:
-    """Whether a kind was typed that would take the tool away which is written too."""
+def _contradiction(step: Step | None, written: WrittenStep) -> Trouble | None:
+    """A typed kind that would take away the tool that is written too, or leave the template without effect."""
     kind = written.values["kind"]
-    return (
-        bool(written.values.get("tool")) and kind not in ("tool_call", step.kind) and "kind" in written.places
-    )
+    if "kind" not in written.places or (step is not None and kind == step.kind):
+        return None
+    if written.values.get("tool"):
+        is_wrong = step is not None and kind != "tool_call"
+        said, instead = "A step that calls a tool is a tool call.", "tool call"
+    else:
+        is_wrong = bool(written.values.get("template_id")) and kind != "sub_plan"
+        said, instead = "A step that stands for a template is a sub plan.", "sub plan"
+    return Trouble(written.places["kind"], said, instead) if is_wrong else None
 
 
 def _marked(step: Step, written: WrittenStep) -> Iterator[tuple[StepEdit, tuple[Place, ...]]]:
