@@ -113,6 +113,39 @@ def test_an_object_of_other_data_is_text(text: str, size: int) -> None:
     assert shown and turn.text.startswith(shown)
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("form", ["{}", "```json\n{}\n```"], ids=["bare", "fenced"])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"reasoning": "Good.", "tool_calls": [], "task_completed": "Read it."', ("Read it.", None)),
+        ('{"task_completed": "All.", "final_answer": "All is read."', ("All.", "All is read.")),
+        ('{"answer": "4"', (None, "4")),
+        ('{"answer": "4",}', (None, "4")),
+        ("{'answer': '4'}", (None, "4")),
+    ],
+)
+def test_a_damaged_answer_in_words_is_read(
+    mode: ToolCallMode, form: str, text: str, said: tuple[str | None, str | None]
+) -> None:
+    turn, shown = decoded(mode, form.replace("{}", text))
+    assert (turn.task_completed, turn.final_answer, turn.text, shown.strip()) == (*said, "", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"task_completed": "Read',
+        '{"tool_calls": [{"name": "read_file"',
+        '{"answer": "4", "unit": "m"',
+        '{"reasoning": "I think."',
+    ],
+)
+def test_an_answer_that_stops_inside_a_field_ends_no_task(text: str) -> None:
+    turn, _ = decoded("native", text)
+    assert (turn.task_completed, turn.final_answer, turn.calls) == (None, None, ())
+
+
 def test_the_end_of_the_task_counts_beside_native_calls() -> None:
     native = ToolCall(call_id=CallId("1"), name="read_file", arguments={"path": "a.py"})
     turn, _ = decoded("native", json.dumps({"tool_calls": [READ], "task_completed": "Read."}), (native,))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -13,6 +12,8 @@ from planloom.agent.fenced_files import FENCED_FORM, fenced_files
 from planloom.agent.toolcalls.answers import ANSWER_KEYS, CONTROL, control_calls, listed_calls
 from planloom.agent.toolcalls.events import CallRead, CallsRead, ReaderEvent
 from planloom.agent.toolcalls.offered_tools import decoded, native_call
+from planloom.domain.model_text.lenient_json import Unreadable as BrokenJson
+from planloom.domain.model_text.lenient_json import read_container
 from planloom.domain.values import Args, CallId, Json
 from planloom.models.http.json_text import Unreadable, read_arguments, read_object
 from planloom.models.port import Capabilities, Image, Message, ModelRequest, ToolCall, ToolSpec
@@ -27,9 +28,10 @@ MAX_CALLS = 8
 _SHOWN = 500
 _TEXTS = {"task_completed": 1_000, "final_answer": 20_000, "ask_user": 600}
 """The fields of an answer that are one text, each with its most characters."""
+_OF_WORDS = frozenset({"reasoning", "tool_calls", "answer", "confidence", *_TEXTS})
+"""The fields of an answer that makes no call but the end of its task or a question."""
 _LONGEST_REASONING = 600
 _SHORT: Json = {"type": "string", "maxLength": 4_000}
-_ONE_OBJECT = re.compile(r"\s*(?:```(?:json)?\s*)?(\{.*\})(?:\s*```)?\s*", re.DOTALL)
 
 
 def mode_of(can: Capabilities) -> ToolCallMode:
@@ -170,7 +172,7 @@ class AnswerDecoder:
 
     def _shown(self, text: str) -> str:
         """The part of visible text to show. `{"answer": …}` is held back until words follow it."""
-        if self._held or (not self._has_shown and self._answer_alone(text) is not None):
+        if self._held or (not self._has_shown and self._spoken(text)):
             self._held.append(text)
             # White space and the end of a fence do not tell whether words follow.
             if len(self._held) == 1 or not text.strip(" \t\r\n`"):
@@ -206,20 +208,31 @@ class AnswerDecoder:
         return turn_of(read.visible_text, (*calls, *printed), malformed, cut=cut)
 
     def _plain_answer(self, turn: Turn) -> Turn:
-        """A text that is nothing but `{"answer": …}` as the final answer: beside other words it may be data."""
-        read = self._answer_alone(turn.text) if not turn.made and not turn.malformed else None
-        if read is None:
-            return turn
-        calls = [_call(0, each.name, each.arguments) for each in control_calls(read)]
-        return turn_of("", calls, cut=turn.cut)
+        """A text that is nothing but an answer in words as the calls it stands for: beside other words it may be data.
 
-    def _answer_alone(self, text: str) -> dict[str, Json] | None:
-        """The object `{"answer": …}` that a text consists of, where a final answer is offered."""
-        found = _ONE_OBJECT.fullmatch(text)
-        if found is None or not any(tool.name == "final_answer" for tool in self._tools):
-            return None
-        read = read_object(found[1])
-        return read if not isinstance(read, Unreadable) and read.keys() == {"answer"} else None
+        Its last brace may be missing, which the end of an answer that was not cut shows.
+        """
+        if turn.made or any(each.text != turn.text for each in turn.malformed):
+            return turn
+        calls = self._spoken(turn.text, may_lack_end=not turn.cut)
+        return turn_of("", calls, cut=turn.cut) if calls else turn
+
+    def _spoken(self, text: str, *, may_lack_end: bool = True) -> list[ToolCall]:
+        """The calls of an object of words such as `{"answer": …}` that a text consists of; none if it is another."""
+        body = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
+        if not body.startswith("{"):
+            return []
+        for whole in (body, body + "}") if may_lack_end else (body,):
+            read = read_container(whole, 0)
+            if not isinstance(read, BrokenJson) and not read.cut and read.end == len(whole):
+                break
+        else:
+            return []
+        if not read.value.keys() <= _OF_WORDS or read.value.get("tool_calls"):
+            return []
+        offered = {tool.name for tool in self._tools}
+        found = [each for each in control_calls(read.value) if each.name in offered]
+        return [_call(number, each.name, each.arguments) for number, each in enumerate(found)]
 
     def _read(self, whole: str | None = None) -> CallsRead:
         if whole is not None:
