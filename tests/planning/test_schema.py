@@ -30,6 +30,12 @@ def kinds(*, brief: bool = False) -> list[set[str]]:
     return [set(each["properties"]) for each in schema["properties"]["steps"]["items"]["anyOf"]]
 
 
+def names(call: dict[str, Any]) -> list[str]:
+    """The tools that a variant of a call is for."""
+    name = call["properties"]["name"]
+    return [name["const"]] if "const" in name else name["enum"]
+
+
 def test_every_text_list_and_object_is_bounded() -> None:
     for tools in (small_tools(), builtin()):
         schema = plan_schema(tools)
@@ -54,7 +60,7 @@ def test_every_reference_has_its_definition() -> None:
 def test_there_is_one_call_for_each_tool_and_a_kind_of_step_for_each_way_to_work() -> None:
     schema: Any = plan_schema(small_tools())
     calls = schema["$defs"]["call"]["anyOf"]
-    assert [call["properties"]["name"]["const"] for call in calls] == list(small_tools().names())
+    assert [name for call in calls for name in names(call)] == list(small_tools().names())
     common = {"id", "description", "dependsOn"}
     assert kinds() == [
         common | {"instruction", "agent", "when", "forEach", "repeatUntil", "repeatMost"},
@@ -63,6 +69,15 @@ def test_there_is_one_call_for_each_tool_and_a_kind_of_step_for_each_way_to_work
         common | {"kind", "checks"},
     ]
     assert kinds(brief=True) == [common | {"instruction", "agent"}, common | {"call"}, common | {"question"}]
+
+
+def test_tools_with_the_same_arguments_share_one_call() -> None:
+    schema: Any = plan_schema(builtin())
+    calls = schema["$defs"]["call"]["anyOf"]
+    assert ["create_folder", "delete_path"] in map(names, calls)
+    rests = [json.dumps([{**call["properties"], "name": {}}, call["required"]]) for call in calls]
+    assert len(rests) == len(set(rests))
+    assert sorted(name for call in calls for name in names(call)) == sorted(builtin().names())
 
 
 def test_paths_stay_in_the_workspace() -> None:

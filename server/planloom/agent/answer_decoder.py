@@ -67,13 +67,11 @@ def _object_form(tools: Sequence[ToolSpec]) -> str:
     calls = [tool for tool in tools if tool.name not in CONTROL]
     lines = ["Answer with one JSON object alone. Leave out the fields that do not apply:"]
     if calls:
-        lines.append(
-            "- tool_calls: The calls to make now, in order, each with its name and its arguments beside it."
-        )
+        lines.append("- tool_calls: The calls to make now, in order: each its name, its arguments beside it.")
     for tool in tools:
         if tool.name in CONTROL:
             lines.append(f"- {tool.name}: {tool.description}" if tool.name in _TEXTS else tool_line(tool))
-    lines.append("- reasoning: Why you do this next, in one or two sentences.")
+    lines.append("- reasoning: Why you do this next, in a sentence.")
     return "\n".join([*lines, *([_listed(calls)] if calls else [])])
 
 

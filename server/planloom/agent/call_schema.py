@@ -7,7 +7,8 @@ llama.cpp compiles the schema to a grammar that grows with every bound, so texts
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 
 from planloom.domain.values import Json
 from planloom.models.http.json_text import list_of, object_of
@@ -31,23 +32,27 @@ def definitions() -> dict[str, Json]:
 
 
 def call_variants(tools: Iterable[ToolSpec], text: Json = _UNBOUNDED) -> list[Json]:
-    """A variant for each tool: an object with its `name` and, beside it, its arguments.
+    """Objects with the `name` of a tool and, beside it, its arguments: one for all tools with the same arguments.
 
     `text` is the schema of an argument that is a string.
     """
+    alike: dict[str, tuple[list[str], dict[str, Json], list[str]]] = {}
+    for tool in tools:
+        arguments = {
+            name: bounded(each, text, name)
+            for name, each in object_of(tool.parameters.get("properties")).items()
+        }
+        needed = [str(each) for each in list_of(tool.parameters.get("required"))]
+        names, *_ = alike.setdefault(json.dumps([arguments, needed]), ([], arguments, needed))
+        names.append(tool.name)
     return [
-        closed(
-            {
-                "name": {"const": tool.name},
-                **{
-                    name: bounded(each, text, name)
-                    for name, each in object_of(tool.parameters.get("properties")).items()
-                },
-            },
-            ("name", *map(str, list_of(tool.parameters.get("required")))),
-        )
-        for tool in tools
+        closed({"name": _one_of(names), **arguments}, ("name", *needed))
+        for names, arguments, needed in alike.values()
     ]
+
+
+def _one_of(names: Sequence[str]) -> Json:
+    return {"const": names[0]} if len(names) == 1 else {"type": "string", "enum": [*names]}
 
 
 def closed(properties: dict[str, Json], required: Iterable[str] | None = None) -> dict[str, Json]:

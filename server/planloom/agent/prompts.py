@@ -43,8 +43,7 @@ _FOR_TASKS = """You carry out a plan that the user has approved, task by task.
 after it in the same answer already belong to the next task of the list."""
 _FOR_THE_REQUEST = """You carry out the user's request with tool calls, or answer it in words.
 - Check your work where the workspace has tests or other checks for it.
-- When everything is done, call final_answer with the answer. Or call task_completed beside your last calls: the
-  request is then done if all of them succeed."""
+- When everything is done, call final_answer with the answer, or task_completed beside your last calls."""
 
 
 class Section(NamedTuple):
