@@ -6,7 +6,7 @@ import { type FromPanel, readFromPanel } from "../src/panel/messages";
 import { EMPTY } from "../src/plan/planState";
 import type { Step, StepFields, Template } from "../src/protocol";
 import type { StepDraft } from "../src/webview/planForms";
-import { nameOf, nodeFields } from "../src/webview/steps/nodeFields";
+import { kindField, nameOf, nodeFields } from "../src/webview/steps/nodeFields";
 import { draftOf, editOf, emptyDraft, hasWork } from "../src/webview/steps/stepForm";
 import { createPanel } from "../src/webview/ui";
 import { freshUi, taken } from "../src/webview/uiState";
@@ -144,6 +144,26 @@ test("a sub-plan's form offers the templates, and a field for each parameter of 
   Object.assign(select, { value: "Tidy" });
   select.dispatchEvent(new Event("change"));
   expect(draft).toMatchObject({ template: "Tidy", values: {} });
+});
+
+test("a check that was begun and left is none", () => {
+  let draft: StepDraft = { ...emptyDraft(null), description: "Next" };
+  const root = document.createElement("div");
+  const choose = (kind: string) => {
+    render(
+      kindField(draft, (change) => {
+        draft = structuredClone(draft);
+        change(draft);
+      }),
+      root,
+    );
+    const select = Object.assign(root.querySelector("#step-kind") as HTMLElement, { value: kind });
+    select.dispatchEvent(new Event("change"));
+  };
+  choose("check");
+  expect(draft.checks).toEqual([{ kind: "command" }]);
+  choose("task");
+  expect(editOf(draft, undefined)).toMatchObject({ op: "add", step: { kind: "processing" } });
 });
 
 test("a sub-plan whose template is not there keeps its name", () => {

@@ -78,6 +78,11 @@ function written({ kind, path, text, command }: Check): NonNullable<StepDraft["c
   };
 }
 
+function isEmpty(check: Pick<Check, "kind" | CheckField>): boolean {
+  const fields = fieldsOf(check.kind);
+  return fields.length > 0 && fields.every((name) => !check[name]?.trim());
+}
+
 function texts(args: Step["args"]): Record<string, string> {
   return Object.fromEntries(
     Object.entries(args ?? {}).map(([name, value]) => [
@@ -111,7 +116,9 @@ export function kindField(draft: StepDraft, write: Write): View {
     const kind = FORM_KINDS.find((each) => each === fieldValue(event));
     write((each) => {
       each.kind = kind;
-      if (kind === "check" && (each.checks ?? []).length === 0) each.checks = [{ kind: "command" }];
+      // A check that nobody has written would keep a task from being saved.
+      const written = (each.checks ?? []).filter((check) => !isEmpty(check));
+      each.checks = kind === "check" && written.length === 0 ? [{ kind: "command" }] : written;
     });
   };
   return html`<label for="step-kind">${t("Kind")}</label>
