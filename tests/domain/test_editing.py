@@ -131,3 +131,23 @@ def test_the_expected_tools_can_be_edited() -> None:
     expected = (ExpectedTool(tool="write_file"), ExpectedTool(tool="run_command", args={"command": "make"}))
     edited = edit_plan(steps("a"), [update("a", tools_to_execute=expected)])
     assert not isinstance(edited, EditRefused) and edited[0].tools_to_execute == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "changes", "kind"),
+    [
+        ({}, {"template_id": "t"}, "sub_plan"),
+        ({}, {"template_id": "t", "tool": "read_file"}, "tool_call"),
+        ({}, {"template_id": "t", "kind": "processing"}, "processing"),
+        ({"kind": "check"}, {"template_id": "t"}, "check"),
+        ({"kind": "tool_call", "tool": "read_file"}, {"template_id": "t"}, "tool_call"),
+        ({"kind": "sub_plan", "template_id": "t"}, {"template_id": "u"}, "sub_plan"),
+        ({"kind": "processing", "template_id": "t"}, {"template_id": "u"}, "processing"),
+    ],
+)
+def test_the_kind_follows_a_new_template(
+    before: dict[str, object], changes: dict[str, object], kind: str
+) -> None:
+    step = Step(step_id=StepId("a"), description="A", instruction="A").model_copy(update=before)
+    edited = edit_plan((step,), [update("a", **changes)])
+    assert not isinstance(edited, EditRefused) and edited[0].kind == kind

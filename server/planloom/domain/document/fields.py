@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, get_args
 from pydantic import ValidationError
 
 from planloom.domain.document.scalars import is_written_plainly
+from planloom.domain.plans.editing import implied_kind
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import Check, ExpectedTool, Priority, Step, StepKind
 from planloom.domain.values import Args, Json
@@ -118,13 +119,6 @@ def _kind(value: Json, raw: str) -> str:
     if word in get_args(StepKind):
         return word
     raise Unreadable("A kind is tool call, processing, clarification, check, approval or sub plan.")
-
-
-def implied_kind(tool: str | None, template: str | None) -> str:
-    """The kind of a step that does not say it; a tool says more than a template."""
-    if tool:
-        return "tool_call"
-    return "sub_plan" if template else "processing"
 
 
 def _arguments(value: Json, _raw: str) -> Args | None:

@@ -18,12 +18,12 @@ from planloom.domain.document.fields import (
     MARGINAL,
     NAME,
     Unreadable,
-    implied_kind,
     unescaped,
 )
 from planloom.domain.document.render import RESULT
 from planloom.domain.document.scalars import read
 from planloom.domain.document.top import LINE_END, STEPS, Place, Top, read_top
+from planloom.domain.plans.editing import implied_kind
 from planloom.domain.plans.outputs import STEP_ID
 from planloom.domain.plans.plan import Step
 from planloom.domain.values import Args, Json

@@ -225,8 +225,15 @@ def _move(draft: _Draft, edit: MoveStep, index: int) -> Problem | None:
     return None
 
 
+def implied_kind(tool: str | None, template: str | None) -> StepKind:
+    """The kind of a step that does not say it; a tool says more than a template."""
+    if tool:
+        return "tool_call"
+    return "sub_plan" if template else "processing"
+
+
 def _with_changes(step: Step, changes: StepChanges) -> Step | Problem:
-    """The step with its new values; the kind follows the tool, and a new description clears the active form."""
+    """The step with its new values. The kind follows tool and template; a new description clears the active form."""
     update: dict[str, object] = {
         name: value for name in _CHANGED if (value := getattr(changes, name)) is not None
     }
@@ -236,8 +243,9 @@ def _with_changes(step: Step, changes: StepChanges) -> Step | Problem:
             return _refused(step.step_id, "description", "The description is empty; say what the step does.")
         if update["description"] != step.description:
             update.setdefault("active_form", "")
-    if "kind" not in update and "tool" in update:
-        update["kind"] = "tool_call" if update["tool"] else "processing"
+    becomes_sub_plan = step.kind == "processing" and step.template_id is None and "template_id" in update
+    if "kind" not in update and ("tool" in update or becomes_sub_plan):
+        update["kind"] = implied_kind(changes.tool, changes.template_id)
     kind = update.get("kind", "tool_call")
     if kind != "tool_call" and "tool" not in update:
         # The arguments of a sub-plan are the parameters of its template.
