@@ -48,6 +48,26 @@ export const DECISIONS = [
       await panel.locator("#step-save").click();
       await version(window, 6);
       assert.equal(await panel.locator(".step-form, .banner.error").count(), 0);
+      // A check, whose condition and loop are its own; and a sub-plan, which needs what its template asks for.
+      await panel.locator("#add-step").click();
+      await panel.locator("#step-description input").fill("Is it done?");
+      await window.choose("step-kind", "Check");
+      await window.choose("step-check-0", "Condition holds");
+      await panel.locator("#step-check-0-text input").fill("platform != 'none'");
+      await panel.locator(".step-form .rules summary").click();
+      await panel.locator("#step-when input").fill("platform != 'none'");
+      await window.shot(join(shots, "check-form-dark.png"));
+      await panel.locator("#step-save").click();
+      await version(window, 7);
+      await panel.locator("#add-step").click();
+      await panel.locator("#step-description input").fill("Add tests");
+      await window.choose("step-kind", "Sub-plan");
+      await window.choose("step-template", "Add tests for a file");
+      await panel.locator("#step-value-file input").waitFor();
+      await panel.locator("#step-save").click();
+      await panel.locator(".step-form .bad").filter({ hasText: "required" }).waitFor();
+      await window.shot(join(shots, "sub-plan-form-dark.png"));
+      await panel.locator(".step-form vscode-button[secondary]").click();
       await panel.locator("#approve").click();
       // One word for all of them: no other card comes.
       await (await nextApproval(window)).locator(".link").filter({ hasText: "Allow for this plan" }).click();

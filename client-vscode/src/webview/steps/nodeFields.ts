@@ -163,6 +163,7 @@ function checkFields(checks: NonNullable<StepDraft["checks"]>, write: Write): Vi
   const add = () => write((now) => (now.checks = [...(now.checks ?? []), { kind: "command" }]));
   const row = (check: (typeof checks)[number], index: number) => html`<div class="check-fields">
     <vscode-single-select
+      id=${`step-check-${index}`}
       .label=${t("Check")}
       @change=${(event: Event) =>
         write((now) => {
@@ -175,6 +176,7 @@ function checkFields(checks: NonNullable<StepDraft["checks"]>, write: Write): Vi
     ${fieldsOf(check.kind).map((name) => {
       const [label, example] = words(check.kind, name);
       return html`<vscode-textfield
+        id=${`step-check-${index}-${name}`}
         class="whole"
         .label=${label}
         placeholder=${example}
