@@ -237,7 +237,9 @@ async def test_a_call_that_fails_beside_the_end_leads_to_another_request(
         assert (plan.status, len(model.requests)) == ("completed", 2)
         *_, failed, end = model.requests[1].messages
         assert result in failed.text
-        assert end.text.startswith("task_completed does not count, since a call beside it failed.")
+        assert end.text == (
+            "task_completed does not count, since a call beside it failed. Look at its result, then go on."
+        )
         assert plan.answer == "It is not right."
 
 
