@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from planloom.service.application import Application
 
 OPTIONS = "PLANLOOM_OPTIONS"
+"""With the value `user`, whoever starts the server vouches for `initializationOptions`: no folder fills them."""
 _FROM_USER = ("command_line", "environment", "user")
 """The sources of settings that only the user can have filled."""
-"""With the value `user`, whoever starts the server vouches for `initializationOptions`: no folder fills them."""
 COLLECT_SECONDS = 2.0
 """Seconds between the end of loading and the first garbage collection."""
 LOG_LIMIT = 5_000_000
