@@ -1,0 +1,1 @@
+"""Wrong texts for every parser, and wrong requests for the server."""

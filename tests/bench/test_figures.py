@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,10 @@ def test_kept_figures_are_the_baseline_and_the_table_of_the_page(
 def test_the_committed_baseline_can_be_read_and_names_benches_that_exist() -> None:
     for mode in json.loads(runner.BASELINE.read_text(encoding="utf-8")):
         assert runner.read_baseline(mode).keys() <= set(runner.BENCHES)
+
+
+def test_every_bench_has_its_module() -> None:
+    assert [name for name in runner.BENCHES if find_spec(runner.module_of(name)) is None] == []
 
 
 def test_every_bench_has_its_table_on_the_page() -> None:

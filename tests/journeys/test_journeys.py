@@ -1,7 +1,7 @@
 """A strong model's way through whole requests: what it is sent, how much of it, and what comes of it.
 
 What it is sent is kept as text in `tests/golden/journeys`. After a change that is meant,
-`PLANLOOM_UPDATE_GOLDEN=1 pytest tests/journeys` writes it anew; `python -m bench.journeys` prints the figures.
+`PLANLOOM_UPDATE_GOLDEN=1 pytest tests/journeys` writes it anew; `python -m bench.models.journeys` prints the figures.
 """
 
 from __future__ import annotations

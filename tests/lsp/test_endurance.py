@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.endurance import SETTINGS, Day, endured
-from bench.working_day import DayModel, Person
+from bench.endurance.endurance import SETTINGS, Day, endured
+from bench.endurance.working_day import DayModel, Person
 from planloom.domain.plans.plan import Plan
 from planloom.service.requests import CreateRequest
 from planloom.storage.ledger import Ledger

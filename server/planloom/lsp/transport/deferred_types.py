@@ -9,7 +9,7 @@ cattrs read). It gets what attrs always makes, but for `__slots__`: a class with
 one that the module and its annotations name.
 
 Where lsprotocol is imported already, or defines its classes in another way, everything works as without this module but
-starts more slowly. `lsp/server.py` uses it, and `python -m bench.startup` measures it.
+starts more slowly. `lsp/server.py` uses it, and `python -m bench startup` measures it.
 """
 
 from __future__ import annotations

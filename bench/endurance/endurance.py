@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.working_day import DayModel, Person, forget
+from bench.endurance.working_day import DayModel, Person, forget
 from tests.support.compressed_time import CompressedTime
 from tests.support.http_server import serving
 from tests.support.lsp_client import EXTENSION, FULL

@@ -17,8 +17,8 @@ from typing import Final
 
 from lsprotocol import types
 
-from bench.execution import chain, conducted
 from bench.figures import Figure, Measured, main, processor_milliseconds
+from bench.run.execution import chain, conducted
 from planloom.domain.document.difference import difference, signs_of
 from planloom.domain.document.reader import read_document
 from planloom.domain.document.render import render

@@ -9,13 +9,10 @@ import argparse
 import asyncio
 import contextlib
 import json
-import sys
 import tempfile
 import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from planloom.domain.errors import PlanloomError
 from planloom.domain.plans.plan import ENDED, Plan
@@ -27,7 +24,7 @@ from tests.journeys.journey import Journey, encoded, load, python_on_path
 from tests.support.real_model import real_model
 from tests.support.studio import studio
 
-JOURNEYS = Path(__file__).parents[1] / "tests" / "journeys"
+JOURNEYS = Path(__file__).parents[2] / "tests" / "journeys"
 MOST_SECONDS = 900.0
 TESTS = "python -m pytest"
 

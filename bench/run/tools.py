@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.figures import Figure, Measured, main, milliseconds
-from bench.index import FAST
+from bench.growth.index import FAST
 from planloom.tools.context import ToolContext
 from planloom.tools.processes.child_process import Launch, run_process, shell_argv
 from planloom.tools.search.find_files import FindFiles, find_files

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.figures import Figure, Measured, main, milliseconds, percentile
-from bench.index import FAST, generate
+from bench.growth.index import FAST, generate
 from bench.server_process import SERVE, initialized, own_state
 from bench.stalls import Stall, longest_stall
 from planloom.domain.events import catalog as ev

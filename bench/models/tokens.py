@@ -15,7 +15,7 @@ from planloom.models.port import Message, ModelRequest
 from planloom.models.tokens import TokenCounter
 from tests.support.real_model import MISSING, model_file, real_model
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = {"English": 1200, "code": 1200, "CJK": 300}
 """Characters of one sample, by kind."""
 CJK = (

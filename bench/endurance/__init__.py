@@ -1,0 +1,1 @@
+"""One server process over a whole day of work."""
