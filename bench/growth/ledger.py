@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -114,6 +115,16 @@ def lengthened(raw: sqlite3.Connection, plan_id: str, more: int) -> None:
         raw.execute(f"UPDATE {table} SET seq = ? WHERE plan_id = ?", (seq + more, plan_id))
 
 
+def copied_to_disk(source: Path, target: Path) -> None:
+    """Copy a ledger, and wait until the disk has it.
+
+    What the system has not written yet would be written by the first flush of the file, and count as the closing.
+    """
+    shutil.copyfile(source, target)
+    with target.open("r+b") as file:
+        os.fsync(file.fileno())
+
+
 async def measured(folder: Path, ledger: Path) -> dict[str, float]:
     """Milliseconds of each request on a new plan."""
     took: dict[str, float] = {}
@@ -172,7 +183,7 @@ def figures(quick: bool) -> Iterator[Measured]:
         for each in range(RUNS + 1):
             for size in sizes:
                 used = folder / "used.db"
-                shutil.copyfile(folder / f"{size}.db", used)
+                copied_to_disk(folder / f"{size}.db", used)
                 row = asyncio.run(measured(folder, used))
                 used.unlink()
                 if each:
