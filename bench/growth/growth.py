@@ -179,7 +179,7 @@ def by_characters(sizes: Sequence[int]) -> Iterator[Measured]:
             yield curve(
                 f"{parse.__name__}, {kind}, by characters",
                 sizes,
-                lambda size: partial(parse, piece * (size // len(piece))),  # noqa: B023
+                lambda size: partial(parse, (piece * (size // len(piece) + 1))[:size]),  # noqa: B023
             )
 
 

@@ -11,16 +11,14 @@ import os
 import re
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, pairwise
 from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
 
+from bench.peers.endpoint import endpoint
 from planloom.models.offline.scripted import ScriptedCall
 from tests.journeys.journey import Journey, JourneyTurn, common, encoded, python_on_path
 
@@ -48,12 +46,6 @@ class Agent:
     variables: Callable[[Path], Mapping[str, str]]
     answer: Callable[[Journey, Path], Answer]
     media_type: str
-
-
-@dataclass
-class _ReceivedRequests:
-    bodies: list[dict[str, Any]] = field(default_factory=list)
-    sizes: list[int] = field(default_factory=list)
 
 
 def mini(program: Path) -> Agent:
@@ -99,9 +91,10 @@ def play(agent: Agent, journey: Journey, folder: Path) -> Figures:
     workspace, home = folder / "workspace", folder / "home"
     journey.prepare(workspace)
     home.mkdir()
+    answer, numbers = agent.answer(journey, workspace), count()
     with (
         python_on_path(folder),
-        _endpoint(agent.answer(journey, workspace), agent.media_type) as (url, received),
+        endpoint(lambda _path, body: (answer(next(numbers), body), agent.media_type)) as (url, exchanges),
     ):
         try:
             ended = subprocess.run(
@@ -122,9 +115,9 @@ def play(agent: Agent, journey: Journey, folder: Path) -> Figures:
         problem = _difference(journey, workspace)
     if problem and os.environ.get("JOURNEYS_VERBOSE"):
         print(output[-4000:], file=sys.stderr)
-    prompts = [_cached_order(body) for body in received.bodies]
+    prompts, sizes = [_cached_order(each.body) for each in exchanges], [each.size for each in exchanges]
     kept = [common(*pair) for pair in pairwise(prompts)]
-    return Figures(tuple(received.sizes), scaled((0, *kept), prompts, received.sizes), problem)
+    return Figures(tuple(sizes), scaled((0, *kept), prompts, sizes), problem)
 
 
 def scaled(kept: Sequence[int], prompts: Sequence[bytes], sizes: Sequence[int]) -> tuple[int, ...]:
@@ -146,44 +139,6 @@ def _difference(journey: Journey, workspace: Path) -> str:
         if any(part not in text for part in file.has) or any(part in text for part in file.lacks):
             return f"{file.path} is not as it should be"
     return ""
-
-
-@contextmanager
-def _endpoint(answer: Answer, media_type: str) -> Iterator[tuple[str, _ReceivedRequests]]:
-    received = _ReceivedRequests()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            content = self.rfile.read(int(self.headers["Content-Length"]))
-            body = json.loads(content)
-            received.sizes.append(len(content))
-            received.bodies.append(body)
-            self._send(answer(len(received.bodies) - 1, body), media_type)
-
-        def do_GET(self) -> None:
-            self._send(b'{"object":"list","data":[],"models":[]}', "application/json")
-
-        def _send(self, content: bytes, kind: str) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Nothing is logged."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1", received
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 class _OtherTurn(NamedTuple):

@@ -7,14 +7,13 @@ chat completions for the others.
 from __future__ import annotations
 
 import json
-import threading
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from shlex import quote
 from typing import Any, Final
+
+from bench.peers.endpoint import Exchange, endpoint
 
 FILES: Final = {name: f"This is {name}.\n" for name in ("a.txt", "b.txt", "c.txt")}
 REQUEST: Final = "Create the files a.txt, b.txt and c.txt, each with one line that says its name."
@@ -130,54 +129,15 @@ def responses(body: Mapping[str, Any]) -> tuple[bytes, str]:
     return text.encode(), "text/event-stream"
 
 
-@contextmanager
-def serving(
-    times: list[tuple[float, float]] | None = None, *, ends_with_calls: bool = False
-) -> Iterator[tuple[str, list[int]]]:
-    """The base URL of the model's server, and the sizes in bytes of the requests that it got.
+def serving(*, ends_with_calls: bool = False) -> AbstractContextManager[tuple[str, list[Exchange]]]:
+    """The base URL of the model's server, and the requests that it gets.
 
-    `times` gets when each request was there and when the last byte of its answer was sent, on the clock of
-    `time.perf_counter`. With `ends_with_calls` an agent whose model may say beside its calls that they end the task, as
-    Planloom's prompts ask for, is answered so.
+    With `ends_with_calls` an agent whose model may say beside its calls that they end the task, as Planloom's prompts
+    ask for, is answered so.
     """
-    sizes: list[int] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-        wbufsize = -1
+    def answer(path: str, body: Mapping[str, Any]) -> tuple[bytes, str]:
+        is_responses = path.endswith("/responses")
+        return responses(body) if is_responses else chat(body, ends_with_calls=ends_with_calls)
 
-        def do_POST(self) -> None:
-            content = self.rfile.read(int(self.headers["Content-Length"]))
-            sizes.append(len(content))
-            came = time.perf_counter()
-            body = json.loads(content)
-            is_responses = self.path.endswith("/responses")
-            self._send(*(responses(body) if is_responses else chat(body, ends_with_calls=ends_with_calls)))
-            if times is not None:
-                times.append((came, time.perf_counter()))
-
-        def do_GET(self) -> None:
-            data = {"object": "list", "data": [{"id": "scripted", "context_length": 128_000}], "models": []}
-            self._send(json.dumps(data).encode(), "application/json")
-
-        def _send(self, content: bytes, kind: str) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-            self.wfile.flush()
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Nothing is logged."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1", sizes
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    return endpoint(answer)

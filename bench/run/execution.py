@@ -24,11 +24,12 @@ from planloom.execution.conductor import Conductor
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import EventStore, PlanStore
 from planloom.execution.step_outcomes import Done, Outcome
-from tests.support.hostile_model import Fate, naive_fate, planloom_fate
+from tests.support.hostile_model import ENDS, EXPECTED, Fate, naive_fate, planloom_fate
 from tests.support.memory import MemoryStore
 
 DETECTION = Detection(planned=True, rule="numbered_list", score=50, ambiguous=False)
 PLAN = PlanId("plan")
+OURS = "planloom"
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -146,13 +147,13 @@ def makespans(quick: bool) -> Iterator[Measured]:
 
 async def fates(plans: int, chance: float) -> dict[str, dict[str, int]]:
     tally: dict[str, dict[str, int]] = {}
-    for name, run in (("planloom", planloom_fate), ("naive loop", naive_fate)):
+    for name, run in ((OURS, planloom_fate), ("naive loop", naive_fate)):
         counts: dict[str, int] = {}
         for seed in range(plans):
             with tempfile.TemporaryDirectory() as folder:
                 fate: Fate = await run(Path(folder), seed, chance)
             counts[fate.kind] = counts.get(fate.kind, 0) + 1
-        tally[name] = dict(sorted(counts.items()))
+        tally[name] = counts
     return tally
 
 
@@ -160,9 +161,12 @@ def hostile(quick: bool) -> Iterator[Measured]:
     """Plans whose model gives a hostile answer with a probability of 0.3, and the same for a naive loop."""
     plans = 20 if quick else 150
     for name, counts in asyncio.run(fates(plans, 0.3)).items():
-        for kind, count in counts.items():
-            figure = Figure(name=f"{kind}, of {plans} plans with a hostile model, {name}", unit="plans")
-            yield figure.timed([count])
+        for kind in ENDS:
+            title = f"{kind}, of {plans} plans with a hostile model, {name}"
+            if name == OURS and kind not in EXPECTED:
+                yield Figure(name=title, unit="plans", goal=0).counted(counts.get(kind, 0))
+            elif kind in counts:
+                yield Figure(name=title, unit="plans").timed([counts[kind]])
 
 
 def figures(quick: bool) -> Iterator[Measured]:

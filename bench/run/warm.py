@@ -19,23 +19,17 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from bench.figures import Figure, Measured, main
+from bench.peers.endpoint import Exchange
 from bench.peers.install import program
 from bench.peers.three_files import FILES, REQUEST, serving
 from bench.server_process import SERVE, ServerProcess, own_state
+from planloom.cli.client.headless_editor import WORKSPACE_EDIT
 
 SECONDS: Final = 20.0
 ENDED: Final = ("plan_completed", "plan_failed", "plan_paused", "plan_cancelled")
 CAPABILITIES: Final = {
     "general": {"positionEncodings": ["utf-16"]},
-    "workspace": {
-        "applyEdit": True,
-        "workspaceFolders": True,
-        "workspaceEdit": {
-            "documentChanges": True,
-            "resourceOperations": ["create", "rename", "delete"],
-            "failureHandling": "transactional",
-        },
-    },
+    "workspace": {"applyEdit": True, "workspaceFolders": True, "workspaceEdit": WORKSPACE_EDIT},
 }
 BARE: Final = """
 import json, httpx
@@ -80,8 +74,6 @@ PARTS: Final = (
     ("planned", "processor", "bare", Figure(name="processor time of the request, planned", anchor="loop")),
 )
 """Who is measured, what of it, beside whom."""
-Times = list[tuple[float, float]]
-"""When each request to the model was there, and when its answer was sent."""
 
 
 class Watch:
@@ -163,7 +155,8 @@ class Lines(ServerProcess):
         return message
 
 
-Round = Callable[[Times], dict[str, float]]
+Exchanges = list[Exchange]
+Round = Callable[[Exchanges], dict[str, float]]
 """One request: its times in ms."""
 
 
@@ -195,7 +188,7 @@ def planloom(workspace: Path, url: str) -> Editor:
 def of_planloom(editor: Editor, mode: str) -> Round:
     """Requests that run directly, or whose plan is approved at once."""
 
-    def round_(times: Times) -> dict[str, float]:
+    def round_(exchanges: Exchanges) -> dict[str, float]:
         watch = Watch(editor.workspace)
         spent, began = editor.processor(), time.perf_counter()
         plan = editor.request("planloom/plan/create", {"text": REQUEST, "mode": mode})["plan"]
@@ -214,7 +207,7 @@ def of_planloom(editor: Editor, mode: str) -> Round:
             raise RuntimeError(end["params"])
         ended = time.perf_counter()
         spent = editor.processor() - spent
-        return _row(began, ended, watch.made(), times) | {"processor": spent}
+        return _row(began, ended, watch.made(), exchanges) | {"processor": spent}
 
     return round_
 
@@ -223,13 +216,13 @@ def of_bare(editor: Editor, url: str) -> Round:
     """The same calls by a loop of httpx in a pygls server."""
     params = {"text": REQUEST, "url": url, "folder": editor.workspace.as_uri()}
 
-    def round_(times: Times) -> dict[str, float]:
+    def round_(exchanges: Exchanges) -> dict[str, float]:
         watch = Watch(editor.workspace)
         spent, began = editor.processor(), time.perf_counter()
         editor.request("bare/run", params)
         ended = time.perf_counter()
         spent = editor.processor() - spent
-        return _row(began, ended, watch.made(), times) | {"processor": spent}
+        return _row(began, ended, watch.made(), exchanges) | {"processor": spent}
 
     return round_
 
@@ -254,22 +247,22 @@ def of_codex(path: Path, url: str, workspace: Path, stack: ExitStack) -> Round:
         "sandbox": "danger-full-access",
     }
 
-    def round_(times: Times) -> dict[str, float]:
+    def round_(exchanges: Exchanges) -> dict[str, float]:
         watch = Watch(workspace)
         began = time.perf_counter()
         thread = peer.ask(next(ids), "thread/start", options)["result"]["thread"]["id"]
         peer.ask(next(ids), "turn/start", {"threadId": thread, "input": [{"type": "text", "text": REQUEST}]})
         while peer.read().get("method") != "turn/completed":
             pass
-        return _row(began, time.perf_counter(), watch.made(), times)
+        return _row(began, time.perf_counter(), watch.made(), exchanges)
 
     return round_
 
 
-def _row(began: float, ended: float, made: float, times: Times) -> dict[str, float]:
-    row = {"files": made - began, "end": ended - began, "answer": made - times[0][1]}
-    if len(times) > 1:
-        row["between"] = times[1][0] - times[0][1]
+def _row(began: float, ended: float, made: float, exchanges: Exchanges) -> dict[str, float]:
+    row = {"files": made - began, "end": ended - began, "answer": made - exchanges[0].answered}
+    if len(exchanges) > 1:
+        row["between"] = exchanges[1].came - exchanges[0].answered
     return {name: 1000 * value for name, value in row.items()}
 
 
@@ -278,8 +271,7 @@ def figures(quick: bool) -> Iterator[Measured]:
     with ExitStack() as stack:
         state = stack.enter_context(own_state())
         os.environ |= {"CODEX_HOME": str(state), "KEY": "none"}
-        times: Times = []
-        url, _ = stack.enter_context(serving(times))
+        url, exchanges = stack.enter_context(serving())
         folders = [Path(stack.enter_context(tempfile.TemporaryDirectory())) for _ in range(3)]
         ours, plain = planloom(folders[0], url), Editor((sys.executable, "-c", BARE), folders[1])
         stack.callback(ours.end)
@@ -297,8 +289,8 @@ def figures(quick: bool) -> Iterator[Measured]:
         rows: dict[str, list[dict[str, float]]] = {name: [] for name in rounds}
         for number in range(-3, 5 if quick else 25):
             for name, measure in rounds.items():
-                times.clear()
-                row = measure(times)
+                exchanges.clear()
+                row = measure(exchanges)
                 if number >= 0:
                     rows[name].append(row)
     for who, part, beside, figure in PARTS:

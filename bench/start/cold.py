@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.figures import Figure, Measured, main
+from bench.peers.endpoint import Exchange
 from bench.peers.install import program
 from bench.peers.three_files import REQUEST, serving, written
 
@@ -129,9 +130,9 @@ FIELDS = (
 GOALS = {("cn", "wall"): 0.45}
 
 
-def run(agent: Agent, path: Path | None, url: str, sizes: list[int], home: Path) -> Run:
+def run(agent: Agent, path: Path | None, url: str, exchanges: list[Exchange], home: Path) -> Run:
     """One run in an empty folder. Raises RuntimeError where the agent failed or the files are not as they should be."""
-    sizes.clear()
+    exchanges.clear()
     before = os.times()
     with tempfile.TemporaryDirectory() as folder:
         command = [*([str(path)] if path else []), *agent.command(url, home)]
@@ -153,7 +154,7 @@ def run(agent: Agent, path: Path | None, url: str, sizes: list[int], home: Path)
             raise RuntimeError(f"{agent.title} ended with {ended.returncode}: {output}")
     after = os.times()
     processor = after.children_user + after.children_system - before.children_user - before.children_system
-    return Run(wall * 1000, processor * 1000, len(sizes), sum(sizes) / 1000)
+    return Run(wall * 1000, processor * 1000, len(exchanges), sum(each.size for each in exchanges) / 1000)
 
 
 def figures(quick: bool) -> Iterator[Measured]:
@@ -163,7 +164,7 @@ def figures(quick: bool) -> Iterator[Measured]:
     agents = {"planloom": PLANLOOM, **{name: PEERS[name] for name in paths}}
     rows: dict[str, list[Run]] = {name: [] for name in agents}
     failed: list[str] = []
-    with serving(ends_with_calls=True) as (url, sizes), tempfile.TemporaryDirectory() as scratch:
+    with serving(ends_with_calls=True) as (url, exchanges), tempfile.TemporaryDirectory() as scratch:
         for each in range(2 if quick else 6):
             for name, agent in agents.items():
                 home = Path(scratch, name)
@@ -171,7 +172,7 @@ def figures(quick: bool) -> Iterator[Measured]:
                 if agent.title in failed:
                     continue
                 try:
-                    found = run(agent, paths.get(name), url, sizes, home)
+                    found = run(agent, paths.get(name), url, exchanges, home)
                 except (RuntimeError, subprocess.TimeoutExpired) as error:
                     failed += [agent.title, str(error)]
                     continue

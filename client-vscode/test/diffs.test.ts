@@ -2,23 +2,11 @@ import { beforeEach, expect, test, vi } from "vitest";
 
 import type { Approval, ApprovalFile } from "../src/protocol";
 import type { Proposals } from "../src/review/proposals";
+import type { Uri } from "./uri";
 
 /** As much of the editor as a diff touches: addresses, tabs, and editors that scroll. */
-const editor = vi.hoisted(() => {
-  class Uri {
-    constructor(
-      readonly scheme: string,
-      readonly path: string,
-      readonly query: string,
-    ) {}
-    static parse(text: string): Uri {
-      const [, scheme = "", path = ""] = /^(\w+):\/\/(.*)$/.exec(text) ?? [];
-      return new Uri(scheme, path, "");
-    }
-    static from({ scheme, path, query }: Uri): Uri {
-      return new Uri(scheme, path, query);
-    }
-  }
+const editor = await vi.hoisted(async () => {
+  const { Uri } = await import("./uri");
   type Shown = [file: Uri, before: Uri | undefined, after: Uri | undefined];
   return {
     Uri,

@@ -1,23 +1,11 @@
 import { beforeEach, expect, test, vi } from "vitest";
 
 import type { Merged } from "../src/review/merges";
+import type { Uri } from "./uri";
 
 /** As much of the editor as a merge touches: the files of a scheme, one command, and a document that is shown. */
-const editor = vi.hoisted(() => {
-  class Uri {
-    constructor(
-      readonly scheme: string,
-      readonly path: string,
-      readonly query: string,
-    ) {}
-    static parse(text: string): Uri {
-      const [, scheme = "", path = ""] = /^(\w+):\/\/(.*)$/.exec(text) ?? [];
-      return new Uri(scheme, path, "");
-    }
-    static from({ scheme, path, query }: Uri): Uri {
-      return new Uri(scheme, path, query);
-    }
-  }
+const editor = await vi.hoisted(async () => {
+  const { Uri } = await import("./uri");
   interface Files {
     readFile(uri: Uri): Uint8Array;
     writeFile(uri: Uri, content: Uint8Array): void;
@@ -36,18 +24,13 @@ vi.mock("vscode", () => ({
   commands: {
     executeCommand: (_id: string, { base, input1, input2, output }: Record<string, unknown>) => {
       if (!state.hasMergeEditor) return Promise.reject(new Error("command not found"));
-      const uriOf = (input: unknown) => (input as { uri: InstanceType<typeof editor.Uri> }).uri;
-      state.sides.push(
-        base as InstanceType<typeof editor.Uri>,
-        uriOf(input1),
-        uriOf(input2),
-        output as InstanceType<typeof editor.Uri>,
-      );
+      const uriOf = (input: unknown) => (input as { uri: Uri }).uri;
+      state.sides.push(base as Uri, uriOf(input1), uriOf(input2), output as Uri);
       return Promise.resolve();
     },
   },
   window: {
-    showTextDocument: (uri: InstanceType<typeof editor.Uri>) => Promise.resolve(state.shown.push(uri)),
+    showTextDocument: (uri: Uri) => Promise.resolve(state.shown.push(uri)),
     tabGroups: { all: [] },
   },
   workspace: {
@@ -62,8 +45,8 @@ const { Merges } = await import("../src/review/merges");
 const URI = "file:///w/a.txt";
 const BOTH = "<<<<<<< yours\nmine\n=======\ntheirs\n>>>>>>> Planloom's\n";
 const TEXTS = { uri: URI, base: "base\n", mine: "mine\n", theirs: "theirs\n", both: BOTH };
-const read = (uri: InstanceType<typeof editor.Uri>) => Buffer.from(state.files!.readFile(uri)).toString();
-const write = (uri: InstanceType<typeof editor.Uri>, text: string) => state.files!.writeFile(uri, Buffer.from(text));
+const read = (uri: Uri) => Buffer.from(state.files!.readFile(uri)).toString();
+const write = (uri: Uri, text: string) => state.files!.writeFile(uri, Buffer.from(text));
 let told: Merged[];
 let merges: InstanceType<typeof Merges>;
 

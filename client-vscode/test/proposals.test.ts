@@ -4,24 +4,8 @@ import type { ShownProposal } from "../src/panel/messages";
 import type { PreviewResult, ProposalEdit } from "../src/protocol";
 
 /** As much of the editor as a proposal touches: addresses, and documents that are open. */
-const editor = vi.hoisted(() => {
-  class Uri {
-    constructor(
-      readonly scheme: string,
-      readonly path: string,
-      readonly query: string,
-    ) {}
-    static parse(text: string): Uri {
-      const [, scheme = "", path = "", query = ""] = /^(\w+):\/\/([^?]*)\??(.*)$/.exec(text) ?? [];
-      return new Uri(scheme, path, query);
-    }
-    static from({ scheme, path, query }: Uri): Uri {
-      return new Uri(scheme, path, query);
-    }
-    toString(): string {
-      return `${this.scheme}://${this.path}${this.query === "" ? "" : `?${this.query}`}`;
-    }
-  }
+const editor = await vi.hoisted(async () => {
+  const { Uri } = await import("./uri");
   const typed: ((event: object) => void)[] = [];
   return { Uri, typed, documents: [] as object[], nothing: { dispose: () => undefined } };
 });

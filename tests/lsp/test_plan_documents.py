@@ -26,6 +26,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    """A file outside the workspace, which a second server opens after the first."""
+    return tmp_path.parent / f"{tmp_path.name}.sqlite"
+
+
 class Reader:
     """Opens what is shown, and presses the buttons of messages: `press` has what to press for the first button."""
 
@@ -356,8 +362,7 @@ async def test_a_word_that_is_nearly_one_is_mended_by_an_action(
         assert edit["newText"] == near and actions[0]["title"] == f"Write “{near}”"
 
 
-async def test_a_document_of_an_earlier_server_shows_its_plan_again(folder: Path, tmp_path: Path) -> None:
-    ledger = tmp_path.parent / f"{tmp_path.name}.sqlite"
+async def test_a_document_of_an_earlier_server_shows_its_plan_again(folder: Path, ledger: Path) -> None:
     async with plain(folder, ledger=ledger) as client:
         reader = Reader(client, Start=None)
         await plan(client)
@@ -372,9 +377,8 @@ async def test_a_document_of_an_earlier_server_shows_its_plan_again(folder: Path
 
 
 async def test_a_plan_that_another_server_runs_is_said_to_be_and_taken_over_when_that_one_ends(
-    folder: Path, tmp_path: Path
+    folder: Path, ledger: Path
 ) -> None:
-    ledger = tmp_path.parent / f"{tmp_path.name}.sqlite"
     async with plain(folder, ledger=ledger) as client:
         reader = Reader(client, Start="Start")
         await plan(client)
@@ -670,9 +674,8 @@ async def test_a_document_is_adopted_in_a_folder_that_is_not_trusted_and_nothing
     ],
 )
 async def test_a_changed_request_or_summary_is_the_plans(
-    folder: Path, tmp_path: Path, old: str, new: str, request_: str, summary: str | None
+    folder: Path, ledger: Path, old: str, new: str, request_: str, summary: str | None
 ) -> None:
-    ledger = tmp_path.parent / f"{tmp_path.name}.sqlite"
     async with plain(folder, ledger=ledger) as client:
         reader = Reader(client)
         created = await plan(client, "1. List files\n2. Read a.txt")
@@ -706,10 +709,9 @@ async def older(client: LspClient, reader: Reader) -> str:
     [("Make the plan what this text says", "b", 3), ("Show the plan as it is", "c", 2)],
 )
 async def test_an_older_text_of_a_plan_waits_for_a_choice(
-    folder: Path, tmp_path: Path, title: str, content: str, version: int
+    folder: Path, ledger: Path, title: str, content: str, version: int
 ) -> None:
     """As it comes out of git: neither is the plan changed back by a save, nor the text overwritten."""
-    ledger = tmp_path.parent / f"{tmp_path.name}.sqlite"
     async with plain(folder, ledger=ledger) as client:
         reader = Reader(client)
         text = await older(client, reader)
@@ -740,10 +742,9 @@ async def test_an_older_text_of_a_plan_waits_for_a_choice(
 
 
 async def test_an_older_text_that_comes_into_an_open_document_waits_for_a_choice(
-    folder: Path, tmp_path: Path
+    folder: Path, ledger: Path
 ) -> None:
     """As a checkout brings it back while the document is open."""
-    ledger = tmp_path.parent / f"{tmp_path.name}.sqlite"
     async with plain(folder, ledger=ledger) as client:
         reader = Reader(client)
         text = await older(client, reader)
@@ -765,9 +766,8 @@ async def test_an_older_text_that_comes_into_an_open_document_waits_for_a_choice
 
 
 async def test_a_closed_document_of_any_name_and_folder_is_brought_up_to_date_where_it_lies(
-    folder: Path, tmp_path: Path
+    folder: Path, ledger: Path
 ) -> None:
-    ledger = tmp_path.parent / f"{tmp_path.name}.sqlite"
     second = folder / "second"
     second.mkdir()
     async with plain(second, ledger=ledger) as client:
@@ -799,9 +799,8 @@ async def test_a_closed_document_of_any_name_and_folder_is_brought_up_to_date_wh
 
 
 async def test_a_document_that_was_changed_without_a_server_is_not_written_over(
-    folder: Path, tmp_path: Path
+    folder: Path, ledger: Path
 ) -> None:
-    ledger = tmp_path.parent / f"{tmp_path.name}.sqlite"
     async with plain(folder, ledger=ledger) as client:
         reader = Reader(client)
         plan_id = await asking(client, reader)

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.plans.editing import AddStep, RemoveStep, StepChanges
@@ -54,10 +54,16 @@ class Task(NamedTuple):
     files: Mapping[str, str]
 
 
+End = Literal["right", "stopped", "false success", "repeated effect", "endless", "crashed"]
+ENDS: Final[tuple[End, ...]] = get_args(End)
+EXPECTED: Final[tuple[End, ...]] = ("right", "stopped")
+"""The others must not be."""
+
+
 class Fate(NamedTuple):
     """How a plan ended: `right` byte for byte, `stopped` with a reason, or in a way that must not be."""
 
-    kind: Literal["right", "stopped", "false success", "repeated effect", "endless", "crashed"]
+    kind: End
     detail: str = ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from planloom.cli.client.messages import Json
 from planloom.cli.client.rpc import Handler
@@ -17,6 +17,12 @@ Level = Literal["error", "warning", "info", "log"]
 _LEVELS: dict[int, Level] = {1: "error", 2: "warning", 3: "info"}
 _ENCODINGS = ("utf-32", "utf-8", "utf-16")
 """In order of preference: Python strings are indexed by code points, as utf-32 positions are."""
+WORKSPACE_EDIT: Final = {
+    "documentChanges": True,
+    "resourceOperations": ["create", "rename", "delete"],
+    "failureHandling": "transactional",
+}
+"""The client capability `workspace.workspaceEdit` of an editor that carries out whole edits or nothing."""
 
 
 class HeadlessEditor:
@@ -47,11 +53,7 @@ class HeadlessEditor:
                 "workspace": {
                     "applyEdit": True,
                     "workspaceFolders": True,
-                    "workspaceEdit": {
-                        "documentChanges": True,
-                        "resourceOperations": ["create", "rename", "delete"],
-                        "failureHandling": "transactional",
-                    },
+                    "workspaceEdit": WORKSPACE_EDIT,
                 },
             },
             "initializationOptions": {
