@@ -38,8 +38,8 @@ _NOTES = """\
   that its requests begin alike. A call of such a tool is still taken, and says what is lacking.
 - **Commands in the background** are for servers and watchers, which `run_command` would wait for in vain: three tools
   with the parts that Codex and Claude Code have, without input. `read_output` gives only what is new, waits for it, and
-  saves the files that the plan has changed before, so that a watcher sees them. Planners are not shown `read_output`
-  and `stop_command`, since no plan knows the id of a command beforehand.
+  saves the files that the plan has changed before, so that a watcher sees them. Models are shown `read_output` and
+  `stop_command` once their plan has started a command in the background.
 - **Pages of the web.** `fetch_url` gets text only: at most 2 MB in 30 seconds, HTML as Markdown, without cookies, keys
   or any proxy. A redirect is followed on the same host alone. This machine and private networks are refused unless
   `planloom.fetch.allowInternal` is set. A planner that looks into the workspace cannot fetch.

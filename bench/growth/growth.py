@@ -104,7 +104,7 @@ def document(count: int) -> dict[str, Work]:
     written, earlier = read_document(text), signs_of(plan)
     found = difference(plan, written, earlier)
     shown = types.TextDocumentIdentifier("file:///a.plan.md")
-    view = View(shown.uri, text, written, plan, "utf-16", None, builtin().of_plans())
+    view = View(shown.uri, text, written, plan, "utf-16", None, builtin().before_commands())
     return {
         "plan document, read": lambda: read_document.__wrapped__(text),
         "plan document, compared": lambda: difference(plan, written, earlier),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
+from planloom.domain.events import catalog as ev
 from planloom.models.offline.scripted import ALL, ScriptedModel, Turn, makes, says
 from planloom.models.port import Capabilities, ModelRequest
 from planloom.tools.registry import builtin
@@ -17,6 +19,7 @@ from tests.support.studio import studio
 OF_GIT = {"git_status", "git_diff", "git_log"}
 OF_EDITOR = {"read_diagnostics"}
 NEEDY = OF_GIT | OF_EDITOR
+OF_BACKGROUND = {"read_output", "stop_command"}
 STEP = {"id": "note", "description": "Write a note"}
 CONSTRAINED = ALL.model_copy(update={"tools": False})
 WRITE = ("write_file", {"path": "note.txt", "content": "x\n"})
@@ -56,6 +59,12 @@ def told(request: ModelRequest) -> set[str]:
     return {name for name in NEEDY if name in whole}
 
 
+def offered(request: ModelRequest) -> set[str]:
+    """Of the tools that follow a command, those that the model can call."""
+    takes = json.dumps([[tool.name for tool in request.tools], request.response_schema])
+    return {name for name in OF_BACKGROUND if name in takes}
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     ("repository", "diagnostics", "expected"),
@@ -92,7 +101,30 @@ async def test_a_plan_keeps_its_tools_while_a_repository_comes_to_be(tmp_path: P
         assert {tool.name for tool in model.requests[2].tools} >= OF_GIT
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="this is a shell command")
+@pytest.mark.parametrize("can", [ALL, CONSTRAINED], ids=["native", "JSON"])
+async def test_what_follows_a_command_is_shown_once_one_runs_in_the_background(
+    tmp_path: Path, can: Capabilities
+) -> None:
+    work: list[tuple[str, dict[str, object]]] = [
+        ("run_command", {"command": "true"}),
+        ("run_command", {"command": "exec sleep 60", "background": True}),
+        ("stop_command", {"command_id": "c1"}),
+    ]
+    answers = [
+        makes(call) if can.tools else says(json.dumps({"tool_calls": [{"name": call[0], **call[1]}]}))
+        for call in work
+    ]
+    model = Engine([*answers, says("All done.") if can.tools else says('{"final_answer": "All done."}')], can)
+    async with studio(tmp_path, model=model, settings={"approvals.execute": "allow"}) as at:
+        plan = await at.run("Look after the server.", mode="direct")
+        assert plan.status == "completed"
+        ends = [record.event.reason for record in at.events if isinstance(record.event, ev.BackgroundEnded)]
+        assert ends == ["stopped"]
+    assert list(map(offered, model.requests)) == [set(), set(), OF_BACKGROUND, OF_BACKGROUND]
+
+
 def test_a_tool_that_is_not_shown_can_still_be_called() -> None:
-    tools = builtin().where({"repository"}).of_plans().only({"read"})
+    tools = builtin().where({"repository"}).before_commands().only({"read"})
     assert not OF_GIT & {spec.name for spec in tools.specs()}
     assert set(tools.names()) >= OF_GIT and set(tools.rules()) >= OF_GIT

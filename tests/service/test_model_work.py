@@ -173,8 +173,6 @@ async def test_a_question_gets_no_tools_that_change_files_and_prose_is_its_answe
             "final_answer",
             "ask_user",
             "run_command",
-            "read_output",
-            "stop_command",
         } | {
             tool.name
             for tool in model.requests[0].tools

@@ -25,6 +25,7 @@ from planloom.agent.task import (
 )
 from planloom.agent.turns import LoopState, ask_model, run_calls
 from planloom.domain.model_text.fences import fenced
+from planloom.domain.plans.background_commands import background_calls
 from planloom.domain.plans.plan import SETTLED, Plan
 from planloom.domain.values import Json
 from planloom.models.port import Capabilities, Model, ModelRequest, ToolSpec
@@ -76,8 +77,16 @@ async def work_on(task: AgentTask, model: Model, runner: ToolRunner) -> LoopEnd:
 def frame_of(plan: Plan, tools: Registry, can: Capabilities) -> ModelRequest:
     """The part of every request of a task that never changes: the system prompt and the tools."""
     mode = mode_of(can)
-    specs = (*tools.specs(), *controls_of(plan, tools, mode))
+    specs = (*shown_in(plan, tools).specs(), *controls_of(plan, tools, mode))
     return turn_request(mode, SYSTEM, "", specs).model_copy(update={"response_schema": None})
+
+
+def shown_in(plan: Plan, tools: Registry) -> Registry:
+    """The tools that the plan's models are shown: those that follow a background command come with the first one.
+
+    Few plans have such a command, and all would send these tools in every request.
+    """
+    return tools if any(background_calls(plan)) else tools.before_commands()
 
 
 def controls_of(plan: Plan, tools: Registry, mode: ToolCallMode) -> tuple[ToolSpec, ...]:
@@ -135,8 +144,9 @@ async def _ask(task: AgentTask, model: Model, state: _State) -> Turn:
         state.messages_sent = len(plan.messages)
         return task_brief(plan, step, task.background, task.conversation.steps)
 
-    controls = controls_of(task.plan(), task.limits.tools, mode_of(await model.capabilities()))
-    turn = await ask_model(task.limits, model, state.conversation, brief, controls)
+    tools = shown_in(task.plan(), task.limits.tools)
+    controls = controls_of(task.plan(), tools, mode_of(await model.capabilities()))
+    turn = await ask_model(task.limits._replace(tools=tools), model, state.conversation, brief, controls)
     task.read(state.messages_sent)
     return turn
 

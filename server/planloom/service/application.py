@@ -121,7 +121,7 @@ class Application:
         )
         planners = PlannerFactory(
             session,
-            tools.of_plans(),
+            tools.before_commands(),
             models,
             templates,
             PlanningRequests(references, surroundings),
@@ -152,7 +152,7 @@ class Application:
             runner,
             session.limits,
             resources,
-            ModelProposer(session, models.current, tools.of_plans(), rules),
+            ModelProposer(session, models.current, tools.before_commands(), rules),
         )
 
         # What a client can ask.

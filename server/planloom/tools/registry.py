@@ -58,8 +58,8 @@ class Registry:
         kept = (tool for tool in self if ("execute" if tool.is_of_commands else tool.effect) in effects)
         return Registry(kept, self._lacking)
 
-    def of_plans(self) -> Registry:
-        """The tools that a planner is shown: without those that follow a command, which no plan knows beforehand."""
+    def before_commands(self) -> Registry:
+        """The tools as long as no command runs in the background: without those that follow one."""
         return Registry((tool for tool in self if not tool.follows_commands), self._lacking)
 
     def where(self, lacking: Collection[Need]) -> Registry:

@@ -103,7 +103,7 @@ async def _view(connection: Connection, uri: str) -> View | None:
         plan,
         connection.client.encoding,
         next(iter(connection.view.roots.folders), None),
-        builtin().of_plans(),
+        builtin().before_commands(),
         connection.asks_trust,
         shown is not None and shown.moved_on,
     )
