@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import cache
 from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, Strict
@@ -58,7 +59,7 @@ class Wire(BaseModel):
 
         `computed` adds fields that the value lacks, or replaces some. Nested models are built in the same way.
         """
-        source = _Computed(value, computed) if computed else value
+        source = _source(cls, value, computed) if computed else value
         return cls.model_validate(source, from_attributes=True, by_name=True, by_alias=False)
 
     def json_value(self) -> dict[str, Any]:
@@ -66,15 +67,23 @@ class Wire(BaseModel):
         return self.model_dump(mode="json", by_alias=True)
 
 
-class _Computed:
-    """A value of the domain with some attributes added or replaced."""
+def _source(model: type[Wire], value: Any, computed: dict[str, object]) -> dict[str, object]:
+    """The fields of a value, with some added or replaced.
 
-    def __init__(self, value: object, computed: dict[str, object]) -> None:
-        self._value = value
-        self.__dict__.update(computed)
+    A mapping, since the library reads it many times as fast as the attributes of an object that looks them up itself.
+    """
+    found = dict(getattr(value, "__dict__", ()))
+    for name in _declared(model, type(value)):
+        if name not in computed:
+            found[name] = getattr(value, name)
+    found.update(computed)
+    return found
 
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._value, name)
+
+@cache
+def _declared(model: type[Wire], kind: type) -> tuple[str, ...]:
+    """The fields of a model that a type of the domain has as properties or slots, so not in its instances' dicts."""
+    return tuple(name for name in model.model_fields if hasattr(kind, name))
 
 
 class Closed(Wire):
