@@ -67,13 +67,14 @@ class Wire(BaseModel):
         return self.model_dump(mode="json", by_alias=True)
 
 
-def _source(model: type[Wire], value: Any, computed: dict[str, object]) -> dict[str, object]:
+def _source(model: type[Wire], value: object, computed: dict[str, object]) -> dict[str, object]:
     """The fields of a value, with some added or replaced.
 
     A mapping, since the library reads it many times as fast as the attributes of an object that looks them up itself.
     """
     found = dict(getattr(value, "__dict__", ()))
-    for name in _declared(model, type(value)):
+    kind: Any = type(value)
+    for name in _declared(model, kind):
         if name not in computed:
             found[name] = getattr(value, name)
     found.update(computed)
