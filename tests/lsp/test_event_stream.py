@@ -8,6 +8,7 @@ from typing import Any
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.outcome import Spent
 from planloom.domain.plans.plan import Usage
+from planloom.domain.values import CallId, StepId
 from planloom.lsp.editor.event_stream import TextStream
 from planloom.service.requests import StreamDelta
 from tests.lsp.samples import EVENTS, PLAN
@@ -47,6 +48,22 @@ async def test_every_kind_of_event_can_be_told() -> None:
         for event in EVENTS.values():
             app.feed.happen(event, PLAN)
         assert [event["type"] for event in client.events] == list(EVENTS)
+
+
+async def test_an_event_may_hold_what_utf8_and_json_lack() -> None:
+    app = FakeApplication()
+    async with connected(app.make) as client:
+        await client.request("planloom/status")
+        args = {"text": "\ud83d|😀\u2028", "most": [float("inf"), 1.5]}
+        odd = ev.ToolStarted(
+            task_id=StepId("step_1"), call_id=CallId("c"), tool="read_file", args=args, effect="read"
+        )
+        app.feed.happen(odd, PLAN)
+        app.feed.happen(odd.model_copy(update={"args": {**args, "text": "😀\u2028"}}), PLAN)
+        assert [event["args"] for event in client.events] == [
+            {"text": "\ud83d|😀\u2028", "most": [None, 1.5]},
+            {"text": "😀\u2028", "most": [None, 1.5]},
+        ]
 
 
 async def test_what_a_plan_has_used_follows_each_event_that_adds_to_it() -> None:

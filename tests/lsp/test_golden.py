@@ -82,7 +82,7 @@ async def test_a_request_answers_as_its_file_says(method: ClientRequest, tmp_pat
 @pytest.mark.parametrize("name", EVENT_TYPES)
 def test_an_event_stands_on_the_wire_as_its_file_says(name: str) -> None:
     path = file_of("events", name)
-    sent = to_wire(samples.recorded(samples.EVENTS[name]), samples.PLAN)
+    sent = to_wire(samples.recorded(samples.EVENTS[name]), samples.PLAN).json_value()
     if UPDATE:
         write(path, sent)
     assert sent == read(path)

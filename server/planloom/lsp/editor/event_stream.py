@@ -34,12 +34,12 @@ def send_events(protocol: PlanloomProtocol) -> Callable[[Recorded, Plan], None]:
 
     def send(recorded: Recorded, after: Plan) -> None:
         try:
-            payload = event(recorded, after)
+            message = event(recorded, after)
         except Exception:
             # A defect here must not stop the plan.
             logger.exception("Event %s of plan %s could not be sent", recorded.seq, recorded.plan_id)
             return
-        protocol.notify("planloom/event", payload)
+        protocol.notify("planloom/event", message)
 
     return send
 
@@ -48,7 +48,7 @@ def send_waits(protocol: PlanloomProtocol) -> Callable[[PlanId, tuple[StepWait, 
     """A listener that sends which steps of a plan wait for what another step uses."""
 
     def send(plan_id: PlanId, waits: tuple[StepWait, ...]) -> None:
-        protocol.notify("planloom/waits", to_wire.waits(plan_id, waits).json_value())
+        protocol.notify("planloom/waits", to_wire.waits(plan_id, waits))
 
     return send
 
@@ -61,7 +61,7 @@ def send_spent(
     def send(recorded: Recorded, after: Plan) -> None:
         if isinstance(recorded.event, ev.ModelUsed | ev.TaskUpdate) and recorded.event.usage:
             params = results.SpentParams(plan_id=after.plan_id, spent=results.Spent.of(spent(after)))
-            protocol.notify("planloom/spent", params.json_value())
+            protocol.notify("planloom/spent", params)
 
     return send
 

@@ -63,7 +63,7 @@ async def events(connection: Connection, params: wire_params.EventsParams) -> wi
     """The events of a plan after the event `after`, for a client that missed some."""
     found = connection.app.plans.events(PlanId(params.plan_id), params.after or 0, params.limit)
     return wire_results.EventsResult(
-        events=tuple(to_wire_events.event(event, after) for event, after in found)
+        events=tuple(to_wire_events.event(event, after).json_value() for event, after in found)
     )
 
 

@@ -7,9 +7,9 @@ import itertools
 import json
 import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from functools import partial
+from contextlib import suppress
 from typing import Any, Literal
 
 import cattrs
@@ -55,6 +55,9 @@ class OutgoingProtocol(PyglsProtocol):
 
     def __init__(self, server: LanguageServer, converter: cattrs.Converter) -> None:
         self.converter = converter
+        self._encode = json.JSONEncoder(
+            separators=(",", ":"), default=self._json_value, allow_nan=False
+        ).encode
         self._closed = False
         self._framed = True
         self._request_numbers = itertools.count(1)
@@ -76,21 +79,28 @@ class OutgoingProtocol(PyglsProtocol):
             error["data"] = data
         self._send({"jsonrpc": "2.0", "id": ident, "error": error})
 
-    def _send(self, data: Any) -> None:
+    def _send(self, message: Mapping[str, Any]) -> None:
         try:
-            body = self._encoded(data)
+            body = self._encoded(message)
         except Exception:
             logger.exception("A message could not be encoded and was not sent")
             return
         self._write(body)
 
-    def _encoded(self, data: Any) -> bytes:
-        encode = partial(json.dumps, separators=(",", ":"), default=self._json_value, allow_nan=False)
+    def _encoded(self, message: Mapping[str, Any]) -> bytes:
+        members = (b'"%b":%b' % (name.encode(), self._json(value)) for name, value in message.items())
+        return b"{%b}" % b",".join(members)
+
+    def _json(self, value: Any) -> bytes:
+        if hasattr(value, "model_dump_json"):
+            # A model writes itself in a fraction of the time. Only half of a surrogate pair has no form in UTF-8.
+            with suppress(ValueError):
+                return bytes(value.model_dump_json(by_alias=True), "utf-8")
         try:
-            text: str = encode(data)
+            text = self._encode(value)
         except ValueError:
             # JSON allows 1e999, which Python reads as infinity and would write as the invalid `Infinity`.
-            text = encode(_finite(data))
+            text = self._encode(_finite(value))
         return text.encode("ascii")
 
     def _write(self, body: bytes) -> None:

@@ -9,14 +9,15 @@ from planloom.domain.plans.editing import AddStep, StepChanges, StepEdit, Update
 from planloom.domain.plans.plan import Plan
 from planloom.lsp.wire import edits as wire
 from planloom.lsp.wire import to_wire as to
+from planloom.lsp.wire.declared_events import OfPlan
 from planloom.lsp.wire.events import MESSAGES
 from planloom.lsp.wire.plan import Check
 
 
-def event(recorded: ev.Recorded, after: Plan) -> dict[str, Any]:
-    """One event as plain JSON; `after` is the plan with this event folded in."""
+def event(recorded: ev.Recorded, after: Plan) -> OfPlan:
+    """The message of one event; `after` is the plan with this event folded in."""
     happened = recorded.event
-    whole = MESSAGES[happened.type].of(
+    return MESSAGES[happened.type].of(
         happened,
         seq=recorded.seq,
         plan_id=recorded.plan_id,
@@ -24,7 +25,6 @@ def event(recorded: ev.Recorded, after: Plan) -> dict[str, Any]:
         at=recorded.at,
         **_computed(happened, after),
     )
-    return whole.json_value()
 
 
 def _computed(happened: ev.Event, after: Plan) -> dict[str, object]:
