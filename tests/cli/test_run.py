@@ -348,6 +348,11 @@ def test_an_approval_that_is_refused_for_good_ends_the_run(work: Path) -> None:
     assert len(ended.params("planloom/plan/approve")) == 1
 
 
+def framed(body: str) -> str:
+    """A message as it is sent."""
+    return f"Content-Length: {len(body)}\r\n\r\n{body}"
+
+
 BROKEN = {
     "refuses the request": (
         {
@@ -371,6 +376,28 @@ BROKEN = {
         {"planloom/status": [[{"notify": ["planloom/event", {"jsonrpc": "2.0", "id": 1}]}, {"exit": 0}]]},
         ["ended unexpectedly"],
     ),
+    **{
+        f"sends {what}": (
+            {"planloom/plan/approve": [[{"raw": text}, {"hang": True}]]},
+            [f"sent a message that cannot be read: {why}"],
+        )
+        for what, text, why in (
+            ("no JSON", framed("{a}"), "it is not JSON"),
+            ("brackets without end", framed("[" * 100_000), "it is not JSON"),
+            ("no object", framed("7"), "it is not an object."),
+            ("a method that is no text", framed('{"method": []}'), "its method is not a text."),
+            ("an answer to nobody", framed('{"id": [], "result": 1}'), "it answers no request."),
+            (
+                "that it could not read a request",
+                framed('{"id": null, "error": {"message": "Broken"}}'),
+                "it answers no request (Broken).",
+            ),
+            ("a length that is no number", "Content-Length: x\r\n\r\n{}", "it has no length."),
+            ("a negative length", "Content-Length: -5\r\n\r\n{}", "it has no length."),
+            ("no header", "Hello\r\n\r\n", "it has no length."),
+            ("a line without end", "x" * 70_000, "a line before it is too long."),
+        )
+    },
 }
 
 

@@ -5,6 +5,7 @@ time it is called (the last serves all further calls); a turn is a list of actio
 
     {"reply": result} · {"error": {code, message, data}} · {"events": [event, ...]} (seq and planId are added)
     {"notify": [method, params]} · {"ask": [method, params]} (waits for the answer) · {"exit": code} · {"hang": true}
+    {"raw": text} (these bytes, whatever they are)
 
 `$ROOT` in any string stands for the URI of the first workspace folder. A method without turns is answered with
 null. The transcript gets the further arguments (`{"argv": [...]}`), then every message of the
@@ -72,6 +73,9 @@ class Fake:
                     self.ask(name, params)
                 case {"exit": code}:
                     return int(code)
+                case {"raw": text}:
+                    self.sink.write(text.encode())
+                    self.sink.flush()
                 case {"hang": _}:
                     replied = True
         if not replied:

@@ -533,7 +533,7 @@ class RequestRun:
                 return working.result()
             if self._stopped.done():
                 self._stopped.result()
-            raise ServerLost(self._connection.stderr_tail())
+            raise self._connection.loss()
         finally:
             if not working.done():
                 working.cancel()

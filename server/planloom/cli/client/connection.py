@@ -34,10 +34,10 @@ class ServerError(Exception):
 
 
 class ServerLost(Exception):
-    """The server process ended or never answered; `tail` is the end of its stderr."""
+    """The server process ended or sent what is no message; `tail` is the end of its stderr."""
 
-    def __init__(self, tail: str) -> None:
-        super().__init__("The server ended unexpectedly.")
+    def __init__(self, tail: str, reason: str = "The server ended unexpectedly.") -> None:
+        super().__init__(reason)
         self.tail = tail
 
 
@@ -55,11 +55,19 @@ class Connection:
         self._process, self._stderr = server
         self._peer = peer
         self._reading = asyncio.create_task(peer.read(), name="server messages")
+        self._reading.add_done_callback(_retrieve)
 
     @property
     def lost(self) -> asyncio.Task[None]:
         """A task that is done as soon as nothing more can arrive from the server."""
         return self._reading
+
+    def loss(self) -> ServerLost:
+        """Why nothing more can arrive, once `lost` is done."""
+        broken = None if self._reading.cancelled() else self._reading.exception()
+        if broken is None:
+            return ServerLost(self.stderr_tail())
+        return ServerLost(self.stderr_tail(), f"The server sent a message that cannot be read: {broken}.")
 
     async def request(self, method: str, params: Any = None) -> Any:
         """Send a request and await its answer. Raises ServerError, or ServerLost if no answer can arrive.
@@ -67,12 +75,12 @@ class Connection:
         A cancellation ends only this wait; the server goes on with what was asked.
         """
         if self._reading.done():
-            raise ServerLost(self.stderr_tail())
+            raise self.loss()
         answer = self._peer.request(method, {} if params is None else params)
         answer.add_done_callback(_retrieve)
         await asyncio.wait({answer, self._reading}, return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
-            raise ServerLost(self.stderr_tail())
+            raise self.loss()
         try:
             return answer.result()
         except RpcError as error:

@@ -30,6 +30,10 @@ class RpcError(Exception):
         super().__init__(self.message)
 
 
+class BrokenMessage(Exception):
+    """What the server sent is no message, so nothing after it can be understood; the text says why."""
+
+
 class Peer:
     """The client's end. `handlers` answer the requests and take the notifications of the server, in their order."""
 
@@ -59,7 +63,10 @@ class Peer:
         self._send({"method": method, "params": params})
 
     async def read(self) -> None:
-        """Handle the server's messages until its stream ends, also where it breaks off within a message."""
+        """Handle the server's messages until its stream ends, also where it breaks off within a message.
+
+        Raises BrokenMessage.
+        """
         try:
             while (body := await self._body()) is not None:
                 self._receive(body)
@@ -67,18 +74,27 @@ class Peer:
             logger.debug("The server's stream broke off within a message")
 
     async def _body(self) -> bytes | None:
-        """The next message; None at the end of the stream."""
-        length = 0
-        while line := await self._reader.readline():
-            if not line.strip():
+        """The next message; None at the end of the stream. Raises BrokenMessage."""
+        length: int | None = None
+        while line := await self._line():
+            if line.strip():
+                name, _, value = line.partition(b":")
+                if name.strip().lower() == b"content-length":
+                    length = int(value) if value.strip().isdigit() else None
+            elif length is None:
+                raise BrokenMessage("it has no length")
+            else:
                 return await self._reader.readexactly(length)
-            name, _, value = line.partition(b":")
-            if name.strip().lower() == b"content-length":
-                length = int(value)
         return None
 
+    async def _line(self) -> bytes:
+        try:
+            return await self._reader.readline()
+        except ValueError as error:
+            raise BrokenMessage("a line before it is too long") from error
+
     def _receive(self, body: bytes) -> None:
-        message = json.loads(body)
+        message = _message(body)
         if "method" not in message:
             self._answered(message)
             return
@@ -115,7 +131,7 @@ class Peer:
             self._send({"id": message["id"], "error": {"code": code, "message": text}})
 
     def _answered(self, message: Mapping[str, Any]) -> None:
-        answer = self._waiting.pop(message.get("id", 0), None)
+        answer = self._waiting.pop(message["id"], None)
         if answer is None or answer.done():
             return
         if message.get("error") is None:
@@ -126,3 +142,22 @@ class Peer:
     def _send(self, message: dict[str, Any]) -> None:
         body = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode("ascii")
         self._writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+
+
+def _message(body: bytes) -> dict[str, Any]:
+    """A request, notification or answer. Raises BrokenMessage.
+
+    An answer without the id of a request is one to what the server could not read: nobody can tell which.
+    """
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise BrokenMessage(f"it is not JSON ({error})") from error
+    if not isinstance(message, dict):
+        raise BrokenMessage("it is not an object")
+    if not isinstance(message.get("method", ""), str):
+        raise BrokenMessage("its method is not a text")
+    if "method" not in message and not isinstance(message.get("id"), int):
+        said = message.get("error")
+        raise BrokenMessage(f"it answers no request ({RpcError(said)})" if said else "it answers no request")
+    return message
