@@ -7,7 +7,7 @@ import json
 import logging
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote
@@ -30,6 +30,48 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 300.0
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 Trace = tuple[Span, ...]
 log = logging.getLogger(__name__)
+
+
+class _WaitingTraces:
+    """Traces in the order of their plans, and how many spans they have; the oldest are dropped for the newest."""
+
+    def __init__(self) -> None:
+        self._traces: deque[Trace] = deque()
+        self._spans = 0
+
+    def __len__(self) -> int:
+        return len(self._traces)
+
+    def put(self, trace: Trace) -> int:
+        """Add a trace; returns how many were dropped for it."""
+        self._traces.append(trace)
+        self._spans += len(trace)
+        dropped = 0
+        while len(self._traces) > 1 and self._spans > _MOST_WAITING:
+            self._popped()
+            dropped += 1
+        return dropped
+
+    def put_back(self, traces: Sequence[Trace]) -> None:
+        """Put traces that were taken before the others again."""
+        self._traces.extendleft(reversed(traces))
+        self._spans += sum(map(len, traces))
+
+    def taken(self, most_spans: int | None = None) -> list[Trace]:
+        """Take the first trace and those after it that have so many spans together at most, or all for None."""
+        traces: list[Trace] = []
+        count = 0
+        while self._traces:
+            count += len(self._traces[0])
+            if traces and most_spans is not None and count > most_spans:
+                break
+            traces.append(self._popped())
+        return traces
+
+    def _popped(self) -> Trace:
+        trace = self._traces.popleft()
+        self._spans -= len(trace)
+        return trace
 
 
 class TraceExporter:
@@ -55,18 +97,13 @@ class TraceExporter:
         self._gather = gather
         self._pause = pause
         self._jobs = Jobs()
-        self._waiting: deque[Trace] = deque()
+        self._waiting = _WaitingTraces()
         self._closing = asyncio.Event()
         self._reported = ""
 
     def put(self, trace: Trace) -> None:
         """Have a trace exported soon."""
-        self._waiting.append(trace)
-        dropped = 0
-        while len(self._waiting) > 1 and sum(map(len, self._waiting)) > _MOST_WAITING:
-            self._waiting.popleft()
-            dropped += 1
-        if dropped:
+        if dropped := self._waiting.put(trace):
             log.warning("%s dropped, since too many wait", counted(dropped, "trace"))
         self._jobs.start("traces", self._export())
 
@@ -99,38 +136,30 @@ class TraceExporter:
                 await self._wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
         # Without a target, what waits has no place to go.
-        self._waiting.clear()
+        self._waiting.taken()
 
     async def _send(self, target: str) -> tuple[str, bool]:
         """Send the first traces; returns what is wrong, empty for nothing, and whether they wait to be sent again."""
         from planloom.web.collector import send_json
 
-        traces = self._first()
+        traces = self._waiting.taken(_MOST_SENT)
         body = _encoded([span for trace in traces for span in trace])
         problem = await send_json(target, body, self._headers(), default_path="/v1/traces")
         if problem is None:
             return "", False
         if problem.passes:
-            self._waiting.extendleft(reversed(traces))
+            self._waiting.put_back(traces)
         return problem.reason, problem.passes
 
     async def _write(self, target: str) -> str:
         """Append every trace that waits to the file, a line each; returns what is wrong, empty for nothing."""
-        traces, self._waiting = tuple(self._waiting), deque()
+        traces = self._waiting.taken()
         try:
             await asyncio.to_thread(_append, target, traces)
         except (OSError, RuntimeError) as error:
             # `~` of a user who has no home is a RuntimeError.
             return f"it cannot be written: {getattr(error, 'strerror', None) or error}."
         return ""
-
-    def _first(self) -> list[Trace]:
-        traces = [self._waiting.popleft()]
-        count = len(traces[0])
-        while self._waiting and count + len(self._waiting[0]) <= _MOST_SENT:
-            count += len(self._waiting[0])
-            traces.append(self._waiting.popleft())
-        return traces
 
     def _report(self, target: str, problem: str) -> None:
         if not problem:
@@ -164,7 +193,7 @@ def _is_address(target: str) -> bool:
     return target.lower().startswith(("http://", "https://"))
 
 
-def _append(target: str, traces: tuple[Trace, ...]) -> None:
+def _append(target: str, traces: Sequence[Trace]) -> None:
     path = Path(target).expanduser()
     lines = b"".join(_encoded(trace) + b"\n" for trace in traces)
     path.parent.mkdir(parents=True, exist_ok=True)
