@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planloom.models.port import Image, Message, ModelRequest
+from planloom.domain.values import CallId
+from planloom.models.port import Image, Message, ModelRequest, ToolCall
 from planloom.models.tokens import FEATURES, TokenCounter, features
 from tests.models.support import READ_FILE, asks
 
@@ -77,3 +80,32 @@ def test_tools_calls_schemas_and_images_count() -> None:
     assert counter.request(asks(response_schema={"type": "object", "properties": {}})) > plain + 3
     with_image = ModelRequest(messages=(Message(role="user", text="Hi", images=(image,)),))
     assert counter.request(with_image) > plain + 200
+
+
+def test_a_conversation_that_grows_and_changes_is_counted_as_if_it_were_new() -> None:
+    counter = TokenCounter()
+    call = ToolCall(call_id=CallId("1"), name="read_file", arguments={"path": "naïve.py"})
+    messages = [Message(role="system", text=ENGLISH), Message(role="user", text="")]
+    for number in range(20):
+        messages.append(Message(role="assistant", text=CODE[:number], tool_calls=(call,) * (number % 3)))
+        if number % 4 == 0:
+            # The message that is replaced is freed, and another may be made in its place.
+            messages[number] = messages[number].model_copy(update={"text": CHINESE[:number]})
+        tools = (READ_FILE,) * (number // 7)
+        request = ModelRequest(messages=tuple(messages), tools=tools)
+        assert counter.request(request) == TokenCounter().request(request)
+
+
+def test_of_a_longer_conversation_only_what_is_new_is_counted() -> None:
+    counter = TokenCounter()
+    messages = [Message(role="user", text=ENGLISH * 1_000) for _ in range(3)]
+
+    def seconds() -> float:
+        request = ModelRequest(messages=tuple(messages))
+        start = time.process_time()
+        counter.request(request)
+        return time.process_time() - start
+
+    first = seconds()
+    messages.append(Message(role="user", text="Go on."))
+    assert seconds() < first / 10

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from planloom.models.port import ModelRequest, ToolSpec
+from planloom.models.port import Message, ModelRequest, ToolSpec
 
 FEATURES = 7
 """Words, letters, digits, punctuation and line ends, CJK characters, other characters, messages."""
@@ -67,6 +67,9 @@ def features(text: str) -> tuple[float, ...]:
     )
 
 
+_NOTHING = features("")
+
+
 class TokenCounter:
     """The estimate for one model; `learn` improves it with each count that a server reports.
 
@@ -79,9 +82,9 @@ class TokenCounter:
             [(PRIOR_ERROR[i] * PRIOR[i]) ** 2 if i == j else 0.0 for j in range(FEATURES)]
             for i in range(FEATURES)
         ]
-
         self._last: tuple[ModelRequest | None, tuple[float, ...]] = (None, ())
-        self._tools: tuple[tuple[ToolSpec, ...], str] = ((), "")
+        self._messages: dict[int, tuple[Message, tuple[float, ...]]] = {}
+        self._tools: tuple[tuple[ToolSpec, ...], tuple[float, ...]] = ((), _NOTHING)
 
     def text(self, text: str) -> int:
         """The tokens of a text alone."""
@@ -118,32 +121,44 @@ class TokenCounter:
     def _features(self, request: ModelRequest) -> tuple[float, ...]:
         """The feature counts of a request; cached, since each is needed three times in a row."""
         if self._last[0] is not request:
-            self._last = (request, _request_features(request, self._tools_text(request.tools)))
+            self._last = (request, self._counted(request))
         return self._last[1]
 
-    def _tools_text(self, tools: tuple[ToolSpec, ...]) -> str:
-        """The tools as text; cached, since successive turns nearly always have the same tools."""
+    def _counted(self, request: ModelRequest) -> tuple[float, ...]:
+        """The sum of the counts of its parts: those of messages and tools that the last request had are known."""
+        parts: list[tuple[float, ...]] = []
+        kept: dict[int, tuple[Message, tuple[float, ...]]] = {}
+        for message in request.messages:
+            found = self._messages.get(id(message))
+            if found is None or found[0] is not message:
+                found = (message, _message_features(message))
+            kept[id(message)] = found
+            parts.append(found[1])
+        self._messages = kept
+        parts.append(self._tools_features(request.tools))
+        if request.response_schema is not None:
+            parts.append(_lines((_compact(request.response_schema),)))
+        return tuple(map(sum, zip(*parts, strict=True)))
+
+    def _tools_features(self, tools: tuple[ToolSpec, ...]) -> tuple[float, ...]:
         cached = self._tools[0]
         if len(cached) != len(tools) or any(a is not b for a, b in zip(cached, tools, strict=True)):
-            self._tools = (tools, "\n".join(map(_tool_text, tools)))
+            self._tools = (tools, _lines(map(_tool_text, tools)))
         return self._tools[1]
 
     def _sum(self, counts: Sequence[float]) -> int:
         return math.ceil(sum(map(float.__mul__, counts, self._weights)))
 
 
-def _request_features(request: ModelRequest, tools: str) -> tuple[float, ...]:
-    texts: list[str] = []
-    for message in request.messages:
-        texts.append(message.text)
-        texts.extend(f"{call.name} {_compact(call.arguments)}" for call in message.tool_calls)
-    if tools:
-        texts.append(tools)
-    if request.response_schema is not None:
-        texts.append(_compact(request.response_schema))
-    *counts, _ = features("\n".join(texts))
-    images = sum(len(message.images) for message in request.messages)
-    return (*counts, float(len(request.messages)) + 200.0 * images)
+def _message_features(message: Message) -> tuple[float, ...]:
+    calls = (f"{call.name} {_compact(call.arguments)}" for call in message.tool_calls)
+    *counts, _ = _lines((message.text, *calls))
+    return (*counts, 1.0 + 200.0 * len(message.images))
+
+
+def _lines(texts: Iterable[str]) -> tuple[float, ...]:
+    """The feature counts of texts that each end with a line end."""
+    return features("".join(f"{text}\n" for text in texts))
 
 
 def _tool_text(tool: ToolSpec) -> str:
