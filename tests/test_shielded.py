@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 import pytest
 
-from planloom.shielded import uninterrupted
+from planloom.shielded import ReadAhead, uninterrupted
 
 
 class Work:
@@ -79,3 +81,87 @@ async def test_a_timeout_around_the_work_ends_after_it() -> None:
         async with asyncio.timeout(0.01):
             await uninterrupted(work.run())
     assert work.ended
+
+
+class Values:
+    """A generator that yields its values at once, waits for `goes_on`, and counts what it hears of cancellations."""
+
+    def __init__(self, *values: int, fault: Exception | None = None) -> None:
+        self.values = values
+        self.fault = fault
+        self.goes_on = asyncio.Event()
+        self.may_end = asyncio.Event()
+        self.cancelled = 0
+        self.ended = False
+
+    async def run(self) -> AsyncGenerator[int]:
+        try:
+            for value in self.values:
+                yield value
+            await self.goes_on.wait()
+            if self.fault is not None:
+                raise self.fault
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            await self.may_end.wait()
+            raise
+        finally:
+            self.ended = True
+
+
+async def test_values_are_read_one_by_one_and_then_their_end() -> None:
+    values = Values(1, 2)
+    async with aclosing(ReadAhead(values.run())) as ahead:
+        assert ahead.unread() is None
+        assert [await ahead.next(), ahead.unread(), ahead.unread()] == [1, 2, None]
+        values.goes_on.set()
+        assert [await ahead.next(), await ahead.next()] == [None, None]
+
+
+async def test_a_failure_is_raised_after_the_last_value() -> None:
+    values = Values(1, fault=OSError("the connection was lost"))
+    values.goes_on.set()
+    async with aclosing(ReadAhead(values.run())) as ahead:
+        assert await ahead.next() == 1
+        for _ in range(2):
+            with pytest.raises(OSError, match="lost"):
+                await ahead.next()
+
+
+async def test_a_reader_that_stops_waiting_reads_the_next_value_later() -> None:
+    values = Values(1)
+    async with aclosing(ReadAhead(values.run())) as ahead:
+        assert await ahead.next() == 1
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0):
+                await ahead.next()
+        values.goes_on.set()
+        assert await ahead.next() is None
+    assert values.cancelled == 0
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, 3])
+async def test_however_often_a_reader_is_cancelled_the_generator_is_cancelled_once(times: int) -> None:
+    values = Values(1)
+
+    async def read() -> None:
+        async with aclosing(ReadAhead(values.run())) as ahead:
+            assert await ahead.next() == 1
+            if times:
+                await ahead.next()
+
+    reader = asyncio.create_task(read())
+    for _ in range(times):
+        await turns()
+        reader.cancel()
+    await turns()
+    assert values.cancelled == 1 and not reader.done()
+    values.may_end.set()
+    await asyncio.wait({reader})
+    assert values.ended and reader.cancelled() == bool(times)
+
+
+async def turns() -> None:
+    """Let all tasks run until they wait."""
+    for _ in range(10):
+        await asyncio.sleep(0)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import httpx
-from httpx_sse import aconnect_sse
 
 from bench.figures import Figure, Measured, main
 from planloom.domain.plans.editing import AddStep, RemoveStep, StepChanges
@@ -104,13 +103,12 @@ async def bare(client: httpx.AsyncClient, request: ModelRequest) -> AsyncIterato
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    async with aconnect_sse(client, "POST", "/v1/chat/completions", json=body) as source:
-        async for event in source.aiter_sse():
-            if event.data == "[DONE]":
-                break
-            choices = json.loads(event.data)["choices"]
-            if choices and choices[0]["delta"].get("content"):
-                yield
+    async with client.stream("POST", "/v1/chat/completions", json=body) as answer:
+        async for line in answer.aiter_lines():
+            if line.startswith("data: {"):
+                choices = json.loads(line[6:])["choices"]
+                if choices and choices[0]["delta"].get("content"):
+                    yield
 
 
 async def marked(server: TimedServer, words: AsyncIterator[None]) -> Marks:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections import deque
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import aclosing
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -41,3 +43,52 @@ async def _to_its_end(work: Coroutine[Any, Any, T], *, passes_on: bool) -> T:
         if job.cancelled():
             raise
         raise cancelled from job.exception()
+
+
+class ReadAhead(Generic[T]):
+    """Runs a generator in a task of its own, and hands on what it yields.
+
+    A reader may stop waiting for the next value and go on later; the generator never hears of it. It is cancelled
+    once, by `aclose`, and then ends in its own way. What it yields is kept until it is read, so it must limit that.
+    """
+
+    def __init__(self, values: AsyncGenerator[T]) -> None:
+        self._values = values
+        self._unread: deque[T] = deque()
+        self._news = asyncio.Event()
+        self._task = asyncio.create_task(self._run())
+        self._task.add_done_callback(lambda _: self._news.set())
+
+    def unread(self) -> T | None:
+        """The next value if there is one already, else None."""
+        return self._unread.popleft() if self._unread else None
+
+    async def next(self) -> T | None:
+        """The next value, None at the end. Raises what the generator raises, after its last value."""
+        while not self._unread:
+            if self._task.done():
+                self._task.result()
+                return None
+            self._news.clear()
+            await self._news.wait()
+        return self._unread.popleft()
+
+    async def aclose(self) -> None:
+        """End the generator. However often the caller is cancelled meanwhile, this waits for its end."""
+        if not self._task.done():
+            await uninterrupted(self._ended())
+        elif not self._task.cancelled():
+            # Nobody may have read up to its failure.
+            self._task.exception()
+
+    async def _run(self) -> None:
+        async with aclosing(self._values) as values:
+            async for value in values:
+                self._unread.append(value)
+                self._news.set()
+
+    async def _ended(self) -> None:
+        self._task.cancel()
+        await asyncio.wait({self._task})
+        if not self._task.cancelled():
+            self._task.exception()

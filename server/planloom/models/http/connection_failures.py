@@ -49,10 +49,10 @@ def unreachable(
     return failures.broken(context, "the connection was lost")
 
 
-def redirect_target(response: httpx.Response) -> str:
+def redirect_target(headers: httpx.Headers) -> str:
     """Scheme and host of a redirect, without the path, which is untrusted text."""
     try:
-        parts = urlsplit(response.headers.get("location", ""))
+        parts = urlsplit(headers.get("location", ""))
     except ValueError:
         return ""
     return f"{parts.scheme}://{parts.hostname}" if parts.hostname else ""

@@ -16,7 +16,7 @@ import httpx
 from planloom.domain.errors import ContextOverflow, ModelFailed
 from planloom.domain.values import Json
 from planloom.models.hold import Hold
-from planloom.models.http import failures, payloads, transport
+from planloom.models.http import failures, payloads
 from planloom.models.http.adapter import AnswerReader, AnswerRefused, ProviderAdapter, Reply
 from planloom.models.http.bounded import MAX_LINE_BYTES
 from planloom.models.http.connection_failures import redirect_target, unreachable
@@ -26,7 +26,7 @@ from planloom.models.http.failures import FINAL_STATUSES, ErrorContext, Refusal
 from planloom.models.http.json_text import Unreadable, read_object
 from planloom.models.http.retry import Sleep, with_retries
 from planloom.models.http.slots import Slot
-from planloom.models.http.transport import FindKey, Timeouts
+from planloom.models.http.transport import Answer, FindKey, HttpClient, Timeouts
 from planloom.models.port import (
     HOSTED_CONTEXT,
     UNKNOWN_CONTEXT,
@@ -38,6 +38,7 @@ from planloom.models.port import (
     UsageReported,
 )
 from planloom.models.tokens import TokenCounter
+from planloom.shielded import ReadAhead, interrupted_once
 from planloom.web.transfer import AnswerBroken, AnswerUnusable
 
 log = logging.getLogger(__name__)
@@ -95,7 +96,7 @@ class HttpModel:
             missing_message=adapter.missing_message(identity.name, endpoint.origin),
             model_advice=adapter.model_advice(identity.name),
         )
-        self._client: httpx.AsyncClient | None = None
+        self._client: HttpClient | None = None
         self._capabilities: Capabilities | None = None
         self._open_responses = 0
         self._closing = False
@@ -263,7 +264,7 @@ class HttpModel:
         self, request: ModelRequest, capabilities: Capabilities, tokens: int, slot: Slot
     ) -> AsyncGenerator[ModelEvent]:
         reader = self._adapter.reader(request)
-        objects = self._objects(request, capabilities, tokens)
+        objects = ReadAhead(self._objects(request, capabilities, tokens))
         deadlines = StreamDeadlines(self._options.timeouts, patient=self._adapter.may_pause(request))
         try:
             async with contextlib.aclosing(objects):
@@ -293,13 +294,15 @@ class HttpModel:
             ) from None
 
     async def _next(
-        self, objects: AsyncGenerator[dict[str, Json]], reader: AnswerReader, deadlines: StreamDeadlines
+        self, objects: ReadAhead[dict[str, Json]], reader: AnswerReader, deadlines: StreamDeadlines
     ) -> dict[str, Json] | None:
         """The next object, or None at the end; after a complete answer, a missing end of the stream is ignored."""
+        if (data := objects.unread()) is not None:
+            return data
         seconds, what, setting = deadlines.seconds_left(complete=reader.complete)
         try:
             async with asyncio.timeout(seconds):
-                return await anext(objects, None)
+                return await objects.next()
         except TimeoutError:
             if reader.complete:
                 return None
@@ -326,33 +329,32 @@ class HttpModel:
         while True:
             form = self._adapter.learned.form
             built = self._adapter.build_request(self._identity.name, request, capabilities, tokens)
-            async with self._open("POST", self._endpoint.base + built.path, built.body) as response:
-                if response.status_code < 300:
+            async with self._open("POST", self._endpoint.base + built.path, built.body) as answer:
+                if answer.status < 300:
                     if not self._has_answered:
                         self._has_answered = True
                         self._hold.end()
-                    content_type = response.headers["content-type"]
-                    if "json" not in content_type and "event" not in content_type:
-                        body = await payloads.bounded_text(response, 4096)
+                    if "json" not in answer.form and "event" not in answer.form:
+                        body = await payloads.bounded_text(answer, 4096)
                         if body.strip():
-                            raise failures.not_an_api(self._error_context, content_type)
+                            raise failures.not_an_api(self._error_context, answer.form)
                         raise AnswerBroken("it was empty")
-                    async with contextlib.aclosing(payloads.payloads(response)) as objects:
+                    async with contextlib.aclosing(payloads.payloads(answer)) as objects:
                         async for data in objects:
                             yield data
                     return
-                if response.status_code < 400:
-                    raise failures.redirected(self._error_context, redirect_target(response))
-                refusal = failures.refusal_of(self._redacted(await payloads.bounded_text(response)))
-                if response.status_code in FINAL_STATUSES or not (
+                if answer.status < 400:
+                    raise failures.redirected(self._error_context, redirect_target(answer.headers))
+                refusal = failures.refusal_of(self._redacted(await payloads.bounded_text(answer)))
+                if answer.status in FINAL_STATUSES or not (
                     # Another request may have taught this refusal while this one was under way.
                     self._adapter.learned.form != form or self._adapter.adapt_to(refusal, request)
                 ):
                     failure = failures.from_status(
                         self._error_context,
-                        response.status_code,
+                        answer.status,
                         refusal,
-                        response.headers,
+                        answer.headers,
                         self._options.now(),
                     )
                     self._learn_context(refusal, failure)
@@ -366,9 +368,7 @@ class HttpModel:
                 )
 
     @contextlib.asynccontextmanager
-    async def _open(
-        self, method: str, url: str, body: dict[str, Json] | None
-    ) -> AsyncIterator[httpx.Response]:
+    async def _open(self, method: str, url: str, body: dict[str, Json] | None) -> AsyncIterator[Answer]:
         client = self._connected()
         headers = {**self._adapter.headers, "Accept": ACCEPTED}
         content = None
@@ -378,8 +378,8 @@ class HttpModel:
             headers["Content-Type"] = "application/json"
         self._open_responses += 1
         try:
-            async with client.stream(method, url, content=content, headers=headers) as response:
-                yield response
+            async with client.answer(method, url, headers, content) as answer:
+                yield answer
         finally:
             self._open_responses -= 1
             if self._closing:
@@ -390,24 +390,21 @@ class HttpModel:
         key = self._find_key()
         return key.redact(words) if key is not None else words
 
-    def _connected(self) -> httpx.AsyncClient:
+    def _connected(self) -> HttpClient:
         if self._client is None:
-            self._client = transport.open_client(
+            self._client = HttpClient(
                 self._options.timeouts,
                 secure=self._endpoint.origin.startswith("https:"),
-                auth=transport.KeyAuth(self._find_key, self._adapter.key_header),
+                find_key=self._find_key,
+                key_header=self._adapter.key_header,
                 proxy=self._options.proxy,
             )
         return self._client
 
     async def _probe(self, method: str, url: str, body: dict[str, Json] | None) -> Reply:
         try:
-            async with (
-                asyncio.timeout(self._options.probe_seconds),
-                self._open(method, url, body) as response,
-            ):
-                text = self._redacted(await payloads.bounded_text(response, MAX_LINE_BYTES))
-                status = response.status_code
+            async with asyncio.timeout(self._options.probe_seconds):
+                status, text = await interrupted_once(self._whole(method, url, body))
         except TimeoutError:
             self._unreachable = True
             return Reply(0, {}, f"it did not answer within {self._options.probe_seconds:g} seconds")
@@ -426,3 +423,7 @@ class HttpModel:
         if status >= 400:
             return Reply(status, fields, failures.refusal_of(text).words or f"it answered {status}")
         return Reply(status, fields, "it is not a model server" if isinstance(data, Unreadable) else "")
+
+    async def _whole(self, method: str, url: str, body: dict[str, Json] | None) -> tuple[int, str]:
+        async with self._open(method, url, body) as answer:
+            return answer.status, self._redacted(await payloads.bounded_text(answer, MAX_LINE_BYTES))

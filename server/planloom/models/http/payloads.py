@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 from collections.abc import AsyncGenerator, AsyncIterator
 
 import httpx
-from httpx_sse import EventSource
 
 from planloom.domain.values import Json
 from planloom.models.http.json_text import Unreadable, read_object
+from planloom.models.http.transport import Answer
 from planloom.web.transfer import AnswerBroken, AnswerUnusable
 
 DONE = "[DONE]"
@@ -21,25 +22,28 @@ MAX_ERROR_BYTES = 64 * 1024
 """Most bytes of an error's body that are read, of which only the start is shown."""
 
 
-async def payloads(response: httpx.Response) -> AsyncGenerator[dict[str, Json]]:
+async def payloads(answer: Answer) -> AsyncGenerator[dict[str, Json]]:
     """The JSON objects of an answer; the end marker is yielded as `{DONE: True}`, and ends the stream.
 
     Raises `AnswerBroken` for invalid JSON.
     """
-    if response.headers["content-type"] == "text/event-stream":
-        async with contextlib.aclosing(EventSource(response).aiter_sse()) as events:
-            async for event in events:
-                for text in _documents(event.data):
+    if answer.form == "text/event-stream":
+        async with contextlib.aclosing(_events(answer.texts)) as events:
+            async for data in events:
+                for text in _documents(data):
                     if text == DONE:
                         yield {DONE: True}
-                        await _drain(events)
+                        await _drain(answer.texts)
                         return
                     yield _object(text)
         return
-    async with contextlib.aclosing(_lines(response)) as lines:
+    async with contextlib.aclosing(_lines(answer.texts)) as lines:
         whole: list[str] = []
         read_any = False
-        async for line in lines:
+        async for text in lines:
+            line = text.strip()
+            if not line:
+                continue
             value = read_object(line, keep_surrogates=True) if not whole else Unreadable("")
             if not isinstance(value, Unreadable):
                 read_any = True
@@ -53,12 +57,12 @@ async def payloads(response: httpx.Response) -> AsyncGenerator[dict[str, Json]]:
             yield _object("\n".join(whole))
 
 
-async def bounded_text(response: httpx.Response, limit: int = MAX_ERROR_BYTES) -> str:
+async def bounded_text(answer: Answer, limit: int = MAX_ERROR_BYTES) -> str:
     """The first `limit` characters of a body, for errors and small documents; ends silently at damage."""
     parts: list[str] = []
     size = 0
     with contextlib.suppress(AnswerUnusable, AnswerBroken, httpx.TransportError):
-        async for part in response.aiter_text():
+        async for part in answer.texts:
             parts.append(part)
             size += len(part)
             if size >= limit:
@@ -66,11 +70,11 @@ async def bounded_text(response: httpx.Response, limit: int = MAX_ERROR_BYTES) -
     return "".join(parts)[:limit]
 
 
-async def _drain(events: AsyncIterator[object]) -> None:
+async def _drain(texts: AsyncIterator[str]) -> None:
     """Read the last few bytes of a stream, so that the connection can be reused."""
     with contextlib.suppress(TimeoutError, AnswerBroken, AnswerUnusable, httpx.TransportError):
         async with asyncio.timeout(DRAIN_SECONDS):
-            async for _ in events:
+            async for _ in texts:
                 pass
 
 
@@ -89,18 +93,41 @@ def _object(text: str) -> dict[str, Json]:
     return value
 
 
-async def _lines(response: httpx.Response) -> AsyncGenerator[str]:
-    """The non-empty lines, split at line feeds only, since JSON may contain other line separators."""
+async def _events(texts: AsyncIterator[str]) -> AsyncGenerator[str]:
+    """The data of server-sent events; the end of the stream ends the last one, too.
+
+    What an event has beside its data is for browsers
+    (https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation).
+    """
+    data: list[str] = []
+    async with contextlib.aclosing(_lines(_with_line_feeds(texts))) as lines:
+        async for line in lines:
+            if line.startswith("data:"):
+                data.append(line[5:].removeprefix(" "))
+            elif not line and data:
+                yield "\n".join(data)
+                data = []
+    if data:
+        yield "\n".join(data)
+
+
+async def _with_line_feeds(texts: AsyncIterator[str]) -> AsyncGenerator[str]:
+    """The texts with line feeds for the carriage returns that end lines, too."""
+    decoder = io.IncrementalNewlineDecoder(None, translate=True)
+    async for text in texts:
+        yield decoder.decode(text)
+    yield decoder.decode("", final=True)
+
+
+async def _lines(texts: AsyncIterator[str]) -> AsyncGenerator[str]:
+    """The lines, split at line feeds only, since JSON may contain other line separators."""
     held: list[str] = []
-    async for text in response.aiter_text():
+    async for text in texts:
         *complete, rest = text.split("\n")
-        for part in complete:
-            line = "".join([*held, part]).strip()
+        for line in complete:
+            yield "".join([*held, line]) if held else line
             held = []
-            if line:
-                yield line
         if rest:
             held.append(rest)
-    line = "".join(held).strip()
-    if line:
-        yield line
+    if held:
+        yield "".join(held)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import functools
 import ssl
-from collections.abc import Callable, Generator
-from typing import NamedTuple
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from typing import Any, NamedTuple
 
 import httpx
 
 from planloom.domain.errors import ModelFailed, ModelProblem
-from planloom.models.http.bounded import BoundedStream
+from planloom.models.http.bounded import bounded, sniffed
 from planloom.models.http.keys import Key
-from planloom.shielded import interrupted_once, uninterrupted
 from planloom.web.transfer import peer_check, trusted_certificates
 
 KEPT_CONNECTIONS = 8
+_HEADERS = {"User-Agent": "planloom", "Accept-Encoding": "identity", "Connection": "keep-alive"}
 FindKey = Callable[[], Key | None]
 """Looks up the key for each request, since it may be set after the model was chosen."""
 
@@ -30,95 +30,90 @@ class Timeouts(NamedTuple):
     answer: float = 3600.0
 
 
-class KeyAuth(httpx.Auth):
-    """Adds the key, if there is one, to each request. Raises `ModelFailed` if the key is for another origin."""
+class Answer(NamedTuple):
+    """An answer as it arrives. `form` is its content type: what its beginning shows, else what the server states."""
 
-    def __init__(self, find: FindKey, header: str) -> None:
-        self._find = find
-        self._header = header
-
-    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        key = self._find()
-        if key is not None:
-            prefix = "Bearer " if self._header.lower() == "authorization" else ""
-            request.headers[self._header] = prefix + key.reveal(_origin(request.url))
-        yield request
+    status: int
+    headers: httpx.Headers
+    form: str
+    texts: AsyncGenerator[str]
 
 
-def open_client(
-    timeouts: Timeouts, *, secure: bool, auth: httpx.Auth | None = None, proxy: str | None = None
-) -> httpx.AsyncClient:
-    """A client that follows no redirects, takes no proxy or credentials from the environment, and verifies
-    certificates.
+class HttpClient:
+    """Sends requests over connections that stay open, and bounds every answer.
 
-    `secure`: https will be used; for plain http no certificates are loaded. `proxy` is a URL that the user has set
-    for Planloom itself.
+    It follows no redirects, keeps no cookies, takes no proxy or credentials from the environment, and verifies
+    certificates. The address that a connection reached is checked before anything is sent; behind a proxy that is not
+    known.
     """
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_CONNECTIONS)
-    verify = trusted_certificates() if secure or proxy is not None else _no_certificates()
-    inner = httpx.AsyncHTTPTransport(verify=verify, trust_env=False, limits=limits, proxy=proxy)
-    return httpx.AsyncClient(
-        transport=BoundedTransport(inner, check_peer=proxy is None),
-        auth=auth,
-        follow_redirects=False,
-        trust_env=False,
+
+    def __init__(
+        self,
+        timeouts: Timeouts,
+        *,
+        secure: bool,
+        find_key: FindKey = lambda: None,
+        key_header: str = "Authorization",
+        proxy: str | None = None,
+    ) -> None:
+        """`secure`: https will be used; for plain http no certificates are loaded.
+
+        `find_key` finds the key that each request has in `key_header`; `proxy` is a URL that the user has set for
+        Planloom itself.
+        """
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_CONNECTIONS)
+        verify = trusted_certificates() if secure or proxy is not None else _no_certificates()
+        self._transport = httpx.AsyncHTTPTransport(verify=verify, trust_env=False, limits=limits, proxy=proxy)
+        self._find_key = find_key
+        self._key_header = key_header
         # `StreamDeadlines` limits the time between tokens; these limits catch dead connections.
-        timeout=httpx.Timeout(
-            max(timeouts.first_token, timeouts.token) + 5.0, connect=timeouts.connect, pool=timeouts.connect
-        ),
-        headers={"User-Agent": "planloom", "Accept-Encoding": "identity"},
-    )
+        silence = max(timeouts.first_token, timeouts.token) + 5.0
+        limited = httpx.Timeout(silence, connect=timeouts.connect, pool=timeouts.connect)
+        self._extensions: dict[str, Any] = {"timeout": limited.as_dict()}
+        if proxy is None:
+            self._extensions["trace"] = peer_check("https" if secure else "http", _refused)
 
+    @contextlib.asynccontextmanager
+    async def answer(
+        self, method: str, url: str, headers: Mapping[str, str], content: bytes | None
+    ) -> AsyncIterator[Answer]:
+        """Send a request, and open its answer.
 
-class BoundedTransport(httpx.AsyncBaseTransport):
-    """Bounds every answer before httpx reads it, and sets the content type that the bytes have.
-
-    With `check_peer`, the address that a connection reached is checked before anything is sent.
-    """
-
-    def __init__(self, inner: httpx.AsyncBaseTransport, *, check_peer: bool) -> None:
-        self._inner = inner
-        self._watched = check_peer
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if self._watched:
-            request.extensions = {**request.extensions, "trace": peer_check(request.url.scheme, _refused)}
-        response = await self._opened(request)
-        assert isinstance(response.stream, httpx.AsyncByteStream)
-        content_type = response.headers.get("content-type", "")
-        events = "text/event-stream" in content_type.lower()
-        stream = BoundedStream(response.stream, response.headers.get("content-encoding", ""))
-        headers = response.headers
-        # `BoundedStream` decompresses and checks the encoding, so the original headers no longer apply.
-        headers.pop("content-encoding", None)
-        headers["content-type"] = "text/event-stream" if events else content_type.partition(";")[0]
-        if not events and response.status_code < 300:
-            form = await stream.sniff()
-            headers["content-type"] = form or headers["content-type"]
-        return httpx.Response(
-            status_code=response.status_code,
-            headers=headers,
-            stream=stream,
-            extensions=response.extensions,
+        To be run in a task that is cancelled once at most, as `planloom.shielded` does: a second cancellation would
+        reach httpx while it cleans up after the first, and leave the connection open for as long as the server lives.
+        Raises ModelFailed if the key is for another origin, and what httpx and `bounded` raise.
+        """
+        address = _parsed(url)
+        headers = {**_HEADERS, **headers, **self._key_for(_origin(address))}
+        request = httpx.Request(
+            method, address, headers=headers, content=content, extensions=self._extensions
         )
-
-    async def _opened(self, request: httpx.Request) -> httpx.Response:
-        """The answer as it begins. It is closed again if the caller was cancelled at the moment when it came."""
-        answers: list[httpx.Response] = []
-
-        async def opening() -> None:
-            answers.append(await self._inner.handle_async_request(request))
-
+        response = await self._transport.handle_async_request(request)
+        assert isinstance(response.stream, httpx.AsyncByteStream)
         try:
-            await interrupted_once(opening())
-        except asyncio.CancelledError:
-            for answer in answers:
-                await uninterrupted(answer.aclose())
-            raise
-        return answers[0]
+            encoding = response.headers.get("content-encoding", "")
+            stated = response.headers.get("content-type", "").lower()
+            async with contextlib.aclosing(bounded(response.stream, encoding)) as texts:
+                form, pieces = stated.partition(";")[0], texts
+                if "text/event-stream" in stated:
+                    form = "text/event-stream"
+                elif response.status_code < 300:
+                    found, pieces = await sniffed(texts)
+                    form = found or form
+                yield Answer(response.status_code, response.headers, form, pieces)
+        finally:
+            await response.stream.aclose()
+
+    def _key_for(self, origin: str) -> dict[str, str]:
+        key = self._find_key()
+        if key is None:
+            return {}
+        prefix = "Bearer " if self._key_header.lower() == "authorization" else ""
+        return {self._key_header: prefix + key.reveal(origin)}
 
     async def aclose(self) -> None:
-        await self._inner.aclose()
+        """Close the connections."""
+        await self._transport.aclose()
 
 
 def _refused(peer: str, problem: str) -> ModelFailed:
@@ -128,6 +123,10 @@ def _refused(peer: str, problem: str) -> ModelFailed:
         hint="Set `model.baseUrl` to another address.",
         problem=ModelProblem(cause="wrong_address"),
     )
+
+
+_parsed = functools.lru_cache(maxsize=32)(httpx.URL)
+"""The address of a URL, of which a model's server has few. Raises httpx.InvalidURL."""
 
 
 def _origin(url: httpx.URL) -> str:
