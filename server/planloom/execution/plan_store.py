@@ -162,7 +162,7 @@ class PlanStore:
         body = None if self._keys is None else self._keys.masked_event(recorded.event.model_dump_json())
         if body is None:
             return recorded
-        return recorded.model_copy(update={"event": type(recorded.event).model_validate_json(body)})
+        return recorded._replace(event=type(recorded.event).model_validate_json(body))
 
     def stop(self, plan_id: PlanId, error: PlanloomError) -> None:
         """Refuse further events of a plan with this error, and notify listeners once."""

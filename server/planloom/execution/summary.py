@@ -65,7 +65,7 @@ def with_report(recorded: ev.Recorded, plan: Plan, text_of: TextOf) -> ev.Record
     if event.report is not None or plan.status == "draft":
         return recorded
     reported = event.model_copy(update={"report": report(plan, text_of)})
-    return recorded.model_copy(update={"event": reported})
+    return recorded._replace(event=reported)
 
 
 def execution_summary(plan: Plan) -> str:

@@ -43,7 +43,7 @@ def as_event(row: tuple[str, int, str, str, bytes], session_id: str) -> ev.Recor
     word, _, checksum = kind.partition(" ")
     if word != event.type or (checksum and checksum != _checksum(plan_id, seq, at, body)):
         raise ValueError("its checksum is wrong")
-    return ev.Recorded.model_construct(
+    return ev.Recorded(
         seq=seq, plan_id=PlanId(plan_id), session_id=SessionId(session_id), at=instant(at), event=event
     )
 

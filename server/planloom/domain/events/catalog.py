@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, TypeAdapter
 
@@ -658,8 +658,12 @@ Event = Annotated[
 ]
 
 
-class Recorded(Value):
-    """An event as the ledger stores it: `seq` counts from 1 within a plan, without gaps."""
+class Recorded(NamedTuple):
+    """An event as the ledger stores it: `seq` counts from 1 within a plan, without gaps.
+
+    It is no model, since whatever reads one has checked the event and its place: a model's validator would be that of
+    all events.
+    """
 
     seq: int
     plan_id: PlanId

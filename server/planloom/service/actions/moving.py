@@ -85,7 +85,7 @@ def read_document(text: str, folders: Sequence[Uri], now: Instant) -> MovedPlan:
     if plan.status == "paused":
         happened.insert(0, ev.PlanEdited(version=plan.version + 1, edits=(), steps=plan.steps))
     for event in happened:
-        events = (*events, events[-1].model_copy(update={"seq": plan.seq + 1, "at": now, "event": event}))
+        events = (*events, events[-1]._replace(seq=plan.seq + 1, at=now, event=event))
         plan = apply(plan, events[-1])
     return MovedPlan(plan, events, texts)
 
