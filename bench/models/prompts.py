@@ -38,8 +38,8 @@ PLAN: Final[dict[str, Any]] = {
     ],
 }
 STEPS: Final = 50
-CONSTRAINED: Final = ALL.model_copy(update={"tools": False})
-TEXT: Final = CONSTRAINED.model_copy(update={"json_schema": False})
+CONSTRAINED: Final = ALL._replace(tools=False)
+TEXT: Final = CONSTRAINED._replace(json_schema=False)
 LEAN: Final = {"context.shareConversation": False}
 GOAL: Final = 8.5
 """Kilobytes (1,000 bytes) of all requests of the three files."""

@@ -320,7 +320,7 @@ async def test_each_unsaved_file_is_asked_for_once_before_a_command(tmp_path: Pa
 
 async def test_staged_changes_that_a_save_alone_lets_be_made_wait_for_the_user(tmp_path: Path) -> None:
     """The editor takes no edits, and the user has typed into the file: nothing that a model does would help."""
-    able = EVERYTHING.model_copy(update={"apply_edit": False})
+    able = EVERYTHING._replace(apply_edit=False)
     settings = {"execution.review": "end"}
     async with studio(tmp_path, {"a.txt": "one\n"}, settings=settings, capabilities=able) as room:
         room.editor.open(room.path("a.txt"), "one\ntyped\n")
@@ -362,7 +362,7 @@ async def test_a_file_that_was_reloaded_is_not_unsaved(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "capabilities"),
-    [({"edits.save": "never"}, EVERYTHING), ({}, EVERYTHING.model_copy(update={"save": False}))],
+    [({"edits.save": "never"}, EVERYTHING), ({}, EVERYTHING._replace(save=False))],
 )
 async def test_without_leave_to_save_the_plan_waits(
     settings: dict[str, str], capabilities: EditorCapabilities, tmp_path: Path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any
 
 import pytest
 
@@ -57,15 +58,13 @@ class World:
     """An approved plan, and what is needed to execute it."""
 
     def __init__(
-        self, steps: Iterable[Step], runner: ScriptedSteps, sequential: bool = False, **limits: object
+        self, steps: Iterable[Step], runner: ScriptedSteps, sequential: bool = False, **limits: Any
     ) -> None:
         self.plan_store = PlanStore(MemoryStore())
         self.jobs = Jobs(self.wait)
         self.runner = runner
         self.waits: list[float] = []
-        self.conductor = Conductor(
-            self.plan_store, self.jobs, runner, lambda: do.Limits.model_validate(limits)
-        )
+        self.conductor = Conductor(self.plan_store, self.jobs, runner, lambda: do.Limits(**limits))
         self.plan_store.open(
             PLAN, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION)
         )

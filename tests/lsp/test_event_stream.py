@@ -8,7 +8,7 @@ from typing import Any
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.outcome import Spent
 from planloom.domain.plans.plan import Usage
-from planloom.domain.values import CallId, StepId
+from planloom.domain.values import CallId, PlanId, StepId
 from planloom.lsp.editor.event_stream import TextStream
 from planloom.service.requests import StreamDelta
 from tests.lsp.samples import EVENTS, PLAN
@@ -17,8 +17,12 @@ from tests.support.lsp_client import connected
 
 
 def delta(text: str, step: str | None = "step_1", kind: Any = "text", call: str | None = None) -> StreamDelta:
-    return StreamDelta.model_validate(
-        {"plan_id": "p1", "step_id": step, "call_id": call, "kind": kind, "delta": text}
+    return StreamDelta(
+        plan_id=PlanId("p1"),
+        step_id=None if step is None else StepId(step),
+        call_id=None if call is None else CallId(call),
+        kind=kind,
+        delta=text,
     )
 
 

@@ -42,12 +42,12 @@ PROPS = {"chat_template": "x", "default_generation_settings": {"n_ctx": 2048}, "
         pytest.param({"/v1/models": {"data": "x"}}, TRIED, id="odd"),
         pytest.param(
             {"/v1/models": {"data": [{"id": "small", "max_model_len": 8192}]}},
-            TRIED.model_copy(update={"context_tokens": 8192, "parallelism": 4, "may_take_more": False}),
+            TRIED._replace(context_tokens=8192, parallelism=4, may_take_more=False),
             id="vllm",
         ),
         pytest.param(
             {"/v1/models": {"data": [{"id": "small", "max_model_len": 0, "context_length": 8192}]}},
-            TRIED.model_copy(update={"context_tokens": 8192, "parallelism": 4, "may_take_more": False}),
+            TRIED._replace(context_tokens=8192, parallelism=4, may_take_more=False),
             id="a size of 0 is none",
         ),
         pytest.param(
@@ -61,7 +61,7 @@ PROPS = {"chat_template": "x", "default_generation_settings": {"n_ctx": 2048}, "
                     "capabilities": ["tool_use"],
                 },
             },
-            TRIED.model_copy(update={"context_tokens": 4096, "images": True}),
+            TRIED._replace(context_tokens=4096, images=True),
             id="lm studio",
         ),
         pytest.param(
@@ -82,7 +82,7 @@ PROPS = {"chat_template": "x", "default_generation_settings": {"n_ctx": 2048}, "
         ),
         pytest.param(
             {"/v1/models": {"data": [{"id": "f.gguf", "meta": {"n_ctx_train": 8192}}]}, "/props": PROPS},
-            TRIED.model_copy(update={"context_tokens": 2048, "parallelism": 2, "may_take_more": False}),
+            TRIED._replace(context_tokens=2048, parallelism=2, may_take_more=False),
             id="llama.cpp",
         ),
     ],

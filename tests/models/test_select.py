@@ -246,7 +246,7 @@ async def test_an_editor_without_an_answer_is_a_failure(answer: EditorModelAnswe
 
 async def test_auto_chooses_again_after_a_failure() -> None:
     first = ScriptedModel([says("one"), fails("unavailable")])
-    second = ScriptedModel([says("two")], identity=first.identity.model_copy(update={"name": "other"}))
+    second = ScriptedModel([says("two")], identity=first.identity._replace(name="other"))
 
     async def again() -> Choice:
         return Choice(second, second.identity)
@@ -277,7 +277,7 @@ async def test_a_running_answer_is_read_to_its_end_when_another_model_is_chosen(
             )
 
     async with serving(slow) as running, model_at(running.origin, timeouts=PATIENT) as first:
-        second = ScriptedModel([says("other")], identity=first.identity.model_copy(update={"name": "other"}))
+        second = ScriptedModel([says("other")], identity=first.identity._replace(name="other"))
 
         async def again() -> Choice:
             return Choice(second, second.identity)
@@ -366,7 +366,7 @@ async def test_a_password_in_an_address_is_never_shown(
         chosen = settings(provider=provider, **model)
         environment = {"OLLAMA_HOST": NOWHERE, **given}
         choice = await choose_model(chosen, environment)
-        told = [*choice.identity.model_dump().values(), *choice.rejected]
+        told = [*choice.identity, *choice.rejected]
         told += [model.reason or "" for model in await list_models(chosen, environment)]
         if choice.model is not None:
             with pytest.raises(ModelFailed) as caught:

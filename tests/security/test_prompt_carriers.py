@@ -348,7 +348,7 @@ async def what_was_read_while_planning(stage: Stage, text: str) -> None:
 
 @scene
 async def a_conversation_that_is_too_long(stage: Stage, text: str) -> None:
-    stage.capabilities = stage.capabilities.model_copy(update={"context_tokens": 4_000})
+    stage.capabilities = stage.capabilities._replace(context_tokens=4_000)
     stage.write("a.txt", f"{text}\n" + "It is decided: keep src/main.py as it is.\n" * 60)
     calls = [makes(("read_file", {"path": "a.txt", "start_line": n})) for n in (1, 2, 3, 4, 5)]
     await stage.works(*calls)

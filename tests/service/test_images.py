@@ -25,7 +25,7 @@ def kept_files(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("tools", [True, False])
 async def test_a_step_sends_the_attached_images_once_a_conversation(tmp_path: Path, tools: bool) -> None:
-    can = ALL.model_copy(update={"tools": tools, "json_schema": True})
+    can = ALL._replace(tools=tools, json_schema=True)
     turns = [
         makes(("read_file", {"path": "a.txt"})),
         makes(("final_answer", {"text": "A red square."})),
@@ -44,7 +44,7 @@ async def test_a_step_sends_the_attached_images_once_a_conversation(tmp_path: Pa
 
 
 async def test_a_model_without_images_is_told_that_there_is_one(tmp_path: Path) -> None:
-    can = ALL.model_copy(update={"images": False})
+    can = ALL._replace(images=False)
     model = ScriptedModel([makes(("final_answer", {"text": "I cannot see it."}))], capabilities=can)
     async with studio(tmp_path, {"logo.png": PICTURE}, model=model) as at:
         await at.ask("What does @logo.png show?", mode="direct")
@@ -65,7 +65,7 @@ async def test_the_planner_sees_the_images_too(tmp_path: Path) -> None:
 
 
 async def test_a_person_is_told_that_the_model_takes_no_images(tmp_path: Path) -> None:
-    model = ScriptedModel([], capabilities=ALL.model_copy(update={"images": False}))
+    model = ScriptedModel([], capabilities=ALL._replace(images=False))
     async with studio(
         tmp_path, {"logo.png": PICTURE}, model=model, settings={"planning.perspectives": "never"}
     ) as at:
@@ -145,7 +145,7 @@ async def test_an_image_that_no_step_has_seen_goes_to_the_plan_that_continues(tm
 async def test_every_perspective_sees_the_images_or_is_told_that_they_are_missing(
     tmp_path: Path, images: bool
 ) -> None:
-    model = ScriptedModel([], capabilities=ALL.model_copy(update={"images": images}))
+    model = ScriptedModel([], capabilities=ALL._replace(images=images))
     async with studio(tmp_path, {"logo.png": PICTURE}, model=model) as at:
         await at.ask(
             "Build a page that looks like @logo.png, and describe it in notes.md", mode="perspectives"

@@ -21,7 +21,7 @@ OF_EDITOR = {"read_diagnostics"}
 NEEDY = OF_GIT | OF_EDITOR
 OF_BACKGROUND = {"read_output", "stop_command"}
 STEP = {"id": "note", "description": "Write a note"}
-CONSTRAINED = ALL.model_copy(update={"tools": False})
+CONSTRAINED = ALL._replace(tools=False)
 WRITE = ("write_file", {"path": "note.txt", "content": "x\n"})
 DONE = ("task_completed", {"summary": "It is written."})
 WAYS = {
@@ -83,7 +83,7 @@ async def test_a_model_is_told_of_the_tools_that_can_work(
     if repository:
         (tmp_path / repository).mkdir(parents=True)
     model = Engine([answer], can)
-    capabilities = EVERYTHING.model_copy(update={"diagnostics": diagnostics})
+    capabilities = EVERYTHING._replace(diagnostics=diagnostics)
     async with studio(tmp_path, model=model, capabilities=capabilities) as at:
         await at.ask("Write a note", mode=mode)
         assert [told(request) for request in model.requests[:1]] == [expected]

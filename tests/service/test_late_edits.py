@@ -19,9 +19,7 @@ TEXT = "one\ntwo\nthree\n"
 MADE = "one\ntwo\nINS\nthree\n"
 INSERT = '1. Replace "two" with "two\nINS" in a.txt'
 UNASKED = {"execution.review": "auto"}
-VERSIONLESS = EVERYTHING.model_copy(
-    update={"document_changes": False, "rename_files": False, "delete_files": False}
-)
+VERSIONLESS = EVERYTHING._replace(document_changes=False, rename_files=False, delete_files=False)
 
 
 class Client(NamedTuple):

@@ -124,7 +124,7 @@ async def test_a_pause_just_as_everything_is_made_does_not_ask_for_it_again(tmp_
 
 
 async def test_made_changes_of_a_step_that_waits_for_a_save_are_told_as_made(tmp_path: Path) -> None:
-    capabilities = EVERYTHING.model_copy(update={"save": False})
+    capabilities = EVERYTHING._replace(save=False)
     async with studio(tmp_path, FILES, capabilities=capabilities) as at:
         plan = await answered(at, await at.approve(await begun(at, WORK), review="end"))
         assert plan.pause_reason == "unsaved_files" and at.text("a.txt") == INSERTED

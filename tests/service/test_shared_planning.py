@@ -107,7 +107,7 @@ class Other(ScriptedModel):
 
     @property
     def identity(self) -> ModelIdentity:
-        return super().identity.model_copy(update={"name": "other"})
+        return super().identity._replace(name="other")
 
 
 @pytest.mark.parametrize("change", ["another model", "restart", "alone"])

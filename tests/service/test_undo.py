@@ -20,8 +20,8 @@ from tests.workspace.room import tree
 
 CLIENTS = {
     "everything": EVERYTHING,
-    "no save": EVERYTHING.model_copy(update={"save": False}),
-    "no resource operations": EVERYTHING.model_copy(update={"rename_files": False, "delete_files": False}),
+    "no save": EVERYTHING._replace(save=False),
+    "no resource operations": EVERYTHING._replace(rename_files=False, delete_files=False),
     "nothing but edits": EditorCapabilities(apply_edit=True),
     "no edits": EditorCapabilities(),
 }

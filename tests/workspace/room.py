@@ -61,7 +61,7 @@ class Room:
             path.write_bytes(content.encode() if isinstance(content, str) else content)
         self.documents = DocumentStore(encoding)
         self.view = WorkspaceView(Roots((root_at(folder),)), self.documents)
-        able = capabilities.model_copy(update={"encoding": encoding})
+        able = capabilities._replace(encoding=encoding)
         self.editor = FakeEditor(self.documents, able, closed=closed, tells=tells, script=script)  # type: ignore[arg-type]
         self.journal = FakeJournal()
 

@@ -121,7 +121,7 @@ async def test_a_deleted_file_does_not_overwrite_its_successor(tmp_path: Path) -
 async def test_a_file_that_an_older_ledger_knows_without_its_form_comes_back_as_utf8(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a.txt": "one\r\n".encode("utf-8-sig")}, closed="disk")
     await room.apply(room.delete("a.txt", "one\r\n"))
-    files = [file.model_copy(update={"form": None}) for file in room.journal.intents[-1]]
+    files = [file._replace(form=None) for file in room.journal.intents[-1]]
     back = await reverse(room.view, files)
     assert (await room.apply(*back.changeset.changes)).kind == "applied"
     assert room.path("a.txt").read_bytes() == b"one\r\n"

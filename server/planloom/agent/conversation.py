@@ -202,7 +202,7 @@ class Conversation:
         """The note with what has become of the call's changes by now."""
         if note.call_id is None:
             return note
-        return note.model_copy(update={"fate": self._fate_of(note.call_id)})
+        return note._replace(fate=self._fate_of(note.call_id))
 
     def tell_fates(self) -> None:
         """Write into the results that are not sent yet what has become of the calls' changes."""

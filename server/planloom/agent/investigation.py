@@ -108,7 +108,7 @@ async def investigate(investigation: Investigation[R], model: Model, caller: Cal
             raise ModelFailed("model_refused", "The model refused to go on.", raw_text=turn.text or None)
         end = await _decide(investigation, caller, loop_state, turn, last=last)
         if isinstance(end, GaveUp):
-            return end.model_copy(update={"text": loop_state.last_text})
+            return end._replace(text=loop_state.last_text)
         if end is not None:
             if investigation.opening is not None:
                 investigation.opening.keep(loop_state.conversation.thread)

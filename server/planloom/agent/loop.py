@@ -236,7 +236,7 @@ async def _finish(
     """End the task if its checks pass and its staged changes are made; else note for the model what is missing."""
     denial = runner.denial()
     if denial is not None:
-        return denial.model_copy(update={"answer": answer, "confidence": confidence})
+        return denial._replace(answer=answer, confidence=confidence)
     failed_changes = runner.failed_changes()
     if failed_changes and failed_changes == state.failed_changes:
         return GaveUp(reason=failed_changes)

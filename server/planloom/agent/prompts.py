@@ -12,7 +12,7 @@ from planloom.domain.plans.background_commands import background_calls
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import SETTLED, Plan, Step
 from planloom.domain.text.hidden_characters import visible
-from planloom.domain.values import CallId, StepId, Value
+from planloom.domain.values import CallId, StepId
 from planloom.models.port import Image
 
 TASK_LIST = "TASK LIST"
@@ -104,7 +104,7 @@ class CallFate(NamedTuple):
     said: str = ""
 
 
-class ToolNote(Value):
+class ToolNote(NamedTuple):
     """A finished call of this step, as prompts show it. `call_id` is None for what is no recorded call."""
 
     name: str

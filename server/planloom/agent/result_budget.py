@@ -17,7 +17,7 @@ def fitted(
     results: Sequence[ToolNote], most: int, count: Callable[[str], int]
 ) -> tuple[tuple[ToolNote, ...], tuple[ToolNote, ...]]:
     """Split results into those kept within `most` tokens and the older ones dropped, both in their order."""
-    kept = [note.model_copy(update={"text": bounded(note.text, most // 2, count)}) for note in results]
+    kept = [note._replace(text=bounded(note.text, most // 2, count)) for note in results]
     costs = [count(note.text) + count(note.args) for note in kept]
     dropped = 0
     if sum(costs) > most:
@@ -96,8 +96,7 @@ class FixedContextWindow:
     async def fit(self, results: Sequence[ToolNote]) -> tuple[ToolNote, ...]:
         kept, dropped = fitted(results, self._most, self._counter.text)
         reduced = (
-            note.model_copy(update={"text": shortened(_first_line(note.text), _LINE_CHARACTERS)})
-            for note in dropped
+            note._replace(text=shortened(_first_line(note.text), _LINE_CHARACTERS)) for note in dropped
         )
         return (*reduced, *kept)
 

@@ -10,51 +10,51 @@ from planloom.agent.answer import Confidence
 from planloom.agent.conversation import Conversation
 from planloom.agent.prompts import Section
 from planloom.domain.plans.plan import Plan, Step, Usage
-from planloom.domain.values import Args, Json, Value
+from planloom.domain.values import Args, Json
 from planloom.models.port import ToolCall
 from planloom.tools.registry import Registry
 from planloom.tools.tool import ToolResult
 
 
-class TaskDone(Value):
+class TaskDone(NamedTuple):
     """The task is done; `answer` is the text for the user if it was the plan's last one."""
 
-    kind: Literal["task_done"] = "task_done"
     summary: str
     answer: str | None = None
     confidence: Confidence | None = None
+    kind: Literal["task_done"] = "task_done"
 
 
-class NeedsAnswer(Value):
+class NeedsAnswer(NamedTuple):
     """The model has a question for the user."""
 
-    kind: Literal["needs_answer"] = "needs_answer"
     question: str
     options: tuple[str, ...] = ()
+    kind: Literal["needs_answer"] = "needs_answer"
 
 
-class ProposesPlan(Value):
+class ProposesPlan(NamedTuple):
     """The model of a direct run proposes a plan instead."""
 
-    kind: Literal["proposes_plan"] = "proposes_plan"
     steps: tuple[Json, ...]
+    kind: Literal["proposes_plan"] = "proposes_plan"
 
 
-class ChangesDenied(Value):
+class ChangesDenied(NamedTuple):
     """The task is over, and the user denied all its changes; `answer` is the text for the user, if any."""
 
-    kind: Literal["changes_denied"] = "changes_denied"
     reason: str
     answer: str | None = None
     confidence: Confidence | None = None
+    kind: Literal["changes_denied"] = "changes_denied"
 
 
-class GaveUp(Value):
+class GaveUp(NamedTuple):
     """The task cannot be finished. `text` is what the model wrote last, if a person may want to read it."""
 
-    kind: Literal["gave_up"] = "gave_up"
     reason: str
     text: str = ""
+    kind: Literal["gave_up"] = "gave_up"
 
 
 Evidence = Literal["worked", "doubtful", "idle"]

@@ -96,7 +96,7 @@ class Session:
 
     def command_abilities(self, machine: Abilities) -> Abilities:
         """How commands are confined: by what the machine can do and the folders that the user lets them write."""
-        return machine.model_copy(update={"writable": self._settings.commands.writable})
+        return machine._replace(writable=self._settings.commands.writable)
 
     def _writable(self) -> tuple[Path, ...]:
         found = []

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal, NamedTuple
 
 from planloom.domain.errors import ModelProblem
 from planloom.domain.plans.plan import PauseReason, SkipReason
-from planloom.domain.values import Json, Value
+from planloom.domain.values import Json
 
 
-class Done(Value):
+class Done(NamedTuple):
     """The step succeeded; `value` is what `$step` refers to in later steps' arguments."""
 
-    kind: Literal["done"] = "done"
     summary: str
     value: Json = None
+    kind: Literal["done"] = "done"
 
 
-class Failed(Value):
+class Failed(NamedTuple):
     """The step failed; `error` is a sentence for the user."""
 
-    kind: Literal["failed"] = "failed"
     error: str
     code: str | None = None
+    kind: Literal["failed"] = "failed"
 
 
-class CallFailed(Value):
+class CallFailed(NamedTuple):
     """A literal call ran, but its command or a check after it failed.
 
     `output` is for a model that takes the step over, `failure` the step's outcome without one. `value` is the call's.
@@ -38,35 +36,35 @@ class CallFailed(Value):
     value: Json = None
 
 
-class Skipped(Value):
+class Skipped(NamedTuple):
     """The step is skipped."""
 
-    kind: Literal["skipped"] = "skipped"
     reason: SkipReason
     detail: str | None = None
+    kind: Literal["skipped"] = "skipped"
 
 
-class Asked(Value):
+class Asked(NamedTuple):
     """The step cannot continue without the user's answer."""
 
-    kind: Literal["asked"] = "asked"
     question: str
     options: tuple[str, ...] = ()
+    kind: Literal["asked"] = "asked"
 
 
-class Interrupted(Value):
+class Interrupted(NamedTuple):
     """The step becomes pending again and the plan pauses."""
 
-    kind: Literal["interrupted"] = "interrupted"
     reason: PauseReason
     detail: str
     model_problem: ModelProblem | None = None
+    kind: Literal["interrupted"] = "interrupted"
 
 
-class Rerouted(Value):
+class Rerouted(NamedTuple):
     """The run has recorded itself what follows: a cancel, a new draft, or the steps that a loop waits for."""
 
     kind: Literal["rerouted"] = "rerouted"
 
 
-Outcome = Annotated[Done | Failed | Skipped | Asked | Interrupted | Rerouted, Field(discriminator="kind")]
+Outcome = Done | Failed | Skipped | Asked | Interrupted | Rerouted

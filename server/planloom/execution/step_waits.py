@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
-from planloom.domain.values import PlanId, StepId, Value
+from planloom.domain.values import PlanId, StepId
 
 MODEL = "model"
 """The resource that steps in words and drafts use."""
@@ -17,7 +18,7 @@ User = tuple[PlanId, StepId]
 """A step that uses a resource."""
 
 
-class StepWait(Value):
+class StepWait(NamedTuple):
     """A step that waits for a resource, by its name, and the step that uses it, which may be `DRAFT`."""
 
     step_id: StepId

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from planloom.domain.changes import ChangeKind, EditedFile
 from planloom.domain.errors import StorageFailed
@@ -19,7 +20,7 @@ from planloom.domain.plans.report import (
 )
 from planloom.domain.text.counted import counted
 from planloom.domain.text.diff import changed_lines
-from planloom.domain.values import EditId, Sha256, Uri, Value
+from planloom.domain.values import EditId, Sha256, Uri
 from planloom.tools.processes.run_command import RUN_COMMAND
 from planloom.tools.tool import shortened
 from planloom.workspace.paths.names import listed
@@ -109,7 +110,7 @@ def changed_files(plan: Plan) -> tuple[Uri, ...]:
     return tuple(each.file.uri for each in file_changes(plan) if each.file.change != "createFolder")
 
 
-class FileChanges(Value):
+class FileChanges(NamedTuple):
     """A file before the plan's first change and after its last one; a hash is None where there is no text."""
 
     file: ReportedFile
@@ -240,7 +241,7 @@ def _below_renamed(now: Iterable[FileChanges], old: Uri, new: Uri) -> dict[Uri, 
     for each in now:
         if each.file.uri not in stay:
             file = each.file.model_copy(update={"uri": after_rename(each.file.uri, old, new)})
-            changes = _if_changed(each.model_copy(update={"file": file}))
+            changes = _if_changed(each._replace(file=file))
             if changes is not None:
                 _put(stay, changes, each.file.uri)
     return stay
@@ -255,7 +256,7 @@ def _if_changed(changes: FileChanges) -> FileChanges | None:
     if change == "edit" and changes.before == changes.after:
         return None
     shown = {"change": change, "old_uri": old_uri if change in ("rename", "delete") else None}
-    return changes.model_copy(update={"file": file.model_copy(update=shown)})
+    return changes._replace(file=file.model_copy(update=shown))
 
 
 def _counted(changes: FileChanges, text_of: TextOf) -> ReportedFile:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from planloom.domain.text import units
-from planloom.domain.values import Value
 from planloom.intake.references import find_references
 
 DEFAULT_LIMIT = 50
@@ -21,17 +20,17 @@ _LINES = re.compile(r":(\d{0,9})(?:-(\d{0,9}))?$")
 _LONGEST = 4096
 
 
-class ReferenceItem(Value):
+class ReferenceItem(NamedTuple):
     """One completion; `insert_text` replaces the text between the offsets `replace`, in UTF-16 units."""
 
     label: str
     insert_text: str
-    detail: str | None = None
     kind: Literal["file", "folder", "symbol", "special"]
     replace: tuple[int, int]
+    detail: str | None = None
 
 
-class Completion(Value):
+class Completion(NamedTuple):
     """The completions, best first; incomplete if there may be more."""
 
     items: tuple[ReferenceItem, ...] = ()

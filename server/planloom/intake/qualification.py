@@ -98,7 +98,7 @@ _DEVOPS_FILE = re.compile(
 )
 
 
-class Routing(Value):
+class Routing(NamedTuple):
     """The route of a request, with the classification that led to it.
 
     `undecided` waits for a model's classification (`refine`); nothing runs before.

@@ -44,7 +44,7 @@ class Changes(NamedTuple):
     problem: str = ""
 
 
-class Resolution(Value):
+class Resolution(NamedTuple):
     """The results of the references of a message, in their order, without duplicates."""
 
     attachments: tuple[ResolvedAttachment, ...] = ()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Annotated, Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 
 from planloom.domain.values import Args, CallId, Json, Value
 
@@ -156,10 +156,7 @@ class Finished(Value):
     reasoning: tuple[Reasoning, ...] = ()
 
 
-ModelEvent = Annotated[
-    TextDelta | ReasoningDelta | CallMade | CallBroken | UsageReported | Restarted | Finished,
-    Field(discriminator="kind"),
-]
+ModelEvent = TextDelta | ReasoningDelta | CallMade | CallBroken | UsageReported | Restarted | Finished
 
 
 UNKNOWN_CONTEXT = 16_384
@@ -168,7 +165,7 @@ HOSTED_CONTEXT = 128_000
 """The assumed context size in tokens of any other server that does not state it."""
 
 
-class Capabilities(Value):
+class Capabilities(NamedTuple):
     """What a model supports, as probed or configured. `local`: its server is on this machine.
 
     `parallelism` is the number of concurrent requests; `may_take_more`: nobody states it, so that it is the number
@@ -197,7 +194,7 @@ NOT_ASKED = "not asked yet"
 """Why nothing is known of a model: before a person's first request no server is contacted."""
 
 
-class ModelIdentity(Value):
+class ModelIdentity(NamedTuple):
     """Which model answers, and why it was chosen."""
 
     provider: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from planloom.domain.plans.graph import dependency_graph
 from planloom.domain.plans.plan import Qualification, Risk, Step
 from planloom.domain.plans.validation import ToolRules
 from planloom.domain.safety.destructive_intent import destructive_command, names_destruction
-from planloom.domain.values import Value
 
 TOOL_SECONDS = {"read": 1, "write": 1, "destroy": 1, "execute": 20, "fetch": 3}
 """The time of a call by its effect, without the time of approvals."""
@@ -23,7 +23,7 @@ _UNKNOWN_STEP = 30
 _RANK: Mapping[Risk, int] = {"low": 0, "medium": 1, "high": 2}
 
 
-class ModelSpeed(Value):
+class ModelSpeed(NamedTuple):
     """The measured speed of a model: seconds until the first token of an answer, then tokens per second."""
 
     first_token_seconds: float

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Annotated, Literal, Protocol
-
-from pydantic import Field
+from typing import Literal, NamedTuple, Protocol
 
 from planloom.domain.plans.attachments import ResolvedAttachment
 from planloom.domain.plans.perspectives import Agent, Perspective
 from planloom.domain.plans.plan import Author, FileRead, Qualification, Risk, Step, Usage
 from planloom.domain.plans.validation import Problem
-from planloom.domain.values import StepId, Value
+from planloom.domain.values import StepId
 from planloom.intake.surroundings.sections import NOWHERE, Surroundings
 
 
-class PlanningRequest(Value):
+class PlanningRequest(NamedTuple):
     """The input of a planner.
 
     `surroundings` are what every prompt of the plan begins with; `finished` are steps that stay unchanged; `feedback`
@@ -36,67 +34,66 @@ class PlanningRequest(Value):
     unseen: tuple[str, ...] = ()
 
 
-class PerspectiveStarted(Value):
+class PerspectiveStarted(NamedTuple):
     """An agent has begun its report."""
 
-    kind: Literal["perspective_started"] = "perspective_started"
     agent: Agent
+    kind: Literal["perspective_started"] = "perspective_started"
 
 
-class PerspectiveReported(Value):
+class PerspectiveReported(NamedTuple):
     """The report of an agent, or the reason why there is none."""
 
-    kind: Literal["perspective_reported"] = "perspective_reported"
     agent: Agent
     perspective: Perspective | None = None
     error: str | None = None
+    kind: Literal["perspective_reported"] = "perspective_reported"
 
 
-class ToolUsed(Value):
+class ToolUsed(NamedTuple):
     """An agent, or without one the planner, has called a tool."""
 
-    kind: Literal["tool_used"] = "tool_used"
-    agent: Agent | None = None
     ok: bool
     summary: str
+    agent: Agent | None = None
+    kind: Literal["tool_used"] = "tool_used"
 
 
-class ThinkingText(Value):
+class ThinkingText(NamedTuple):
     """More of a model's text before it writes the plan."""
 
-    kind: Literal["thinking"] = "thinking"
     text: str
+    kind: Literal["thinking"] = "thinking"
 
 
-class StepDrafted(Value):
+class StepDrafted(NamedTuple):
     """A step was read from a plan that is still being written."""
 
-    kind: Literal["step"] = "step"
     step: Step
+    kind: Literal["step"] = "step"
 
 
-class DraftText(Value):
+class DraftText(NamedTuple):
     """More of the text of the plan."""
 
-    kind: Literal["text"] = "text"
     text: str
+    kind: Literal["text"] = "text"
 
 
-class RequestUsage(Value):
+class RequestUsage(NamedTuple):
     """The usage of one request to a model."""
 
-    kind: Literal["usage"] = "usage"
     usage: Usage
+    kind: Literal["usage"] = "usage"
 
 
-class PlanDrafted(Value):
+class PlanDrafted(NamedTuple):
     """The complete plan, without errors; `warnings` are for the user who reviews it.
 
     `estimated_duration` is computed; `stated_duration` is what the model says, in seconds. `files_read` is what its
     planner has read, for the steps.
     """
 
-    kind: Literal["plan"] = "plan"
     steps: tuple[Step, ...]
     summary: str
     sequential: bool
@@ -106,9 +103,10 @@ class PlanDrafted(Value):
     stated_duration: int | None = None
     warnings: tuple[Problem, ...] = ()
     files_read: tuple[FileRead, ...] = ()
+    kind: Literal["plan"] = "plan"
 
 
-PlannerEvent = Annotated[
+PlannerEvent = (
     PerspectiveStarted
     | PerspectiveReported
     | ToolUsed
@@ -116,9 +114,8 @@ PlannerEvent = Annotated[
     | StepDrafted
     | DraftText
     | RequestUsage
-    | PlanDrafted,
-    Field(discriminator="kind"),
-]
+    | PlanDrafted
+)
 
 
 class Planner(Protocol):

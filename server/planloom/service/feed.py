@@ -75,7 +75,7 @@ class Feed:
 
     def stream(self, delta: StreamDelta) -> None:
         """Publish more text of a model or a command."""
-        source = delta.model_copy(update={"delta": ""})
+        source = delta._replace(delta="")
         masked = self._masked.setdefault(source, MaskedStream(self._keys))
         self._publish(source, masked.add(delta.delta))
 
@@ -93,6 +93,6 @@ class Feed:
     def _publish(self, source: StreamDelta, text: str) -> None:
         if not text:
             return
-        delta = source.model_copy(update={"delta": text})
+        delta = source._replace(delta=text)
         for listener in tuple(self._streams):
             listener(delta)

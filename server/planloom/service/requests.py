@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from planloom.domain.plans.attachments import Unresolved
 from planloom.domain.plans.plan import Detection, MessageOutcome, Plan
@@ -36,7 +36,7 @@ class CreateRequest(Attached):
     parameters: Mapping[str, str] = {}
 
 
-class CreateResult(Value):
+class CreateResult(NamedTuple):
     """The plan as it was when the request was answered; events report its progress."""
 
     plan: Plan
@@ -44,7 +44,7 @@ class CreateResult(Value):
     unresolved: tuple[Unresolved, ...] = ()
 
 
-class MessageResult(Value):
+class MessageResult(NamedTuple):
     """What became of a message, and the plan that it went to: for `continued`, the new one.
 
     `waits_for` says what must happen before it is read, if something must; `unresolved` are references in it that
@@ -57,7 +57,7 @@ class MessageResult(Value):
     unresolved: tuple[Unresolved, ...] = ()
 
 
-class UndoResult(Value):
+class UndoResult(NamedTuple):
     """The URIs of the files that an undo has reverted, and of those that conflicted with the user's changes."""
 
     plan: Plan
@@ -65,7 +65,7 @@ class UndoResult(Value):
     conflicts: tuple[str, ...] = ()
 
 
-class FileDiff(Value):
+class FileDiff(NamedTuple):
     """The text of one file before and after a change; None if there is no file."""
 
     uri: Uri
@@ -74,7 +74,7 @@ class FileDiff(Value):
     language_id: str | None = None
 
 
-class FilePreview(Value):
+class FilePreview(NamedTuple):
     """The text of one file `now`, and as a pending change would leave it; None if there is no file.
 
     `overlaps`: the user has changed the same lines, so that no text can be given.
@@ -86,7 +86,7 @@ class FilePreview(Value):
     overlaps: bool = False
 
 
-class ConflictTexts(Value):
+class ConflictTexts(NamedTuple):
     """The whole texts of one conflicted file: `base` from which both sides came, the user's as the conflict showed it,
     the step's, and `both` with the overlaps between conflict markers.
     """
@@ -98,17 +98,17 @@ class ConflictTexts(Value):
     both: str
 
 
-class StreamDelta(Value):
+class StreamDelta(NamedTuple):
     """Streamed text of a model or a command. Clients may miss some."""
 
+    delta: str
     plan_id: PlanId | None = None
     step_id: StepId | None = None
     call_id: CallId | None = None
     kind: Literal["text", "reasoning", "stdout", "stderr"] = "text"
-    delta: str
 
 
-class Health(Value):
+class Health(NamedTuple):
     """The server's problems, each as sentences that also say what to do."""
 
     problems: tuple[str, ...] = ()
@@ -119,7 +119,7 @@ class Health(Value):
         return "degraded" if self.problems else "ok"
 
 
-class Status(Value):
+class Status(NamedTuple):
     """The state of the server, and what it works with."""
 
     version: str

@@ -97,7 +97,7 @@ class ToolContext:
         place = await asyncio.to_thread(resolve, self.roots, path, for_=for_, home=self.home)
         if isinstance(place, PathRefused) or place.secret or self.files.origin(place.uri) == place.uri:
             return place
-        return place.model_copy(update={"secret": await self.holds_secret(place.uri)})
+        return place._replace(secret=await self.holds_secret(place.uri))
 
     async def holds_secret(self, uri: Uri) -> bool:
         """Whether a name of a file suggests secrets, of those that it has and the one before staged renames."""

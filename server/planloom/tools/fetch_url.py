@@ -64,7 +64,7 @@ async def fetch_url(args: FetchUrl, context: ToolContext) -> ToolResult:
         case NotFetched():
             result = failed(f"{_name(address)} was not fetched: {found.reason}")
             said = f"\nDATA what the host wrote\n{fenced(plain(found.text))}" if found.text else ""
-            return result.model_copy(update={"text": result.text + said})
+            return result._replace(text=result.text + said)
 
 
 def _piece(address: WebAddress, page: Page, start: int) -> ToolResult:

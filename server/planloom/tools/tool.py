@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
 from planloom.domain.plans.plan import CommandOutcome
 from planloom.domain.safety.approvals import Effect
-from planloom.domain.values import CallId, Json, Value
+from planloom.domain.values import CallId, Json
 
 Need = Literal["repository", "diagnostics"]
 """What not every workspace or editor has: a git repository around a folder, and reports of errors and warnings."""
@@ -18,7 +18,7 @@ SUMMARY_LIMIT = 500
 """Most characters of a summary."""
 
 
-class ToolResult(Value):
+class ToolResult(NamedTuple):
     """The result of a call: a summary for people, a text for the model, a value for later steps.
 
     For a failed call `ok` is False and `text` tells the model what to do instead. `ended`: a command ran to its
@@ -52,7 +52,7 @@ def failed(sentence: str) -> ToolResult:
 
 def refused(sentence: str) -> ToolResult:
     """The result of a call that was not allowed; the sentence says why."""
-    return failed(sentence).model_copy(update={"refused": True})
+    return failed(sentence)._replace(refused=True)
 
 
 def shortened(text: str, limit: int = SUMMARY_LIMIT) -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import ipaddress
 import re
 from ipaddress import IPv4Address, IPv6Address
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from urllib.parse import quote, urljoin, urlsplit
-
-from planloom.domain.values import Value
 
 DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 METADATA_HOSTS: Final = frozenset({"metadata.google.internal", "metadata.goog", "metadata"})
@@ -50,7 +48,7 @@ _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _KEPT: Final = "/%:@!$&'()*+,;=~-._?"
 
 
-class WebAddress(Value):
+class WebAddress(NamedTuple):
     """An http or https address as it is used: only ASCII, with a canonical host, and without a fragment.
 
     `unicode_host` is the host in its own letters, if it was written in others than ASCII. `target` is path and query.
@@ -79,7 +77,7 @@ class WebAddress(Value):
         return self.port == DEFAULT_PORTS[self.scheme]
 
 
-class AddressRefused(Value):
+class AddressRefused(NamedTuple):
     """An address that cannot be used; `reason` says why, as the end of a sentence about it."""
 
     reason: str

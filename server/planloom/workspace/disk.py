@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from planloom.domain.text.positions import Decoded, decode
-from planloom.domain.values import Value
 
 TEXT_LIMIT: Final = 5 * 1024 * 1024
 """Largest file, in bytes, that is read as text."""
@@ -89,7 +88,7 @@ class FileFingerprint(NamedTuple):
     modified_ns: int
 
 
-class FileOnDisk(Value):
+class FileOnDisk(NamedTuple):
     """The result of reading a path. Only `text` has `decoded`, unless the reader declined it; `size` is in bytes.
 
     `names` is how many names the file has (hard links).
@@ -103,12 +102,12 @@ class FileOnDisk(Value):
     names: int = 1
 
 
-class DiskRefused(Value):
+class DiskRefused(NamedTuple):
     """Why a change on disk was not made; nothing is half done."""
 
-    kind: Literal["refused"] = "refused"
     cause: Cause
     reason: str
+    kind: Literal["refused"] = "refused"
 
 
 def read(

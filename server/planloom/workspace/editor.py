@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Literal, Protocol
-
-from pydantic import Field
+from typing import Literal, NamedTuple, Protocol
 
 from planloom.domain.text.positions import Encoding, Range, TextEdit
 from planloom.domain.values import Uri, Value
 
 
-class EditorCapabilities(Value):
+class EditorCapabilities(NamedTuple):
     """The client's capabilities; an absent one is off. `failure_handling` is LSP's `FailureHandlingKind`."""
 
     apply_edit: bool = False
@@ -25,35 +23,35 @@ class EditorCapabilities(Value):
     encoding: Encoding = "utf-16"
 
 
-class TextOperation(Value):
+class TextOperation(NamedTuple):
     """Non-overlapping edits of one text, all against the same state; `version` is None for a closed file."""
 
-    kind: Literal["text"] = "text"
     uri: Uri
     version: int | None
     edits: tuple[TextEdit, ...]
+    kind: Literal["text"] = "text"
 
 
-class RenameOperation(Value):
+class RenameOperation(NamedTuple):
     """Renames a file or folder; never overwrites."""
 
-    kind: Literal["rename"] = "rename"
     uri: Uri
     new_uri: Uri
+    kind: Literal["rename"] = "rename"
 
 
-class DeleteOperation(Value):
+class DeleteOperation(NamedTuple):
     """Deletes a file or folder; a folder that is not empty only if `recursive`."""
 
-    kind: Literal["delete"] = "delete"
     uri: Uri
     recursive: bool = False
+    kind: Literal["delete"] = "delete"
 
 
-Operation = Annotated[TextOperation | RenameOperation | DeleteOperation, Field(discriminator="kind")]
+Operation = TextOperation | RenameOperation | DeleteOperation
 
 
-class EditorEdit(Value):
+class EditorEdit(NamedTuple):
     """Operations that the editor applies in order as one edit, and so as one undo step."""
 
     label: str
@@ -61,7 +59,7 @@ class EditorEdit(Value):
     needs_confirmation: bool = False
 
 
-class EditAnswer(Value):
+class EditAnswer(NamedTuple):
     """The client's answer to an edit; `failed_change` is the index of the operation that it reports as failed."""
 
     applied: bool
@@ -69,14 +67,14 @@ class EditAnswer(Value):
     failed_change: int | None = None
 
 
-class SaveFailure(Value):
+class SaveFailure(NamedTuple):
     """A document that the editor could not save."""
 
     uri: Uri
     reason: str
 
 
-class SaveAnswer(Value):
+class SaveAnswer(NamedTuple):
     """The documents that the editor saved, and those that it could not save."""
 
     saved: tuple[Uri, ...] = ()
@@ -93,7 +91,7 @@ class Diagnostic(Value):
     code: str | None = None
 
 
-class FileDiagnostics(Value):
+class FileDiagnostics(NamedTuple):
     """The diagnostics of one file; `version` is the document version they were computed for, if known."""
 
     uri: Uri

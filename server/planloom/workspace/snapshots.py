@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, assert_never
+from typing import Literal, NamedTuple, assert_never
 
 from planloom.domain.changes import sha256
 from planloom.domain.text.positions import Eol, FileEncoding, FileForm, dominant_eol
-from planloom.domain.values import Sha256, Uri, Value
+from planloom.domain.values import Sha256, Uri
 from planloom.workspace.disk import FileFingerprint, FileOnDisk
 from planloom.workspace.documents import Document
 
@@ -17,7 +17,7 @@ Problem = Literal["binary", "undecodable", "too_large", "folder", "special", "un
 """Why there is no text; a `refused` path is never read, `Snapshot.detail` says why."""
 
 
-class Snapshot(Value):
+class Snapshot(NamedTuple):
     """One file at one moment. `text` is None if there is no file or it cannot be read as text.
 
     The text never contains a byte-order mark; `bom` says that the file has one. For an open buffer `bom` and
@@ -104,4 +104,4 @@ def of_disk(uri: Uri, found: FileOnDisk) -> Snapshot:
 
 
 def _with_text(snapshot: Snapshot, text: str) -> Snapshot:
-    return snapshot.model_copy(update={"text": text, "sha256": sha256(text), "eol": dominant_eol(text)})
+    return snapshot._replace(text=text, sha256=sha256(text), eol=dominant_eol(text))

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from planloom.domain.values import Args, Value
 
 
-class VisibleText(Value):
+class VisibleText(NamedTuple):
     """Text for the user."""
 
-    kind: Literal["text"] = "text"
     text: str
+    kind: Literal["text"] = "text"
 
 
-class ReasoningText(Value):
+class ReasoningText(NamedTuple):
     """Text in reasoning tags."""
 
-    kind: Literal["reasoning"] = "reasoning"
     text: str
+    kind: Literal["reasoning"] = "reasoning"
 
 
-class Retracted(Value):
+class Retracted(NamedTuple):
     """A closing tag without an opening one: all events so far, calls and problems included, were reasoning."""
 
     kind: Literal["retracted"] = "retracted"
 
 
-class CallRead(Value):
+class CallRead(NamedTuple):
     """A complete call of an offered tool, with its arguments converted to the types of the tool's schema."""
 
-    kind: Literal["call"] = "call"
     name: str
     arguments: Args
+    kind: Literal["call"] = "call"
 
 
 class CallProblem(Value):
@@ -48,7 +48,7 @@ class CallProblem(Value):
 ReaderEvent = VisibleText | ReasoningText | Retracted | CallRead | CallProblem
 
 
-class CallsRead(Value):
+class CallsRead(NamedTuple):
     """The result of reading a whole text."""
 
     calls: tuple[CallRead, ...] = ()

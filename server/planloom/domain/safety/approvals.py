@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from planloom.domain.changes import ChangeKind
 from planloom.domain.safety.confinement_choices import ConfinementRequest
@@ -102,7 +102,7 @@ def same_question(one: Approval, other: Approval) -> bool:
     return one.model_copy(update={"approval_id": other.approval_id, "listed": other.listed}) == other
 
 
-class Grant(Value):
+class Grant(NamedTuple):
     """Permission to run the writing tools of exactly one version of one plan.
 
     It comes from the approval of that version or, in direct mode, from the request itself.
@@ -113,7 +113,7 @@ class Grant(Value):
     source: Literal["approval", "request"]
 
 
-class Policy(Value):
+class Policy(NamedTuple):
     """The user's policy for each effect: allow it, ask first, or deny it."""
 
     read: Verdict = "allow"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from planloom.domain.values import Value
 
@@ -23,7 +23,7 @@ class GivenConfinement(Confinement):
     line: str
 
 
-class Abilities(Value):
+class Abilities(NamedTuple):
     """What this machine can hold a confined command to.
 
     `files`: it writes only in the workspace, declared caches and a temporary folder of its own, and cannot read the

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal, NamedTuple
 
 from planloom.domain.plans.plan import SETTLED, PauseReason, Plan, RecoveryAction, SkipReason, Step
-from planloom.domain.values import StepId, Value
+from planloom.domain.values import StepId
 
 RETRY_ATTEMPTS = 3
 """The greatest number of attempts of a step under the policy `retry`."""
 _ENDS_WITH_ANSWER: frozenset[PauseReason] = frozenset({"clarification", "recovery", "conflict"})
 
 
-class Limits(Value):
+class Limits(NamedTuple):
     """The settings that decide what may happen next."""
 
     max_parallel_steps: int = 4
@@ -23,66 +21,63 @@ class Limits(Value):
     pause_on_clarification: bool = True
 
 
-class Begin(Value):
+class Begin(NamedTuple):
     """Start executing the approved plan."""
 
     kind: Literal["begin"] = "begin"
 
 
-class RunStep(Value):
+class RunStep(NamedTuple):
     """Run a step."""
 
-    kind: Literal["run_step"] = "run_step"
     step_id: StepId
+    kind: Literal["run_step"] = "run_step"
 
 
-class AskClarification(Value):
+class AskClarification(NamedTuple):
     """Ask the user the question of a step."""
 
-    kind: Literal["ask_clarification"] = "ask_clarification"
     step_id: StepId
+    kind: Literal["ask_clarification"] = "ask_clarification"
 
 
-class AskRecovery(Value):
+class AskRecovery(NamedTuple):
     """Ask the user, or first the model, what to do about a failed step."""
 
-    kind: Literal["ask_recovery"] = "ask_recovery"
     step_id: StepId
     of: Literal["user", "model"]
+    kind: Literal["ask_recovery"] = "ask_recovery"
 
 
-class Skip(Value):
+class Skip(NamedTuple):
     """Skip a step."""
 
-    kind: Literal["skip"] = "skip"
     step_id: StepId
     reason: SkipReason
+    kind: Literal["skip"] = "skip"
 
 
-class Resume(Value):
+class Resume(NamedTuple):
     """Resume: what the plan was paused for has been answered."""
 
     kind: Literal["resume"] = "resume"
 
 
-class Complete(Value):
+class Complete(NamedTuple):
     """End the plan as completed."""
 
     kind: Literal["complete"] = "complete"
 
 
-class Fail(Value):
+class Fail(NamedTuple):
     """End the plan as failed."""
 
-    kind: Literal["fail"] = "fail"
     code: str
     message: str
+    kind: Literal["fail"] = "fail"
 
 
-Directive = Annotated[
-    Begin | RunStep | AskClarification | AskRecovery | Skip | Resume | Complete | Fail,
-    Field(discriminator="kind"),
-]
+Directive = Begin | RunStep | AskClarification | AskRecovery | Skip | Resume | Complete | Fail
 
 
 def recovery_options(step: Step) -> tuple[RecoveryAction, ...]:

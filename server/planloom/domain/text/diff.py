@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
 from planloom.domain.text.changed_regions import changed_regions, equal_end, equal_start, in_crlf
 from planloom.domain.text.lines import Block, changed_blocks, split_lines
 from planloom.domain.text.positions import Encoding, LineIndex, Range, TextEdit
-from planloom.domain.values import Value
 
 _MOST_LINES: Final = 1_000_000
 
 
-class Hunk(Value):
+class Hunk(NamedTuple):
     """Code points `before_start:before_end` of one text became `after_start:after_end` of another."""
 
     before_start: int

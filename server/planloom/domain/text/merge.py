@@ -12,7 +12,6 @@ from planloom.domain.text import line_matching as matching
 from planloom.domain.text.changed_regions import between_equal_ends, next_line
 from planloom.domain.text.lines import Block, blocks, split_lines
 from planloom.domain.text.positions import LineIndex, Position, Range, dominant_eol
-from planloom.domain.values import Value
 
 # In texts larger than this the unchanged ends are left out of the comparison. The margin makes sure that the result
 # is the same as for the whole text.
@@ -24,14 +23,14 @@ Choice = Literal["mine", "theirs", "both"]
 Side = Literal["mine", "theirs", "both"]
 
 
-class Merged(Value):
+class Merged(NamedTuple):
     """The text with the changes of both sides."""
 
-    kind: Literal["merged"] = "merged"
     text: str
+    kind: Literal["merged"] = "merged"
 
 
-class MergeConflict(Value):
+class MergeConflict(NamedTuple):
     """Lines that both sides changed: in the base and on each side.
 
     `range` is the range of `mine` in the whole text of that side; it covers whole lines, so it fits any encoding.
@@ -43,15 +42,15 @@ class MergeConflict(Value):
     theirs: str
 
 
-class Conflicted(Value):
+class Conflicted(NamedTuple):
     """Conflicting changes; `parts` is the merged text before, between and after the hunks."""
 
-    kind: Literal["conflicted"] = "conflicted"
     hunks: tuple[MergeConflict, ...]
     parts: tuple[str, ...]
+    kind: Literal["conflicted"] = "conflicted"
 
 
-class Replacement(Value):
+class Replacement(NamedTuple):
     """A text that settles a hunk instead of either side."""
 
     text: str

@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from planloom.domain.text import units
 from planloom.domain.text.lines import Block, changed_blocks, split_lines
@@ -47,18 +47,18 @@ class Range(Value):
     end: Position
 
 
-class TextEdit(Value):
+class TextEdit(NamedTuple):
     """One replacement in a text; the ranges of edits in one list all refer to the same state of the text."""
 
     range: Range
     new_text: str
 
 
-class ContentChange(Value):
+class ContentChange(NamedTuple):
     """A change reported by the editor: the text of `range`, or of the whole document, is now `text`."""
 
-    range: Range | None = None
     text: str
+    range: Range | None = None
 
 
 class LineIndex:
@@ -248,7 +248,7 @@ class Decoded(FileForm):
     text: str
 
 
-class Undecodable(Value):
+class Undecodable(NamedTuple):
     """A file that is not text, or whose encoding is not certain; `size` is in bytes."""
 
     kind: Literal["binary", "undecodable"]

@@ -21,7 +21,7 @@ from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.diff import changed_lines
 from planloom.domain.text.hidden_characters import far_text
 from planloom.domain.text.look_alikes import look_alike_warning
-from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri, Value
+from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri
 from planloom.workspace.edits.touched_places import Touches, touched
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.paths.uris import display_name, name_in, to_path
@@ -71,45 +71,45 @@ class ChangeFacts(NamedTuple):
     touches: Touches
 
 
-class Committed(Value):
+class Committed(NamedTuple):
     """The changes were made, or staged for the end of the plan; `denied` are files that the user left out.
 
     `edited` says of each file whose proposed text the user has changed what was made instead.
     """
 
-    kind: Literal["committed"] = "committed"
     denied: tuple[Uri, ...] = ()
     edited: tuple[str, ...] = ()
+    kind: Literal["committed"] = "committed"
 
 
-class Denied(Value):
+class Denied(NamedTuple):
     """The user or the policy denied the effect. `cancelled`: the user cancelled the whole plan."""
 
-    kind: Literal["denied"] = "denied"
     reason: str
     cancelled: bool = False
+    kind: Literal["denied"] = "denied"
 
 
-class NotMade(Value):
+class NotMade(NamedTuple):
     """The changes were allowed, but could not be made. `unsaved`: they can once the user has saved a file."""
 
-    kind: Literal["not_made"] = "not_made"
     reason: str
     code: str | None = None
     unsaved: bool = False
+    kind: Literal["not_made"] = "not_made"
 
 
-class Permitted(Value):
+class Permitted(NamedTuple):
     """The fetch may be made, or the plan be changed."""
 
     kind: Literal["permitted"] = "permitted"
 
 
-class CommandPermitted(Value):
+class CommandPermitted(NamedTuple):
     """The command may run, confined as it says."""
 
-    kind: Literal["command_permitted"] = "command_permitted"
     confinement: Confinement
+    kind: Literal["command_permitted"] = "command_permitted"
 
 
 CommitResult = Committed | Denied | NotMade

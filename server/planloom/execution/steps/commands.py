@@ -154,7 +154,7 @@ class Terminal:
         verdict = await self._gate.permit_command(proposal, following)
         if isinstance(verdict, Denied):
             raise _denied(verdict, verdict.reason)
-        return proposal.command.model_copy(update={"confinement": verdict.confinement})
+        return proposal.command._replace(confinement=verdict.confinement)
 
     async def run(
         self, command: Command, confined: Confined, on_output: Output, on_start: Callable[[int], None]
@@ -210,9 +210,9 @@ class StepCommands:
         gets = permitted.confinement
         without = gets.confined and gets.network != "all" and (await asyncio.to_thread(abilities)).network
         if without and result.code not in (0, None) and lacks_network(result.output):
-            return result.model_copy(update={"lacked_network": True})
+            return result._replace(lacked_network=True)
         if gets.confined and result.code not in (0, None) and _READ_ONLY.search(result.output):
-            return result.model_copy(update={"output": f"{result.output.rstrip()}\n{_MAY_NOT_WRITE}\n"})
+            return result._replace(output=f"{result.output.rstrip()}\n{_MAY_NOT_WRITE}\n")
         return result
 
     def _metered(self) -> Output:
@@ -276,7 +276,7 @@ class StepCommands:
                     # A crash while the command waited must differ from a crash later: the start is durable first.
                     given = given_confinement(permitted.confinement, proposal.abilities)
                     self._run.update(command_started=True, command_confinement=given)
-                    yield permitted.model_copy(update={"folder_id": proposal.folder_id})
+                    yield permitted._replace(folder_id=proposal.folder_id)
                     return
             changed = _CHANGED
 
@@ -287,7 +287,7 @@ class StepCommands:
     def _confined(self, command: Command) -> Command:
         """The command with what the settings give it."""
         network = self._run.session.settings.commands.network
-        return command.model_copy(update={"confinement": Confinement(network=network)})
+        return command._replace(confinement=Confinement(network=network))
 
     async def _proposed(self) -> tuple[CommandProposal, ...]:
         """The commands that are called after this one, as they would be asked now."""

@@ -122,9 +122,9 @@ class Runner:
             log.warning("no model takes over step %s: %s", run.step_id, error.message)
             return outcome.failure
         if isinstance(taken_over, Done):
-            return taken_over.model_copy(update={"value": outcome.value})
+            return taken_over._replace(value=outcome.value)
         if isinstance(taken_over, Failed):
-            return taken_over.model_copy(update={"error": f"{taken_over.error}\n{outcome.failure.error}"})
+            return taken_over._replace(error=f"{taken_over.error}\n{outcome.failure.error}")
         return taken_over
 
     async def _check(self, run: StepRun) -> Outcome:

@@ -90,7 +90,7 @@ class StepToolRunner:
                 )
             except OSError as error:
                 result = record.result = not_carried_out(tool, error)
-        return result.model_copy(update={"call_id": record.call_id})
+        return result._replace(call_id=record.call_id)
 
     def _callable(self, call: ToolCall) -> Tool | ToolResult:
         """The tool for a call, or the result that says why the call cannot be run."""
@@ -105,7 +105,7 @@ class StepToolRunner:
             return result
         async with recorded_call(self._run, tool, call.arguments) as record:
             record.result = result
-        return result.model_copy(update={"call_id": record.call_id})
+        return result._replace(call_id=record.call_id)
 
     async def _commands_among(self, calls: Sequence[ToolCall]) -> tuple[CalledCommand, ...]:
         """The commands among calls, up to the first that stages a change: a command behind it depends on that."""
@@ -132,9 +132,7 @@ class StepToolRunner:
         if earlier is not None:
             record.result, record.deduplicated = earlier, True
             # The first call's text ("Created …") would make a repeated write look like another change.
-            return (
-                earlier if not tool.writes else earlier.model_copy(update={"text": _AS_BEFORE + earlier.text})
-            )
+            return earlier if not tool.writes else earlier._replace(text=_AS_BEFORE + earlier.text)
         # A command may need what is staged; so may one in the background, before its output is read.
         not_made = await self.commit() if tool.is_of_commands else None
         before = self._context.files.changeset()
@@ -143,7 +141,7 @@ class StepToolRunner:
         else:
             result = await tool.run(tool.arguments.model_validate(call.arguments), self._context)
             if not_made is not None:
-                result = result.model_copy(update={"text": f"{not_made}\n{result.text}"})
+                result = result._replace(text=f"{not_made}\n{result.text}")
         await self._call_cache.ran(self._context, result)
         after = self._context.files.changeset()
         same = await self._named(tool.writes, call.arguments) if result.ok and after == before else ()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Final, NamedTuple
 
 from planloom.domain.model_text.fences import fenced
-from planloom.domain.values import Value
 from planloom.tools.terminal_text import visible
 from planloom.workspace.paths.names import listed
 
@@ -27,14 +26,14 @@ _RULE: Final = (
 )
 
 
-class InstructionFile(Value):
+class InstructionFile(NamedTuple):
     """One file with its path as tools take it."""
 
     path: str
     text: str
 
 
-class ProjectInstructions(Value):
+class ProjectInstructions(NamedTuple):
     """The files that apply to a request, the nearest to its subject first; `others` apply to other folders."""
 
     files: tuple[InstructionFile, ...] = ()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
-from planloom.domain.values import Value
 from planloom.intake.surroundings.project_instructions import MOST_CHARACTERS, ProjectInstructions
 
 ENVIRONMENT: Final = "ENVIRONMENT (data)"
@@ -21,7 +20,7 @@ _EARLIER_SHARE: Final = 0.15
 _EARLIER_PLANS_SHARE: Final = 0.05
 
 
-class Surroundings(Value):
+class Surroundings(NamedTuple):
     """The place of the work, in `earlier` the previous plan of the session, and in `remembered` what plans on the same
     subject found and did; a text is empty if there is none.
     """

@@ -53,8 +53,8 @@ class LanguageModel:
                 ToolCall(call_id=CallId(call.call_id), name=call.name, arguments=call.arguments)
                 for call in answer.tool_calls or ()
             ),
-            prompt_tokens=answer.usage and answer.usage.prompt_tokens,
-            completion_tokens=answer.usage and answer.usage.completion_tokens,
+            prompt_tokens=None if answer.usage is None else answer.usage.prompt_tokens,
+            completion_tokens=None if answer.usage is None else answer.usage.completion_tokens,
         )
 
 

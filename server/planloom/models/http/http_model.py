@@ -153,19 +153,17 @@ class HttpModel:
         if not probed.may_take_more:
             return probed
         slots = self._adapter.learned.slots
-        return probed.model_copy(update={"parallelism": slots.measured, "may_take_more": slots.may_take_more})
+        return probed._replace(parallelism=slots.measured, may_take_more=slots.may_take_more)
 
     def _refined(self, probed: Capabilities) -> Capabilities:
         """What the server reports, as the user's settings and earlier refusals correct it."""
         stated = self._options.context_tokens or probed.context_tokens
-        return self._adapter.reduced(probed).model_copy(
-            update={
-                "context_tokens": self._adapter.learned.context(stated),
-                "local": self._endpoint.local,
-                "assumed_context": UNKNOWN_CONTEXT if self._endpoint.local else HOSTED_CONTEXT,
-                "parallelism": self._options.parallelism or probed.parallelism,
-                "may_take_more": probed.may_take_more and not self._options.parallelism,
-            }
+        return self._adapter.reduced(probed)._replace(
+            context_tokens=self._adapter.learned.context(stated),
+            local=self._endpoint.local,
+            assumed_context=UNKNOWN_CONTEXT if self._endpoint.local else HOSTED_CONTEXT,
+            parallelism=self._options.parallelism or probed.parallelism,
+            may_take_more=probed.may_take_more and not self._options.parallelism,
         )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
@@ -236,7 +234,7 @@ class HttpModel:
         learned.context_tokens = learned.context(refusal.context_tokens)
         if self._capabilities is not None:
             stated = learned.context(self._capabilities.context_tokens)
-            self._capabilities = self._capabilities.model_copy(update={"context_tokens": stated})
+            self._capabilities = self._capabilities._replace(context_tokens=stated)
         log.warning(
             "%s at %s takes %d tokens, as its refusal of a longer prompt says.",
             self._identity.name,

@@ -142,7 +142,7 @@ class Anthropic(ProviderAdapter):
         """The documented capabilities, with the context size of the model's entry if it states one."""
         entry = await client.get(f"{client.endpoint.base}/models/{quote(name, safe='')}")
         context = count_of(entry.data.get("max_input_tokens"))
-        return KNOWN.model_copy(update={"context_tokens": context}) if context else KNOWN
+        return KNOWN._replace(context_tokens=context) if context else KNOWN
 
 
 def _mark_for_cache(system: dict[str, Json], messages: Sequence[Json]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote
 
 from planloom.domain.values import Json
@@ -39,11 +40,8 @@ async def of_openai_compatible(client: ProbeClient, name: str) -> Capabilities:
     """
     endpoint = client.endpoint
     capabilities = OPENAI if endpoint.origin == OPENAI_SERVICE.url else UNKNOWN_SERVER
-    capabilities = capabilities.model_copy(
-        update={
-            "parallelism": 1 if endpoint.local else REMOTE_PARALLELISM,
-            "may_take_more": endpoint.local,
-        }
+    capabilities = capabilities._replace(
+        parallelism=1 if endpoint.local else REMOTE_PARALLELISM, may_take_more=endpoint.local
     )
     listed = await client.get(f"{endpoint.base}/models")
     entries = [object_of(entry) for entry in list_of(listed.data.get("data"))]
@@ -64,7 +62,7 @@ async def of_openai_compatible(client: ProbeClient, name: str) -> Capabilities:
     if props.status == 200 and "chat_template" in props.data:
         capabilities = _with_props(capabilities, props.data)
         tools, schema = await takes_tools(client, name), await takes_schema(client, name)
-        capabilities = capabilities.model_copy(update={"tools": tools, "json_schema": schema})
+        capabilities = capabilities._replace(tools=tools, json_schema=schema)
     return capabilities
 
 
@@ -110,7 +108,7 @@ async def takes_schema(client: ProbeClient, name: str) -> bool:
 
 def _with_entry(capabilities: Capabilities, entry: Mapping[str, Json]) -> Capabilities:
     """The capabilities updated from a model's entry in a list."""
-    changed: dict[str, object] = {}
+    changed: dict[str, Any] = {}
     meta = {**object_of(entry.get("meta")), **entry}
     context = first_count(meta, CONTEXT_FIELDS)
     if context is not None:
@@ -128,12 +126,12 @@ def _with_entry(capabilities: Capabilities, entry: Mapping[str, Json]) -> Capabi
     modalities = list_of(object_of(entry.get("architecture")).get("input_modalities"))
     if "image" in modalities or entry.get("type") == "vlm":
         changed["images"] = True
-    return capabilities.model_copy(update=changed)
+    return capabilities._replace(**changed)
 
 
 def _with_props(capabilities: Capabilities, props: Mapping[str, Json]) -> Capabilities:
     """The capabilities updated from llama.cpp's `/props`."""
-    changed: dict[str, object] = {}
+    changed: dict[str, Any] = {}
     context = count_of(object_of(props.get("default_generation_settings")).get("n_ctx")) or count_of(
         props.get("n_ctx")
     )
@@ -144,7 +142,7 @@ def _with_props(capabilities: Capabilities, props: Mapping[str, Json]) -> Capabi
         changed |= {"parallelism": slots, "may_take_more": False}
     if object_of(props.get("modalities")).get("vision") is True:
         changed["images"] = True
-    return capabilities.model_copy(update=changed)
+    return capabilities._replace(**changed)
 
 
 def _prompt_tokens(data: Mapping[str, Json]) -> int:

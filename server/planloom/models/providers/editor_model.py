@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncGenerator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from planloom.domain.errors import ContextOverflow, ModelFailed, ModelProblem
 from planloom.domain.model_text.surrogates import mend
-from planloom.domain.values import CallId, Value
+from planloom.domain.values import CallId
 from planloom.models.http.failures import TOO_LONG_HINT, is_overflow, stated_limit
 from planloom.models.port import (
     HOSTED_CONTEXT,
@@ -26,7 +26,7 @@ from planloom.models.port import (
 from planloom.models.tokens import TokenCounter
 
 
-class EditorModelAnswer(Value):
+class EditorModelAnswer(NamedTuple):
     """The whole answer of the editor's model; token counts are None if the editor does not know them."""
 
     text: str = ""

@@ -126,9 +126,7 @@ class Ollama(ProviderAdapter):
 
     def reduced(self, capabilities: Capabilities) -> Capabilities:
         """The capabilities, without tools if the model has refused them."""
-        return capabilities.model_copy(
-            update={"tools": capabilities.tools and "tools" not in self.learned.refused}
-        )
+        return capabilities._replace(tools=capabilities.tools and "tools" not in self.learned.refused)
 
     async def probe(self, client: ProbeClient, name: str) -> Capabilities:
         """The capabilities that `/api/show` reports, or defaults."""
@@ -144,9 +142,7 @@ class Ollama(ProviderAdapter):
         listed = list_of(shown.data.get("capabilities"))
         # Older versions list no capabilities, but show the template, which has a place for tools or not.
         tools = "tools" in listed if listed else ".Tools" in text_of(shown.data.get("template"))
-        return defaults.model_copy(
-            update={"tools": tools, "images": "vision" in listed, "context_tokens": context}
-        )
+        return defaults._replace(tools=tools, images="vision" in listed, context_tokens=context)
 
     def _context_for(self, request: ModelRequest, capabilities: Capabilities, tokens: int) -> int:
         needed = tokens + (request.max_tokens or ANSWER_ROOM) + request.reasoning_tokens

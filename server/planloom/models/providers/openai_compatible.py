@@ -152,11 +152,9 @@ class OpenAICompatible(ProviderAdapter):
 
     def reduced(self, capabilities: Capabilities) -> Capabilities:
         """The capabilities without those that the server has refused."""
-        return capabilities.model_copy(
-            update={
-                "tools": capabilities.tools and "tools" not in self._refused,
-                "json_schema": capabilities.json_schema and "response_format" not in self._refused,
-            }
+        return capabilities._replace(
+            tools=capabilities.tools and "tools" not in self._refused,
+            json_schema=capabilities.json_schema and "response_format" not in self._refused,
         )
 
     async def probe(self, client: ProbeClient, name: str) -> Capabilities:
@@ -166,7 +164,7 @@ class OpenAICompatible(ProviderAdapter):
         if self._family is None:
             return reported
         self._refused.update(self._family.refused)
-        return reported.model_copy(update={"context_tokens": self._family.context_tokens})
+        return reported._replace(context_tokens=self._family.context_tokens)
 
 
 class OpenAIReader(StreamAccumulator):

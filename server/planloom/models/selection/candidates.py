@@ -82,7 +82,7 @@ class SelectionContext(NamedTuple):
         try:
             return self.servers.open(identity, url)
         except ModelFailed as failure:
-            return UnavailableModel(identity.model_copy(update={"reason": failure.message}), failure)
+            return UnavailableModel(identity._replace(reason=failure.message), failure)
 
     async def at_base_url(self) -> tuple[Provider, ModelListing]:
         """The provider at the configured base URL, detected with `auto`, and the models that it lists."""

@@ -7,9 +7,9 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import NamedTuple
 
 from planloom.domain.errors import ModelCause, ModelFailed
-from planloom.domain.values import Value
 from planloom.models.hold import Hold
 from planloom.models.http.adapter import ModelListing
 from planloom.models.http.endpoint import shown_url
@@ -31,13 +31,13 @@ from planloom.settings import Settings
 log = logging.getLogger(__name__)
 
 
-class ListedModel(Value):
+class ListedModel(NamedTuple):
     """A model that could be chosen; `reason` describes it, or says why it cannot be used, as `cause` for programs."""
 
     provider: str
     name: str
-    context_tokens: int | None = None
     reachable: bool
+    context_tokens: int | None = None
     reason: str | None = None
     cause: ModelCause | None = None
 
@@ -67,7 +67,7 @@ async def choose_model(
     choice = await choose()
     if choice.model is not None and provider in {"auto", *PROVIDERS}:
         choice = choice._replace(model=ReselectingModel(choice, choose))
-    log.info("Model: %s %s, since %s", *choice.identity.model_dump().values())
+    log.info("Model: %s %s, since %s", *choice.identity)
     for reason in choice.rejected:
         log.info("Model rejected: %s", reason)
     return choice

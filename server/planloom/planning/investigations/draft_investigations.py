@@ -124,7 +124,7 @@ class DraftInvestigations:
         else:
             frame = (*runner.tools.specs(), *kind.report.controls())
             others = len(kind.system) + _characters(frame) + sum(len(section.shown) for section in seen)
-            bounded = can.model_copy(update={"context_tokens": whole})
+            bounded = can._replace(context_tokens=whole)
             prompt = fitting_prompt(request, others, bounded, kept_tokens=results + answer)
             question = (Section("", prompt.text, prompt.images), *seen)
         investigation = Investigation(

@@ -51,8 +51,8 @@ def plan_report(
         drafted = assembler.assembled(_question_first(request, question), request)
         assert isinstance(drafted, PlanDrafted), "a question and the request are a plan"
         first, *others = drafted.steps
-        return drafted.model_copy(
-            update={"steps": (first.model_copy(update={"options": options}), *others), "summary": question}
+        return drafted._replace(
+            steps=(first.model_copy(update={"options": options}), *others), summary=question
         )
 
     return Report(

@@ -80,4 +80,4 @@ class InvestigatingPlanner:
             raise no_usable_plan(outcome.reason, outcome.text)
         for step in outcome.steps:
             yield StepDrafted(step=step)
-        yield outcome.model_copy(update={"files_read": self._investigations.files_read})
+        yield outcome._replace(files_read=self._investigations.files_read)

@@ -65,14 +65,14 @@ class PerspectivesPlanner:
         for agents in ((FIRST,), PARALLEL):
             needed = tuple(agent for agent in agents if agent not in reports)
             first = (reports[FIRST],) if FIRST in reports else ()
-            informed = request.model_copy(update={"perspectives": first})
+            informed = request._replace(perspectives=first)
             async with aclosing(self._reports(needed, informed, slots)) as events:
                 async for event in events:
                     if isinstance(event, PerspectiveReported) and event.perspective is not None:
                         reports[event.agent] = event.perspective
                     yield event
         known = tuple(reports[agent] for agent in (FIRST, *PARALLEL) if agent in reports)
-        drafted = self._synthesis.draft(request.model_copy(update={"perspectives": known}))
+        drafted = self._synthesis.draft(request._replace(perspectives=known))
         async with aclosing(drafted) as plan:
             async for event in plan:
                 yield event

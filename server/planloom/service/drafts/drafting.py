@@ -84,7 +84,7 @@ class Drafting:
     async def _write(self, plan: Plan, feedback: str | None) -> None:
         planner, request = await self._planner_for(plan)
         said = (*(message.text for message in plan.unread), *filter(None, (feedback,)))
-        request = request.model_copy(update={"feedback": "\n".join(said) or None})
+        request = request._replace(feedback="\n".join(said) or None)
         if request.unseen:
             self._plan_store.record(plan.plan_id, ev.Log(level="warning", message=not_shown(request.unseen)))
         drafted: PlanDrafted | None = None

@@ -63,7 +63,7 @@ class PlannerFactory:
         can = await model.capabilities()
         unseen = () if can.images else images_of(request.attachments)
         planner = await self._with_model(model, can, plan, request)
-        return planner, request.model_copy(update={"unseen": unseen, "model": model.identity.label})
+        return planner, request._replace(unseen=unseen, model=model.identity.label)
 
     async def _with_model(
         self, model: Model, can: Capabilities, plan: Plan, request: PlanningRequest

@@ -30,8 +30,7 @@ class PlanningRequests:
     async def request_for_model(self, plan: Plan) -> PlanningRequest:
         """The request with the surroundings, and with its images as they are now."""
         request = self.request(plan)
-        seen = {
-            "surroundings": await self._surroundings.of(plan),
-            "attachments": await self._references.with_images(request.attachments),
-        }
-        return request.model_copy(update=seen)
+        return request._replace(
+            surroundings=await self._surroundings.of(plan),
+            attachments=await self._references.with_images(request.attachments),
+        )

@@ -50,8 +50,7 @@ class PlanSurroundings:
                 found = await gathered(place, _subject(plan), MOST_TREE_CHARACTERS)
                 previous = self._follow_up.of(plan)
                 remembered = self._memory.of(plan, previous.plan_id) if place.trusted and place.shown else ""
-                before = {"earlier": previous.text, "remembered": remembered}
-                self._gathered[key] = found.model_copy(update=before)
+                self._gathered[key] = found._replace(earlier=previous.text, remembered=remembered)
                 if len(self._gathered) > _KEPT:
                     self._gathered.popitem(last=False)
             return self._gathered[key]

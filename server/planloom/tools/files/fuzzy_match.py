@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-from planloom.domain.values import Value
-
 Grade = Literal["exact", "trailing", "indentation", "punctuation"]
 
 _PUNCTUATION: Final = str.maketrans(
@@ -129,7 +127,7 @@ def _repeated(lines: Sequence[str], run: Sequence[str]) -> Iterator[int]:
             yield number - len(run) + 1
 
 
-class NoIndentation(Value):
+class NoIndentation(NamedTuple):
     """The indentation of new lines cannot be derived from the file's."""
 
     reason: str = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from planloom.domain.values import Value
 from planloom.tools.files.line_numbers import unnumbered_edit
 
 Op = tuple[Literal[" ", "-", "+"], str]
@@ -49,7 +48,7 @@ class FilePatch(NamedTuple):
     move_to: str | None = None
 
 
-class BadPatch(Value):
+class BadPatch(NamedTuple):
     """A text that is not a valid patch; `reason` says what to do instead."""
 
     reason: str

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
-from planloom.domain.values import Value
 from planloom.shielded import uninterrupted
 from planloom.tools.confinement.confined_command import Confined, Prepared, most_memory, prepared
 from planloom.tools.confinement.windows import Job
@@ -46,7 +45,7 @@ class Launch(NamedTuple):
     confined: Confined | None = None
 
 
-class ProcessResult(Value):
+class ProcessResult(NamedTuple):
     """How a process ended; `code` is None if a signal ended it or it never started.
 
     `output` is both streams in order of arrival, without the middle if it was long. `problem` says why the process

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from planloom.domain.safety.confinement import Confinement
-from planloom.domain.values import Args, Value
+from planloom.domain.values import Args
 from planloom.tools.processes.child_process import ProcessResult, shell_argv
 from planloom.tools.tool import shortened
 from planloom.workspace.disk import Folder, FolderId
@@ -16,19 +16,19 @@ from planloom.workspace.disk import Folder, FolderId
 _SHOWN: Final = 120
 
 
-class Command(Value):
+class Command(NamedTuple):
     """A command: `line` for a shell, or `argv` without one. `cwd` is a real path, `folder` its workspace path,
     `folder_id` the very folder in which it was allowed.
 
     Without `timeout_seconds` a command in the background runs as long as the settings allow.
     """
 
-    line: str | None = None
-    argv: tuple[str, ...] = ()
     cwd: Path
-    folder_id: FolderId | None = None
     folder: str
     timeout_seconds: float | None
+    line: str | None = None
+    argv: tuple[str, ...] = ()
+    folder_id: FolderId | None = None
     background: bool = False
     confinement: Confinement = Confinement()
 
@@ -60,7 +60,7 @@ class CalledCommand(NamedTuple):
     args: Args
 
 
-class CommandState(Value):
+class CommandState(NamedTuple):
     """A background command as it is now. `output` is what it has printed since it was last read.
 
     `end` says in a few words how it ended, such as "ended with exit code 0"; None while it runs. `code` is the exit
@@ -74,7 +74,7 @@ class CommandState(Value):
     output: str = ""
 
 
-class NoCommand(Value):
+class NoCommand(NamedTuple):
     """Why a command cannot be started, read or stopped, and what to do instead."""
 
     reason: str

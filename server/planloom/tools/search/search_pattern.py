@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple, Protocol
 
-from planloom.domain.values import Value
 from planloom.tools.search.matching_process import CannotCompile, MatchingProcess, TooSlow
 
 MAX_PATTERN: Final = 1_000
@@ -23,7 +22,7 @@ _FOLDED: Final = frozenset("iIsSkK")
 _SHORTEST_NEEDLE: Final = 3
 
 
-class BadPattern(Value):
+class BadPattern(NamedTuple):
     """A pattern that cannot be searched for; `reason` says what to do instead."""
 
     reason: str

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, takewhile
-from typing import Final
+from typing import Final, NamedTuple
 
 from planloom.domain.changes import Changeset, CreateFolder, EditedFile, EditOutcome
 from planloom.domain.safety.approvals import Grant
@@ -67,7 +67,7 @@ class _FilesChanged(Value):
     """The files changed before anything was sent."""
 
 
-class _Rejected(Value):
+class _Rejected(NamedTuple):
     """The editor refused the edit, and nothing was changed."""
 
     reason: str
@@ -477,6 +477,6 @@ def _make_folders(places: Sequence[ConfinedPath]) -> tuple[ConfinedPath, ...]:
     made: list[ConfinedPath] = []
     for place in places:
         found = create_folders(place)
-        if isinstance(found, tuple):
+        if not isinstance(found, DiskRefused):
             made += found
     return tuple(made)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Protocol, assert_never
-
-from pydantic import Field
+from typing import Literal, NamedTuple, Protocol, assert_never
 
 from planloom.domain.changes import (
     ChangeKind,
@@ -17,10 +15,10 @@ from planloom.domain.changes import (
 )
 from planloom.domain.safety.approvals import Grant
 from planloom.domain.text.positions import FileForm
-from planloom.domain.values import EditId, Uri, Value
+from planloom.domain.values import EditId, Uri
 
 
-class JournalFile(Value):
+class JournalFile(NamedTuple):
     """One file of an edit with its whole texts; a text is None if there is no file, or for a folder.
 
     `form` is the file's encoding before the edit, if the edit changes it.
@@ -70,7 +68,7 @@ def recorded(change: FileChange) -> JournalFile:
             assert_never(change)
 
 
-class EditResult(Value):
+class EditResult(NamedTuple):
     """How an edit ended, file by file. `unexpected` files contain neither the old text nor the new one.
 
     `outcome` is None if nothing was applied; `reason` says why some files were not changed.
@@ -92,58 +90,57 @@ class Journal(Protocol):
     async def record_result(self, edit_id: EditId, result: EditResult) -> None: ...
 
 
-class ChangesetApplied(Value):
+class ChangesetApplied(NamedTuple):
     """Every change was made; `files` are those that had to change, `edit_ids` the edits in the journal."""
 
-    kind: Literal["applied"] = "applied"
     files: tuple[EditedFile, ...]
     merged: bool = False
     outcome: EditOutcome = "verified"
     edit_ids: tuple[EditId, ...] = ()
+    kind: Literal["applied"] = "applied"
 
 
-class ChangesetRefused(Value):
+class ChangesetRefused(NamedTuple):
     """Nothing was changed; `reason` is a sentence for the model and the user. `unsaved`: a file has to be saved."""
 
-    kind: Literal["refused"] = "refused"
     reason: str
     files: tuple[Uri, ...] = ()
     unsaved: bool = False
+    kind: Literal["refused"] = "refused"
 
 
-class ChangesetConflicted(Value):
+class ChangesetConflicted(NamedTuple):
     """Nothing was changed in any file, since the user has changed the same lines of `files`.
 
     `texts` are the user's whole texts, one for each of `files`.
     """
 
-    kind: Literal["conflicted"] = "conflicted"
     files: tuple[ConflictFile, ...]
     texts: tuple[str, ...]
+    kind: Literal["conflicted"] = "conflicted"
 
 
-class ChangesetSuperseded(Value):
+class ChangesetSuperseded(NamedTuple):
     """Nothing was changed: against the current files the changes are different ones, or touch more than was approved,
     and need a new approval.
     """
 
-    kind: Literal["superseded"] = "superseded"
     changeset: Changeset
+    kind: Literal["superseded"] = "superseded"
 
 
-class ChangesetPartlyApplied(Value):
+class ChangesetPartlyApplied(NamedTuple):
     """Some changes were made. `unexpected` files contain neither the old text nor the new one."""
 
-    kind: Literal["partly_applied"] = "partly_applied"
     applied: tuple[EditedFile, ...]
     not_applied: tuple[EditedFile, ...]
-    unexpected: tuple[EditedFile, ...] = ()
     reason: str
+    unexpected: tuple[EditedFile, ...] = ()
     merged: bool = False
     edit_ids: tuple[EditId, ...] = ()
+    kind: Literal["partly_applied"] = "partly_applied"
 
 
-ApplyOutcome = Annotated[
-    ChangesetApplied | ChangesetRefused | ChangesetConflicted | ChangesetSuperseded | ChangesetPartlyApplied,
-    Field(discriminator="kind"),
-]
+ApplyOutcome = (
+    ChangesetApplied | ChangesetRefused | ChangesetConflicted | ChangesetSuperseded | ChangesetPartlyApplied
+)

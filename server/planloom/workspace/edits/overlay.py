@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Final, NamedTuple
 
 from planloom.domain.changes import Changeset, sha256
 from planloom.domain.text.positions import Eol, FileForm, adapt_eol, with_eol
-from planloom.domain.values import Sha256, Uri, Value
+from planloom.domain.values import Sha256, Uri
 from planloom.workspace.edits.rebase import three_way
 from planloom.workspace.edits.staging import Move, Stage, Staged, entry_at, named, staged_snapshot
 from planloom.workspace.paths.listings import Listing
@@ -24,13 +24,13 @@ _SAMPLE_FILES: Final = 8
 _SAMPLE_BYTES: Final = 65_536
 
 
-class StageRefused(Value):
+class StageRefused(NamedTuple):
     """A change that cannot be staged; `reason` says what to do instead."""
 
     reason: str
 
 
-class Unmerged(Value):
+class Unmerged(NamedTuple):
     """A change that conflicts with what another step has staged meanwhile; `reason` says what to do."""
 
     uri: Uri
@@ -96,7 +96,7 @@ class Overlay:
         if found is None or origin is None:
             return Snapshot(uri=key, exists=False, source="staged")
         if origin != key:
-            return found.model_copy(update={"uri": key, "version": None, "source": "staged"})
+            return found._replace(uri=key, version=None, source="staged")
         if found.uri != key:
             # The file is open under another name: use that name from here on.
             self._stage.names[key] = found.uri
@@ -115,7 +115,7 @@ class Overlay:
         for entry in listing.entries:
             here = child(key, entry.name)
             if self._stage.origin(here) is not None:
-                entries[here] = entry.model_copy(update={"uri": here})
+                entries[here] = entry._replace(uri=here)
         there = listing.problem is None
         for move in self._stage.moves:
             if parent(move.new) == key:
@@ -337,7 +337,7 @@ class Overlay:
                 reason=f"Another step has changed {named(place)}: read it again before you delete it."
             )
         if not self._has_touched(place):
-            self._stage.read[place] = base.model_copy(update={"source": found.source})
+            self._stage.read[place] = base._replace(source=found.source)
         self._stage.remove(found)
         return None
 
@@ -355,7 +355,7 @@ class Overlay:
                     )
                 text = merged.text
         else:
-            self._stage.read[place] = staged.base.model_copy(update={"source": found.source})
+            self._stage.read[place] = staged.base._replace(source=found.source)
         return self._deleted_above(place) or await self.stage_write(
             place, text, notes=staged.notes, exact=True, form=staged.form
         )
@@ -392,7 +392,7 @@ class Overlay:
         origin = self._stage.origin(key)
         if origin is None or self._stage.is_below_deleted(key):
             return Listing(uri=key, problem="missing", detail=f"{named(key)} does not exist.")
-        return (await self.under.list_folder(origin)).model_copy(update={"uri": key})
+        return (await self.under.list_folder(origin))._replace(uri=key)
 
     async def _inside(self, folder: Uri) -> tuple[Snapshot, ...] | StageRefused:
         """Everything in a folder, the deepest first."""

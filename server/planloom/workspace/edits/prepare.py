@@ -72,7 +72,7 @@ class PlannedEffect:
         record = recorded(self.change)
         if _wanted_form(self.change) is None and (self.change.kind != "delete" or is_folder(self.change)):
             return record
-        return record.model_copy(update={"form": self.live.form})
+        return record._replace(form=self.live.form)
 
 
 IsJournaled = Callable[[str], bool]
@@ -218,7 +218,7 @@ async def _planned_effect(
         live = of_document(document)
         saved = await view.saved(source) if form is not None or change.kind == "delete" else None
         if saved is not None:
-            live = live.model_copy(update={"encoding": saved.encoding, "bom": saved.bom})
+            live = live._replace(encoding=saved.encoding, bom=saved.bom)
     if form is not None and (form == live.form or await view.is_dirty(source)):
         # Only the editor writes unsaved text, in the encoding that it has.
         change = change.model_copy(update={"form": None})

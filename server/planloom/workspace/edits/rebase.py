@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, assert_never
-
-from pydantic import Field
+from typing import Literal, NamedTuple, assert_never
 
 from planloom.domain.changes import (
     ConflictFile,
@@ -19,47 +17,47 @@ from planloom.domain.changes import (
 from planloom.domain.text import merge
 from planloom.domain.text.lines import changed_blocks, split_lines
 from planloom.domain.text.positions import FileForm, differ_only_in_eol, dominant_eol, with_eol
-from planloom.domain.values import Uri, Value
+from planloom.domain.values import Uri
 from planloom.workspace.edits.staging import named
 from planloom.workspace.snapshots import Snapshot
 
 
-class Ready(Value):
+class Ready(NamedTuple):
     """A change against the current file; `merged` if the file had changed but the change is still the same."""
 
-    kind: Literal["ready"] = "ready"
     change: FileChange
     merged: bool = False
+    kind: Literal["ready"] = "ready"
 
 
-class AlreadyDone(Value):
+class AlreadyDone(NamedTuple):
     """The file already is as the change would leave it."""
 
     kind: Literal["already_done"] = "already_done"
 
 
-class Overlap(Value):
+class Overlap(NamedTuple):
     """The user has changed the same lines."""
 
-    kind: Literal["overlap"] = "overlap"
     conflict: ConflictFile
+    kind: Literal["overlap"] = "overlap"
 
 
-class Different(Value):
+class Different(NamedTuple):
     """Against the current file the change is a different one, which needs a new approval."""
 
-    kind: Literal["different"] = "different"
     change: FileChange
+    kind: Literal["different"] = "different"
 
 
-class Impossible(Value):
+class Impossible(NamedTuple):
     """The change cannot be made."""
 
-    kind: Literal["impossible"] = "impossible"
     reason: str
+    kind: Literal["impossible"] = "impossible"
 
 
-Rebased = Annotated[Ready | AlreadyDone | Overlap | Different | Impossible, Field(discriminator="kind")]
+Rebased = Ready | AlreadyDone | Overlap | Different | Impossible
 
 
 def three_way(base: str, mine: str, theirs: str) -> merge.Merged | merge.Conflicted:

@@ -117,12 +117,12 @@ class Stage:
             self._restage(key, after_rename(key, old, new))
         for key in [key for key in self.read if is_at_or_below(key, old)]:
             place = after_rename(key, old, new)
-            self.read[place] = self.read.pop(key).model_copy(update={"uri": place})
+            self.read[place] = self.read.pop(key)._replace(uri=place)
 
     def _restage(self, key: Uri, place: Uri) -> None:
         """Keep what is staged at `key` under another URI."""
         staged = self.staged.pop(key)
-        self.staged[place] = replace(staged, base=staged.base.model_copy(update={"uri": place}))
+        self.staged[place] = replace(staged, base=staged.base._replace(uri=place))
 
     def remove(self, found: Snapshot) -> None:
         """Stage a deletion; a file that was only staged is dropped."""
@@ -140,7 +140,7 @@ class Stage:
         self.moves.remove(move)
         for key in [key for key in self.staged if is_below(key, move.new)]:
             self._restage(key, after_rename(key, move.new, move.old))
-        base = base.model_copy(update={"uri": move.old})
+        base = base._replace(uri=move.old)
         successor = self.staged.get(move.old)
         self.staged[move.old] = Staged(base) if successor is None else replace(successor, base=base)
 
@@ -176,15 +176,13 @@ def staged_snapshot(key: Uri, staged: Staged) -> Snapshot:
         return Snapshot(uri=key, exists=True, problem="folder", source="staged")
     if staged.text is None:
         return Snapshot(uri=key, exists=False, source="staged")
-    return staged.base.model_copy(
-        update={
-            "uri": key,
-            "exists": True,
-            "text": staged.text,
-            "sha256": sha256(staged.text),
-            "eol": dominant_eol(staged.text),
-            "source": "staged",
-        }
+    return staged.base._replace(
+        uri=key,
+        exists=True,
+        text=staged.text,
+        sha256=sha256(staged.text),
+        eol=dominant_eol(staged.text),
+        source="staged",
     )
 
 

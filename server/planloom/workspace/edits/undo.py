@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from planloom.domain.changes import Changeset, ConflictFile
 from planloom.domain.text.positions import FileForm, differ_only_in_eol
-from planloom.domain.values import Uri, Value
+from planloom.domain.values import Uri
 from planloom.workspace.edits.outcomes import JournalFile
 from planloom.workspace.edits.overlay import Overlay, StageRefused
 from planloom.workspace.edits.rebase import conflict_of, three_way
@@ -16,7 +17,7 @@ from planloom.workspace.snapshots import Snapshot
 from planloom.workspace.view import WorkspaceView
 
 
-class NotReverted(Value):
+class NotReverted(NamedTuple):
     """A change that is not undone, and why; `conflict` if the same lines were changed since."""
 
     uri: Uri
@@ -24,7 +25,7 @@ class NotReverted(Value):
     conflict: ConflictFile | None = None
 
 
-class Reversal(Value):
+class Reversal(NamedTuple):
     """The changeset that undoes edits; it is applied and journalled like any other, and can be undone itself.
 
     `reverted` are the indices of the files that are undone, `kept` those that are not.
@@ -51,7 +52,7 @@ async def reverse(view: WorkspaceView, files: Sequence[JournalFile], folders: Se
         file = files[index]
         if file.uri not in kept and file.new_uri not in kept:
             uri = await _current_uri(overlay, files[:index], file.uri)
-            not_reverted = await _reverse_file(overlay, file.model_copy(update={"uri": uri}), our_texts)
+            not_reverted = await _reverse_file(overlay, file._replace(uri=uri), our_texts)
             if not_reverted is None:
                 reverted.add(index)
             else:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from planloom.domain.safety.protected import is_git
-from planloom.domain.values import Uri, Value
+from planloom.domain.values import Uri
 from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.resolver import ResolvedPath
 from planloom.workspace.paths.uris import child
 
 
-class Entry(Value):
+class Entry(NamedTuple):
     """One name in a folder; `size` in bytes."""
 
     name: str
@@ -22,7 +22,7 @@ class Entry(Value):
     size: int = 0
 
 
-class Listing(Value):
+class Listing(NamedTuple):
     """A folder's entries, sorted by name; `problem` says why it could not be listed, `detail` as a sentence."""
 
     uri: Uri

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, assert_never
 
 from planloom.domain.safety.protected import danger, is_git, is_secret, never_written
-from planloom.domain.values import Uri, Value
+from planloom.domain.values import Uri
 from planloom.workspace.disk import FolderId, HeldFolder
 from planloom.workspace.paths.hard_links import OtherNames, other_names
 from planloom.workspace.paths.interpretations import (
@@ -29,7 +29,7 @@ _GIT_CONTENTS: Final = (("HEAD", "objects", "refs"), ("HEAD", "commondir", "gitd
 Purpose = Literal["read", "write"]
 
 
-class ResolvedPath(Value):
+class ResolvedPath(NamedTuple):
     """A file or folder inside the workspace, with links resolved.
 
     `path` is the real path, `relative` the same below `root` with forward slashes ("." for the root itself),
@@ -39,7 +39,6 @@ class ResolvedPath(Value):
     request is itself a link. `held` is the innermost folder above it that exists.
     """
 
-    kind: Literal["resolved"] = "resolved"
     path: Path
     relative: str
     root: Root
@@ -50,15 +49,16 @@ class ResolvedPath(Value):
     secret: bool = False
     is_link: bool = False
     held: HeldFolder | None = None
+    kind: Literal["resolved"] = "resolved"
 
 
-class PathRefused(Value):
+class PathRefused(NamedTuple):
     """A refused path; `reason` tells the model what to do instead, `candidates` are paths to choose from."""
 
-    kind: Literal["refused"] = "refused"
     code: PathCode
     reason: str
     candidates: tuple[str, ...] = ()
+    kind: Literal["refused"] = "refused"
 
 
 def resolve(
