@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from planloom.lsp.commands import COMMANDS
-from planloom.lsp.wire.events import MESSAGES
+from planloom.lsp.wire.events import messages
 
 _HEAD = '''\
 """The names that the answer to `initialize` announces. Written by `python -m codegen`; a test compares it.
@@ -20,7 +20,7 @@ def module() -> str:
     return "\n".join(
         (
             _HEAD,
-            _names("EVENT_TYPES", MESSAGES),
+            _names("EVENT_TYPES", messages()),
             _names("COMMAND_NAMES", (command.name for command in COMMANDS)),
         )
     )

@@ -17,7 +17,7 @@ from planloom.lsp.transport.errors import CODES
 from planloom.lsp.wire import lookup as wire
 from planloom.lsp.wire.base import Wire
 from planloom.lsp.wire.declared_events import OfPlan
-from planloom.lsp.wire.events import MESSAGES, type_of
+from planloom.lsp.wire.events import messages, type_of
 from planloom.service.running.states import ALLOWED
 
 CLIENT_CAN: Final[Mapping[str, str]] = {
@@ -214,7 +214,7 @@ def _events() -> Iterator[str]:
     yield "| type | payload | |"
     yield "|---|---|---|"
     common = (*OfPlan.model_fields, "type")
-    for name, message in MESSAGES.items():
+    for name, message in messages().items():
         yield _row(f"`{name}`", f"`{notation.fields(message, common)}`", event_summary(message))
 
 
@@ -256,7 +256,7 @@ def _codes(kind: type[errors.PlanloomError]) -> tuple[str, ...]:
 def _types() -> Iterator[str]:
     names = [name for request in methods.REQUESTS for name in (request.params, request.result)]
     named = [wire.model(name) for name in names]
-    models = (*named, *MESSAGES.values())
+    models = (*named, *messages().values())
     seen = notation.reachable(kind for model in models for kind in notation.inner(model))
     yield "| type | |"
     yield "|---|---|"

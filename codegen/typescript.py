@@ -40,7 +40,7 @@ _MODULES: Final = (
 _UNIONS: Final[dict[Any, str]] = {
     notation.plain(wire_edits.StepEdit): "StepEdit",
     notation.plain(wire_review.AnyPerspective): "AnyPerspective",
-    notation.plain(wire_events.Event): "Event",
+    notation.plain(wire_events.any_event()): "Event",
 }
 _OWN: Final = {
     int: "number",
@@ -68,7 +68,7 @@ def module() -> str:
             _broken(f"export type {name} =", [each.__name__ for each in notation.members(union)])
             for union, name in _UNIONS.items()
         ),
-        _list("EVENTS", tuple(wire_events.MESSAGES)),
+        _list("EVENTS", tuple(wire_events.messages())),
         _list("ERROR_CODES", error_codes(), "export type ErrorCode = (typeof ERROR_CODES)[number];"),
         _table("Requests", "Each request of the client.", _both(methods.CLIENT_REQUESTS)),
         _table("EditorRequests", "Each request of the server.", _both(methods.SERVER_REQUESTS)),
@@ -103,7 +103,7 @@ def _models() -> Iterator[type[Wire]]:
     """Every model that a message names, and its bases, in the order of the modules; then the messages of events."""
     named = [name for request in methods.REQUESTS for name in (request.params, request.result)]
     named += [each.params for each in methods.NOTIFICATIONS if each.params != "Event"]
-    events = tuple(wire_events.MESSAGES.values())
+    events = tuple(wire_events.messages().values())
     seen = {
         base
         for model in notation.reachable((*map(wire.model, named), *events))
@@ -124,7 +124,7 @@ def _is_shown(kind: type) -> bool:
 def _interface(model: type[Wire]) -> Iterator[str]:
     base = next((each for each in model.__mro__[1:] if issubclass(each, Wire) and _is_shown(each)), None)
     inherited = () if base is None else _fields(base)
-    is_event = model in wire_events.MESSAGES.values()
+    is_event = model in wire_events.messages().values()
     yield from _comment(event_summary(model) if is_event else " ".join((model.__doc__ or "").split()))
     if not (fields := _fields(model)):
         yield f"export type {model.__name__} = Record<string, never>;"

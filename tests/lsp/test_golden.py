@@ -12,17 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from planloom.lsp import methods
 from planloom.lsp.announced import EVENT_TYPES
 from planloom.lsp.methods import ClientNotification, ClientRequest, ServerNotification, ServerRequest
 from planloom.lsp.wire import lookup as wire
-from planloom.lsp.wire.events import events as wire_events
+from planloom.lsp.wire.events import any_event
 from planloom.lsp.wire.to_wire_events import event as to_wire
 from tests.lsp import samples
 from tests.support.lsp_client import connected
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "wire"
+MESSAGE: TypeAdapter[Any] = TypeAdapter(any_event())
 UPDATE = bool(os.environ.get("PLANLOOM_UPDATE_GOLDEN"))
 
 
@@ -86,7 +88,7 @@ def test_an_event_stands_on_the_wire_as_its_file_says(name: str) -> None:
     if UPDATE:
         write(path, sent)
     assert sent == read(path)
-    assert wire_events.validate_python(sent, by_alias=True, by_name=False).json_value() == sent
+    assert MESSAGE.validate_python(sent, by_alias=True, by_name=False).json_value() == sent
 
 
 @pytest.mark.parametrize("notification", methods.NOTIFICATIONS, ids=lambda each: each.name)
@@ -95,7 +97,7 @@ def test_a_notification_stands_as_its_file_says(
 ) -> None:
     value = read(file_of("notes", notification.name))
     if notification.params == "Event":
-        assert wire_events.validate_python(value, by_alias=True, by_name=False).json_value() == value
+        assert MESSAGE.validate_python(value, by_alias=True, by_name=False).json_value() == value
     else:
         check_round_trip(notification.params, value)
 

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
-from planloom.lsp.wire.events import events as wire_events
+from planloom.lsp.wire.events import any_event
 from tests.support.lsp_client import BARE, EGLOT, EXTENSION, FULL, PLAIN, LspClient, connected
 from tests.support.real_application import real_application
 from tests.workspace.room import tree
 
+MESSAGE: TypeAdapter[Any] = TypeAdapter(any_event())
 EMBEDDED = {"model": {"provider": "embedded"}}
 THREE = (
     '1. Create folder src\n2. Create file src/x.py with content "x = 1"\n'
@@ -93,7 +95,7 @@ async def test_events_tell_a_client_that_reconnects_what_it_has_missed(tmp_path:
         again = await client.request("planloom/plan/events", {"planId": plan["planId"]})
         assert again["events"] == seen
         for event in seen:
-            assert wire_events.validate_python(event, by_alias=True, by_name=False).json_value() == event
+            assert MESSAGE.validate_python(event, by_alias=True, by_name=False).json_value() == event
         some = await client.request(
             "planloom/plan/events", {"planId": plan["planId"], "after": 3, "limit": 2}
         )

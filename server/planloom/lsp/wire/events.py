@@ -7,13 +7,14 @@ An event's own fields may stand on the wire because the ledgers of users fix the
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Final, Literal, NewType, Union, get_args, get_origin
 
-from pydantic import BaseModel, Field, TypeAdapter, create_model
+from pydantic import BaseModel, Field, create_model
 
 from planloom.domain.events import catalog
-from planloom.domain.values import WHEN_USED, Args, Value
+from planloom.domain.values import Args, Value
 from planloom.lsp.wire import declared_events, plan, review
 from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Wire
 from planloom.lsp.wire.declared_events import OfEdit, OfPlan, OfTask
@@ -85,19 +86,27 @@ def _model(name: str) -> type[Wire]:
     raise TypeError(f"{name} has no model on the wire: declare one in plan or review")
 
 
-def _messages() -> Iterator[tuple[str, type[OfPlan]]]:
-    declared = {
-        type_of(model): model
-        for model in vars(declared_events).values()
-        if isinstance(model, type) and issubclass(model, OfPlan) and "type" in model.model_fields
-    }
+_DECLARED: Final[Mapping[str, type[OfPlan]]] = {
+    type_of(model): model
+    for model in vars(declared_events).values()
+    if isinstance(model, type) and issubclass(model, OfPlan) and "type" in model.model_fields
+}
+
+
+@cache
+def message(event: type[Value]) -> type[OfPlan]:
+    """The message of an event; it is derived when it is first needed, since a plan publishes few of the kinds."""
+    return _DECLARED.get(type_of(event)) or message_of(event)
+
+
+@cache
+def messages() -> Mapping[str, type[OfPlan]]:
+    """The message of every event, by the event's `type`, in the order of the catalogue."""
     union, _ = get_args(catalog.Event)
-    for event in get_args(union):
-        yield type_of(event), declared.get(type_of(event)) or message_of(event)
+    return {type_of(event): message(event) for event in get_args(union)}
 
 
-MESSAGES: Final[Mapping[str, type[OfPlan]]] = dict(_messages())
-"""The message of each event, by the event's `type`, in the order of the catalogue."""
-Event: Final[Any] = Annotated[Union[tuple(MESSAGES.values())], Field(discriminator="type")]  # noqa: UP007
-events: Final[TypeAdapter[OfPlan]] = TypeAdapter(Event, config=WHEN_USED)
-"""Parses any event of the wire."""
+@cache
+def any_event() -> Any:
+    """The union of all messages."""
+    return Annotated[Union[tuple(messages().values())], Field(discriminator="type")]  # noqa: UP007

@@ -10,14 +10,14 @@ from planloom.domain.plans.plan import Plan
 from planloom.lsp.wire import edits as wire
 from planloom.lsp.wire import to_wire as to
 from planloom.lsp.wire.declared_events import OfPlan
-from planloom.lsp.wire.events import MESSAGES
+from planloom.lsp.wire.events import message
 from planloom.lsp.wire.plan import Check
 
 
 def event(recorded: ev.Recorded, after: Plan) -> OfPlan:
     """The message of one event; `after` is the plan with this event folded in."""
     happened = recorded.event
-    return MESSAGES[happened.type].of(
+    return message(type(happened)).of(
         happened,
         seq=recorded.seq,
         plan_id=recorded.plan_id,
