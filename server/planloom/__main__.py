@@ -9,22 +9,38 @@ import sys
 
 
 def main() -> None:
-    """Run one command and end with its exit code."""
+    """Run one command and end the process with its exit code.
+
+    Python would take a tenth of a second to dismantle the loaded modules. A command that has returned has closed
+    whatever needs closing, and a process that is killed must leave nothing worse behind anyway.
+    """
+    code = exit_code()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):
+            # There is no such stream, or nobody reads it any more.
+            code = code or 1
+    os._exit(code)
+
+
+def exit_code() -> int:
+    """Run the command of `sys.argv`; returns its exit code. Raises SystemExit where its arguments end it at once."""
     _forget_working_folder()
     arguments = sys.argv[1:]
     if arguments[:1] == ["serve"]:
         # Editors wait for this, so nothing of the command line is imported.
         from planloom.lsp.server import serve
 
-        sys.exit(serve(arguments[1:]))
+        return serve(arguments[1:])
     if arguments in (["--version"], ["-V"]):
         from importlib import metadata
 
         sys.stdout.write(f"planloom {metadata.version('planloom')}\n")
-        return
+        return 0
     from planloom.cli import app
 
-    sys.exit(app.main(arguments))
+    return app.main(arguments)
 
 
 def _forget_working_folder() -> None:

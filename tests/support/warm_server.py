@@ -211,10 +211,9 @@ def _become_server(asked: Mapping[str, Any], handles: Sequence[int]) -> NoReturn
             _arm_ledger(LedgerFault(**asked["ledger_fault"]))
         if asked["clock"] is not None:
             CompressedTime(Path(asked["clock"])).install()
-        from planloom.__main__ import main
+        from planloom.__main__ import exit_code
 
-        main()
-        code = 0
+        code = exit_code()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 1
     except BaseException:
