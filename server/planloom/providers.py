@@ -94,17 +94,15 @@ DISCOVERY_ORDER = tuple(
 )
 """The order in which `auto` tries them: a service that the user has a key for comes before a local server."""
 
-_WITHOUT_EDITOR = ("auto", *PROVIDERS, "embedded", "replay")
+TERMINAL_PROVIDER_CHOICES = ("auto", *PROVIDERS, "embedded", "replay")
+"""The values of the setting `model.provider` for the command line, where no editor offers a model."""
 _CHOICES = ("auto", *PROVIDERS, "editor", "embedded", "replay")
 if TYPE_CHECKING:
     ProviderChoice: TypeAlias = str
-    TerminalProviderChoice: TypeAlias = str
 else:
-    # A type checker cannot read a `Literal` that is made from a table; pydantic and typer can.
+    # A type checker cannot read a `Literal` that is made from a table; pydantic can.
     ProviderChoice = Literal[_CHOICES]
     """The values of the setting `model.provider`."""
-    TerminalProviderChoice = Literal[_WITHOUT_EDITOR]
-    """The same for the command line, where no editor offers a model."""
 
 
 def _local_url(given: str, default: str) -> str:

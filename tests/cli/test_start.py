@@ -18,7 +18,8 @@ pytestmark = pytest.mark.process
 
 NEEDLESS = ("pygls", "lsprotocol", "attrs", "cattrs", "rich.markdown", "markdown_it", "pygments")
 ANSWER = {"type": "answer", "taskId": "s1", "text": "It is **bold**."}
-HEAVY = ("typer", "rich", "pygls", "lsprotocol", "pydantic", "httpx", "asyncio")
+HEAVY = ("rich", "pygls", "lsprotocol", "pydantic", "httpx")
+"""What would delay the start of the server, which takes longest of all."""
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["-V"]])
@@ -34,13 +35,60 @@ def test_without_arguments_the_commands_are_told(tmp_path: Path) -> None:
         assert command in ended.out + ended.err
 
 
-def test_reading_the_command_line_imports_nothing_heavy(tmp_path: Path) -> None:
+def test_the_server_is_started_before_anything_heavy_is_imported(tmp_path: Path) -> None:
     code = (
-        "import sys; from planloom.cli import app; "
-        f"print([name for name in {HEAVY[1:-1]!r} if name in sys.modules])"
+        "import sys; from planloom.cli.app import main; loaded = []; "
+        f"heavy = lambda: [name for name in {HEAVY!r} if name in sys.modules]; "
+        "sys.addaudithook(lambda event, _: loaded.append(heavy()) if event == 'subprocess.Popen' else None); "
+        "main(sys.argv[2:], server_command=[sys.executable, '-c', 'pass']); print(*loaded)"
     )
-    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code, "-", "run", "x", "--yes", "--trust"],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=command_line.environment(),
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+WRONG = (
+    (["run", "--nonsense"], 2),
+    (["run", "--mode", "hastily", "x"], 2),
+    (["plans", "--limit", "0"], 2),
+    (["nonsense"], 2),
+    (["run", "--help"], 0),
+    (["--help"], 0),
+)
+
+
+@pytest.mark.parametrize(("arguments", "code"), WRONG, ids=str)
+def test_wrong_arguments_and_help_start_no_server(tmp_path: Path, arguments: list[str], code: int) -> None:
+    ended = command_line.run(tmp_path, arguments, script([]), trust=False)
+    assert (ended.code, ended.sent) == (code, ())
+    assert "planloom" in ended.out + ended.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--", "-1 + 1"], ["--yes", "--", "-1"], ["--yes", "x"], ["x", "--yes"]]
+)
+def test_options_stand_before_and_behind_the_request(arguments: list[str]) -> None:
+    from planloom.cli.app import COMMANDS
+
+    given = COMMANDS["run"].parsed(arguments)
+    assert (given.text, given.yes) == (
+        arguments[0] if arguments[-1] == "--yes" else arguments[-1],
+        "--yes" in arguments,
+    )
+
+
+def test_options_stand_between_arguments() -> None:
+    from planloom.cli.app import COMMANDS
+
+    given = COMMANDS["memory"].parsed(["form", "--json", "tests"])
+    assert (given.words, given.json) == (["form", "tests"], True)
 
 
 def test_running_a_request_imports_neither_the_protocol_nor_what_only_a_terminal_needs(
@@ -65,7 +113,7 @@ def test_running_a_request_imports_neither_the_protocol_nor_what_only_a_terminal
 def test_modules_that_lie_in_the_workspace_are_not_imported(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
-    for name in ("typer", "rich", "pygls", "json", "planloom", "sitecustomize", "lsprotocol"):
+    for name in ("argparse", "rich", "pygls", "json", "planloom", "sitecustomize", "lsprotocol"):
         (work / f"{name}.py").write_text("raise SystemExit('hijacked')\n")
     turns = script([step(1, "a")], [events(COMPLETED)])
     done = subprocess.run(
@@ -101,6 +149,9 @@ def test_a_command_whose_output_nobody_reads_ends_without_a_traceback(tmp_path: 
     os.close(reader)
     with os.fdopen(writer, "wb") as output:
         done = subprocess.run(
-            command_line.command(tmp_path, ["--version"], None), stdout=output, stderr=subprocess.PIPE, check=False
+            command_line.command(tmp_path, ["--version"], None),
+            stdout=output,
+            stderr=subprocess.PIPE,
+            check=False,
         )
     assert (done.returncode, done.stderr) == (1, b"")

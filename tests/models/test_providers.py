@@ -16,10 +16,10 @@ from planloom.providers import (
     DISCOVERY_ORDER,
     OWN_VARIABLE,
     PROVIDERS,
+    TERMINAL_PROVIDER_CHOICES,
     WAYS_TO_A_MODEL,
     Provider,
     ProviderChoice,
-    TerminalProviderChoice,
 )
 from planloom.settings import ModelSettings, Settings
 from tests.models.protocols import PROTOCOLS
@@ -38,7 +38,7 @@ def test_a_row_names_an_adapter_that_the_hostile_servers_test(row: Provider) -> 
 @ROWS
 def test_a_row_is_a_choice_of_the_setting_and_of_the_command_line(row: Provider) -> None:
     assert ModelSettings(provider=row.name).provider == row.name
-    assert set(get_args(ProviderChoice)) - set(get_args(TerminalProviderChoice)) == {"editor"}
+    assert set(get_args(ProviderChoice)) - set(TERMINAL_PROVIDER_CHOICES) == {"editor"}
 
 
 @ROWS

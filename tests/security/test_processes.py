@@ -96,7 +96,7 @@ def test_python_m_imports_nothing_from_the_working_folder(tmp_path: Path, argume
     needed = [sys.executable, "-I", "-c", "import runpy, importlib.util, sys; print(*sys.modules)"]
     of_python = subprocess.run(needed, capture_output=True, text=True, check=True).stdout.split()
     # What Python itself imports for `-m` comes before any code of Planloom.
-    for name in {*sys.stdlib_module_names, "typer", "rich", "pygls", "pydantic"}.difference(of_python):
+    for name in {*sys.stdlib_module_names, "rich", "pygls", "pydantic"}.difference(of_python):
         (work / f"{name}.py").write_text(
             f"open({str(tmp_path / 'ran')!r}, 'w')\nraise SystemExit('hijacked')\n"
         )

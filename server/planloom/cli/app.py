@@ -1,197 +1,159 @@
-"""The commands `run`, `plan` and `doctor`, with their arguments and options; those on earlier plans are added."""
+"""The commands `run`, `plan` and `doctor`, and what carries out a command: those on earlier plans are added here."""
 
 from __future__ import annotations
 
 import io
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
 
 from planloom.cli import history_commands
 from planloom.cli import trust as trust_command
-from planloom.cli.client.connection import SERVER_COMMAND, Server
+from planloom.cli.client.connection import SERVER_COMMAND, Server, with_server
+from planloom.cli.failures import DONE, FAILED, INTERRUPTED, USAGE
 from planloom.cli.options import (
-    BaseUrl,
-    Model,
-    Parameters,
-    Provider,
-    Set,
-    TemplateName,
-    Trust,
-    Workspace,
-    finish,
+    MODEL,
+    PARAMETERS,
+    TEMPLATE,
+    TRUST,
+    WORKSPACE,
+    YES,
+    YES_COMMANDS,
+    Option,
+    Work,
+    command,
+    flag,
     folders,
     is_terminal,
     parameters,
-    server_command,
+    server_options,
     usage,
 )
 
-app = typer.Typer(
-    name="planloom",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Turn a request into a plan that you review, and the plan into edits of your files.",
-    epilog="`planloom serve --stdio` is the language server, for editors.",
-)
+TEXT = Option("text", metavar="TEXT", nargs="?", help="what should be done; - reads it from standard input")
+JSON = flag("--json", help="events as JSON lines on standard output, everything else on standard error")
 
-Text = Annotated[
-    str | None, typer.Argument(metavar="TEXT", help="What should be done; - reads it from standard input.")
-]
-Mode = Annotated[
-    Literal["auto", "plan", "direct", "perspectives"],
-    typer.Option(help="Plan if the request needs it, always, never, or always with perspectives."),
-]
-AsJson = Annotated[
-    bool,
-    typer.Option(
-        "--json", help="Events as JSON lines on standard output, everything else on standard error."
+
+@command(
+    "run",
+    TEXT,
+    TEMPLATE,
+    PARAMETERS,
+    WORKSPACE,
+    YES,
+    YES_COMMANDS,
+    Option(
+        "--mode",
+        choices=("auto", "plan", "direct", "perspectives"),
+        default="auto",
+        help="plan if the request needs it (the default), always, never, or always with perspectives",
     ),
-]
-
-
-@app.command()
-def run(
-    context: typer.Context,
-    text: Text = None,
-    *,
-    template: TemplateName = None,
-    param: Parameters = None,
-    workspace: Workspace = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve the plan and its writes.")] = False,
-    yes_commands: Annotated[
-        bool,
-        typer.Option("--yes-commands", help="Also allow commands, web pages, deletes and protected names."),
-    ] = False,
-    mode: Mode = "auto",
-    continue_: Annotated[
-        bool, typer.Option("--continue", "-c", help="Continue the latest ended plan of the workspace.")
-    ] = False,
-    review: Annotated[
-        Literal["each", "end", "auto"] | None,
-        typer.Option(help="Ask for each step's writes, once at the end, or only for what is dangerous."),
-    ] = None,
-    trust: Trust = False,
-    base_url: BaseUrl = None,
-    model: Model = None,
-    provider: Provider = None,
-    set_: Set = None,
-    as_json: AsJson = False,
-) -> None:
+    flag("-c", "--continue", dest="follows", help="continue the latest ended plan of the workspace"),
+    Option(
+        "--review",
+        choices=("each", "end", "auto"),
+        help="ask for each step's writes, once at the end, or only for what is dangerous",
+    ),
+    TRUST,
+    *MODEL,
+    JSON,
+)
+def run(given: Namespace) -> Work:
     """Plan the request, ask for approval, and execute the plan on the files of the workspace."""
     terminal = is_terminal()
-    if not terminal and not yes:
+    if not terminal and not given.yes:
         usage(
             "There is no terminal to ask at. Use --yes to approve the plan and its writes, or `planloom plan`."
         )
-    if text is None and template is None:
+    if given.text is None and given.template is None:
         usage("Give a request, or --template NAME.")
-    request_text, where = "" if text is None else _request_text(text), folders(workspace)
-    values = parameters(param)
+    text, where, values = _request_text(given.text), folders(given.workspace), parameters(given.param)
 
     async def work(server: Server) -> int:
         from planloom.cli.commands import run_request
         from planloom.cli.run import Request
         from planloom.cli.terminal.decisions import Flags
 
-        flags = Flags(yes, yes_commands, terminal and text != "-", trust)
-        return await run_request(
-            server,
-            Request(request_text, mode, review, follows=continue_, template=template, parameters=values),
-            folders=where,
-            flags=flags,
-            as_json=as_json,
-        )
-
-    finish(server_command(context, base_url, model, provider, set_), work)
-
-
-@app.command()
-def plan(
-    context: typer.Context,
-    text: Text = None,
-    *,
-    from_: Annotated[
-        Path | None,
-        typer.Option(
-            "--from",
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            help="Take the plan from a plan document, for example one that is kept in git.",
-        ),
-    ] = None,
-    template: TemplateName = None,
-    param: Parameters = None,
-    workspace: Workspace = None,
-    mode: Annotated[
-        Literal["plan", "perspectives"],
-        typer.Option(help="Without perspectives on the request, or with them."),
-    ] = "plan",
-    trust: Trust = False,
-    base_url: BaseUrl = None,
-    model: Model = None,
-    provider: Provider = None,
-    set_: Set = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show the plan for a request, or one from a document; nothing is changed. `planloom resume` runs it."""
-    if (text is None and template is None) == (from_ is None):
-        usage("Give either a request, --template NAME or --from FILE.")
-    values = parameters(param)
-    where = folders(workspace)
-    source = None if from_ is None else _document(from_)
-    request_text = "" if text is None else _request_text(text)
-
-    async def work(server: Server) -> int:
-        from planloom.cli.commands import run_request
-        from planloom.cli.run import Request
-        from planloom.cli.terminal.decisions import Flags
-
-        flags = Flags(terminal=is_terminal() and text != "-", trust=trust)
+        flags = Flags(given.yes, given.yes_commands, terminal and given.text != "-", given.trust)
         request = Request(
-            request_text, mode, until_ready=True, document=source, template=template, parameters=values
+            text, given.mode, given.review, follows=given.follows, template=given.template, parameters=values
         )
-        return await run_request(server, request, folders=where, flags=flags, as_json=as_json)
+        return await run_request(server, request, folders=where, flags=flags, as_json=given.json)
 
-    finish(server_command(context, base_url, model, provider, set_), work)
+    return work
 
 
-@app.command()
-def doctor(
-    context: typer.Context,
-    *,
-    workspace: Workspace = None,
-    base_url: BaseUrl = None,
-    model: Model = None,
-    provider: Provider = None,
-    set_: Set = None,
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Check the plan ledger instead, and repair it if it is damaged.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Repair the ledger without asking.")] = False,
-) -> None:
+@command(
+    "plan",
+    TEXT,
+    Option(
+        "--from",
+        metavar="FILE",
+        dest="document",
+        type=Path,
+        help="take the plan from a plan document, for example one that is kept in git",
+    ),
+    TEMPLATE,
+    PARAMETERS,
+    WORKSPACE,
+    Option(
+        "--mode",
+        choices=("plan", "perspectives"),
+        default="plan",
+        help="without perspectives on the request (the default), or with them",
+    ),
+    TRUST,
+    *MODEL,
+    JSON,
+)
+def plan(given: Namespace) -> Work:
+    """Show the plan for a request, or one from a document; nothing is changed. `planloom resume` runs it."""
+    if (given.text is None and given.template is None) == (given.document is None):
+        usage("Give either a request, --template NAME or --from FILE.")
+    values, where = parameters(given.param), folders(given.workspace)
+    document = None if given.document is None else _document(given.document)
+    text = _request_text(given.text)
+
+    async def work(server: Server) -> int:
+        from planloom.cli.commands import run_request
+        from planloom.cli.run import Request
+        from planloom.cli.terminal.decisions import Flags
+
+        flags = Flags(terminal=is_terminal() and given.text != "-", trust=given.trust)
+        request = Request(
+            text, given.mode, until_ready=True, document=document, template=given.template, parameters=values
+        )
+        return await run_request(server, request, folders=where, flags=flags, as_json=given.json)
+
+    return work
+
+
+@command(
+    "doctor",
+    WORKSPACE,
+    *MODEL,
+    flag("--repair", help="check the plan ledger instead, and repair it if it is damaged"),
+    flag("-y", "--yes", help="repair the ledger without asking"),
+)
+def doctor(given: Namespace) -> Work:
     """Check everything that Planloom needs, and say what is missing and what to do about it."""
 
     async def work(server: Server) -> int:
-        if repair:
+        if given.repair:
             from planloom.cli.repair import repair_ledger
 
-            return await repair_ledger(server, yes=yes, terminal=is_terminal())
+            return await repair_ledger(server, yes=given.yes, terminal=is_terminal())
         from planloom.cli.doctor import examine
 
-        where = [folder.resolve() for folder in workspace or [Path()]]
-        return await examine(server, folders=where, model_needed=bool(base_url or model or provider))
+        where = [folder.resolve() for folder in given.workspace or [Path()]]
+        model_needed = bool(given.base_url or given.model or given.provider)
+        return await examine(server, folders=where, model_needed=model_needed)
 
-    finish(server_command(context, base_url, model, provider, set_), work)
+    return work
 
 
-app.add_typer(history_commands.app)
-app.add_typer(trust_command.app)
+COMMANDS = {each.name: each for each in (run, plan, doctor, *history_commands.COMMANDS, trust_command.trust)}
 
 
 def main(arguments: Sequence[str], *, server_command: Sequence[str] = SERVER_COMMAND) -> int:
@@ -203,10 +165,40 @@ def main(arguments: Sequence[str], *, server_command: Sequence[str] = SERVER_COM
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        app(list(arguments), prog_name="planloom", obj=tuple(server_command))
+        return _carry_out(arguments, server_command)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
-    return 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Nobody reads the output any more.
+        return FAILED
+
+
+def _carry_out(arguments: Sequence[str], server_command: Sequence[str]) -> int:
+    name, *rest = arguments or [""]
+    if name in ("", "-h", "--help"):
+        _overview().print_help(None if name else sys.stderr)
+        return DONE if name else USAGE
+    if name not in COMMANDS:
+        usage(f"There is no command {name!r}. `planloom --help` lists the commands.")
+    chosen = COMMANDS[name]
+    given = chosen.parsed(rest)
+    work = chosen.perform(given)
+    return work if isinstance(work, int) else with_server([*server_command, *server_options(given)], work)
+
+
+def _overview() -> ArgumentParser:
+    """What `--help` shows without a command."""
+    parser = ArgumentParser(
+        "planloom",
+        description="Turn a request into a plan that you review, and the plan into edits of your files.",
+        epilog="`planloom COMMAND --help` tells more. `planloom serve --stdio` is the language server, for editors.",
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND [options]", prog="planloom")
+    for each in COMMANDS.values():
+        commands.add_parser(each.name, help=each.help)
+    return parser
 
 
 def _document(file: Path) -> str:
@@ -216,7 +208,10 @@ def _document(file: Path) -> str:
         usage(f"{file} cannot be read: {error}.")
 
 
-def _request_text(text: str) -> str:
+def _request_text(text: str | None) -> str:
+    """The request, read from standard input for `-`; empty if there is none, as with a template."""
+    if text is None:
+        return ""
     text = sys.stdin.read() if text == "-" else text
     if not text.strip():
         usage("The request is empty.")

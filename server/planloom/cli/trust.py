@@ -5,19 +5,18 @@ Also the command `trust`, which shows and changes these decisions.
 
 from __future__ import annotations
 
+import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from planloom.cli.options import folders, usage
+from planloom.cli.failures import DONE, FAILED
+from planloom.cli.options import Option, command, flag, folders, usage
 
 if TYPE_CHECKING:
     from planloom.cli.terminal.person import Terminal
     from planloom.storage.decisions import Decisions
-
-app = typer.Typer()
 
 UNTRUSTED = 3
 """The exit code if something was to be written or run in a folder that is not trusted."""
@@ -69,29 +68,27 @@ async def _asked(folder: Path, decided: Decisions, person: Terminal) -> bool:
     return trusted
 
 
-@app.command()
-def trust(
-    paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="[DIR]", help="The folders (default: this one).")
-    ] = None,
-    *,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Forget what was decided on them.")] = False,
-    list_: Annotated[bool, typer.Option("--list", help="Show the decisions on all folders.")] = False,
-) -> None:
+@command(
+    "trust",
+    Option("paths", metavar="DIR", nargs="*", type=Path, help="the folders (default: this one)"),
+    flag("--revoke", help="forget what was decided on them"),
+    flag("--list", help="show the decisions on all folders"),
+)
+def trust(given: Namespace) -> int:
     """Trust a folder, so that Planloom may follow its instructions, run git in it and, if you allow it, change it."""
     from planloom.domain.errors import StorageFailed
 
     decided = decisions()
-    if list_:
-        if paths or revoke:
+    if given.list:
+        if given.paths or given.revoke:
             usage("--list takes no folder and no other option.")
         _show(decided)
-        return
+        return DONE
     # What was decided on a folder that is gone can be forgotten, too.
-    chosen = [path.resolve() for path in paths or [Path()]] if revoke else folders(paths)
+    chosen = [path.resolve() for path in given.paths or [Path()]] if given.revoke else folders(given.paths)
     try:
         for folder in chosen:
-            if revoke:
+            if given.revoke:
                 found = decided.forget_folder(folder)
                 _say(f"{folder}: {'no longer decided' if found else 'nothing was decided'}.")
             else:
@@ -99,7 +96,8 @@ def trust(
                 _say(f"{folder} is trusted, with the folders inside.")
     except StorageFailed as error:
         _say(error.message, err=True)
-        raise typer.Exit(1) from None
+        return FAILED
+    return DONE
 
 
 def _show(found: Decisions) -> None:
@@ -115,7 +113,7 @@ def _show(found: Decisions) -> None:
 def _say(text: str, *, err: bool = False) -> None:
     from planloom.cli.plain import visible
 
-    typer.echo(visible(text), err=err)
+    (sys.stderr if err else sys.stdout).write(f"{visible(text)}\n")
 
 
 def decisions() -> Decisions:

@@ -7,7 +7,7 @@ import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -122,6 +122,16 @@ def _with_keys() -> dict[str, str]:
     environment = dict(os.environ)
     forget_variables(SECRET_VARIABLES)
     return environment
+
+
+def with_server(command: Sequence[str], work: Callable[[Server], Awaitable[int]]) -> int:
+    """Start the server, then do the work; returns its exit code. The imports of the work overlap with the start."""
+
+    async def both() -> int:
+        async with started(command) as server:
+            return await work(server)
+
+    return asyncio.run(both())
 
 
 @contextlib.asynccontextmanager
