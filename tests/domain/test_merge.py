@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planloom.domain.text import merge as merging
 from planloom.domain.text.merge import (
     Conflicted,
     Merged,
@@ -124,6 +125,48 @@ def test_a_large_text_is_merged_like_a_small_one(eol: str) -> None:
     assert (hunk.range.start.line, hunk.range.end.line) == (50_000, 50_001)
     assert (hunk.base, hunk.mine, hunk.theirs) == (base[50_000], mine[50_000], theirs[50_000])
     assert resolve(found, ["mine"]) == "".join(merged)
+
+
+def test_of_changes_far_apart_each_is_merged_in_its_place() -> None:
+    base = [f"entry {number}\n" for number in range(100_000)]
+    mine, theirs = list(base), list(base)
+    mine[10:10], mine[99_000] = ["mine\n", "mine\n"], "mine too\n"
+    theirs[0:5], theirs[50_000] = [], "theirs\n"
+    theirs[98_993] = "other\n"
+    found = merge("".join(base), "".join(mine), "".join(theirs))
+    assert isinstance(found, Conflicted)
+    (hunk,) = found.hunks
+    assert (hunk.mine, hunk.theirs, hunk.range.start.line) == ("mine too\n", "other\n", 99_000)
+    lines = resolve(found, ["theirs"]).splitlines(keepends=True)
+    assert lines[:8] == [*base[5:10], "mine\n", "mine\n", base[10]]
+    assert (lines[50_002], lines[98_995], len(lines)) == ("theirs\n", "other\n", 99_997)
+
+
+def test_a_text_compared_in_parts_is_merged_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merging, "_MARGIN", 500)
+    parts = 0
+    for seed in range(150):
+        chance = random.Random(seed)
+        kinds = chance.choice((1, 2, 3, 10, 100, 100_000))
+
+        def some(count: int) -> list[str]:
+            return [f"line {chance.randrange(kinds)}\n" for _ in range(count)]  # noqa: B023
+
+        base = some(1_000)
+        sides = []
+        for _ in range(2):
+            side = list(base)
+            for _ in range(chance.choice((1, 2, 4))):
+                start = chance.randrange(len(side))
+                side[start : start + chance.randrange(4)] = some(chance.randrange(4))
+            sides.append("".join(side))
+        triple = ("".join(base), *sides)
+        monkeypatch.setattr(merging, "_LARGE", 1 << 20)
+        whole = merge(*triple)
+        monkeypatch.setattr(merging, "_LARGE", 0)
+        assert merge(*triple) == whole, seed
+        parts += len([*merging._stretches(*triple)]) > 1
+    assert parts > 20
 
 
 some_lines = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "d\r", "\n", "😀\n"]), max_size=12)

@@ -9,13 +9,13 @@ from itertools import chain
 from typing import Final, Literal, NamedTuple
 
 from planloom.domain.text import line_matching as matching
-from planloom.domain.text.changed_regions import between_equal_ends, next_line
+from planloom.domain.text.changed_regions import changed_regions, next_line
 from planloom.domain.text.lines import Block, blocks, split_lines
 from planloom.domain.text.positions import LineIndex, Position, Range, dominant_eol
 
-# In texts larger than this the unchanged ends are left out of the comparison. The margin makes sure that the result
-# is the same as for the whole text.
-_LARGE: Final = 1 << 20
+# Of texts larger than this only the surroundings of changes are compared. The margin makes sure that the result is the
+# same as for the whole text.
+_LARGE: Final = 1 << 18
 _MARGIN: Final = 1 << 16
 
 Choice = Literal["mine", "theirs", "both"]
@@ -64,9 +64,29 @@ def merge(base: str, mine: str, theirs: str) -> Merged | Conflicted:
     """
     if base in (mine, theirs) or mine == theirs:
         return Merged(text=theirs if mine == base else mine)
-    head, tail = _unchanged_ends(base, mine, theirs) if len(base) > _LARGE else (0, 0)
-    old, ours, others = (split_lines(text[head : len(text) - tail]) for text in (base, mine, theirs))
-    return _merge_lines(old, ours, others, around=(base[:head], base[len(base) - tail :]))
+    parts: list[str] = []
+    hunks: list[MergeConflict] = []
+    pieces: list[str] = []
+    done = counted = lines_above = 0
+    for stretch in _stretches(base, mine, theirs):
+        pieces.append(mine[done : stretch.mine.start])
+        done = stretch.mine.end
+        old, ours, others = map(split_lines, stretch.of(base, mine, theirs))
+        at = 0
+        for region in _regions(old, ours, others):
+            pieces += ours[at : region.mine.start]
+            at = region.mine.end
+            if (settled := _settled(region, ours, others)) is not None:
+                pieces += settled
+                continue
+            lines_above += LineIndex(mine[counted : stretch.mine.start]).line_count - 1
+            counted = stretch.mine.start
+            parts.append("".join(pieces))
+            pieces = []
+            hunks.append(_conflict(region, (old, ours, others), lines_above))
+        pieces += ours[at:]
+    parts.append("".join((*pieces, mine[done:])))
+    return Conflicted(hunks=tuple(hunks), parts=tuple(parts)) if hunks else Merged(text=parts[0])
 
 
 def resolve(conflicted: Conflicted, choices: Sequence[Choice | Replacement]) -> str:
@@ -94,13 +114,24 @@ def with_markers(conflicted: Conflicted, mine_name: str, theirs_name: str) -> st
 
 
 class _Span(NamedTuple):
-    """Lines `start:end` of one text."""
+    """Lines `start:end` of one text, or its code points."""
 
     start: int
     end: int
 
     def of(self, lines: list[str]) -> list[str]:
         return lines[self.start : self.end]
+
+
+class _Stretch(NamedTuple):
+    """Code points of all three texts that are compared with each other."""
+
+    base: _Span
+    mine: _Span
+    theirs: _Span
+
+    def of(self, *texts: str) -> Iterator[str]:
+        return (text[span.start : span.end] for text, span in zip(texts, self, strict=True))
 
 
 @dataclass
@@ -124,48 +155,53 @@ class _Region:
         self.theirs = _Span(self.theirs.start, later.theirs.end)
 
 
-def _unchanged_ends(base: str, mine: str, theirs: str) -> tuple[int, int]:
-    """The lengths of the unchanged start and end of a large text, less a margin over which changes may slide."""
-    ours, others = between_equal_ends(base, mine), between_equal_ends(base, theirs)
-    head = min(ours.before_start, others.before_start) - _MARGIN
-    tail = len(base) - max(ours.before_end, others.before_end) - _MARGIN
-    return (
-        next_line(base, head) if head > 0 else 0,
-        len(base) - next_line(base, len(base) - tail) if tail > 0 else 0,
+def _stretches(base: str, mine: str, theirs: str) -> Iterator[_Stretch]:
+    """The parts of three texts that are compared, in order: all of small texts, and the surroundings of all changes.
+
+    They begin and end at a line, and the texts are equal before, between and after them.
+    """
+    if len(base) <= _LARGE:
+        yield _Stretch(_Span(0, len(base)), _Span(0, len(mine)), _Span(0, len(theirs)))
+        return
+    ours, others = deque(changed_regions(base, mine)), deque(changed_regions(base, theirs))
+    moved = [0, 0]
+    while ours or others:
+        start = min(side[0].before_start for side in (ours, others) if side)
+        end, before = start, tuple(moved)
+        while near := [
+            n for n, side in enumerate((ours, others)) if side and side[0].before_start <= end + 2 * _MARGIN
+        ]:
+            for n in near:
+                change = (ours, others)[n].popleft()
+                end = max(end, change.before_end)
+                moved[n] = change.after_end - change.before_end
+        first = next_line(base, start - _MARGIN) if start > _MARGIN else 0
+        last = next_line(base, end + _MARGIN)
+        yield _Stretch(
+            _Span(first, last),
+            *(_Span(first + was, last + now) for was, now in zip(before, moved, strict=True)),
+        )
+
+
+def _settled(region: _Region, mine: list[str], theirs: list[str]) -> list[str] | None:
+    """The lines of a region that one side changed, or both alike; None for a conflict."""
+    ours, others = region.mine.of(mine), region.theirs.of(theirs)
+    if region.side == "theirs":
+        return others
+    return ours if region.side == "mine" or ours == others else None
+
+
+def _conflict(
+    region: _Region, texts: tuple[list[str], list[str], list[str]], lines_above: int
+) -> MergeConflict:
+    """A conflict in the lines of the base, mine and theirs; `lines_above` is how many are above these in mine."""
+    base, mine, theirs = texts
+    return MergeConflict(
+        range=_lines(region.mine, lines_above),
+        base="".join(region.base.of(base)),
+        mine="".join(region.mine.of(mine)),
+        theirs="".join(region.theirs.of(theirs)),
     )
-
-
-def _merge_lines(
-    base: list[str], mine: list[str], theirs: list[str], around: tuple[str, str]
-) -> Merged | Conflicted:
-    """The merge result: unchanged lines and one-sided changes as text, other regions as conflicts."""
-    parts: list[str] = []
-    hunks: list[MergeConflict] = []
-    above, below = around
-    pieces: list[str] = [above]
-    lines_above = LineIndex(above).line_count - 1
-    done = 0
-    for region in _regions(base, mine, theirs):
-        pieces += mine[done : region.mine.start]
-        done = region.mine.end
-        ours, others = region.mine.of(mine), region.theirs.of(theirs)
-        if region.side == "theirs":
-            pieces += others
-        elif region.side == "mine" or ours == others:
-            pieces += ours
-        else:
-            parts.append("".join(pieces))
-            pieces = []
-            hunks.append(
-                MergeConflict(
-                    range=_lines(region.mine, lines_above),
-                    base="".join(region.base.of(base)),
-                    mine="".join(ours),
-                    theirs="".join(others),
-                )
-            )
-    parts.append("".join((*pieces, *mine[done:], below)))
-    return Conflicted(hunks=tuple(hunks), parts=tuple(parts)) if hunks else Merged(text=parts[0])
 
 
 def _regions(base: list[str], mine: list[str], theirs: list[str]) -> list[_Region]:
