@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from planloom.domain.values import Args
 from planloom.models.offline.scripted import ScriptedModel, makes, says
+from planloom.storage.ledger import Ledger
 from tests.support.studio import studio
 
 ALLOWED = {"approvals.write": "allow", "execution.review": "auto"}
@@ -62,3 +64,24 @@ async def test_three_files_of_one_answer_cost_few_visits_to_the_disk(
         assert plan.status == "completed", plan.error
         assert [edit.state for edit in plan.edits] == ([] if calls == read() else ["applied"])
         assert executor.visits <= most, executor.visits
+
+
+async def test_three_files_of_one_answer_cost_few_looks_at_the_ledger(tmp_path: Path) -> None:
+    statements: list[str] = []
+
+    def watched(*args: Any, **options: Any) -> sqlite3.Connection:
+        connection = sqlite3.connect(*args, **options)
+        connection.set_trace_callback(statements.append)
+        return connection
+
+    model = ScriptedModel([makes(*written("")), says("Done.")])
+    ledger = Ledger(tmp_path / "ledger.sqlite3", connect=watched)
+    async with studio(tmp_path, model=model, settings=ALLOWED, ledger=ledger) as at:
+        assert await at.app.index.current().wait_until_listed(10)
+        statements.clear()
+        plan = await at.ask("Do it in the three files", mode="direct")
+        assert plan.status == "completed", plan.error
+    # A transaction for each event, for the texts of the edit and for what is remembered of the plan; and looks for
+    # another program's lock, which are rolled back.
+    assert statements.count("COMMIT") <= 19, statements
+    assert statements.count("ROLLBACK") <= 12, statements

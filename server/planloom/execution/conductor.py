@@ -137,11 +137,8 @@ class Conductor:
                 plan = self._plan_store.load(plan_id)
                 if plan is None or plan.status not in ("approved", "executing", "paused"):
                     return
-                if plan_id not in self._halted and await self._carry_out_due(plan):
-                    await self._plan_store.wait_unlocked()
-                    continue
-                await wakeup.wait()
-                await self._plan_store.wait_unlocked()
+                if plan_id in self._halted or not await self._carry_out_due(plan):
+                    await wakeup.wait()
         except (StorageFailed, OwnedElsewhere):
             # The plan store has stopped the plan, since an event could not be written.
             log.info("plan %s is no longer executed", plan_id)
@@ -173,6 +170,11 @@ class Conductor:
             schedule = self._schedules[plan.plan_id] = Schedule(plan)
         held_back: list[Step] = []
         due = schedule.directives(plan, self._limits(), lambda step: self._is_free(plan, step, held_back))
+        if due:
+            await self._plan_store.wait_unlocked()
+            if plan.plan_id in self._halted or self._plan_store.load(plan.plan_id) is not plan:
+                # Something has happened while the ledger was locked: other directives may be due.
+                return True
         changed = False
         for directive in due:
             if isinstance(directive, do.Complete):

@@ -381,8 +381,9 @@ class Ledger:
         Raises StorageFailed.
         """
         packed = tuple(_packed(plan_id, texts))
-        with self._transaction(durable=False) as connection:
-            _keep(connection, packed)
+        if packed:
+            with self._transaction(durable=False) as connection:
+                _keep(connection, packed)
 
     def text(self, digest: Sha256) -> str | None:
         """The text with this hash, or None if it is missing or damaged. Raises StorageFailed."""
