@@ -115,13 +115,6 @@ def checked_call(call: ToolCall, tools: Sequence[ToolSpec]) -> ToolCall | Malfor
     return Malformed(call_id=call.call_id, name=call.name, text=read.text, problem=read.problem)
 
 
-def _new_reader(tools: Sequence[ToolSpec]) -> CallReader:
-    # Imported here, since a server needs the formats of all models when it asks one, and not at its start.
-    from planloom.agent.toolcalls.reader import CallReader
-
-    return CallReader(tools)
-
-
 class StreamChunk(NamedTuple):
     """The parts of a piece of text to show the user."""
 
@@ -141,7 +134,7 @@ class AnswerDecoder:
         self._fallback = fallback or mode == "text"
         self._text: list[str] = []
         self._events: list[ReaderEvent] = []
-        self._reader = _new_reader(tools)
+        self._reader: CallReader | None = None
         self._held: list[str] = []
         self._has_shown = False
 
@@ -152,15 +145,24 @@ class AnswerDecoder:
             return StreamChunk()
         if not self._fallback:
             return StreamChunk(visible=delta)
-        return self._add(self._reader.feed(delta))
+        return self._add(self._opened().feed(delta))
 
     def restart(self) -> None:
         """Discard everything so far."""
         self._text.clear()
         self._events.clear()
-        self._reader = _new_reader(self._tools)
+        self._reader = None
         self._held.clear()
         self._has_shown = False
+
+    def _opened(self) -> CallReader:
+        """The reader of calls in text, from the first text on: an answer of native calls alone needs none."""
+        if self._reader is None:
+            # Imported here, since the formats of all models take longer than all else in an answer.
+            from planloom.agent.toolcalls.reader import CallReader
+
+            self._reader = CallReader(self._tools)
+        return self._reader
 
     def _add(self, events: Sequence[ReaderEvent]) -> StreamChunk:
         self._events.extend(events)
@@ -235,7 +237,9 @@ class AnswerDecoder:
     def _read(self, whole: str | None = None) -> CallsRead:
         if whole is not None:
             self.restart()
-            self._add(self._reader.feed(whole))
+            self._add(self._opened().feed(whole))
+        if self._reader is None:
+            return CallsRead()
         self._add(self._reader.close())
         from planloom.agent.toolcalls.reader import gathered
 

@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final, NoReturn
 
 from planloom.domain.values import Json
@@ -30,12 +31,21 @@ def loaded(
 
     RecursionError is raised for a text that is nested too deeply. `pairs` makes an object of its members.
     """
-    more: dict[str, Any] = {"object_pairs_hook": pairs} if pairs is not None else {}
-    # The reader in C calls no function for a number unless it has to.
-    if _MAY_BE_TOO_LARGE.search(text):
-        more |= {"parse_int": _number, "parse_float": _number, "parse_constant": _refuse}
-    value: Json = json.loads(text, strict=strict, **more)
+    # The decoder in C calls no function for a number unless it has to.
+    checked = _MAY_BE_TOO_LARGE.search(text) is not None
+    value: Json = _decoder(strict, checked, pairs).decode(text)
     return value
+
+
+@cache
+def _decoder(
+    strict: bool, checked: bool, pairs: Callable[[Sequence[tuple[str, Json]]], Json] | None
+) -> json.JSONDecoder:
+    """A decoder, made once: to make it takes longer than to decode a small text."""
+    numbers: dict[str, Any] = (
+        {"parse_int": _number, "parse_float": _number, "parse_constant": _refuse} if checked else {}
+    )
+    return json.JSONDecoder(strict=strict, object_pairs_hook=pairs, **numbers)
 
 
 def _number(text: str) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from planloom.agent.toolcalls.events import CallProblem, CallRead
@@ -45,9 +46,18 @@ class OfferedTools:
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self.tools = {tool.name: tool for tool in tools}
-        self.properties = {tool.name: _properties(tool) for tool in tools}
-        self.parameters = frozenset(key for keys in self.properties.values() for key in keys)
-        self.firsts = frozenset(name[0] for name in self.tools if name)
+
+    @cached_property
+    def properties(self) -> dict[str, dict[str, Json]]:
+        return {name: _properties(tool) for name, tool in self.tools.items()}
+
+    @cached_property
+    def parameters(self) -> frozenset[str]:
+        return frozenset(key for keys in self.properties.values() for key in keys)
+
+    @cached_property
+    def firsts(self) -> frozenset[str]:
+        return frozenset(name[0] for name in self.tools if name)
 
     def name_of(self, name: str) -> str:
         """The name without the prefixes and suffixes that models add (T1)."""

@@ -33,7 +33,8 @@ async def payloads(answer: Answer) -> AsyncGenerator[dict[str, Json]]:
                 for text in _documents(data):
                     if text == DONE:
                         yield {DONE: True}
-                        await _drain(answer.texts)
+                        if answer.stays_open:
+                            await _drain(answer.texts)
                         return
                     yield _object(text)
         return

@@ -5,16 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import TYPE_CHECKING
 
 from planloom.domain.errors import ModelFailed
 from planloom.models.http.failures import Transient
 from planloom.models.port import ModelEvent, Restarted
-
-if TYPE_CHECKING:
-    from tenacity import RetryCallState
 
 FIRST_WAIT_SECONDS = 0.5
 """The wait before the first retry; each further wait is twice as long."""
@@ -31,54 +26,21 @@ async def with_retries(
 
     Yields a `Restarted` before each wait. Raises the `ModelFailed` of the last failure.
     """
-    # Importing tenacity takes 30 ms, and a session without a model never needs it.
-    from tenacity import AsyncRetrying, DoAttempt, DoSleep, RetryCallState, retry_if_exception_type
-
-    retrying = AsyncRetrying(
-        stop=lambda state: state.attempt_number > retries or _requested_wait(state) > LONGEST_WAIT_SECONDS,
-        wait=lambda state: max(
-            FIRST_WAIT_SECONDS * 2 ** (min(state.attempt_number, 20) - 1), _requested_wait(state)
-        ),
-        retry=retry_if_exception_type(Transient),
-        reraise=True,
-    )
-    retrying.begin()
-    state = RetryCallState(retrying, fn=None, args=(), kwargs={})
-    try:
-        while True:
-            action = await retrying.iter(state)
-            if isinstance(action, DoAttempt):
-                # The attempt runs outside tenacity's own context manager, which would catch a reader's cancellation.
-                try:
-                    async with contextlib.aclosing(attempt()) as events:
-                        async for event in events:
-                            yield event
-                except Transient:
-                    state.set_exception(sys.exc_info())  # type: ignore[arg-type]
-                else:
-                    return
-            elif isinstance(action, DoSleep):
-                seconds = float(action)
-                yield Restarted(
-                    problem=_failure(state).message, attempt=state.attempt_number + 1, wait_seconds=seconds
-                )
-                state.prepare_for_next_attempt()
-                await sleep(seconds)
-            else:
-                return
-    except Transient as spent:
-        raise _final_failure(spent, state.attempt_number) from spent
-
-
-def _requested_wait(state: RetryCallState) -> float:
-    error = state.outcome.exception() if state.outcome is not None else None
-    return (error.retry_after or 0.0) if isinstance(error, Transient) else 0.0
-
-
-def _failure(state: RetryCallState) -> ModelFailed:
-    error = state.outcome.exception() if state.outcome is not None else None
-    assert isinstance(error, Transient)
-    return error.failure
+    attempts, seconds = 1, FIRST_WAIT_SECONDS
+    while True:
+        try:
+            async with contextlib.aclosing(attempt()) as events:
+                async for event in events:
+                    yield event
+            return
+        except Transient as failed:
+            asked = failed.retry_after or 0.0
+            if attempts > retries or asked > LONGEST_WAIT_SECONDS:
+                raise _final_failure(failed, attempts) from failed
+            wait, problem = max(seconds, asked), failed.failure.message
+        attempts, seconds = attempts + 1, seconds * 2
+        yield Restarted(problem=problem, attempt=attempts, wait_seconds=wait)
+        await sleep(wait)
 
 
 def _final_failure(spent: Transient, attempts: int) -> ModelFailed:

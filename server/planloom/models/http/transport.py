@@ -31,12 +31,16 @@ class Timeouts(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer as it arrives. `form` is its content type: what its beginning shows, else what the server states."""
+    """An answer as it arrives. `form` is its content type: what its beginning shows, else what the server states.
+
+    `stays_open`: the server takes another request over its connection, once it is read to its end.
+    """
 
     status: int
     headers: httpx.Headers
     form: str
     texts: AsyncGenerator[str]
+    stays_open: bool = True
 
 
 class HttpClient:
@@ -100,7 +104,8 @@ class HttpClient:
                 elif response.status_code < 300:
                     found, pieces = await sniffed(texts)
                     form = found or form
-                yield Answer(response.status_code, response.headers, form, pieces)
+                stays_open = response.headers.get("connection", "").lower() != "close"
+                yield Answer(response.status_code, response.headers, form, pieces, stays_open)
         finally:
             await response.stream.aclose()
 
