@@ -81,6 +81,13 @@ class ServerProcess:
         """Memory of its own and its part of what it shares (PSS); 0 where the system does not tell."""
         return _kilobytes(Path(f"/proc/{self.process.pid}/smaps_rollup"), "Pss") / 1024
 
+    def whole_memory(self) -> float:
+        """The memory of the process and of those that it has started, as `memory` counts it."""
+        return (
+            sum(_kilobytes(Path(f"/proc/{each}/smaps_rollup"), "Pss") for each in _tree(self.process.pid))
+            / 1024
+        )
+
     def processor(self) -> float:
         """Processor time so far, which other load affects less than wall time; 0 without /proc."""
         try:
@@ -93,6 +100,15 @@ class ServerProcess:
         """Kill the process."""
         self.process.kill()
         self.process.communicate()
+
+
+def _tree(pid: int) -> Iterator[int]:
+    """A process and those below it; those alone that still run."""
+    yield pid
+    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in listed.read_text(encoding="ascii").split():
+                yield from _tree(int(child))
 
 
 def _kilobytes(path: Path, name: str) -> int:

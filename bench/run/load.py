@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from bench.figures import Figure, Measured, main, milliseconds, percentile
 from bench.growth.index import FAST, generate
-from bench.server_process import SERVE, initialized, own_state
+from bench.peers.install import program
+from bench.peers.three_files import serving
+from bench.run import warm
+from bench.server_process import SERVE, ServerProcess, initialized, own_state
 from bench.stalls import Stall, longest_stall
 from planloom.domain.events import catalog as ev
 from planloom.service.application import Application
@@ -43,6 +47,9 @@ PAUSE: Final = 0.002
 """Seconds between two requests to a busy server, as of somebody who types fast and an editor that asks for more."""
 IDLE: Final = "the same server, idle"
 SECONDS: Final = 60
+MODEL_PLANS: Final = 12
+MOST_MEMORY: Final = 75
+"""MB of a server with the plans above."""
 MOST_STALLED: Final = 15
 """Milliseconds for which the loop may stand still."""
 
@@ -178,8 +185,37 @@ async def busy(work: Busy, root: Path) -> tuple[list[float], list[float], Stall]
     return before, meanwhile, stall
 
 
+def memory() -> Iterator[Measured]:
+    """The most memory of a server while a model carries out plans one after the other, and of Codex's app-server."""
+    with ExitStack() as stack:
+        os.environ |= {"CODEX_HOME": str(stack.enter_context(own_state())), "KEY": "none"}
+        url, exchanges = stack.enter_context(serving())
+        folders = [Path(stack.enter_context(tempfile.TemporaryDirectory())) for _ in range(2)]
+        ours = warm.planloom(folders[0], url)
+        stack.callback(ours.end)
+        rounds: dict[str, tuple[ServerProcess, warm.Round]] = {"ours": (ours, warm.of_planloom(ours, "plan"))}
+        if (path := program("codex")) is not None:
+            codex = warm.codex(path, url)
+            stack.callback(codex.end)
+            rounds["codex"] = (codex, warm.of_codex(codex, folders[1]))
+        most = dict.fromkeys(rounds, 0.0)
+        for _ in range(MODEL_PLANS):
+            for name, (server, carry_out) in rounds.items():
+                exchanges.clear()
+                carry_out(exchanges)
+                most[name] = max(most[name], server.whole_memory())
+    name = f"most memory (PSS) after one of {MODEL_PLANS} plans of a model"
+    # Systems without /proc do not tell.
+    if most["ours"]:
+        yield Figure(name=name, unit="MB", goal=MOST_MEMORY).timed([most["ours"]])
+        if "codex" in most:
+            beside = Figure(name=f"{name}, beside codex", unit="MB", anchor="codex")
+            yield beside.paired([most["ours"]], [most["codex"]])
+
+
 def figures(quick: bool) -> Iterator[Measured]:
     """Rounds of each kind of work."""
+    yield from memory()
     yield from idle(5 if quick else 20)
     with tempfile.TemporaryDirectory(dir=FAST) as folder:
         root = Path(folder, "workspace")

@@ -227,8 +227,8 @@ def of_bare(editor: Editor, url: str) -> Round:
     return round_
 
 
-def of_codex(path: Path, url: str, workspace: Path, stack: ExitStack) -> Round:
-    """Turns of Codex's app-server, each in a thread of its own."""
+def codex(path: Path, url: str) -> Lines:
+    """Codex's app-server."""
     provider = f'{{name="scripted",base_url="{url}",wire_api="responses",env_key="KEY"}}'
     peer = Lines(
         (
@@ -236,9 +236,13 @@ def of_codex(path: Path, url: str, workspace: Path, stack: ExitStack) -> Round:
             *("-c", f"model_providers.scripted={provider}"),
         )
     )
-    stack.callback(peer.end)
     peer.ask(1, "initialize", {"clientInfo": {"name": "bench", "version": "1"}})
     peer.tell("initialized", {})
+    return peer
+
+
+def of_codex(peer: Lines, workspace: Path) -> Round:
+    """Turns of Codex's app-server, each in a thread of its own."""
     ids = iter(range(2, 1_000_000))
     options = {
         "cwd": str(workspace),
@@ -285,7 +289,9 @@ def figures(quick: bool) -> Iterator[Measured]:
         }
         path = program("codex")
         if path is not None:
-            rounds["codex"] = of_codex(path, url, folders[2], stack)
+            peer = codex(path, url)
+            stack.callback(peer.end)
+            rounds["codex"] = of_codex(peer, folders[2])
         rows: dict[str, list[dict[str, float]]] = {name: [] for name in rounds}
         for number in range(-3, 5 if quick else 25):
             for name, measure in rounds.items():
