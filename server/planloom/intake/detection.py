@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 
+from planloom.domain.patterns import pattern
 from planloom.domain.plans.plan import Detection, DetectionRule
 from planloom.intake import words
 from planloom.intake.small_actions import needs_no_plan
@@ -16,14 +17,14 @@ LONG_REQUEST = 250
 BAND = range(40, 61)
 """Scores for which the result of the rules is ambiguous; the threshold is in the middle."""
 
-_DECORATION = re.compile(r"[\s\"'“”‘’«»*_`#>•·([{\-–—\u200b-\u200d\u2060\ufeff]*")
-_QUOTED_REFERENCE = re.compile(r'@(?:"[^"\n]*"|“[^”\n]*”)')
+_DECORATION = pattern(r"[\s\"'“”‘’«»*_`#>•·([{\-–—\u200b-\u200d\u2060\ufeff]*")
+_QUOTED_REFERENCE = pattern(r'@(?:"[^"\n]*"|“[^”\n]*”)')
 _APART = r"\s,;()\[\]{}<>\"'“”‘’`|"
-_PATH_LIKE = re.compile(rf"(?<![^{_APART}])(?>(?:[^{_APART}@/\\.]|\.(?!\w))*)(?:[@/\\]|\.\w)[^{_APART}]*")
+_PATH_LIKE = pattern(rf"(?<![^{_APART}])(?>(?:[^{_APART}@/\\.]|\.(?!\w))*)(?:[@/\\]|\.\w)[^{_APART}]*")
 """A token with a character of paths or references; matched from its start, so that each token is examined once."""
-_DOTTED = re.compile(r"(?:^|[\w-])\.[\w]")
-_SENTENCE_BREAK = re.compile(r"[a-z]\.[A-Z][a-z]")
-_ITEM = re.compile(r"(?<!\w)([0-9]{1,9})[.)](?=(\s))")
+_DOTTED = pattern(r"(?:^|[\w-])\.[\w]")
+_SENTENCE_BREAK = pattern(r"[a-z]\.[A-Z][a-z]")
+_ITEM = pattern(r"(?<!\w)([0-9]{1,9})[.)](?=(\s))")
 _NO_ITEM_AFTER = frozenset(".$€£#@%=+~/\\-")
 _LINE_DECORATION = frozenset(" \t\xa0>*#_-•(")
 _LINE_ENDS = frozenset("\n\r\x85\u2028\u2029")

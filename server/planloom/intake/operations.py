@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from planloom.domain.patterns import pattern
 from planloom.intake.words import any_of, listed
 
 _PLATFORMS = listed("kubernetes, k8s, kubectl, helm, terraform, ansible, nginx, systemd")
@@ -29,7 +30,7 @@ _DEPLOYING = listed("deploy, release, publish, ship, roll out, go live")
 TOPICS = (*_PLATFORMS, *_DELIVERY, *_TOPICS)
 """Words and phrases that make a request one about operations."""
 
-OPERATION = re.compile(
+OPERATION = pattern(
     rf"\b(?:(?:{any_of(_STEMS)})\w*|install(?:s|ing)?|ci/cd|migrations?"
     rf"|{any_of(_PLATFORMS + _DELIVERY + _PACKAGE_MANAGERS)})\b"
     rf"|(?:^|[.;,]\s{{0,4}}|\b(?:and|then)\s{{1,4}})(?:{any_of(_RUNNING)})\b",
@@ -37,14 +38,14 @@ OPERATION = re.compile(
 )
 """In the text of a step: it runs, installs or deploys something. A verb counts where a task begins."""
 
-DEPLOYMENT = re.compile(
+DEPLOYMENT = pattern(
     rf"(?:re-?)?(?:{any_of(_DEPLOYING)})(?:s|ing|ment)?\b|(?:trigger|start|run|perform|do)\s+"
     r"(?:a\s+|the\s+)?(?:\w+\s+)?(?:deploy|release|publish|rollout)",
     re.IGNORECASE,
 )
 """At the beginning of a step's description: it deploys."""
 
-DEPLOYING_COMMAND = re.compile(
+DEPLOYING_COMMAND = pattern(
     r"\b(?:deploy|kubectl\s+(?:apply|rollout|set)|terraform\s+apply|helm\s+(?:upgrade|install)|(?:npm|yarn|pnpm|cargo|poetry)\s+publish"
     r"|twine\s+upload|docker\s+push|serverless\s+deploy|fly\s+deploy|vercel|netlify)\b",
     re.IGNORECASE,

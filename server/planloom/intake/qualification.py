@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from planloom.domain.patterns import pattern
 from planloom.domain.plans.attachments import Attachment
 from planloom.domain.plans.plan import Detection, Qualification, Risk, Route
 from planloom.domain.values import Value
@@ -18,7 +19,7 @@ Mode = Literal["auto", "plan", "direct", "perspectives"]
 TaskType = Literal["question", "code", "devops", "mixed"]
 Complexity = Literal["trivial", "simple", "moderate", "complex"]
 
-_TOKEN = re.compile(r"\w+")
+_TOKEN = pattern(r"\w+")
 _EXAMINED = 8000
 """Code points of a request that the rules examine."""
 
@@ -59,7 +60,7 @@ _PRECIOUS = _Vocabulary(
     *("all", "everything", "every", "database", "databases", "table", "tables", "production", "prod", "data"),
     *("users", "accounts", "history", "branch", "branches", "repository", "backups", "bucket", "volume"),
 )
-_DANGEROUS = re.compile(
+_DANGEROUS = pattern(
     rf"\brm\s+-\w*[rf]|\bforce[- ]push|push\s+(?:--force|-f\b)|drop\s+(?:table|database)|reset\s+--hard"
     rf"|{WORD_START}(?:on|in|to)\s+(?:production|prod){WORD_END}|{WORD_START}(?:live|customer)\s+data{WORD_END}",
     re.IGNORECASE,
@@ -70,11 +71,11 @@ _DELICATE = _Vocabulary(
     *("migrate", "migration", "migrations", "schema", "deploy", "deployment", "dependencies", "upgrade"),
     *("rename", "configuration", "environment variables", "breaking change", "public api", "rollback"),
 )
-_LOOKS = re.compile(
+_LOOKS = pattern(
     rf"(?:review|audit|check|explain|inspect|assess|analy[sz]e|summari[sz]e|compare|describe|find|list|look){WORD_END}",
     re.IGNORECASE,
 )
-_CHANGE_NOTHING = re.compile(
+_CHANGE_NOTHING = pattern(
     rf"{WORD_START}(?:(?:change|modify|edit|touch)\s+nothing"
     r"|(?:do\s+not|don['’]t)\s+(?:change|modify|edit|touch)\s+(?:anything|any\s+(?:files?|code))"
     r"|without\s+(?:changing|modifying|editing|touching)\s+(?:anything|any\s+(?:files?|code)))"
@@ -82,7 +83,7 @@ _CHANGE_NOTHING = re.compile(
     re.IGNORECASE,
 )
 """Says that nothing at all may change; "change nothing else" says less."""
-_REVIEWS = re.compile(rf"(?:review|audit){WORD_END}", re.IGNORECASE)
+_REVIEWS = pattern(rf"(?:review|audit){WORD_END}", re.IGNORECASE)
 _MENDING = _Vocabulary(
     *listed(
         """
@@ -91,7 +92,7 @@ _MENDING = _Vocabulary(
         """
     )
 )
-_DEVOPS_FILE = re.compile(
+_DEVOPS_FILE = pattern(
     r"(?:^|/)(?:dockerfile[^/]*|docker-compose[^/]*|compose\.ya?ml|jenkinsfile|[^/]*\.tf|\.gitlab-ci\.yml"
     r"|\.github/workflows/[^/]*|k8s/.*|helm/.*|ansible/.*|terraform/.*|nginx\.conf)$",
     re.IGNORECASE,
@@ -133,9 +134,7 @@ class _Features(NamedTuple):
     only_looks: bool
 
 
-_RESTRUCTURES = re.compile(
-    r"\b(?:refactor|rewrite|restructure|redesign|migrate|port|replace)\b", re.IGNORECASE
-)
+_RESTRUCTURES = pattern(r"\b(?:refactor|rewrite|restructure|redesign|migrate|port|replace)\b", re.IGNORECASE)
 
 
 def qualify(text: str, attachments: Sequence[Attachment], detection: Detection) -> Qualification:

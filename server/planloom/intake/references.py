@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Literal, NamedTuple, get_args
 
+from planloom.domain.patterns import pattern
+
 SpecialKind = Literal["selection", "diagnostics", "problems", "terminal", "git"]
 ReferenceKind = Literal["path", "link"] | SpecialKind
 
@@ -50,27 +52,27 @@ LONGEST_PATH = 4096
 """The most code points of a path, or of a line after a quote mark; longer ones are not references."""
 
 _STOP = '\\s"“”«»`<>|\0，。、；：！？（）「」『』【】《》'
-_SIGN = re.compile(r"@+|`|~~~|https?://", re.IGNORECASE)
-_WORD = re.compile(rf"[^{_STOP}]+")
-_URL = re.compile(r"https?://[^\s\"“”`<>|\\^{}\0]+", re.IGNORECASE)
-_QUOTED = re.compile(rf'"([^"\n\r]{{1,{LONGEST_PATH}}})"|“([^”\n\r]{{1,{LONGEST_PATH}}})”')
-_LINES = re.compile(r":([0-9]{1,9})(?:-([0-9]{1,9})|:[0-9]{1,9})?$")
-_LINES_AFTER = re.compile(r":([0-9]{1,9})(?:-([0-9]{1,9}))?(?![\w-])")
-_FENCE = re.compile(r"(`{3,}|~{3,})([^\n]*)")
-_TICKS = re.compile(r"`+")
+_SIGN = pattern(r"@+|`|~~~|https?://", re.IGNORECASE)
+_WORD = pattern(rf"[^{_STOP}]+")
+_URL = pattern(r"https?://[^\s\"“”`<>|\\^{}\0]+", re.IGNORECASE)
+_QUOTED = pattern(rf'"([^"\n\r]{{1,{LONGEST_PATH}}})"|“([^”\n\r]{{1,{LONGEST_PATH}}})”')
+_LINES = pattern(r":([0-9]{1,9})(?:-([0-9]{1,9})|:[0-9]{1,9})?$")
+_LINES_AFTER = pattern(r":([0-9]{1,9})(?:-([0-9]{1,9}))?(?![\w-])")
+_FENCE = pattern(r"(`{3,}|~{3,})([^\n]*)")
+_TICKS = pattern(r"`+")
 _SPECIALS: dict[str, SpecialKind] = {kind: kind for kind in get_args(SpecialKind)}
 _OF_A_PATH: frozenset[str] = frozenset({"diagnostics", "git"})
 """Those that a path may follow: `@git:src/a.py`."""
-_SPECIAL = re.compile(rf"({'|'.join(_SPECIALS)})(?![\w/\\-]|\.\w)", re.IGNORECASE)
-_NEXT_REFERENCE = re.compile(r"[,;)\]}]+@")
-_CALL = re.compile(r"[\w.]+\((?:[^)]*|.*\))$")
-_DECORATOR = re.compile(r"[ \t]*@[\w.]+(?:\([^\n]*)?[ \t\r]*\n")
-_DEFINITION = re.compile(
+_SPECIAL = pattern(rf"({'|'.join(_SPECIALS)})(?![\w/\\-]|\.\w)", re.IGNORECASE)
+_NEXT_REFERENCE = pattern(r"[,;)\]}]+@")
+_CALL = pattern(r"[\w.]+\((?:[^)]*|.*\))$")
+_DECORATOR = pattern(r"[ \t]*@[\w.]+(?:\([^\n]*)?[ \t\r]*\n")
+_DEFINITION = pattern(
     r"\s*(?:(?:async\s+)?def\s+\w+\(|class\s+\w[\w\s]*[:({]|(?:async\s+)?function\b[\s*]*\w*\(|constructor\("
     r"|(?:export|public|private|protected|static|abstract|override|final|internal|readonly)\s[^\n({;=]*[({;=])"
 )
-_FIRST_FOREIGN = re.compile(r"(?<=\.)[A-Za-z0-9]{1,10}(?=[\u2e80-\uffdc])")
-_NAME = re.compile(r"[\w/]|[^\x00-\x7f“”‘’…–—·]")
+_FIRST_FOREIGN = pattern(r"(?<=\.)[A-Za-z0-9]{1,10}(?=[\u2e80-\uffdc])")
+_NAME = pattern(r"[\w/]|[^\x00-\x7f“”‘’…–—·]")
 _TRAILING = ".,;:!?'’)]}*_…·>–—"
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 _APOSTROPHES = ("'", "’")

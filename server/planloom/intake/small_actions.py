@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from planloom.domain.patterns import pattern
 from planloom.intake.words import WORD_END, any_of, listed
 
 MOST_WORDS = 16
 """Words that one small action takes at most."""
 
-_QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|(?<!\w)'[^'\n]*'(?!\w)")
-_TOKEN = re.compile(r"\0|[\w'’-]+|[^\w\s]")
-_CONTENT = re.compile(r"\s(?:with\s+(?:the\s+)?(?:content|contents|text|message)|containing)\b.*", re.I)
-_ENDING = re.compile(r"(?:[\s.!,]|\b(?:please|thanks|thank\s+you)\b)*\Z", re.I)
-_PARTS = re.compile(r"[.!?;:](?=\s)|[,\n]|\b(?:and|then|but)\b", re.I)
-_IDENTIFIER = re.compile(r"\w*(?:\d|_|[a-z][A-Z])\w*\Z")
+_QUOTED = pattern(r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|(?<!\w)'[^'\n]*'(?!\w)")
+_TOKEN = pattern(r"\0|[\w'’-]+|[^\w\s]")
+_CONTENT = pattern(r"\s(?:with\s+(?:the\s+)?(?:content|contents|text|message)|containing)\b.*", re.I)
+_ENDING = pattern(r"(?:[\s.!,]|\b(?:please|thanks|thank\s+you)\b)*\Z", re.I)
+_PARTS = pattern(r"[.!?;:](?=\s)|[,\n]|\b(?:and|then|but)\b", re.I)
+_IDENTIFIER = pattern(r"\w*(?:\d|_|[a-z][A-Z])\w*\Z")
 
 _LOOKING = frozenset(
     listed(
@@ -84,12 +85,12 @@ _BROAD = frozenset(
         """
     )
 )
-_TALK = re.compile(
+_TALK = pattern(
     r"(?:thanks|thank\s+you|thx|ok|okay|yes|yep|no|nope|sure|great|cool|nice|perfect|sorry|never\s+mind|danke|merci"
     rf"|gracias){WORD_END}|(?:good|continue|go(?:\s+on)?|stop|wait)(?:\s+(?:it|now|here))?\W*\Z|\W*\Z",
     re.I,
 )
-_ASKING = re.compile(
+_ASKING = pattern(
     r"(?:(?:is|are|was|were|does|did|has|should|am|could|would|will|may|might)\s+(?!you\b)\S"
     r"|(?:do|have|can|shall)\s+(?:i|we|they|any|the\s+\w+\s+(?:have|need|use))\b|any\s+idea\b|(?:i|we)\s+(?:wonder|do\s+not|don['’]t)\s"
     r"|i['’]m\s+(?:wondering|not\s+sure)|help\s+me\s+understand"
@@ -108,7 +109,7 @@ _WORK = frozenset(
         """
     )
 )
-_FIRST_WORD = re.compile(rf"(?:{any_of(('please', 'just', 'now', 'also'))})\s+", re.I)
+_FIRST_WORD = pattern(rf"(?:{any_of(('please', 'just', 'now', 'also'))})\s+", re.I)
 
 
 def needs_no_plan(plain: str) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from planloom.domain.patterns import pattern
+
 
 def listed(text: str) -> tuple[str, ...]:
     """The words and phrases of a text, which are separated by commas."""
@@ -55,27 +57,27 @@ VERB = rf"(?:{any_of(VERBS)}){WORD_END}(?!['’][{LETTER}])"
 SCOPE = rf"(?:{any_of(SCOPES + tuple(map(plural, SCOPES)))})(?![{LETTER}])"
 """A scope word may be part of a compound: `web-app`, `API-key`."""
 
-LEADING_GREETING = re.compile(rf"(?:{any_of(GREETINGS)}){WORD_END}(?:\s*[,!.:;…–—]+|\s+-+(?=\s))?\s*", re.I)
-LEADING_QUESTION = re.compile(rf"(?:{any_of(QUESTIONS)}){WORD_END}", re.I)
-LEADING_VERB = re.compile(VERB, re.I)
-ANY_SCOPE = re.compile(rf"(?<![{LETTER}]){SCOPE}", re.I)
-REFACTORING = re.compile(r"refactor\s+\0\s+(?:to|so\s+that|into|using)\s", re.I)
+LEADING_GREETING = pattern(rf"(?:{any_of(GREETINGS)}){WORD_END}(?:\s*[,!.:;…–—]+|\s+-+(?=\s))?\s*", re.I)
+LEADING_QUESTION = pattern(rf"(?:{any_of(QUESTIONS)}){WORD_END}", re.I)
+LEADING_VERB = pattern(VERB, re.I)
+ANY_SCOPE = pattern(rf"(?<![{LETTER}]){SCOPE}", re.I)
+REFACTORING = pattern(r"refactor\s+\0\s+(?:to|so\s+that|into|using)\s", re.I)
 """A refactoring of a named file with its aim: work on a part of a program, whatever the file is called."""
-JOINED_TASK = re.compile(rf"{WORD_START}(?:and|also),?\s+{VERB}", re.I)
-VERB_AFTER_CONDITION = re.compile(rf"when\s[^,\n]*,\s*{VERB}", re.I)
-POLITE_REQUEST = re.compile(
+JOINED_TASK = pattern(rf"{WORD_START}(?:and|also),?\s+{VERB}", re.I)
+VERB_AFTER_CONDITION = pattern(rf"when\s[^,\n]*,\s*{VERB}", re.I)
+POLITE_REQUEST = pattern(
     rf"(?:can|could|would|will)\s+you\s+(?:please\s+|kindly\s+)?{VERB}|(?:i|we)\s+(?:want|need|would\s+like){WORD_END}"
     rf"|how\s+about{WORD_END}",
     re.I,
 )
 """Phrases that ask for work, even before a question mark."""
-REAL_QUESTION = re.compile(
+REAL_QUESTION = pattern(
     r"(?:what|why|how|when|where|who|which)(?:['’]s|(?:\s+\w+){0,2}?\s+(?:is|are|was|were|do|does|did|can|could|should|would"
     rf"|will|has|have|had|to|many|much)){WORD_END}",
     re.I,
 )
 """A question word with its auxiliary verb; unlike "when it starts" or "show me", it does not introduce work."""
 
-WORD = re.compile(r"[^\W\d_]+")
+WORD = pattern(r"[^\W\d_]+")
 VERB_SET = frozenset(VERBS)
 SCOPE_SET = frozenset(SCOPES + tuple(map(plural, SCOPES)))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from planloom.domain.memory.stop_words import GENERIC_NAMES, STOP_WORDS
+from planloom.domain.patterns import pattern
 
 MOST_TERMS: Final = 200
 """Different terms of one text."""
@@ -15,12 +16,12 @@ MARK: Final = "/"
 """The first character of a term that is the path or the name of a file; no word has it."""
 _LONGEST: Final = 40
 _SHORTEST_PART: Final = 2
-_WORD: Final = re.compile(r"[^\W_]+")
-_HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_WITHOUT_SPACES: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+")
+_WORD: Final = pattern(r"[^\W_]+")
+_HUMPS: Final = pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WITHOUT_SPACES: Final = pattern("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+")
 """Runs of scripts that put no spaces between words; such a run is taken by its pairs of characters."""
-_TOKEN: Final = re.compile(r"[\w./:@\\-]+")
-_PATH: Final = re.compile(r"@?(?:\./)?((?:[\w.-]+/)+[\w.-]*\w|[\w-]{2,}[\w.-]*\.[A-Za-z]\w{0,9})")
+_TOKEN: Final = pattern(r"[\w./:@\\-]+")
+_PATH: Final = pattern(r"@?(?:\./)?((?:[\w.-]+/)+[\w.-]*\w|[\w-]{2,}[\w.-]*\.[A-Za-z]\w{0,9})")
 _LONGEST_PATH: Final = 200
 _ENDINGS: Final = (
     "ations",

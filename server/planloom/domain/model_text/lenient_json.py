@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from planloom.domain.json_numbers import is_sound
 from planloom.domain.model_text.cursor import Cursor, ParseError
 from planloom.domain.model_text.surrogates import mend
+from planloom.domain.patterns import pattern
 from planloom.domain.values import Json
 
 DEPTH = 64
@@ -29,16 +30,16 @@ _SLOWER = 3
 
 _CLOSING = {'"': '"', "'": "'", "“": "”", "”": "”", "‘": "’", "`": "`"}
 _CONTENT = {
-    mark: re.compile(rf"(?:[^\\{mark}{closing}]++|\\.)*+", re.DOTALL) for mark, closing in _CLOSING.items()
+    mark: pattern(rf"(?:[^\\{mark}{closing}]++|\\.)*+", re.DOTALL) for mark, closing in _CLOSING.items()
 }
 """The content of a string up to a quote that may close it."""
 _LONG_QUOTES = ('"""', "'''", "<escape>", '<|"|>')
 """Long quotes of Python and of the Gemma models."""
 _OPENS_STRING = frozenset((*_CLOSING, "<"))
-_AFTER_STRING = re.compile(r"\s*[,:}\])]")
+_AFTER_STRING = pattern(r"\s*[,:}\])]")
 """What must follow a closing quote that could also be an apostrophe."""
-_AFTER_KEY = re.compile(r"[ \t\r\n]*:")
-_AFTER_VALUE = re.compile(
+_AFTER_KEY = pattern(r"[ \t\r\n]*:")
+_AFTER_VALUE = pattern(
     r"[ \t\r\n]*(?:[}\]]|$|//|/\*"
     r"|,[ \t\r\n]*(?:[\"'“‘{\[}\]]|-?[0-9]|//|/\*|\#|$|\.{3}|…"
     r"|(?:true|false|null|none)\b|[A-Za-z_$][\w$-]*[ \t]*:)"
@@ -47,15 +48,15 @@ _AFTER_VALUE = re.compile(
     re.IGNORECASE,
 )
 """What must follow the closing quote of a value where quotes inside strings may be unescaped."""
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPE = pattern(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"'}
 _ESCAPES_IN_PLANS = {"'": "'", "\n": "\n"}
-_BARE_KEY = re.compile(r"[\w$][\w$-]{0,80}")
-_ATOM = re.compile(r"[-+.\w$]+")
-_NUMBER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9]+)")
+_BARE_KEY = pattern(r"[\w$][\w$-]{0,80}")
+_ATOM = pattern(r"[-+.\w$]+")
+_NUMBER = pattern(r"[-+]?(?:0[xX][0-9a-fA-F]+|[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9]+)")
 _WORDS: dict[str, Json] = {"true": True, "false": False, "null": None, "none": None, "undefined": None}
 _NOT_FINITE = ("nan", "infinity", "-infinity")
-_ELLIPSIS = re.compile(r"\.{3,}|…")
+_ELLIPSIS = pattern(r"\.{3,}|…")
 _STRICT = json.JSONDecoder(strict=False)
 
 Watch = Callable[[str, dict[str, Json]], bool]

@@ -9,6 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 from planloom.domain.errors import ContextOverflow, ModelCause, ModelFailed, ModelProblem, PlanloomError
+from planloom.domain.patterns import pattern
 from planloom.domain.values import Json
 from planloom.models.http.json_text import Unreadable, count_of, object_of, read_json, text_of
 
@@ -20,18 +21,18 @@ TOO_LONG_HINT = "Attach less, or set `model.contextTokens` to the model's real c
 """What a user can do about a prompt that does not fit."""
 SHOWN = 300
 """Most characters of a server's message that are quoted."""
-UNPARSED_OUTPUT = re.compile(
+UNPARSED_OUTPUT = pattern(
     r"model produced output that does not match|fail(?:ed|ure) (?:to )?pars(?:e|ing) (?:the )?(?:input|output|tool)"
     r"|could not parse (?:the )?(?:model'?s? )?(?:output|response|tool)",
     re.IGNORECASE,
 )
 """Messages of servers that could not parse the output of their model (llama.cpp answers 500 then)."""
-_STATED_WAIT = re.compile(r"try again in ([0-9]{1,4}(?:\.[0-9]{1,6})?) ?(ms|s)\b")
+_STATED_WAIT = pattern(r"try again in ([0-9]{1,4}(?:\.[0-9]{1,6})?) ?(ms|s)\b")
 """How OpenAI says when to come back in an answer that has begun, which has no header for it."""
-TAG = re.compile(r"<[^<>]{0,400}>")
+TAG = pattern(r"<[^<>]{0,400}>")
 
 _NUMBER = r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,9})(?![0-9])"
-_OVERFLOW = re.compile(
+_OVERFLOW = pattern(
     r"context[ _-]?(?:length|size|window|limit)|maximum (?:context|prompt length|input length|model length)"
     r"|(?:prompt|input|request) (?:is |was )?too long|too many (?:input )?tokens|exceed_context|request_too_large"
     r"|maximum number of tokens allowed|reduce the length of the (?:messages|prompt)|too large for model"
@@ -39,9 +40,9 @@ _OVERFLOW = re.compile(
     r"|max_new_tokens` must be <=|exceeds token limit|string_above_max_length",
     re.IGNORECASE,
 )
-_RATE = re.compile(r"rate.?limit|throttl|per (?:minute|day|hour)|\b[tr]pm\b|quota", re.IGNORECASE)
+_RATE = pattern(r"rate.?limit|throttl|per (?:minute|day|hour)|\b[tr]pm\b|quota", re.IGNORECASE)
 _LIMITS = tuple(
-    re.compile(form.replace("N", _NUMBER), re.IGNORECASE)
+    pattern(form.replace("N", _NUMBER), re.IGNORECASE)
     for form in (
         # OpenAI, Azure, DeepSeek, vLLM, SGLang, OpenRouter, Together, LM Studio, llama.cpp and its Python server.
         r"context (?:length|size|window)(?: is| of)?(?: only)?[ :(]{1,2}N",

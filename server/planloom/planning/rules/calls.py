@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from planloom.domain.patterns import pattern
 from planloom.domain.values import Args
 from planloom.planning.rules.literals import LINES, PLACEHOLDER, Masked, written_path
 from planloom.planning.wording import COMMAND_START, CONNECTING, PROGRAMS
@@ -278,19 +279,35 @@ _FORMS: Mapping[Callable[[_Match], _Calls], tuple[str, ...]] = {
     ),
 }
 """The forms of calls; the first that matches with all its arguments is used."""
-_COMPILED = [(re.compile(form, re.IGNORECASE), read) for read, forms in _FORMS.items() for form in forms]
+_VERBS: Mapping[Callable[[_Match], _Calls], str] = {
+    _folders: "create make add mkdir",
+    _write: "write save put create make add generate overwrite touch",
+    _replace: "replace change",
+    _append: "append add",
+    _rename: "rename move",
+    _delete: "delete remove",
+    _run: f"run execute {' '.join(PROGRAMS)}",
+    _read: "read open view",
+    _list: "list",
+}
+"""The verbs and programs of which a text has one if one of these forms matches it: the others are not even compiled."""
+_BY_VERBS = tuple(
+    (frozenset(_VERBS[read].split()), pattern(form, re.IGNORECASE), read)
+    for read, forms in _FORMS.items()
+    for form in forms
+)
+_WORD = pattern(r"\w+")
 
-_BETWEEN = re.compile(
+_BETWEEN = pattern(
     rf"(?:[,;] (?:{CONNECTING},? )*|,? (?:{CONNECTING},? )+)(?="
-    r"(?:create|make|write|save|put|generate|overwrite|mkdir|touch|add|replace|change|append|rename|move|delete"
-    rf"|remove|run|execute|read|open|view|list|{'|'.join(PROGRAMS)}) "
+    rf"(?:{'|'.join(' '.join(_VERBS.values()).split())}) "
     r"|in [^ ]+,? (?:replace|change|create|make|write|add|generate) )",
     re.IGNORECASE,
 )
 """The text between two calls; a lookahead requires the beginning of the second."""
-_FRONTED = re.compile(rf"in (?:the )?(?:file |{_FOLDER} )?{_TOKEN},? ", re.IGNORECASE)
+_FRONTED = pattern(rf"in (?:the )?(?:file |{_FOLDER} )?{_TOKEN},? ", re.IGNORECASE)
 """`In src/a.py, …`: the path of every following call of the sentence, up to the next such words."""
-_TAIL = re.compile(r"(?:,? (?:please|now|for me|too|as well|again|first|thanks|thank you))+$", re.IGNORECASE)
+_TAIL = pattern(r"(?:,? (?:please|now|for me|too|as well|again|first|thanks|thank you))+$", re.IGNORECASE)
 """Words after a call that do not change it."""
 _SHORT = 60
 _LIMIT = 2_000
@@ -323,9 +340,9 @@ def literal_calls(sentence: Masked, references: Mapping[str, str]) -> tuple[Lite
 
 
 def _calls_of(match: Masked, references: Mapping[str, str]) -> tuple[LiteralCall, ...]:
-    for form, read in _COMPILED:
-        found = form.fullmatch(match.text)
-        if found is not None:
+    words = frozenset(_WORD.findall(match.text.casefold()))
+    for verbs, form, read in _BY_VERBS:
+        if not verbs.isdisjoint(words) and (found := form.fullmatch(match.text)) is not None:
             with suppress(_NoCall):
                 return tuple(read(_Match(found, match, references)))
     return ()

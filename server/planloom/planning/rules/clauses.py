@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from planloom.domain.patterns import pattern
 from planloom.intake.words import any_of
 from planloom.planning.rules.literals import PLACEHOLDER, Masked
 from planloom.planning.wording import COMMAND_START, CONNECTING, KNOWN_VERBS, VERBS
 
 
-def _spaced(pattern: str) -> re.Pattern[str]:
+def _spaced(words: str) -> re.Pattern[str]:
     """A pattern of words in which a space matches any white space."""
-    return re.compile(pattern.replace(" ", r"\s+"), re.IGNORECASE)
+    return pattern(words.replace(" ", r"\s+"), re.IGNORECASE)
 
 
 _ANY_KNOWN = any_of(tuple(sorted(KNOWN_VERBS)))
@@ -39,30 +40,32 @@ _LEAD = (
 _LEADING = _spaced(_LEAD)
 """Words before a task that do not describe it."""
 _TASK_HEADING = _spaced(
-    rf"{_LEAD}[*_\s]*(?:(?:(?:(?:the|my|our) )?{_TASKS}|{_ORDERS}){_IN_ORDER}|do|(?:can|could|would|will) you"
+    rf"[*_\s]*(?:(?:(?:(?:the|my|our) )?{_TASKS}|{_ORDERS}){_IN_ORDER}|do|(?:can|could|would|will) you"
     r"|i (?:want|need) you to|you should)?[*_:.\s]*",
 )
-"""The headings under which tasks are instructions: a closed list. Under any other, they may be quoted."""
+"""The headings, after lead-in words, under which tasks are instructions: a closed list. Under any other, they may be
+quoted."""
 _LONGEST_HEADING = 200
 _MOST_TASKS = 100
 _MOST_PARTS = 2_000
 """The most tasks of a sentence, and parts of a request. A text with more of them is not a list of tasks."""
 _POLITE = _spaced(r"(?:can|could|would|will) you\b")
-_LINE = re.compile(
+_LINE = pattern(
     r"^(?P<indent>[ \t]*)(?=\S)(?:(?P<quoted>>)|(?P<lead>(?P<heading>#{1,6}[ \t]+)|(?P<mark>"
     r"(?:(?P<bullet>[-*+•‣▪◦○●·–—])|\(?(?:step[ \t]+)?(?P<number>[0-9]{1,4})[.):]\)?)"
     r"(?:[ \t]+(?:\[(?P<tick>[ xX]?)\][ \t]*)?|$))))?.*",
     re.IGNORECASE | re.MULTILINE,
 )
-_INLINE_NUMBER = re.compile(r"(?<=\S)[ \t]+\(?(?P<number>[0-9]{1,3})[.)](?=\s)")
-_BEFORE_NUMBER = re.compile(r"(?:[\s,;]|\s(?:and|then)(?=[\s,;]*$))*$")
+_INLINE_NUMBER = pattern(r"(?<=\S)[ \t]+\(?(?P<number>[0-9]{1,3})[.)](?=\s)")
+_BEFORE_NUMBER = pattern(r"(?:[\s,;]|\s(?:and|then)(?=[\s,;]*$))*$")
 _JOINING = CONNECTING.replace(" ", r"\s+")
-_BOUNDARY = re.compile(
-    r"(?P<end>(?<![.!?])[.!?]++[\"'”’)\]]*+)(?=\s|$)"
-    rf"|[ \t]*\n\s*(?=(?:{_JOINING},?\s+)*(?:{_KNOWN}|{COMMAND_START}))",
+_SENTENCE_END = r"(?P<end>(?<![.!?])[.!?]++[\"'”’)\]]*+)(?=\s|$)"
+_IN_A_LINE = pattern(_SENTENCE_END)
+_BOUNDARY = pattern(
+    rf"{_SENTENCE_END}|[ \t]*\n\s*(?=(?:{_JOINING},?\s+)*(?:{_KNOWN}|{COMMAND_START}))",
     re.IGNORECASE,
 )
-_ABBREVIATION = re.compile(
+_ABBREVIATION = pattern(
     r"(?:eg|ie|etc|vs|cf|approx|no|nr|fig|dr|mr|mrs|ms|st|resp|incl|ca|al|sec|ch|p|pp)\.|(?:[a-z]\.){2,}"
 )
 _COURTESY = _spaced(
@@ -70,25 +73,31 @@ _COURTESY = _spaced(
     r"|(?:hi|hello|hey|howdy|good (?:morning|afternoon|evening|day))(?: there)?"
 )
 """A sentence that asks for nothing."""
-_FOLLOWING = re.compile(r"\S")
-_COLON = re.compile(r"[:：][*_\s]*$")
-_FINISHED = re.compile(r"[.!?;。！？][\"'”’)\]*_\s]*$")
+_FOLLOWING = pattern(r"\S")
+_COLON = pattern(r"[:：][*_\s]*$")
+_FINISHED = pattern(r"[.!?;。！？][\"'”’)\]*_\s]*$")
 
 _BETWEEN_TASKS = _spaced(
     rf"(?:\s*[,;]| (?:and|also)),? (?:{CONNECTING},? )*(?={_VERB})"
     rf"|\s*[,;]? (?:and )?(?:then|next|after that|afterwards|finally),? (?={_KNOWN})"
     rf"|\s*; (?:{CONNECTING},? )*(?={_KNOWN})"
 )
+_SEPARATING = pattern(r"[,;]|\s(?:and|also|then|next|after\s|afterwards|finally)", re.IGNORECASE)
+"""What stands between tasks, if there are several."""
 _GOVERNING = _spaced(
     r"(?<![\w-])(?<!//)(?:if|when|whenever|once|unless|until|while|because|since|that|which|who|whom|whose|where|how|why|what"
     r"|whether|after|before|not|no|never|none|without|except|instead|cannot|\w+n['’]t"
     r"|contents?|texts?|says?|saying|said|titled|containing|items?|logs?|changelog|notes?|messages?|lists?|steps?|tasks?"
     r"|lines?|instructions?|stor(?:y|ies)|quotes?|e?-?mails?|letters?|tickets?|reports?|output|transcript|example"
     r"|grammar|wording|spelling|tone"
-    rf"|it|its|them|this|these|those|above|below|following|to (?:{_ANY_KNOWN}))(?![\w-])|[:：](?=\s|$)"
+    r"|it|its|them|this|these|those|above|below|following)(?![\w-])|[:：](?=\s|$)"
 )
 """Words that may govern what follows, or that refer to a text, but for the host of a URL. After them a sentence is not
 split, and a request with such a sentence has no certain calls."""
+
+_TO_A_TASK = _spaced(rf"(?<![\w-])(?<!//)to (?:{_ANY_KNOWN})(?![\w-])")
+"""The same: an infinitive."""
+_INFINITIVE = _spaced(r"\bto ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +156,10 @@ def tasks(text: str, part: Part) -> tuple[Part, ...]:
     """The tasks of a sentence; the sentence itself if they are in doubt."""
     if part.whole or not _begins(text, part, KNOWN_VERBS):
         return (part,)
-    governing = _GOVERNING.search(text, part.start, part.end)
-    stop = part.end if governing is None else governing.start()
+    if _SEPARATING.search(text, part.start, part.end) is None:
+        return (Part(part.start, part.end),)
+    governing = _governing(text, part)
+    stop = part.end if governing is None else governing
     found: list[Part] = []
     here = part.start
     for cut in _BETWEEN_TASKS.finditer(text, here, part.end):
@@ -170,9 +181,17 @@ def is_plain(text: str, part: Part) -> bool:
         and not part.introduces
         # A list item does not refer to the other items, but sentences with "Explain" or "Translate" may.
         and _begins(text, part, KNOWN_VERBS if part.item else VERBS)
-        and _GOVERNING.search(text, part.start, part.end) is None
+        and _governing(text, part) is None
         and "?" not in text[part.start : part.end + 1]
     )
+
+
+def _governing(text: str, part: Part) -> int | None:
+    """Where the first word stands that may govern what follows it."""
+    found = [_GOVERNING.search(text, part.start, part.end)]
+    if _INFINITIVE.search(text, part.start, part.end):
+        found.append(_TO_A_TASK.search(text, part.start, part.end))
+    return min((each.start() for each in found if each is not None), default=None)
 
 
 def _begins(text: str, part: Part, verbs: frozenset[str]) -> bool:
@@ -266,7 +285,8 @@ def _of_block(text: str, block: _Block) -> Iterator[Part]:
 def _sentences(text: str, start: int, end: int) -> Iterator[Part]:
     """The sentences between two positions. A line that ends with a colon introduces everything after it."""
     here = start
-    for found in _BOUNDARY.finditer(text, start, end):
+    boundary = _BOUNDARY if text.find("\n", start, end) >= 0 else _IN_A_LINE
+    for found in boundary.finditer(text, start, end):
         if found.start() < here or (found["end"] and not _ends_sentence(text, here, found, end)):
             continue
         if not found["end"] and _COLON.search(text, here, found.start()):
@@ -299,7 +319,14 @@ def _ends_sentence(text: str, here: int, found: re.Match[str], end: int) -> bool
 
 def _is_task_heading(text: str, start: int, end: int) -> bool:
     """Whether the words are one of the headings that only announce tasks."""
-    return end - start <= _LONGEST_HEADING and _TASK_HEADING.fullmatch(text, start, end) is not None
+    if end - start > _LONGEST_HEADING:
+        return False
+    return _TASK_HEADING.fullmatch(text, _after_lead(text, start, end), end) is not None
+
+
+def _after_lead(text: str, start: int, end: int) -> int:
+    lead = _LEADING.match(text, start, end)
+    return start if lead is None else lead.end()
 
 
 def _stripped(text: str, part: Part) -> Part | None:
@@ -307,8 +334,7 @@ def _stripped(text: str, part: Part) -> Part | None:
 
     A dot that is part of the last word (`src/.`, `..`, `e.g.`) stays.
     """
-    lead = _LEADING.match(text, part.start, part.end)
-    start = part.start if part.whole or lead is None else lead.end()
+    start = part.start if part.whole else _after_lead(text, part.start, part.end)
     words = text[start : part.end].rstrip(" \t\n,;")
     if words.endswith((".", "!")) and words[-2:-1] not in (" ", ".", "/"):
         words = words[:-1]

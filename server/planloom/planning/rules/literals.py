@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
+from planloom.domain.patterns import pattern
 from planloom.intake.references import SpecialKind
 
 PLACEHOLDER = "\ufdd0"
@@ -54,27 +55,27 @@ class Masked:
         return re.sub(PLACEHOLDER, lambda _: next(literals).source, self.text)
 
 
-_CANDIDATE = re.compile(
+_CANDIDATE = pattern(
     r"`+|~{3,}|<<-?[ \t]*(?P<mark>['\"]?)(?P<word>[A-Za-z_]\w*)(?P=mark)|[“‘«]"
     r"|(?<![^ \t\n(\[{=:,;/—–\-@>])(?:\"|'(?=[^ \n]))"
 )
-_FENCE_OPENS = re.compile(r"[ \t]*[\w.+#/ \t-]{0,80}\n")
+_FENCE_OPENS = pattern(r"[ \t]*[\w.+#/ \t-]{0,80}\n")
 _CURLY: Mapping[str, str] = {"“": "”", "‘": "’", "«": "»"}
 _NO_MORE = r"(?=[.,;:!?)\]}]{0,3}(?:[ \t\n…—–]|\Z))"
 """After a straight quote that may end a quotation: the word or expression must not go on."""
 _ENDS: Mapping[str, re.Pattern[str]] = {
-    "quote": re.compile(rf"\\[\\\"']|([\"']){_NO_MORE}"),
-    "curly": re.compile(r"([”’»])"),
-    "unescaped": re.compile(r"\\[\\\"']|([\"'])"),
-    "code": re.compile(r"(`+)"),
-    "fence": re.compile(r"^[^\S\n]*(`{3,}|~{3,})[^\S\n]*$", re.MULTILINE),
-    "heredoc": re.compile(r"^[^\S\n]*([A-Za-z_]\w*)[^\S\n]*$", re.MULTILINE),
-    "paragraph": re.compile(r"^()[^\S\n]*$", re.MULTILINE),
+    "quote": pattern(rf"\\[\\\"']|([\"']){_NO_MORE}"),
+    "curly": pattern(r"([”’»])"),
+    "unescaped": pattern(r"\\[\\\"']|([\"'])"),
+    "code": pattern(r"(`+)"),
+    "fence": pattern(r"^[^\S\n]*(`{3,}|~{3,})[^\S\n]*$", re.MULTILINE),
+    "heredoc": pattern(r"^[^\S\n]*([A-Za-z_]\w*)[^\S\n]*$", re.MULTILINE),
+    "paragraph": pattern(r"^()[^\S\n]*$", re.MULTILINE),
 }
 """The end of each kind of literal, with the mark as a group. An escaped mark ends nothing; a paragraph ends with a
 blank line."""
 _NESTED: Mapping[str, re.Pattern[str]] = {
-    mark: re.compile(
+    mark: pattern(
         rf"(?<=[(\[{{=]){mark}(?![ \t\n]|\Z)[^{mark}]*(?:{mark}|\Z)|\\[\\{mark}]|(?P<close>{mark}){_NO_MORE}"
     )
     for mark in "\"'"
@@ -92,8 +93,8 @@ class _Scan:
     def __init__(self, text: str) -> None:
         self.text = text
         self.ends: dict[str, dict[str, list[int]]] = {kind: defaultdict(list) for kind in _ENDS}
-        for kind, pattern in _ENDS.items():
-            for found in pattern.finditer(text):
+        for kind, ending in _ENDS.items():
+            for found in ending.finditer(text):
                 if found[1] is not None:
                     self.ends[kind][found[1]].append(found.start())
         self._failures = self._searched = 0
@@ -125,10 +126,10 @@ class _Scan:
         return len(self.text) if end < 0 else end
 
 
-_SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\f\v\x1c-\x1f\x85\u2028\u2029]")
-_INVISIBLE = re.compile(r"[\u200b\u2060\ufeff\u00ad]")
-_LONG_SPACE = re.compile(r"[ \t]{9,}")
-_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
+_SPACES = pattern(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\f\v\x1c-\x1f\x85\u2028\u2029]")
+_INVISIBLE = pattern(r"[\u200b\u2060\ufeff\u00ad]")
+_LONG_SPACE = pattern(r"[ \t]{9,}")
+_BLANK_LINES = pattern(r"\n(?:[ \t]*\n){2,}")
 
 
 def mask(text: str) -> Masked:
@@ -226,20 +227,20 @@ def _quote(scan: _Scan, start: int, sign: str) -> _Extracted | None:
     return LiteralText("quote", content, source), "", close + 1
 
 
-LINES = re.compile(r"(?P<path>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?")
+LINES = pattern(r"(?P<path>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?")
 """A reference with line numbers: `src/a.py:10-20`."""
 
 _SPECIAL = frozenset(get_args(SpecialKind))
 """References to what the editor or git reports."""
-_FILES = re.compile(r"(?:make|docker|proc|gem|rake|jenkins|vagrant|just|brew|pip|caddy)file")
+_FILES = pattern(r"(?:make|docker|proc|gem|rake|jenkins|vagrant|just|brew|pip|caddy)file")
 _PRODUCTS = """
     node.js next.js vue.js nuxt.js react.js express.js three.js d3.js asp.net socket.io ember.js nest.js chart.js
     alpine.js backbone.js discord.py vb.net .net and/or n/a i/o client/server either/or
 """
 _NO_PATHS = frozenset(_PRODUCTS.split())
-_SHAPE = re.compile(r".*[^./\\]\.[A-Za-z][A-Za-z0-9_+-]{0,11}|.*/\.?[^/]*|\.[A-Za-z][\w.-]*|[./]*")
+_SHAPE = pattern(r".*[^./\\]\.[A-Za-z][A-Za-z0-9_+-]{0,11}|.*/\.?[^/]*|\.[A-Za-z][\w.-]*|[./]*")
 _LIMIT = 1_000
-_PATTERN = re.compile(r"[*?<>|{}$…]")
+_PATTERN = pattern(r"[*?<>|{}$…]")
 
 
 def written_path(token: Masked, references: Mapping[str, str], *, certain: bool = False) -> str | None:

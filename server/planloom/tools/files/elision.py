@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_FENCE: Final = re.compile(r"(`{3,}|~{3,})[ \t]*[\w.+#/-]{0,60}[ \t]*")
+from planloom.domain.patterns import pattern
+
+_FENCE: Final = pattern(r"(`{3,}|~{3,})[ \t]*[\w.+#/-]{0,60}[ \t]*")
 _MARKDOWN: Final = (".md", ".markdown", ".mdx", ".mdown", ".mkd", ".qmd", ".rmd", ".mdc", ".rst", ".adoc")
 _DOTS: Final = r"(?:\.{3,}|…)"
 _KEPT: Final = (
     r"(?:rest|remainder|remaining|other|previous|existing|original|same|unchanged|omitted|truncated|snip(?:ped)?|elided|"
     r"as before|as above|stays the same|remains the same|not shown|code here|code continues|goes here)"
 )
-_PLACEHOLDER: Final = re.compile(
+_PLACEHOLDER: Final = pattern(
     rf"{_DOTS}.{{0,80}}\b{_KEPT}\b|\b{_KEPT}\b.{{0,80}}{_DOTS}"
     r"|\b(?:rest|remainder) of (?:the |this |your )?(?:\w+ )?(?:code|file|class|function|method|module|content|text|"
     r"document|implementation|script|page|component|template|body|section|styles?|html|tests?)\b"
@@ -25,7 +27,7 @@ _PLACEHOLDER: Final = re.compile(
     re.IGNORECASE,
 )
 _MARKS: Final = r"[\s/#*;<>!\-{}(\[\])\"']*"
-_BARE: Final = re.compile(rf"{_MARKS}(?:{_DOTS}|existing code){_MARKS}\.?", re.IGNORECASE)
+_BARE: Final = pattern(rf"{_MARKS}(?:{_DOTS}|existing code){_MARKS}\.?", re.IGNORECASE)
 """A line that only marks an omission."""
 _LONGEST: Final = 240
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal, NamedTuple
 
+from planloom.domain.patterns import pattern
 from planloom.domain.text import hidden_characters
 
 PathCode = Literal[
@@ -27,18 +28,18 @@ PathCode = Literal[
 MAX_NAME_BYTES: Final = 255
 MAX_PATH_BYTES: Final = 4096
 
-_URI: Final = re.compile(
+_URI: Final = pattern(
     r"[A-Za-z][A-Za-z0-9+.-]+://|(?:file|untitled|git|https?|data|vscode(?:-[A-Za-z-]+)?|output):",
     re.IGNORECASE,
 )
-_DRIVE: Final = re.compile(r"[A-Za-z]:")
-_HOME: Final = re.compile(r"~|\$\{?HOME\}?|%[A-Za-z()0-9_]+%|\$env:.*", re.IGNORECASE)
-_RESERVED: Final = re.compile(
+_DRIVE: Final = pattern(r"[A-Za-z]:")
+_HOME: Final = pattern(r"~|\$\{?HOME\}?|%[A-Za-z()0-9_]+%|\$env:.*", re.IGNORECASE)
+_RESERVED: Final = pattern(
     r"(?:con|prn|aux|nul|conin\$|conout\$|clock\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?",
     re.IGNORECASE | re.DOTALL,
 )
-_SHORT: Final = re.compile(r"[^.~ ]{1,6}~[0-9]{1,6}(?:\.[^.]{0,3})?")
-_UNUSABLE: Final = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
+_SHORT: Final = pattern(r"[^.~ ]{1,6}~[0-9]{1,6}(?:\.[^.]{0,3})?")
+_UNUSABLE: Final = pattern("[\0-\x1f\x7f\ud800-\udfff]")
 
 
 class PathProblem(NamedTuple):
