@@ -1,7 +1,5 @@
 """Every setting, and which of them each source may set; docs/settings.md is generated from this module."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Set
 from typing import Annotated, Any, Final, Literal, NamedTuple

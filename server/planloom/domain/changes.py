@@ -1,7 +1,5 @@
 """Changes of files, with the text before and after, and the records of edits in the ledger."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """The port to language models: messages in, a stream of text, tool calls and usage out."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from typing import Literal, NamedTuple, Protocol
 

@@ -1,7 +1,5 @@
 """The events of a plan, as one closed union. The ledger stores them; the fold and the wire read them."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, TypeAdapter

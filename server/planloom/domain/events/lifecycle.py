@@ -9,8 +9,12 @@ from planloom.domain.events import catalog as ev
 
 # Each of these declares its rules when it is imported.
 from planloom.domain.events import fold_draft, fold_effects, fold_messages, fold_status, fold_steps  # noqa: F401
-from planloom.domain.events.folding import RULES, IllegalTransition
+from planloom.domain.events.folding import RULES, IllegalTransition, updated
 from planloom.domain.plans.plan import Plan
+from planloom.domain.values import PlanId, SessionId
+
+# Plans are only ever folded from events, which are valid: the validator of a plan, the largest of all, is never built.
+_EMPTY = Plan.model_construct(plan_id=PlanId(""), session_id=SessionId(""))
 
 
 def apply(plan: Plan | None, recorded: ev.Recorded) -> Plan:
@@ -35,7 +39,8 @@ def apply(plan: Plan | None, recorded: ev.Recorded) -> Plan:
 def _started(plan: Plan | None, recorded: ev.Recorded, event: ev.PlanStart) -> Plan:
     if plan is not None or recorded.seq != 1:
         raise IllegalTransition("plan_start happens once, first")
-    return Plan(
+    return updated(
+        _EMPTY,
         plan_id=recorded.plan_id,
         session_id=recorded.session_id,
         seq=1,

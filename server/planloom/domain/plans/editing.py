@@ -1,7 +1,5 @@
 """Edits of a plan under review: typed operations on steps, applied all together or not at all."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Annotated, Literal, assert_never

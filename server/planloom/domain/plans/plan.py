@@ -1,7 +1,5 @@
 """A plan and its steps, as they are written and as they stand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal
 
@@ -125,7 +123,7 @@ class Usage(Value):
     completion_tokens: int = 0
     cached_tokens: int = 0
 
-    def plus(self, other: Usage) -> Usage:
+    def plus(self, other: "Usage") -> "Usage":
         """The sum of both."""
         return Usage(
             requests=self.requests + other.requests,
@@ -142,7 +140,7 @@ class ModelUse(Value):
     usage: Usage = Usage()
     seconds: float = 0
 
-    def plus(self, usage: Usage, seconds: float) -> ModelUse:
+    def plus(self, usage: Usage, seconds: float) -> "ModelUse":
         """With one more request, or several."""
         return ModelUse(model=self.model, usage=self.usage.plus(usage), seconds=self.seconds + seconds)
 
@@ -347,7 +345,7 @@ class Step(Value):
     started_at: Instant | None = None
     completed_at: Instant | None = None
 
-    def as_written(self) -> Step:
+    def as_written(self) -> "Step":
         """The step as if it had never run."""
         fresh = {name: Step.model_fields[name].get_default() for name in RUN_STATE}
         checks = tuple(check.model_copy(update={"outcome": None, "detail": None}) for check in self.checks)
@@ -566,7 +564,7 @@ class Plan(Value):
     usage: Usage = Usage()
     budget_base: Usage = Usage()
     error: PlanError | None = None
-    pending: Pending = Pending()
+    pending: Pending = Pending.model_construct()
     created_at: Instant | None = None
     approved_at: Instant | None = None
     rejected_at: Instant | None = None
@@ -577,7 +575,7 @@ class Plan(Value):
     pause_reason: PauseReason | None = None
     pause_detail: str | None = None
     model_problem: ModelProblem | None = None
-    before_draft: Plan | None = None
+    before_draft: "Plan | None" = None
     open_calls: tuple[OpenCall, ...] = ()
     edits: IndexedTuple[EditRecord] = IndexedTuple()
     left_out: tuple[Uri, ...] = ()

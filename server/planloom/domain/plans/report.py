@@ -1,7 +1,5 @@
 """The report on an ended plan: what was done and changed, which commands ran, what is left, the model's last words."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from planloom.domain.changes import ChangeKind

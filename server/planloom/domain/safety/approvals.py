@@ -1,7 +1,5 @@
 """Effects of tools, the policy for them, approvals, and the grant that lets a plan write."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 from planloom.domain.changes import ChangeKind

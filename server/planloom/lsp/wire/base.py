@@ -1,7 +1,5 @@
 """The base of all wire models: camelCase names, strict types, and how a missing value is written."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Any, Self, TypeVar

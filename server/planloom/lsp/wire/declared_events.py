@@ -3,8 +3,6 @@
 The message of every other event is derived from the event itself; see `events`.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from planloom.lsp.wire.base import Bool, Int, Maybe, Time, Wire

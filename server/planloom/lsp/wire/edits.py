@@ -1,7 +1,5 @@
 """The edits of a plan's steps on the wire."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer

@@ -1,7 +1,5 @@
 """The params of every request and notification from the client."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 

@@ -3,8 +3,6 @@
 The fields are declared apart from those of `domain/plans/plan`, so that a rename there changes no message.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import JsonValue

@@ -1,7 +1,5 @@
 """The report on an ended plan, on the wire."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from planloom.lsp.wire.base import Bool, Int, Maybe, Wire

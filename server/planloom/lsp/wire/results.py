@@ -1,7 +1,5 @@
 """The results of the client's requests, and the params and results of the server's requests."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
@@ -460,6 +458,14 @@ class EditorSaveResult(Wire):
     failed: tuple[SaveFailure, ...]
 
 
+class ChatCall(Wire):
+    """A tool call of the editor's model."""
+
+    call_id: str
+    name: str
+    arguments: Args
+
+
 class ChatMessage(Wire):
     """One message of a conversation with the editor's model."""
 
@@ -467,14 +473,6 @@ class ChatMessage(Wire):
     text: str
     tool_calls: Maybe[tuple[ChatCall, ...]] = None
     tool_call_id: Maybe[str] = None
-
-
-class ChatCall(Wire):
-    """A tool call of the editor's model."""
-
-    call_id: str
-    name: str
-    arguments: Args
 
 
 class ChatTool(Wire):

@@ -1,7 +1,5 @@
 """Attachments, approvals, conflicts and perspectives on the wire."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field
