@@ -1370,19 +1370,19 @@ export interface EditorSaveResult {
   failed: readonly SaveFailure[];
 }
 
+/** A tool call of the editor's model. */
+export interface ChatCall {
+  callId: string;
+  name: string;
+  arguments: JsonObject;
+}
+
 /** One message of a conversation with the editor's model. */
 export interface ChatMessage {
   role: "system" | "user" | "assistant" | "tool";
   text: string;
   toolCalls?: readonly ChatCall[];
   toolCallId?: string;
-}
-
-/** A tool call of the editor's model. */
-export interface ChatCall {
-  callId: string;
-  name: string;
-  arguments: JsonObject;
 }
 
 /** A tool as a model sees it. */
