@@ -44,7 +44,7 @@ _NOTES = """\
   or any proxy. A redirect is followed on the same host alone. This machine and private networks are refused unless
   `planloom.fetch.allowInternal` is set. A planner that looks into the workspace cannot fetch.
 - **Length.** The tools stand in every request to a model, so names, descriptions and schemas together stay below
-  5,900 bytes."""
+  5,450 bytes."""
 
 
 def page() -> str:

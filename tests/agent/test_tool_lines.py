@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planloom.models.port import ToolSpec
-from planloom.models.tool_lines import signature, tool_line
+from planloom.models.tool_lines import short_line, signature, tool_line
 
 
 def tool(properties: dict[str, Any], *required: str) -> ToolSpec:
@@ -50,4 +50,10 @@ def test_a_line_says_what_arguments_are_for_those_within_others_too() -> None:
         {"a": {"type": "string", "description": "The first."}, "list": {"type": "array", "items": inner}}, "a"
     )
     assert tool_line(spec) == "- do(a, list?: {b?}[]): Does it. a: The first. b: The second."
-    assert tool_line(spec, notes=False) == "- do(a, list?: {b?}[]): Does it."
+
+
+def test_a_short_line_has_what_a_planner_needs() -> None:
+    spec = tool({"a": {"type": "string"}, "n": {"type": "integer", "default": 2}}, "a")
+    assert short_line(spec) == "- do(a, n?): Does it."
+    told = spec.model_copy(update={"description": "Does it. What it returns is long."})
+    assert short_line(told) == "- do(a, n?): Does it."

@@ -110,9 +110,13 @@ def test_kinds_agents_and_defaults() -> None:
 
 
 def test_checks_that_make_sense_are_kept() -> None:
-    checks = ({"kind": "file_exists", "path": "a"}, {"type": "command", "command": "x"}, {"kind": "odd"}, 3)
-    steps, _ = assembled([draft(checks=checks)])
-    assert steps[0].checks == (Check(kind="file_exists", path="a"), Check(kind="command", command="x"))
+    known = ({"kind": "file_exists", "path": "a"}, {"type": "command", "command": "x"}, "make test")
+    steps, _ = assembled([draft(checks=(*known, {"kind": "odd"}, 3, " "))])
+    assert steps[0].checks == (
+        Check(kind="file_exists", path="a"),
+        Check(kind="command", command="x"),
+        Check(kind="command", command="make test"),
+    )
 
 
 def test_ids_of_finished_steps_are_not_reused() -> None:

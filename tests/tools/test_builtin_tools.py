@@ -74,4 +74,4 @@ def test_the_tools_stay_short_since_every_request_holds_them() -> None:
         {"type": "function", "function": spec.model_dump(include={"name", "description", "parameters"})}
         for spec in builtin().specs()
     ]
-    assert len(json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()) < 5_900
+    assert len(json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()) < 5_450

@@ -53,23 +53,27 @@ class Turn(Value):
 
 
 @cache
-def control_specs(*, may_plan: bool) -> tuple[ToolSpec, ...]:
-    """The control tools as models see them; with `may_plan` also `plan_actions`."""
+def control_specs(*, may_plan: bool, direct: bool = True) -> tuple[ToolSpec, ...]:
+    """The control tools as models see them; with `may_plan` also `plan_actions`.
+
+    The answer to a `direct` request has the model's confidence.
+    """
+    confidence: dict[str, Json] = {"confidence": {"type": "string", "enum": [*CONFIDENCE]}} if direct else {}
     specs = [
         _spec(
             "task_completed",
-            "The task is done. Beside its last calls it counts only if all of them succeed.",
-            {"summary": {"type": "string", "description": "What was done, and what later tasks must know."}},
+            "The task is done. Beside other calls it counts only if they succeed.",
+            {"summary": {"type": "string"}},
         ),
         _spec(
             "final_answer",
-            "The answer to the whole request. Call it only when ALL tasks are complete.",
-            {"text": {"type": "string"}, "confidence": {"type": "string", "enum": [*CONFIDENCE]}},
+            "The answer to the whole request, once all of it is done.",
+            {"text": {"type": "string"}, **confidence},
             required=("text",),
         ),
         _spec(
             "ask_user",
-            "Ask the user what you cannot go on without; not for permission.",
+            "Ask the user what you cannot go on without.",
             {
                 "question": {"type": "string"},
                 "options": {"type": "array", "items": {"type": "string"}},

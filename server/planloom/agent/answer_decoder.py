@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from planloom.agent.answer import CONFIDENCE, REPORTS, Malformed, Turn, turn_of
+from planloom.agent.answer import REPORTS, Malformed, Turn, turn_of
 from planloom.agent.call_schema import bounded, call_variants, closed, definitions
 from planloom.agent.fenced_files import FENCED_FORM, fenced_files
 from planloom.agent.toolcalls.answers import ANSWER_KEYS, CONTROL, control_calls, listed_calls
@@ -15,7 +15,7 @@ from planloom.agent.toolcalls.offered_tools import decoded, native_call
 from planloom.domain.model_text.lenient_json import Unreadable as BrokenJson
 from planloom.domain.model_text.lenient_json import read_container
 from planloom.domain.values import Args, CallId, Json
-from planloom.models.http.json_text import Unreadable, read_arguments, read_object
+from planloom.models.http.json_text import Unreadable, object_of, read_arguments, read_object
 from planloom.models.port import Capabilities, Image, Message, ModelRequest, ToolCall, ToolSpec
 from planloom.models.tool_lines import LEGEND, tool_line
 
@@ -96,8 +96,9 @@ def answer_schema(tools: Sequence[ToolSpec]) -> dict[str, Json]:
     for name, most in _TEXTS.items():
         if name in named:
             properties[name] = {"type": "string", "maxLength": most}
-    if "final_answer" in named:
-        properties["confidence"] = {"type": "string", "enum": [*CONFIDENCE]}
+        of_words = object_of(named[name].parameters.get("properties")) if name in named else {}
+        if "confidence" in of_words:
+            properties["confidence"] = of_words["confidence"]
     reports = [name for name in REPORTS if name in named]
     for name in ("plan_actions", *reports):
         if name in named:

@@ -52,7 +52,7 @@ def call_variants(tools: Iterable[ToolSpec], text: Json = _UNBOUNDED) -> list[Js
 
 
 def _one_of(names: Sequence[str]) -> Json:
-    return {"const": names[0]} if len(names) == 1 else {"type": "string", "enum": [*names]}
+    return {"const": names[0]} if len(names) == 1 else {"enum": [*names]}
 
 
 def closed(properties: dict[str, Json], required: Iterable[str] | None = None) -> dict[str, Json]:
@@ -71,6 +71,10 @@ def bounded(schema: Json, text: Json = _UNBOUNDED, name: str = "") -> Json:
     if "enum" in each or "const" in each:
         return {key: value for key, value in each.items() if key != "description"}
     if variants := list_of(each.get("anyOf")):
+        texts = [variant for variant in variants if object_of(variant).get("type") == "string"]
+        if texts:
+            # A weak model need not choose where a text will do.
+            return bounded(texts[0], text, name)
         return {"anyOf": [bounded(variant, text, name) for variant in variants]}
     match each.get("type"):
         case "string" if "maxLength" in each:

@@ -22,7 +22,7 @@ MAX_TURNS = 10
 """Turns of one investigation, unless it has a number of its own; the last one offers only the report tool."""
 _TURNS_ANNOUNCED = (5, 2)
 _REVISE = "The user wants another version: see FEEDBACK OF THE USER."
-_READY = "Look up what you still need with the tools; once you know enough, call {name}."
+_READY = "Look up what you still need, then call {name}."
 _NOW = "Call {name} now, with what you know. No other tool can be called any more."
 _HAND_OVER = "Call {name} before none is left."
 _TURNS_LEFT = "Turns left, this one included: {left}. In the last one you can only call {name}."

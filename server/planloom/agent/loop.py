@@ -92,7 +92,7 @@ def shown_in(plan: Plan, tools: Registry) -> Registry:
 def controls_of(plan: Plan, tools: Registry, mode: ToolCallMode) -> tuple[ToolSpec, ...]:
     """The control tools of a task, and in a conversation `submit_plan`, so that all phases of a plan list the same."""
     submit = (plan_spec(tools, offered=True),) if mode == "native" and plan.route == "plan" else ()
-    return (*control_specs(may_plan=plan.may_be_planned), *submit)
+    return (*control_specs(may_plan=plan.may_be_planned, direct=plan.route == "direct"), *submit)
 
 
 class _State(LoopState):
@@ -137,15 +137,16 @@ def _written_ahead(task: AgentTask, state: _State) -> Turn | None:
 
 async def _ask(task: AgentTask, model: Model, state: _State) -> Turn:
     task.limits.allow()
+    tools = shown_in(task.plan(), task.limits.tools)
+    controls = controls_of(task.plan(), tools, mode_of(await model.capabilities()))
+    may_revise = any(spec.name == "submit_plan" for spec in controls)
 
     def brief() -> Brief:
         plan = task.plan()
         step = plan.step(task.step.step_id) or task.step
         state.messages_sent = len(plan.messages)
-        return task_brief(plan, step, task.background, task.conversation.steps)
+        return task_brief(plan, step, task.background, task.conversation.steps, may_revise=may_revise)
 
-    tools = shown_in(task.plan(), task.limits.tools)
-    controls = controls_of(task.plan(), tools, mode_of(await model.capabilities()))
     turn = await ask_model(task.limits._replace(tools=tools), model, state.conversation, brief, controls)
     task.read(state.messages_sent)
     return turn

@@ -15,10 +15,7 @@ LONGEST_SUMMARY = 4_000
 """The most characters of a plan's summary; the rest is cut."""
 
 _REVIEW = "Give the plan to the user for review. This ends your work."
-_PLANNING_AND_TASKS = (
-    "Planning: give the plan to the user for review. This ends your work. In a task: the steps still to come, anew; "
-    "known ones by their id, those left out are dropped, done says how the work of one was done already."
-)
+_PLANNING_AND_TASKS = "Give the plan to the user for review; in a task, the steps still to come."
 _TEXTS = ("id", "description", "instruction", "tool", "question", "when", "forEach", "repeatUntil")
 
 
@@ -49,7 +46,7 @@ def _spec(names: tuple[str, ...] | None, calls: str) -> ToolSpec:
         "dependsOn": _list_of("string"),
         "expectedFiles": _list_of("string"),
         "repeatMost": {"type": "integer"},
-        "checks": _list_of("object"),
+        "checks": _list_of("string"),
         "kind": {"type": "string", "enum": ["check", "approval"]},
     }
     if names is None:

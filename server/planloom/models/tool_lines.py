@@ -17,10 +17,19 @@ def signature(spec: ToolSpec) -> str:
     return f"{spec.name}({_members(spec.parameters)})"
 
 
-def tool_line(spec: ToolSpec, *, notes: bool = True) -> str:
-    """The signature, what the tool does, and with `notes` what of its arguments the signature does not say."""
-    line = f"- {signature(spec)}: {spec.description}"
-    return " ".join([line, *_notes(spec.parameters)]) if notes else line
+def tool_line(spec: ToolSpec) -> str:
+    """The signature, what the tool does, and what of its arguments the signature does not say."""
+    return " ".join([f"- {signature(spec)}: {spec.description}", *_notes(spec.parameters)])
+
+
+def short_line(spec: ToolSpec) -> str:
+    """The names of the tool and its arguments, and the first sentence of what it does.
+
+    That is what a planner needs: a schema binds the types, and the rest is for those who get the result.
+    """
+    needed = list_of(spec.parameters.get("required"))
+    names = (name if name in needed else f"{name}?" for name in object_of(spec.parameters.get("properties")))
+    return f"- {spec.name}({', '.join(names)}): {spec.description.split('. ')[0].removesuffix('.')}."
 
 
 def _members(schema: dict[str, Json]) -> str:

@@ -113,6 +113,8 @@ def _spec(name: str, description: str, arguments: type[BaseModel]) -> ToolSpec:
 def _sent(parameters: dict[str, Json]) -> dict[str, Json]:
     """The schema as models get it in every request: without the bounds and defaults that tell a model nothing.
 
+    That is true of the most results, too: a result says itself that there are more.
+
     Arguments are validated against the whole model in any case.
     """
     properties = parameters["properties"]
@@ -128,7 +130,7 @@ def _sent(parameters: dict[str, Json]) -> dict[str, Json]:
 
 
 def _says_nothing(key: str, value: Json) -> bool:
-    return key in _BOUNDS or (key == "default" and value in (False, 0, ""))
+    return key in _BOUNDS or (key == "default" and (isinstance(value, int) or value == ""))
 
 
 @cache

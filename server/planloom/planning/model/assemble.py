@@ -202,8 +202,10 @@ def _kind(draft: DraftStep, *, known: bool) -> StepKind:
 
 
 def _checks(raw: Sequence[Json]) -> list[Check]:
+    """The checks of a step; one that is a text is a command."""
     found: list[Check] = []
-    for check in raw:
+    for each in raw:
+        check: Json = {"kind": "command", "command": each} if isinstance(each, str) and each.strip() else each
         if not isinstance(check, dict):
             continue
         fields = {name: check.get(name) for name in ("kind", "path", "text", "command")}

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 from planloom.agent.prompt_frame import framed, one_line, section
-from planloom.domain.plans.agents import NAMES
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.templates import Template
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import StepId
 from planloom.intake.render import Rendered
-from planloom.models.tool_lines import LEGEND, tool_line
+from planloom.models.tool_lines import short_line
 from planloom.planning.port import PlanningRequest
 from planloom.tools.registry import Registry
 
@@ -23,7 +22,7 @@ PlanStyle = Literal["json", "markers"]
 
 _TEXTS = Path(__file__).parent / "texts"
 _EXAMPLE_REQUEST = "Add a function that adds two numbers, with a test."
-_CALLS_REQUEST = "Make a page for reports that says that there are none yet, and link to it."
+_CALLS_REQUEST = "Make an empty page for reports, and link to it."
 
 _TO_REVISE = """THE PLAN SO FAR
 Give the whole plan anew, revised as the feedback says. A step that stays keeps its id and its words. Repeat a step that
@@ -32,12 +31,6 @@ is marked [edited by the user] unchanged, unless the feedback speaks of it."""
 _MOST_OF_TEMPLATES = 600
 _SUB_PLANS = """- A step with template, a name, and args, its parameters (those with ? can be left out), stands for the
   steps of a template of the user:"""
-
-_AGENT_WORK = {
-    "koda": "reads and changes files",
-    "devo": "builds, configuration, deployment; reads and changes files and runs commands",
-    "chapo": "investigates a question; changes no files",
-}
 
 
 def system_prompt(
@@ -62,7 +55,6 @@ def system_prompt(
                 _text("role"),
                 _text("guidelines"),
                 _text("synthesis") if synthesis else "",
-                _agents(),
                 _tools(tools),
                 _format(templates, brief=brief) if style == "json" else _text(markers),
                 _example(tools, style, synthesis=synthesis),
@@ -132,25 +124,20 @@ def _example(tools: Registry, style: PlanStyle, *, synthesis: bool) -> str:
 
 @cache
 def _text(name: str) -> str:
-    """A text of the prompt, from the folder `texts`, without the newline at its end."""
-    return (_TEXTS / f"{name}.md").read_text("utf-8").removesuffix("\n")
+    """A text of the prompt, from the folder `texts`; an indented line continues the one before."""
+    return (_TEXTS / f"{name}.md").read_text("utf-8").removesuffix("\n").replace("\n  ", " ")
 
 
 @cache
 def _json_text(name: str) -> str:
-    """An example plan, from the folder `texts`, on one line: indentation would cost tokens in every prompt."""
-    return json.dumps(json.loads((_TEXTS / f"{name}.json").read_text("utf-8")))
-
-
-def _agents() -> str:
-    lines = [f"- {agent} ({NAMES[agent]}): {_AGENT_WORK[agent]}" for agent in ("koda", "devo", "chapo")]
-    return "AGENTS\n" + "\n".join(lines)
+    """An example plan, from the folder `texts`, without white space, which would cost tokens in every prompt."""
+    return json.dumps(json.loads((_TEXTS / f"{name}.json").read_text("utf-8")), separators=(",", ":"))
 
 
 def _tools(tools: Registry) -> str:
     if not tools.names():
         return ""
-    return "\n".join(["TOOLS", LEGEND, *(tool_line(spec, notes=False) for spec in tools.specs())])
+    return "\n".join(["TOOLS", *map(short_line, tools.specs())])
 
 
 def request_prompt(request: PlanningRequest, attached: Rendered, surroundings: str, reports: str = "") -> str:

@@ -23,6 +23,7 @@ _LONGEST_TEXT = 2_000
 """The most characters of a text; servers refuse grammars that grow too large with the bound."""
 _MOST_IDS = 8
 _MOST_CHECKS = 4
+_CHECKS: Final[dict[str, Json]] = {"checks": {"$ref": "#/$defs/checks"}}
 _CONDITIONS: Final[dict[str, Json]] = {"when": _LINE, "forEach": _LINE}
 _ROUNDS: Final[dict[str, Json]] = {
     "repeatUntil": _LINE,
@@ -38,19 +39,17 @@ def plan_schema(
 
     It says names and types alone, since the prompt says what each is for.
     """
-    agent: Json = {"type": "string", "enum": ["koda", "devo", "chapo"]}
+    agent: Json = {"enum": ["koda", "devo", "chapo"]}
     kinds: list[Json] = [
-        _step({"instruction": _TEXT, "agent": agent}, {} if brief else {**_CONDITIONS, **_ROUNDS}),
+        _step({"instruction": _TEXT, "agent": agent}, {} if brief else {**_CONDITIONS, **_ROUNDS, **_CHECKS}),
         _step({"call": {"$ref": "#/$defs/call"}}, {} if brief else _CONDITIONS),
         _step({"question": _TEXT}, {} if brief else {"kind": {"const": "approval"}}),
     ]
     if not brief:
-        check = closed({"kind": {"const": "command"}, "command": _LINE})
-        checks: Json = {"type": "array", "minItems": 1, "maxItems": _MOST_CHECKS, "items": check}
-        kinds.append(_step({"kind": {"const": "check"}, "checks": checks}))
+        kinds.append(_step({"kind": {"const": "check"}, **_CHECKS}))
         kinds += map(_sub_plan, templates)
     steps: Json = {"type": "array", "minItems": 1, "maxItems": MAX_STEPS, "items": {"anyOf": kinds}}
-    return {**closed({"summary": _LINE, "steps": steps}), "$defs": _definitions(tools)}
+    return {**closed({"summary": _LINE, "steps": steps}), "$defs": _definitions(tools, brief=brief)}
 
 
 def _step(own: dict[str, Json], optional: Mapping[str, Json] = MappingProxyType({})) -> Json:
@@ -64,8 +63,10 @@ def _sub_plan(template: Template) -> Json:
     return _step({"template": {"const": template.name}, "args": closed(values, needed)})
 
 
-def _definitions(tools: Registry) -> dict[str, Json]:
+def _definitions(tools: Registry, *, brief: bool) -> dict[str, Json]:
+    checks: Json = {"type": "array", "minItems": 1, "maxItems": _MOST_CHECKS, "items": _LINE}
     return {
+        **({} if brief else {"checks": checks}),
         "id": {"type": "string", "pattern": "^[a-z][a-z0-9_]{0,23}$"},
         "ids": {"type": "array", "maxItems": _MOST_IDS, "items": _ID},
         "line": {"type": "string", "minLength": 1, "maxLength": _LONGEST_LINE},

@@ -30,17 +30,12 @@ class EditFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     path: str = Field(max_length=4096)
-    old_text: str | None = Field(
-        None, description="Exactly as in the file, with enough lines to be unique.", max_length=MAX_CONTENT
-    )
+    old_text: str | None = Field(None, description="Exactly as in the file.", max_length=MAX_CONTENT)
     new_text: str | None = Field(None, max_length=MAX_CONTENT)
     replace_all: bool = False
     patch: str | None = Field(
         None,
-        description=(
-            "Instead of both: a unified diff, *** Begin Patch … *** End Patch, or blocks of <<<<<<< SEARCH, ======= "
-            "and >>>>>>> REPLACE; may change several files, path being one."
-        ),
+        description="Instead: a unified diff, or *** Begin Patch to *** End Patch, of one file or several.",
         max_length=MAX_CONTENT,
     )
 
@@ -214,10 +209,7 @@ async def _update(patch: FilePatch, context: ToolContext, files: Overlay) -> Too
 
 EDIT_FILE = Tool(
     name="edit_file",
-    description=(
-        "Replace old_text, which must occur exactly once unless replace_all is set, by new_text; or apply a "
-        "patch."
-    ),
+    description="Replace old_text, which must be unique unless replace_all is set, by new_text; or apply a patch.",
     arguments=EditFile,
     effect="write",
     run=edit_file,

@@ -29,10 +29,7 @@ class RenamePath(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     path: str = Field(max_length=4096)
-    new_path: str = Field(
-        description="Or an existing folder to move it into.",
-        max_length=4096,
-    )
+    new_path: str = Field(max_length=4096, description="Or a folder to move it into.")
 
 
 class DeletePath(BaseModel):

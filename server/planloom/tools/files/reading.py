@@ -72,7 +72,7 @@ class ListFiles(BaseModel):
 
     path: str = Field("", max_length=4096)
     recursive: bool = False
-    pattern: str | None = Field(None, description="Such as *.py or src/*.{ts,tsx}.", max_length=500)
+    pattern: str | None = Field(None, description="Such as *.{ts,tsx}.", max_length=500)
 
 
 async def read_file(args: ReadFile, context: ToolContext) -> ToolResult:
@@ -242,10 +242,7 @@ class _Below(NamedTuple):
 
 READ_FILE = Tool(
     name="read_file",
-    description=(
-        "Read a text file, with unsaved changes. Each line comes after its number and a tab, "
-        "which are no part of it."
-    ),
+    description="Read a text file, with unsaved changes. Each line comes after its number and a tab.",
     arguments=ReadFile,
     effect="read",
     run=read_file,
@@ -253,7 +250,7 @@ READ_FILE = Tool(
 )
 LIST_FILES = Tool(
     name="list_files",
-    description="List a folder, by default the workspace. Ignored files are left out, unless it is ignored itself.",
+    description="List a folder, by default the workspace. Ignored files are left out.",
     arguments=ListFiles,
     effect="read",
     run=list_files,

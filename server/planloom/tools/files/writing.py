@@ -118,7 +118,7 @@ async def create_folder(args: CreateFolder, context: ToolContext) -> ToolResult:
 
 WRITE_FILE = Tool(
     name="write_file",
-    description="Create or replace a whole file, never with a placeholder for a part of it.",
+    description="Create a file or replace it whole, without placeholders.",
     arguments=WriteFile,
     effect="write",
     run=write_file,

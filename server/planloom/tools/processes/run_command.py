@@ -152,8 +152,8 @@ def _started(state: CommandState) -> ToolResult:
 RUN_COMMAND = Tool(
     name="run_command",
     description=(
-        "Run a command; returns its exit code and output. It gets no input, and must end by itself or run in the "
-        "background. Read and change files with the other tools."
+        "Run a command, which gets no input and must end by itself or run in the background. "
+        "Read and change files with the other tools."
     ),
     arguments=RunCommand,
     effect="execute",

@@ -24,7 +24,7 @@ class FindFiles(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     pattern: str = Field(
-        description="A glob such as src/**/*.{ts,tsx}, or part of the name.",
+        description="Part of the name, or a glob such as src/**/*.ts.",
         min_length=1,
         max_length=500,
     )

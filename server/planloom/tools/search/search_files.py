@@ -53,7 +53,7 @@ class SearchText(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     pattern: str = Field(max_length=MAX_PATTERN)
-    path: str = Field("", description="Folder or file.", max_length=4096)
+    path: str = Field("", max_length=4096)
     regex: bool = False
     ignore_case: bool = False
     files: str | None = Field(None, description="Only such as *.{ts,tsx}.", max_length=500)
