@@ -66,6 +66,7 @@ def after(found: Any, steps: tuple[Step, ...]) -> list[str]:
         ([{"id": "c", "forEach": "$a"}], "abc", ["c has another condition or loop."]),
         ([{"id": "c", "repeatUntil": "last.ok"}], "abc", ["c has another condition or loop."]),
         ([{"id": "c", "checks": [{"kind": "command", "command": "make"}]}], "abc", ["c has other checks."]),
+        ([{"id": "c", "checks": ["make"]}], "abc", ["c has other checks."]),
         ([{"id": "c", "checks": []}], "abc", []),
         ([{"id": "c", "kind": "approval", "question": "Go on?"}], "abc", ["c makes another call."]),
         ([{"id": "c"}, {"id": "n", "description": "New"}], "abcn", ["New is new."]),

@@ -71,10 +71,6 @@ def bounded(schema: Json, text: Json = _UNBOUNDED, name: str = "") -> Json:
     if "enum" in each or "const" in each:
         return {key: value for key, value in each.items() if key != "description"}
     if variants := list_of(each.get("anyOf")):
-        texts = [variant for variant in variants if object_of(variant).get("type") == "string"]
-        if texts:
-            # A weak model need not choose where a text will do.
-            return bounded(texts[0], text, name)
         return {"anyOf": [bounded(variant, text, name) for variant in variants]}
     match each.get("type"):
         case "string" if "maxLength" in each:

@@ -89,7 +89,7 @@ def _line(name: str, item: Diagnostic) -> str:
 
 READ_DIAGNOSTICS = Tool(
     name="read_diagnostics",
-    description="Read the editor's errors and warnings for a file, by default for all open ones.",
+    description="Read the editor's errors and warnings, by default for all open files.",
     arguments=ReadDiagnostics,
     effect="read",
     run=read_diagnostics,

@@ -1,9 +1,9 @@
 """A plan and its steps, as they are written and as they stand."""
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from planloom.domain.changes import Conflict, EditRecord
 from planloom.domain.errors import ModelProblem
@@ -183,7 +183,10 @@ class PlanError(Value):
 
 
 class Check(Value):
-    """A check that proves a step, and its outcome once it has run. The `text` of a condition is an expression."""
+    """A check that proves a step, and its outcome once it has run. The `text` of a condition is an expression.
+
+    A command may be given as its text alone, as models write it.
+    """
 
     kind: Literal["file_exists", "file_contains", "no_new_errors", "command", "condition"]
     path: str | None = None
@@ -191,6 +194,11 @@ class Check(Value):
     command: str | None = None
     outcome: Literal["passed", "failed", "unknown"] | None = None
     detail: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_command(cls, given: Any) -> Any:
+        return {"kind": "command", "command": given} if isinstance(given, str) and given.strip() else given
 
 
 class StepResult(Value):

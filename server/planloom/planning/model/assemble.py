@@ -202,16 +202,15 @@ def _kind(draft: DraftStep, *, known: bool) -> StepKind:
 
 
 def _checks(raw: Sequence[Json]) -> list[Check]:
-    """The checks of a step; one that is a text is a command."""
+    """Those that make sense."""
     found: list[Check] = []
-    for each in raw:
-        check: Json = {"kind": "command", "command": each} if isinstance(each, str) and each.strip() else each
-        if not isinstance(check, dict):
-            continue
-        fields = {name: check.get(name) for name in ("kind", "path", "text", "command")}
-        fields["kind"] = fields["kind"] or check.get("type")
+    for check in raw:
+        given = check
+        if isinstance(check, dict):
+            given = {name: check.get(name) for name in ("kind", "path", "text", "command")}
+            given["kind"] = given["kind"] or check.get("type")
         try:
-            found.append(Check.model_validate(fields))
+            found.append(Check.model_validate(given))
         except ValidationError:
             continue
     return found

@@ -209,7 +209,7 @@ async def _update(patch: FilePatch, context: ToolContext, files: Overlay) -> Too
 
 EDIT_FILE = Tool(
     name="edit_file",
-    description="Replace old_text, which must be unique unless replace_all is set, by new_text; or apply a patch.",
+    description="Replace old_text, unique unless replace_all is set, by new_text; or apply a patch.",
     arguments=EditFile,
     effect="write",
     run=edit_file,

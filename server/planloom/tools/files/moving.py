@@ -152,7 +152,7 @@ def _deleted(context: ToolContext) -> int:
 
 RENAME_PATH = Tool(
     name="rename_path",
-    description="Rename or move a file or folder; never over an existing file.",
+    description="Rename or move a file or folder, never over a file.",
     arguments=RenamePath,
     effect="write",
     run=rename_path,
@@ -162,7 +162,7 @@ RENAME_PATH = Tool(
 )
 DELETE_PATH = Tool(
     name="delete_path",
-    description="Delete a file, or a folder with all its content.",
+    description="Delete a file or a whole folder.",
     arguments=DeletePath,
     effect="destroy",
     run=delete_path,
