@@ -88,7 +88,7 @@ def test_paths_stay_in_the_workspace() -> None:
 
 
 def test_the_schema_of_all_tools_stays_small_since_every_plan_request_holds_it() -> None:
-    assert len(json.dumps(plan_schema(builtin().before_commands()), separators=(",", ":"))) < 5_000
+    assert len(json.dumps(plan_schema(builtin().before_commands()), separators=(",", ":"))) < 5_100
 
 
 @pytest.mark.parametrize(
