@@ -2,6 +2,9 @@
 
 The servers are real processes, and the model is scripted, over HTTP on loopback with connections that stay open.
 Codex is left out where `make peers` has not installed it.
+
+"Direct" has the model say beside its calls that they end the task, as the prompts ask for; "two requests" has it say so
+in an answer of its own, before which nothing is written, since all changes of a task are made together.
 """
 
 from __future__ import annotations
@@ -68,8 +71,10 @@ PARTS: Final = (
     ("planned", "files", "codex", Figure(name="request to plan to three files", anchor="codex", goal=0.35)),
     ("direct", "answer", "codex", Figure(name="answer to three files, direct", anchor="codex", goal=0.5)),
     ("direct", "end", "codex", Figure(name="request to the end, direct", anchor="codex")),
+    ("two", "files", "codex", Figure(name="request to three files, direct, two requests", anchor="codex")),
+    ("two", "answer", "codex", Figure(name="answer to three files, direct, two requests", anchor="codex")),
     ("direct", "files", "bare", Figure(name="request to three files, direct, beside a loop", anchor="loop")),
-    ("direct", "between", "bare", Figure(name="answer to next request, three writes between", anchor="loop")),
+    ("two", "between", "bare", Figure(name="answer to next request, three writes between", anchor="loop")),
     ("direct", "processor", "bare", Figure(name="processor time of the request, direct", anchor="loop")),
     ("planned", "processor", "bare", Figure(name="processor time of the request, planned", anchor="loop")),
 )
@@ -276,17 +281,21 @@ def figures(quick: bool) -> Iterator[Measured]:
         state = stack.enter_context(own_state())
         os.environ |= {"CODEX_HOME": str(state), "KEY": "none"}
         url, exchanges = stack.enter_context(serving())
-        folders = [Path(stack.enter_context(tempfile.TemporaryDirectory())) for _ in range(3)]
-        ours, plain = planloom(folders[0], url), Editor((sys.executable, "-c", BARE), folders[1])
-        stack.callback(ours.end)
-        stack.callback(plain.end)
+        ending, at_once = stack.enter_context(serving(ends_with_calls=True))
+        folders = [Path(stack.enter_context(tempfile.TemporaryDirectory())) for _ in range(4)]
+        ours, two = planloom(folders[0], ending), planloom(folders[3], url)
+        plain = Editor((sys.executable, "-c", BARE), folders[1])
+        for each in (ours, two, plain):
+            stack.callback(each.end)
         plain.request("initialize", {"processId": None, "rootUri": None, "capabilities": CAPABILITIES})
         plain.tell("initialized", {})
         rounds = {
             "bare": of_bare(plain, url),
             "direct": of_planloom(ours, "direct"),
+            "two": of_planloom(two, "direct"),
             "planned": of_planloom(ours, "plan"),
         }
+        served = dict.fromkeys(("direct", "planned"), at_once)
         path = program("codex")
         if path is not None:
             peer = codex(path, url)
@@ -295,8 +304,9 @@ def figures(quick: bool) -> Iterator[Measured]:
         rows: dict[str, list[dict[str, float]]] = {name: [] for name in rounds}
         for number in range(-3, 5 if quick else 25):
             for name, measure in rounds.items():
-                exchanges.clear()
-                row = measure(exchanges)
+                its = served.get(name, exchanges)
+                its.clear()
+                row = measure(its)
                 if number >= 0:
                     rows[name].append(row)
     for who, part, beside, figure in PARTS:
