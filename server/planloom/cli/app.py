@@ -10,8 +10,8 @@ from pathlib import Path
 
 from planloom.cli import history_commands
 from planloom.cli import trust as trust_command
-from planloom.cli.client.connection import SERVER_COMMAND, Server, with_server
-from planloom.cli.failures import DONE, FAILED, INTERRUPTED, USAGE
+from planloom.cli.client.server_process import SERVER_COMMAND, Server, started
+from planloom.cli.exit_codes import DONE, FAILED, INTERRUPTED, USAGE
 from planloom.cli.options import (
     MODEL,
     PARAMETERS,
@@ -185,7 +185,13 @@ def _carry_out(arguments: Sequence[str], server_command: Sequence[str]) -> int:
     chosen = COMMANDS[name]
     given = chosen.parsed(rest)
     work = chosen.perform(given)
-    return work if isinstance(work, int) else with_server([*server_command, *server_options(given)], work)
+    if isinstance(work, int):
+        return work
+    with started([*server_command, *server_options(given)]) as server:
+        # Imported while the server starts, as is all that the work needs.
+        import asyncio
+
+        return asyncio.run(work(server))
 
 
 def _overview() -> ArgumentParser:

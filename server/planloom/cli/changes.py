@@ -12,9 +12,11 @@ from rich.console import Console
 from rich.text import Text
 
 from planloom.cli.client import plans
-from planloom.cli.client.connection import Connection, Server, ServerError
+from planloom.cli.client.connection import Connection, ServerError
 from planloom.cli.client.messages import DiffResult, Json, Plan, ReportedFile
-from planloom.cli.failures import FAILED, Failure
+from planloom.cli.client.server_process import Server
+from planloom.cli.exit_codes import FAILED
+from planloom.cli.failures import Failure
 from planloom.cli.history import answering
 from planloom.cli.plain import visible
 from planloom.cli.terminal import show

@@ -9,16 +9,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from planloom.cli.client import plans
-from planloom.cli.client.connection import Server, ServerError, ServerLost
+from planloom.cli.client.connection import ServerError, ServerLost
 from planloom.cli.client.plan_state import ENDED
+from planloom.cli.client.server_process import Server
 from planloom.cli.client.session import Session, session
-from planloom.cli.failures import DONE, FAILED, INTERRUPTED, Failure, reported
+from planloom.cli.exit_codes import DONE, FAILED, INTERRUPTED, UNTRUSTED
+from planloom.cli.failures import Failure, reported
 from planloom.cli.run import Outcome, Request, RequestRun
 from planloom.cli.terminal import show
 from planloom.cli.terminal.decisions import Flags, NonInteractive
 from planloom.cli.terminal.person import Terminal
 from planloom.cli.terminal.screen import Screen
-from planloom.cli.trust import UNTRUSTED, first_untrusted, read_only
+from planloom.cli.trust import first_untrusted, read_only
 
 CANCEL_SECONDS = 10.0
 """Seconds that a plan may take to end after Ctrl-C; it finishes the edit that is being applied."""

@@ -15,10 +15,11 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from planloom.cli.client.connection import Server, ServerError, ServerLost
+from planloom.cli.client.connection import ServerError, ServerLost
 from planloom.cli.client.messages import Json
+from planloom.cli.client.server_process import Server
 from planloom.cli.client.session import session
-from planloom.cli.failures import DONE, FAILED
+from planloom.cli.exit_codes import DONE, FAILED
 from planloom.cli.plain import visible
 from planloom.cli.terminal import show
 from planloom.cli.trust import decisions

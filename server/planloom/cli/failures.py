@@ -1,21 +1,13 @@
-"""The exit codes of every command, and the one place that prints what the server refused or that it has ended."""
+"""The one place that prints what the server refused or that it has ended."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any
 
 from planloom.cli.client.connection import ServerError, ServerLost
-
-DONE: Final = 0
-"""What was asked for is done."""
-FAILED: Final = 1
-"""It is not done: the plan failed, was cancelled or stopped, or the server refused the request or has ended."""
-USAGE: Final = 2
-"""The arguments are wrong. Nothing was started."""
-INTERRUPTED: Final = 130
-"""A person pressed Ctrl-C. A running plan was cancelled."""
+from planloom.cli.exit_codes import DONE, FAILED
 
 Show = Callable[[str, str | None, Any], None]
 """Prints a message, its hint, and the problems in its details, as `show.failure` does."""

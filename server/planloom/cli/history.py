@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 from rich.text import Text
 
 from planloom.cli.client import plans
-from planloom.cli.client.connection import Server
 from planloom.cli.client.messages import Json, Plan
 from planloom.cli.client.plan_state import changed_files
+from planloom.cli.client.server_process import Server
 from planloom.cli.client.session import Session, session
-from planloom.cli.failures import DONE, FAILED, Failure, reported
+from planloom.cli.exit_codes import DONE, FAILED
+from planloom.cli.failures import Failure, reported
 from planloom.cli.plain import as_json, visible
 from planloom.cli.terminal import show, show_history
 from planloom.cli.terminal.show_spent import spent_lines

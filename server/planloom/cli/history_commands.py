@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from planloom.cli.client.connection import Server
+from planloom.cli.client.server_process import Server
 from planloom.cli.options import (
     MODEL,
     PARAMETERS,

@@ -9,9 +9,10 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from planloom.cli.client.connection import Server
 from planloom.cli.client.messages import Json
-from planloom.cli.failures import DONE, FAILED, Failure
+from planloom.cli.client.server_process import Server
+from planloom.cli.exit_codes import DONE, FAILED
+from planloom.cli.failures import Failure
 from planloom.cli.history import answering, print_json
 from planloom.cli.plain import one_line
 from planloom.cli.terminal import show

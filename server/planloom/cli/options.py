@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
-from planloom.cli.client.connection import Server
-from planloom.cli.failures import USAGE
+from planloom.cli.client.server_process import Server
+from planloom.cli.exit_codes import USAGE
 from planloom.providers import TERMINAL_PROVIDER_CHOICES
 
-Work: TypeAlias = Callable[[Server], Awaitable[int]]
+Work: TypeAlias = Callable[[Server], Coroutine[Any, Any, int]]
 """What is done with the server, once it is started; its result is the exit code."""
 Perform: TypeAlias = Callable[[Namespace], Work | int]
 """Checks the arguments of a command; its result is the work for which a server is started, or the exit code."""

@@ -9,9 +9,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from planloom.cli.client.connection import Server
+from planloom.cli.client.server_process import Server
 from planloom.cli.client.session import session
-from planloom.cli.failures import DONE, FAILED, Failure, reported
+from planloom.cli.exit_codes import DONE, FAILED
+from planloom.cli.failures import Failure, reported
 from planloom.cli.plain import visible
 from planloom.cli.terminal import show
 from planloom.cli.terminal.keyboard import EndOfInput, forget_typed, read_line

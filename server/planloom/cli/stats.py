@@ -10,9 +10,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from planloom.cli.client.connection import Server
 from planloom.cli.client.messages import Json
-from planloom.cli.failures import DONE, Failure
+from planloom.cli.client.server_process import Server
+from planloom.cli.exit_codes import DONE
+from planloom.cli.failures import Failure
 from planloom.cli.history import answering, print_json
 from planloom.cli.plain import one_line
 from planloom.cli.terminal import show

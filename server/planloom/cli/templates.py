@@ -12,9 +12,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from planloom.cli.client.connection import Connection, Server, ServerError
+from planloom.cli.client.connection import Connection, ServerError
 from planloom.cli.client.messages import Json
-from planloom.cli.failures import DONE, FAILED, Failure
+from planloom.cli.client.server_process import Server
+from planloom.cli.exit_codes import DONE, FAILED
+from planloom.cli.failures import Failure
 from planloom.cli.history import answering, print_json
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import show

@@ -11,15 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planloom.cli.failures import DONE, FAILED
+from planloom.cli.exit_codes import DONE, FAILED
 from planloom.cli.options import Option, command, flag, folders, usage
 
 if TYPE_CHECKING:
     from planloom.cli.terminal.person import Terminal
     from planloom.storage.decisions import Decisions
-
-UNTRUSTED = 3
-"""The exit code if something was to be written or run in a folder that is not trusted."""
 
 
 async def first_untrusted(folders: Sequence[Path], *, trust: bool, person: Terminal | None) -> Path | None:

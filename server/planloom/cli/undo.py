@@ -9,17 +9,18 @@ from rich.text import Text
 from rich.tree import Tree
 
 from planloom.cli.client import plans
-from planloom.cli.client.connection import Server
 from planloom.cli.client.messages import Json, Plan
 from planloom.cli.client.plan_state import changed_files
+from planloom.cli.client.server_process import Server
 from planloom.cli.client.session import Session
-from planloom.cli.failures import DONE, FAILED, Failure
+from planloom.cli.exit_codes import DONE, FAILED, UNTRUSTED
+from planloom.cli.failures import Failure
 from planloom.cli.history import answering
 from planloom.cli.plain import visible
 from planloom.cli.terminal import keyboard, show
 from planloom.cli.terminal.decisions import Flags
 from planloom.cli.terminal.person import Terminal
-from planloom.cli.trust import UNTRUSTED, first_untrusted, read_only
+from planloom.cli.trust import first_untrusted, read_only
 
 _REVERSED = {
     "create": ("is deleted", "bold red"),

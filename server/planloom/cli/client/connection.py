@@ -1,25 +1,19 @@
-"""Starts the server as a child process and speaks JSON-RPC with it."""
+"""Speaks JSON-RPC with a started server."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
-import sys
-import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
-from typing import IO, Any, NamedTuple
+import threading
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 from planloom.cli.client.rpc import Handler, Peer, RpcError
-from planloom.private_process import forget_variables, make_private
-from planloom.providers import SECRET_VARIABLES
+from planloom.cli.client.server_process import Server
 
 SHUTDOWN_SECONDS = 5.0
 STDERR_LINES, STDERR_BYTES = 12, 8192
-
-SERVER_COMMAND = (sys.executable, "-I", "-m", "planloom", "serve", "--stdio")
-"""`-I`, and a working folder outside of the workspace, keep the server from importing modules of the workspace."""
 
 
 class ServerError(Exception):
@@ -41,19 +35,13 @@ class ServerLost(Exception):
         self.tail = tail
 
 
-class Server(NamedTuple):
-    """A running server process, and the file with its stderr."""
-
-    process: asyncio.subprocess.Process
-    stderr: IO[bytes]
-
-
 class Connection:
-    """Requests and notifications to one running server."""
+    """Requests and notifications to one running server; `ended` is set when its process has ended."""
 
-    def __init__(self, server: Server, peer: Peer) -> None:
-        self._process, self._stderr = server
+    def __init__(self, server: Server, peer: Peer, ended: asyncio.Event) -> None:
+        self._server = server
         self._peer = peer
+        self._ended = ended
         self._reading = asyncio.create_task(peer.read(), name="server messages")
         self._reading.add_done_callback(_retrieve)
 
@@ -93,9 +81,10 @@ class Connection:
 
     def stderr_tail(self) -> str:
         """The last lines that the server wrote to stderr."""
-        end = self._stderr.seek(0, os.SEEK_END)
-        self._stderr.seek(max(end - STDERR_BYTES, 0))
-        lines = self._stderr.read().decode("utf-8", "replace").splitlines()
+        stderr = self._server.stderr
+        end = stderr.seek(0, os.SEEK_END)
+        stderr.seek(max(end - STDERR_BYTES, 0))
+        lines = stderr.read().decode("utf-8", "replace").splitlines()
         return "\n".join(lines[-STDERR_LINES:])
 
     async def close(self) -> None:
@@ -104,73 +93,43 @@ class Connection:
             async with asyncio.timeout(SHUTDOWN_SECONDS):
                 await self.request("shutdown")
                 self.notify("exit")
-                await self._process.wait()
-        for end in (self._process.terminate, self._process.kill):
-            if self._process.returncode is not None:
+                await self._ended.wait()
+        for end in (self._server.process.terminate, self._server.process.kill):
+            if self._ended.is_set():
                 break
-            with contextlib.suppress(ProcessLookupError, TimeoutError):
-                end()
+            end()
+            with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(SHUTDOWN_SECONDS):
-                    await self._process.wait()
+                    await self._ended.wait()
         if not self._reading.done():
             self._reading.cancel()
         await asyncio.wait({self._reading})
 
 
-def _with_keys() -> dict[str, str]:
-    """The environment for the server. The keys in it are taken out of this process's own, which commands are below."""
-    environment = dict(os.environ)
-    forget_variables(SECRET_VARIABLES)
-    return environment
-
-
-def with_server(command: Sequence[str], work: Callable[[Server], Awaitable[int]]) -> int:
-    """Start the server, then do the work; returns its exit code. The imports of the work overlap with the start."""
-
-    async def both() -> int:
-        async with started(command) as server:
-            return await work(server)
-
-    return asyncio.run(both())
-
-
-@contextlib.asynccontextmanager
-async def started(command: Sequence[str]) -> AsyncIterator[Server]:
-    """Start a server process, and kill it when the block is left if it still runs.
-
-    The process gets a session of its own, so that Ctrl-C reaches only the command line, which then cancels the plan.
-    """
-    # The command line's environment has the user's keys too, and is a parent of the commands that the server runs.
-    make_private()
-    environment = _with_keys()
-    with tempfile.TemporaryFile(prefix="planloom-") as stderr:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=stderr,
-            cwd=Path(sys.executable).anchor or os.sep,
-            start_new_session=True,
-            env=environment,
-        )
-        try:
-            yield Server(process, stderr)
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-
-
 @contextlib.asynccontextmanager
 async def connected(server: Server, handlers: Mapping[str, Handler]) -> AsyncIterator[Connection]:
     """Connect to a started server, and shut it down when the block is left."""
-    if server.process.stdin is None or server.process.stdout is None:
-        raise RuntimeError("the server was started without pipes")
-    connection = Connection(server, Peer(server.process.stdout, server.process.stdin, handlers))
+    reader, ended = asyncio.StreamReader(), asyncio.Event()
+    watching = (server, reader, ended, asyncio.get_running_loop())
+    threading.Thread(target=_watch, args=watching, name="server", daemon=True).start()
+    connection = Connection(server, Peer(reader, server.send, handlers), ended)
     try:
         yield connection
     finally:
         await asyncio.shield(asyncio.ensure_future(connection.close()))
+
+
+def _watch(
+    server: Server, reader: asyncio.StreamReader, ended: asyncio.Event, loop: asyncio.AbstractEventLoop
+) -> None:
+    """Pass on what the server writes, then wait for its end. Runs in a thread, since no loop reads pipes on Windows."""
+    # Nobody waits for a server whose loop is closed.
+    with contextlib.suppress(RuntimeError):
+        while data := server.receive():
+            loop.call_soon_threadsafe(reader.feed_data, data)
+        loop.call_soon_threadsafe(reader.feed_eof)
+        server.process.wait()
+        loop.call_soon_threadsafe(ended.set)
 
 
 def _retrieve(future: asyncio.Future[Any]) -> None:

@@ -1,4 +1,4 @@
-"""JSON-RPC with a server over a pair of streams: plain JSON in both directions, with no library of the protocol."""
+"""JSON-RPC with a server over its pipes: plain JSON in both directions, with no library of the protocol."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Peer:
     def __init__(
         self,
         reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
+        write: Callable[[bytes], None],
         handlers: Mapping[str, Handler],
     ) -> None:
         self._reader = reader
-        self._writer = writer
+        self._write = write
         self._handlers = handlers
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
@@ -141,7 +141,7 @@ class Peer:
 
     def _send(self, message: dict[str, Any]) -> None:
         body = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode("ascii")
-        self._writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        self._write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
 
 
 def _message(body: bytes) -> dict[str, Any]:

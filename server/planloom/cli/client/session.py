@@ -9,9 +9,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from planloom.cli.client.connection import Connection, Server, connected
+from planloom.cli.client.connection import Connection, connected
 from planloom.cli.client.headless_editor import HeadlessEditor, Level
 from planloom.cli.client.messages import Json
+from planloom.cli.client.server_process import Server
 
 
 class Session(NamedTuple):
