@@ -34,9 +34,9 @@ def exit_code() -> int:
 
         return serve(arguments[1:])
     if arguments in (["--version"], ["-V"]):
-        from importlib import metadata
+        from planloom.version import VERSION
 
-        sys.stdout.write(f"planloom {metadata.version('planloom')}\n")
+        sys.stdout.write(f"planloom {VERSION}\n")
         return 0
     from planloom.cli import app
 

@@ -16,7 +16,7 @@ from tests.support.scripts import COMPLETED, events, script, step
 
 pytestmark = pytest.mark.process
 
-NEEDLESS = ("pygls", "lsprotocol", "attrs", "cattrs", "rich.markdown", "markdown_it", "pygments")
+NEEDLESS = ("pydantic", "pygls", "lsprotocol", "attrs", "cattrs", "rich.markdown", "markdown_it", "pygments")
 ANSWER = {"type": "answer", "taskId": "s1", "text": "It is **bold**."}
 HEAVY = ("asyncio", "rich", "pygls", "lsprotocol", "pydantic", "httpx")
 """What would delay the start of the server, which takes longest of all."""

@@ -25,7 +25,6 @@ from planloom.cli.plain import one_line
 from planloom.cli.terminal import decisions as ask
 from planloom.cli.terminal.decisions import Decider, Flags
 from planloom.cli.terminal.screen import Screen
-from planloom.domain.plans.outputs import output_references
 
 T = TypeVar("T")
 
@@ -552,6 +551,9 @@ class RequestRun:
         """Whether the answer to this question step becomes an argument of a later call."""
         if self._step(step_id).get("kind") != "clarification":
             return False
+        # Imported here, since few plans ask, and it brings pydantic.
+        from planloom.domain.plans.outputs import output_references
+
         return any(
             reference.step_id == step_id
             for step in self.plan.get("steps") or []

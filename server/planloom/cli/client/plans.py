@@ -8,7 +8,6 @@ from typing import cast
 from planloom.cli.client.connection import Connection, ServerError
 from planloom.cli.client.messages import Json, Plan, PlanSummary
 from planloom.cli.client.session import Session
-from planloom.domain.values import Uri
 from planloom.workspace.paths.uris import to_path
 
 MOST = 1000
@@ -68,7 +67,7 @@ def require_here(session: Session, plan: Plan) -> None:
 
 
 def _path(uri: str) -> str:
-    return str(to_path(Uri(uri)) or uri)
+    return str(to_path(uri) or uri)
 
 
 def short_ids(ids: Iterable[str], among: Iterable[str]) -> dict[str, str]:

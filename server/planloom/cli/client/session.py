@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from planloom.cli.client.connection import Connection, connected
 from planloom.cli.client.headless_editor import HeadlessEditor, Level
 from planloom.cli.client.messages import Json
 from planloom.cli.client.server_process import Server
+from planloom.version import VERSION
 
 
 class Session(NamedTuple):
@@ -53,9 +53,7 @@ async def session(
         "planloom/spent": spent,
     }
     async with connected(server, handlers) as connection:
-        editor.initialized(
-            await connection.request("initialize", editor.initialize_params(metadata.version("planloom")))
-        )
+        editor.initialized(await connection.request("initialize", editor.initialize_params(VERSION)))
         connection.notify("initialized")
         status = await connection.request("planloom/status")
         yield Session(connection, editor, events, status)

@@ -7,10 +7,16 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote_from_bytes, unquote, unquote_to_bytes
 
-from planloom.domain.values import Uri
 from planloom.workspace.paths.names import visible
+
+if TYPE_CHECKING:
+    from planloom.domain.values import Uri
+else:
+    # The command line converts URIs too, and need not import pydantic for a name.
+    Uri = str
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _DRIVE = re.compile(r"/?([A-Za-z])[:|](?=/|$)")
