@@ -1,10 +1,13 @@
-"""What a native conversation sends, in cases that no whole plan reaches easily."""
+"""What a conversation sends, in cases that no whole plan reaches easily."""
 
 from __future__ import annotations
 
+import pytest
+
 from planloom.agent.answer import Turn
+from planloom.agent.answer_decoder import ToolCallMode
 from planloom.agent.conversation import Conversation
-from planloom.agent.prompts import Brief, Section
+from planloom.agent.prompts import SYSTEM, Brief, Section, how_to_work
 from planloom.agent.result_budget import FixedContextWindow
 from planloom.domain.values import CallId
 from planloom.models.port import ToolCall
@@ -58,3 +61,14 @@ async def test_a_list_that_has_changed_for_the_most_part_is_sent_whole() -> None
     await last_message(conversation, listed("[>] 1. One", "[ ] 2. Two", "[ ] 3. Three"))
     sent = await last_message(conversation, listed("[x] 1. One", "[>] 2. Two", "[ ] 3. Three"))
     assert sent.startswith("TASK LIST\n[x] 1. One\n[>] 2. Two\n[ ] 3. Three")
+
+
+@pytest.mark.parametrize("mode", ["native", "json", "text"])
+async def test_the_rules_of_a_phase_stand_under_the_heading_that_the_system_prompt_names(
+    mode: ToolCallMode,
+) -> None:
+    brief = Brief(SYSTEM, (), "Begin now.", how_to_work("- Work well."))
+    request = await new_conversation().request(mode, lambda: brief, ())
+    assert "HOW TO WORK and INSTRUCTIONS say" in request.messages[0].text
+    whole = "\n\n".join(message.text for message in request.messages)
+    assert "\n\nHOW TO WORK\n- Work well.\n\n" in whole and "\n\nINSTRUCTIONS\nBegin now." in whole

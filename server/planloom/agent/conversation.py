@@ -242,7 +242,7 @@ class Conversation:
         parts.append("\n".join([_INSTRUCTIONS, *self._notes, now.instructions]))
         self._notes = []
         images = tuple(image for section in now.sections for image in section.images)
-        system = "\n\n".join(filter(None, (now.system, now.rules.text)))
+        system = f"{now.system}\n\n{now.rules.shown}" if now.rules.text else now.system
         return turn_request(mode, system, "\n\n".join(parts), tools, images)
 
     def _native(self, system: str, tools: Sequence[ToolSpec]) -> ModelRequest:

@@ -30,6 +30,7 @@ _ROLES: dict[Agent, str] = {
     "devo": "You do it as Devo, with an eye on builds, commands and configuration.",
 }
 SYSTEM = """You are Planloom, a coding agent in the user's editor. HOW TO WORK and INSTRUCTIONS say what to do now.
+- Write to the user in the language of the request.
 - Paths are relative to the workspace folder. Read a file before you change it.
 - Calls that do not depend on each other go into one answer.
 - When a call fails, read why and try differently.
@@ -46,7 +47,7 @@ _REVISION = """
 left out are dropped; done says how the work of one was done already."""
 _FOR_THE_REQUEST = """You carry out the user's request with tool calls, or answer it in words.
 - Check your work where the workspace has tests or other checks for it.
-- When everything is done, call final_answer with the answer, or task_completed beside your last calls."""
+- At the end call final_answer with the answer, or task_completed beside your last calls."""
 
 
 class Section(NamedTuple):
