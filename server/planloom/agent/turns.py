@@ -96,7 +96,8 @@ async def ask_model(
     refused: ContextOverflow | None = None
     while True:
         request = await conversation.request(mode, brief, tools)
-        request = request.model_copy(update={"max_tokens": most_tokens})
+        if most_tokens is not None:
+            request = request.model_copy(update={"max_tokens": most_tokens})
         if refused is not None and conversation.window.size(request) > conversation.window.room:
             raise refused
         decoder = AnswerDecoder(mode, tools, fallback=limits.fallback)

@@ -189,8 +189,12 @@ class HttpModel:
             "effort": options.effort,
             "thinking_tokens": options.thinking_tokens,
         }
-        update = {name: value for name, value in own.items() if getattr(request, name) is None}
-        return request.model_copy(update=update)
+        update = {
+            name: value
+            for name, value in own.items()
+            if value is not None and getattr(request, name) is None
+        }
+        return request.model_copy(update=update) if update else request
 
     async def close(self) -> None:
         self._closing = True
@@ -212,9 +216,10 @@ class HttpModel:
 
     def _prompt_part(self, request: ModelRequest, capabilities: Capabilities) -> ModelRequest:
         """The request without what takes no room in the prompt."""
-        if capabilities.json_schema and self._adapter.compiles_schema and self._endpoint.local:
-            return request.model_copy(update={"response_schema": None})
-        return request
+        compiled = capabilities.json_schema and self._adapter.compiles_schema and capabilities.local
+        if request.response_schema is None or not compiled:
+            return request
+        return request.model_copy(update={"response_schema": None})
 
     def _refuse_overflow(self, request: ModelRequest, tokens: int, capabilities: Capabilities) -> None:
         limit = capabilities.context_tokens

@@ -27,35 +27,20 @@ async def payloads(answer: Answer) -> AsyncGenerator[dict[str, Json]]:
 
     Raises `AnswerBroken` for invalid JSON.
     """
-    if answer.form == "text/event-stream":
-        async with contextlib.aclosing(_events(answer.texts)) as events:
-            async for data in events:
-                for text in _documents(data):
-                    if text == DONE:
-                        yield {DONE: True}
-                        if answer.stays_open:
-                            await _drain(answer.texts)
-                        return
-                    yield _object(text)
+    if answer.form != "text/event-stream":
+        async with contextlib.aclosing(_lines_of_json(answer.texts)) as objects:
+            async for each in objects:
+                yield each
         return
-    async with contextlib.aclosing(_lines(answer.texts)) as lines:
-        whole: list[str] = []
-        read_any = False
-        async for text in lines:
-            line = text.strip()
-            if not line:
-                continue
-            value = read_object(line, keep_surrogates=True) if not whole else Unreadable("")
-            if not isinstance(value, Unreadable):
-                read_any = True
-                yield value
-            elif read_any:
-                raise AnswerBroken(f"a line is not JSON: {value.problem}")
-            else:
-                # A document that spans several lines is parsed when it is complete.
-                whole.append(line)
-        if whole:
-            yield _object("\n".join(whole))
+    async with contextlib.aclosing(_events(answer.texts)) as events:
+        async for data in events:
+            for text in _documents(data):
+                if text == DONE:
+                    yield {DONE: True}
+                    if answer.stays_open:
+                        await _drain(answer.texts)
+                    return
+                yield _object(text)
 
 
 async def bounded_text(answer: Answer, limit: int = MAX_ERROR_BYTES) -> str:
@@ -101,34 +86,52 @@ async def _events(texts: AsyncIterator[str]) -> AsyncGenerator[str]:
     (https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation).
     """
     data: list[str] = []
-    async with contextlib.aclosing(_lines(_with_line_feeds(texts))) as lines:
-        async for line in lines:
-            if line.startswith("data:"):
-                data.append(line[5:].removeprefix(" "))
-            elif not line and data:
-                yield "\n".join(data)
-                data = []
+    async with contextlib.aclosing(_lines(texts, at_returns=True)) as pieces:
+        async for lines in pieces:
+            for line in lines:
+                if line.startswith("data:"):
+                    data.append(line[5:].removeprefix(" "))
+                elif not line and data:
+                    yield "\n".join(data)
+                    data = []
     if data:
         yield "\n".join(data)
 
 
-async def _with_line_feeds(texts: AsyncIterator[str]) -> AsyncGenerator[str]:
-    """The texts with line feeds for the carriage returns that end lines, too."""
-    decoder = io.IncrementalNewlineDecoder(None, translate=True)
-    async for text in texts:
-        yield decoder.decode(text)
-    yield decoder.decode("", final=True)
+async def _lines_of_json(texts: AsyncIterator[str]) -> AsyncGenerator[dict[str, Json]]:
+    """The objects of JSON lines, or of one document that spans several lines."""
+    whole: list[str] = []
+    read_any = False
+    async with contextlib.aclosing(_lines(texts)) as pieces:
+        async for lines in pieces:
+            for line in filter(None, map(str.strip, lines)):
+                value = read_object(line, keep_surrogates=True) if not whole else Unreadable("")
+                if not isinstance(value, Unreadable):
+                    read_any = True
+                    yield value
+                elif read_any:
+                    raise AnswerBroken(f"a line is not JSON: {value.problem}")
+                else:
+                    # A document is parsed when it is complete.
+                    whole.append(line)
+    if whole:
+        yield _object("\n".join(whole))
 
 
-async def _lines(texts: AsyncIterator[str]) -> AsyncGenerator[str]:
-    """The lines, split at line feeds only, since JSON may contain other line separators."""
+async def _lines(texts: AsyncIterator[str], *, at_returns: bool = False) -> AsyncGenerator[list[str]]:
+    """The lines that each piece of a text completes, split at line feeds, and with `at_returns` at carriage returns.
+
+    JSON may contain all other line separators.
+    """
+    line_feeds = io.IncrementalNewlineDecoder(None, translate=at_returns)
     held: list[str] = []
     async for text in texts:
-        *complete, rest = text.split("\n")
-        for line in complete:
-            yield "".join([*held, line]) if held else line
+        *complete, rest = line_feeds.decode(text).split("\n")
+        if complete and held:
+            complete[0] = "".join([*held, complete[0]])
             held = []
         if rest:
             held.append(rest)
-    if held:
-        yield "".join(held)
+        if complete:
+            yield complete
+    yield ["".join(held)]

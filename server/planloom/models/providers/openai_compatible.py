@@ -39,6 +39,10 @@ NO_SCHEMA = re.compile(
 )
 
 
+_PLAIN = frozenset({"role", "content"})
+"""The fields of a piece of an answer that has words alone."""
+
+
 class OpenAICompatible(ProviderAdapter):
     """The adapter, with what OpenAI documents of the model if it is on OpenAI's own service."""
 
@@ -200,6 +204,10 @@ class OpenAIReader(StreamAccumulator):
         return tuple(events)
 
     def _delta(self, delta: Mapping[str, Json]) -> list[ModelEvent]:
+        content = delta.get("content")
+        if content and isinstance(content, str) and not delta.keys() - _PLAIN:
+            # Nearly all pieces are words alone.
+            return list(self.add_text(content))
         events: list[ModelEvent] = []
         for field in ("reasoning_content", "reasoning"):
             if thought := text_of(delta.get(field)):
@@ -210,7 +218,6 @@ class OpenAIReader(StreamAccumulator):
         self.keep_reasoning_parts(
             "reasoning_details", map(object_of, list_of(delta.get("reasoning_details")))
         )
-        content = delta.get("content")
         if isinstance(content, str):
             events.extend(self.add_text(content))
         for part in map(object_of, list_of(content)):
