@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cache
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from planloom.agent.toolcalls.answers import CONTROL
-from planloom.domain.values import Args, CallId, Json, Value
+from planloom.domain.values import Args, CallId, Json
 from planloom.models.port import Reasoning, ToolCall, ToolSpec
 
 REPORTS = ("report", "submit_plan")
@@ -17,19 +17,19 @@ Confidence = Literal["high", "medium", "low"]
 CONFIDENCE: tuple[Confidence, ...] = get_args(Confidence)
 
 
-class Malformed(Value):
+class Malformed(NamedTuple):
     """A call that cannot be run as written. The model is shown `problem`, a phrase without a full stop.
 
     `call_id` is empty for a call that the model has printed as text.
     """
 
-    call_id: CallId = CallId("")
     name: str
     text: str
     problem: str
+    call_id: CallId = CallId("")
 
 
-class Turn(Value):
+class Turn(NamedTuple):
     """One answer of a model. `cut`: it was cut off at its length limit. `refused`: the model declined to answer.
 
     `made` are all calls as the model wrote them, control calls too, and `reasoning` is what its provider wants back.
@@ -120,27 +120,20 @@ def turn_of(
     text: str, calls: Sequence[ToolCall], malformed: Sequence[Malformed] = (), *, cut: bool = False
 ) -> Turn:
     """Build a turn from its text and calls, taking the control calls apart from the tool calls."""
+    turn = Turn(text=text, made=tuple(calls), cut=cut)
     tools: list[ToolCall] = []
     wrong = list(malformed)
-    control: dict[str, object] = {}
     for call in calls:
         if call.name not in CONTROL:
             tools.append(call)
             continue
-        problem = _read_control(call.name, call.arguments, control)
-        if problem is not None:
+        read = _with_control(turn, call.name, call.arguments)
+        if isinstance(read, Turn):
+            turn = read
+        else:
             written = str(call.arguments)
-            wrong.append(Malformed(call_id=call.call_id, name=call.name, text=written, problem=problem))
-    return Turn.model_validate(
-        {
-            "text": text,
-            "made": tuple(calls),
-            "calls": tuple(tools),
-            "malformed": tuple(wrong),
-            "cut": cut,
-            **control,
-        }
-    )
+            wrong.append(Malformed(call_id=call.call_id, name=call.name, text=written, problem=read))
+    return turn._replace(calls=tuple(tools), malformed=tuple(wrong))
 
 
 def parted(turn: Turn) -> tuple[Turn, Turn | None]:
@@ -150,47 +143,44 @@ def parted(turn: Turn) -> tuple[Turn, Turn | None]:
     before = sum(call.name not in CONTROL for call in turn.made[:end])
     if turn.malformed or not turn.calls[before:]:
         return turn, None
-    first = turn_of(turn.text, turn.made[:end]).model_copy(
-        update={"calls": turn.calls[:before], "reasoning": turn.reasoning}
-    )
-    rest = turn_of("", turn.made[end:], cut=turn.cut).model_copy(update={"calls": turn.calls[before:]})
+    first = turn_of(turn.text, turn.made[:end])._replace(calls=turn.calls[:before], reasoning=turn.reasoning)
+    rest = turn_of("", turn.made[end:], cut=turn.cut)._replace(calls=turn.calls[before:])
     return first, rest
 
 
-def _read_control(name: str, args: Args, fields: dict[str, object]) -> str | None:
-    """Put a control call's arguments into the fields of a Turn. Returns the problem if they are wrong."""
+def _with_control(turn: Turn, name: str, args: Args) -> Turn | str:
+    """The turn with the arguments of a control call. Returns the problem if they are wrong."""
     match name:
         case "task_completed":
             summary = args.get("summary", args.get("text", ""))
             if not isinstance(summary, str):
                 return "summary must be a string"
-            fields["task_completed"] = summary.strip() or "Done."
+            return turn._replace(task_completed=summary.strip() or "Done.")
         case "final_answer":
             answer = args.get("text", args.get("answer"))
             if not isinstance(answer, str) or not answer.strip():
                 return "text must be the answer, a string that is not empty"
-            fields["final_answer"] = answer
-            if args.get("confidence") in CONFIDENCE:
-                fields["confidence"] = args["confidence"]
+            confidence = next(
+                (each for each in CONFIDENCE if each == args.get("confidence")), turn.confidence
+            )
+            return turn._replace(final_answer=answer, confidence=confidence)
         case "ask_user":
             question = args.get("question", args.get("text"))
             if not isinstance(question, str) or not question.strip():
                 return "question must be a string that is not empty"
-            fields["question"] = question.strip()
-            options = args.get("options")
-            if isinstance(options, list):
-                fields["options"] = tuple(
-                    str(option) for option in options if isinstance(option, str | int | float)
-                )[:6]
+            given = args.get("options")
+            if not isinstance(given, list):
+                return turn._replace(question=question.strip())
+            options = [str(option) for option in given if isinstance(option, str | int | float)]
+            return turn._replace(question=question.strip(), options=tuple(options[:6]))
         case "report" | "submit_plan":
-            fields["report"] = args
+            return turn._replace(report=args)
         case _:
             listed = args.get("steps")
             steps = [each for each in listed if _is_step(each)] if isinstance(listed, list) else []
             if not steps:
                 return "steps must be a list with at least one step, each with a description"
-            fields["plan_actions"] = tuple(steps)
-    return None
+            return turn._replace(plan_actions=tuple(steps))
 
 
 def _is_step(value: Json) -> bool:

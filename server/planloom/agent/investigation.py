@@ -165,7 +165,7 @@ async def _decide(
     left = max(0, investigation.limits.limit - loop_state.calls)
     if turn.calls and not last and left:
         outcome = await run_calls(
-            investigation.limits, caller, loop_state, turn.model_copy(update={"calls": turn.calls[:left]})
+            investigation.limits, caller, loop_state, turn._replace(calls=turn.calls[:left])
         )
         loop_state.reminded = False
         return outcome if isinstance(outcome, GaveUp) else None

@@ -171,9 +171,9 @@ async def _decoded(
                 case Finished():
                     finished = event
     turn = decoder.turn(calls, broken, cut=finished.reason == "length")
-    native_calls = {"made": tuple(made)} if made else {}
-    ended = {"reasoning": finished.reasoning, "refused": finished.reason == "refused"}
-    return turn.model_copy(update={**native_calls, **ended})
+    return turn._replace(
+        made=tuple(made) or turn.made, reasoning=finished.reasoning, refused=finished.reason == "refused"
+    )
 
 
 async def run_calls(

@@ -190,9 +190,7 @@ class HttpModel:
             "thinking_tokens": options.thinking_tokens,
         }
         update = {
-            name: value
-            for name, value in own.items()
-            if value is not None and getattr(request, name) is None
+            name: value for name, value in own.items() if value is not None and getattr(request, name) is None
         }
         return request.model_copy(update=update) if update else request
 

@@ -39,10 +39,6 @@ NO_SCHEMA = re.compile(
 )
 
 
-_PLAIN = frozenset({"role", "content"})
-"""The fields of a piece of an answer that has words alone."""
-
-
 class OpenAICompatible(ProviderAdapter):
     """The adapter, with what OpenAI documents of the model if it is on OpenAI's own service."""
 
@@ -204,32 +200,36 @@ class OpenAIReader(StreamAccumulator):
         return tuple(events)
 
     def _delta(self, delta: Mapping[str, Json]) -> list[ModelEvent]:
-        content = delta.get("content")
-        if content and isinstance(content, str) and not delta.keys() - _PLAIN:
-            # Nearly all pieces are words alone.
-            return list(self.add_text(content))
         events: list[ModelEvent] = []
+        # Most pieces have one field, of several that a server may name without a value.
+        given = {name for name, value in delta.items() if value}
         for field in ("reasoning_content", "reasoning"):
-            if thought := text_of(delta.get(field)):
+            if field in given and (thought := text_of(delta[field])):
                 # Some servers send the same text in both fields.
                 self.keep_reasoning(field, thought)
                 events.extend(self.add_reasoning(thought))
                 break
-        self.keep_reasoning_parts(
-            "reasoning_details", map(object_of, list_of(delta.get("reasoning_details")))
-        )
-        if isinstance(content, str):
-            events.extend(self.add_text(content))
+        if "reasoning_details" in given:
+            details = map(object_of, list_of(delta["reasoning_details"]))
+            self.keep_reasoning_parts("reasoning_details", details)
+        if "content" in given:
+            events.extend(self._content(delta["content"]))
+        if "refusal" in given:
+            events.extend(self.add_text(text_of(delta["refusal"])))
+        if "tool_calls" in given:
+            fragments = map(object_of, list_of(delta["tool_calls"]))
+            self.progress += sum(map(self.calls.add, fragments))
+        if "function_call" in given:
+            self.progress += self.calls.add({"index": 0, "function": object_of(delta["function_call"])})
+        return events
+
+    def _content(self, content: Json) -> list[ModelEvent]:
+        """The events of the words of a piece: a text, or a list of parts."""
+        events = list(self.add_text(text_of(content)))
         for part in map(object_of, list_of(content)):
             events.extend(self.add_text(text_of(part.get("text"))))
             thoughts = (text_of(object_of(item).get("text")) for item in list_of(part.get("thinking")))
             events.extend(self.add_reasoning("".join(thoughts)))
-        if refusal := text_of(delta.get("refusal")):
-            events.extend(self.add_text(refusal))
-        fragments = [object_of(fragment) for fragment in list_of(delta.get("tool_calls"))]
-        if function := object_of(delta.get("function_call")):
-            fragments.append({"index": 0, "function": function})
-        self.progress += sum(self.calls.add(fragment) for fragment in fragments)
         return events
 
 
