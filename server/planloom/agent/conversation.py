@@ -209,7 +209,8 @@ class Conversation:
         for index, note in self._unsent.items():
             now = self._with_fate(note)
             text = now.shown if now.stands else f"{FAILED} {now.shown}"
-            self._messages[index] = self._messages[index].model_copy(update={"text": text})
+            if text != self._messages[index].text:
+                self._messages[index] = self._messages[index].model_copy(update={"text": text})
 
     async def request(
         self, mode: ToolCallMode, brief: Callable[[], Brief], tools: Sequence[ToolSpec]
