@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from planloom.domain.model_text.cursor import Cursor
 from planloom.domain.model_text.fences import closing_at, opening
+from planloom.domain.patterns import pattern
 
 FENCED_FORM = """To write a whole file, you can also give its path and then its content in a fence:
 FILE: notes/hello.txt
 ```
 the whole content of the file
 ```"""
-_FILE = re.compile(
+_FILE = pattern(
     r"[ \t]*(?:\*\*|__)?FILE:(?:\*\*|__)?[ \t]*[`\"']?([^`\"'\n\r*]{1,400}?)[`\"']?(?:\*\*|__)?[ \t]*"
 )
 

@@ -11,6 +11,7 @@ import re
 from typing import Final
 
 from planloom.domain.model_text.fences import fenced
+from planloom.domain.patterns import pattern
 from planloom.domain.text.hidden_characters import visible
 
 HEADINGS: Final = frozenset(
@@ -25,8 +26,8 @@ HEADINGS: Final = frozenset(
 )
 """The beginnings of the headings that a user message may have; more may follow them, as in `USER MESSAGE 2 (…)`."""
 _LISTED: Final = "|".join(sorted(map(re.escape, HEADINGS), key=len, reverse=True))
-_HEADING: Final = re.compile(rf"[\W_]*(?:{_LISTED})(?![A-Za-z])")
-_MARK: Final = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)\Z")
+_HEADING: Final = pattern(rf"[\W_]*(?:{_LISTED})(?![A-Za-z])")
+_MARK: Final = pattern(r" {0,3}(`{3,}|~{3,})([^`]*)\Z")
 
 
 def section(heading: str, text: str) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, Protocol
 
+from planloom.domain.patterns import pattern
 from planloom.domain.text import units
 from planloom.intake.references import find_references
 
@@ -16,7 +17,7 @@ _CONSIDERED = 200
 _RECENT, _OPEN, _NEAR, _EXACT = 40, 24, 10, 12
 """Points, added to those of the matcher, for being recent, open, beside the active file, or named in full."""
 
-_LINES = re.compile(r":(\d{0,9})(?:-(\d{0,9}))?$")
+_LINES = pattern(r":(\d{0,9})(?:-(\d{0,9}))?$")
 _LONGEST = 4096
 
 

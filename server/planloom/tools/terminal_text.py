@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from planloom.domain.patterns import pattern
 from planloom.domain.text.hidden_characters import folded_blanks, hides, plain_spaces, visible
 
 __all__ = ["Cleaner", "escaped", "hides", "plain", "visible"]
 
-_ESCAPES: Final = re.compile(
+_ESCAPES: Final = pattern(
     r"(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,16}(?:[@-~]|\Z)?"
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]{0,4096}(?:\x07|\x1b\\|\x9c)?"
     r"|\x1b[ -/]{0,16}[0-~]?"
 )
 """CSI sequences; OSC and other strings (ECMA-48), up to BEL, ST or the end of the line; other escapes."""
-_OPEN: Final = re.compile(
+_OPEN: Final = pattern(
     r"(?:(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,16}|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]{0,4096}\x1b?"
     r"|\x1b[ -/]{0,16}|\r)\Z"
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final, Literal, NamedTuple
 from urllib.parse import quote, urljoin, urlsplit
+
+from planloom.domain.patterns import pattern
 
 DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 METADATA_HOSTS: Final = frozenset({"metadata.google.internal", "metadata.goog", "metadata"})
@@ -42,8 +43,8 @@ _SPECIAL_6: Final = tuple(
 _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 
 _LABEL: Final = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
-_NAME: Final = re.compile(rf"(?=.{{1,253}}\Z)(?:{_LABEL}\.)*{_LABEL}")
-_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_NAME: Final = pattern(rf"(?=.{{1,253}}\Z)(?:{_LABEL}\.)*{_LABEL}")
+_NUMBER: Final = pattern(r"[0-9]+|0x[0-9a-f]*")
 """A last label that makes browsers read a host as an IPv4 address."""
 _KEPT: Final = "/%:@!$&'()*+,;=~-._?"
 

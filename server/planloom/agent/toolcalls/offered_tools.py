@@ -11,13 +11,14 @@ from planloom.agent.toolcalls.events import CallProblem, CallRead
 from planloom.domain.json_numbers import is_sound
 from planloom.domain.model_text.cursor import Cursor, ParseError
 from planloom.domain.model_text.surrogates import mend
+from planloom.domain.patterns import pattern
 from planloom.domain.values import Args, Json
 from planloom.models.port import ToolSpec
 
 _BEFORE = ("functions.", "function.", "tools.", "default_api.")
-_AFTER = re.compile(r":[0-9]+$")
-_PLACEHOLDER = re.compile(r"\s*(?:<[^<>\n]{1,120}>|\.{3,}|…)\s*")
-_HTML = re.compile(
+_AFTER = pattern(r":[0-9]+$")
+_PLACEHOLDER = pattern(r"\s*(?:<[^<>\n]{1,120}>|\.{3,}|…)\s*")
+_HTML = pattern(
     r"</?(?:a|b|i|p|u|s|em|br|hr|ul|ol|li|dl|dt|dd|h[1-6]|tr|td|th|div|span|nav|img|pre|code|body|head|html|main|form|"
     r"table|tbody|thead|section|article|header|footer|aside|strong|small|input|button|label|script|style|template)\s?/?>"
     r"|<!doctype\s[^<>]{1,100}>",
@@ -25,8 +26,8 @@ _HTML = re.compile(
 )
 """HTML tags and document types. An argument for text may consist of one, which is then not a placeholder."""
 _TEXTS = frozenset({"content", "old_text", "new_text", "patch"})
-_INTEGER = re.compile(r"[-+]?[0-9]{1,400}(?:\.0{1,20})?")
-_NUMBER = re.compile(r"[-+]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][-+]?[0-9]{1,3})?")
+_INTEGER = pattern(r"[-+]?[0-9]{1,400}(?:\.0{1,20})?")
+_NUMBER = pattern(r"[-+]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][-+]?[0-9]{1,3})?")
 _ABSENT = ("null", "none")
 _SHOWN = 2_000
 _DEEPEST = 80

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, get_args
 
 from pydantic import ValidationError
 
 from planloom.domain.document.scalars import is_written_plainly
+from planloom.domain.patterns import pattern
 from planloom.domain.plans.editing import implied_kind
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import Check, ExpectedTool, Priority, Step, StepKind
 from planloom.domain.values import Args, Json
 
-NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+NAME: Final = pattern(r"[A-Za-z_][A-Za-z0-9_.]*")
 """An argument's name that can begin a line."""
 _NO_ARGUMENTS: Final = "none"
-_LINE: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]*")
+_LINE: Final = pattern(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]*")
 _AGENTS: Final[Mapping[Agent, str]] = {"koda": "code", "chapo": "strategy", "devo": "operations"}
 _CHECKS: Final = {
     "file_exists": ("file exists", "path"),
@@ -211,9 +211,9 @@ FIELDS: Final[Mapping[str, Field]] = {
 """The fields by the names that they have in a document, in the order in which they are written."""
 HOLD_ARGUMENTS: Final = ("tool", "template")
 """The fields below which arguments stand, one a line."""
-MARGINAL: Final = re.compile(r"(?i:feedback|answer):")
+MARGINAL: Final = pattern(r"(?i:feedback|answer):")
 """Begins a note to the server, which stands at the margin below a step."""
-_OWN: Final = re.compile(rf"(?:- (?:{'|'.join(FIELDS)}):|→ |\\|{MARGINAL.pattern})")
+_OWN: Final = pattern(rf"(?:- (?:{'|'.join(FIELDS)}):|→ |\\|{MARGINAL.pattern})")
 
 
 def escaped(line: str) -> str:

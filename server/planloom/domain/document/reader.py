@@ -23,17 +23,18 @@ from planloom.domain.document.fields import (
 from planloom.domain.document.render import RESULT
 from planloom.domain.document.scalars import read
 from planloom.domain.document.top import LINE_END, STEPS, Place, Top, read_top
+from planloom.domain.patterns import pattern
 from planloom.domain.plans.editing import implied_kind
 from planloom.domain.plans.outputs import STEP_ID
 from planloom.domain.plans.plan import Step
 from planloom.domain.values import Args, Json
 
-_ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(.)\][ \t]+)?(.*?)(?:[ \t]+\^([^ \t^]+))?[ \t]*")
-_FIELD: Final = re.compile(r"[-*+][ \t]+([A-Za-z][A-Za-z ]*?)[ \t]*:[ \t]*(.*)")
-_ARGUMENT: Final = re.compile(rf"[-*+][ \t]+({NAME.pattern})[ \t]*:[ \t]*(.*)")
-_HEAD: Final = re.compile(r"([a-z]+): *(.*)")
-_HEADING_OF_STEPS: Final = re.compile(r"#+.*\bsteps?\b", re.IGNORECASE)
-_CONFLICT: Final = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: .*)?")
+_ITEM: Final = pattern(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(.)\][ \t]+)?(.*?)(?:[ \t]+\^([^ \t^]+))?[ \t]*")
+_FIELD: Final = pattern(r"[-*+][ \t]+([A-Za-z][A-Za-z ]*?)[ \t]*:[ \t]*(.*)")
+_ARGUMENT: Final = pattern(rf"[-*+][ \t]+({NAME.pattern})[ \t]*:[ \t]*(.*)")
+_HEAD: Final = pattern(r"([a-z]+): *(.*)")
+_HEADING_OF_STEPS: Final = pattern(r"#+.*\bsteps?\b", re.IGNORECASE)
+_CONFLICT: Final = pattern(r"(?:<{7}|={7}|>{7}|\|{7})(?: .*)?")
 _TWICE: Final = "in this step already: one of the two would be lost."
 NEAR: Final = 0.75
 """How alike a word must be to one that could stand there, by difflib's ratio, to be taken for it."""

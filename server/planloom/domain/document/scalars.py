@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from planloom.domain.json_numbers import loaded
+from planloom.domain.patterns import pattern
 from planloom.domain.values import Json
 
-_PLAIN: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_BLOCK: Final = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]*")
-_FENCE: Final = re.compile(r" *(`{3,})[^`]*")
+_PLAIN: Final = pattern(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_BLOCK: Final = pattern(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]*")
+_FENCE: Final = pattern(r" *(`{3,})[^`]*")
 _BEGINS_JSON: Final = '{["-0123456789tfn'
 
 

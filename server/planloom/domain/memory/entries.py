@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from planloom.domain.memory.terms import file_terms, terms_of
+from planloom.domain.patterns import pattern
 from planloom.domain.plans.plan import PlanStatus
 from planloom.domain.text.counted import cut
 from planloom.domain.text.hidden_characters import visible
@@ -18,7 +18,7 @@ MOST_BYTES: Final = 600
 _REQUEST, _SENTENCE, _FILES = 90, 160, 4
 _SHARE: Final = 290
 """Bytes of one entry in a prompt, if there is more than one."""
-_END: Final = re.compile(r"(?<=[.!?])\s+|\n+")
+_END: Final = pattern(r"(?<=[.!?])\s+|\n+")
 
 
 class MemoryEntry(Value):

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from planloom.domain.model_text.cursor import Cursor
+from planloom.domain.patterns import pattern
 
 TEXT_LANGUAGES = frozenset({"", "text", "txt", "plaintext"})
 JSON_LANGUAGES = frozenset({"json", "json5", "jsonc", "jsonl"})
 """The languages that models give to fences with plain text or JSON."""
-_OPENS = re.compile(r"[ \t>]*(?:[-*+•][ \t]+|[0-9]{1,3}[.)][ \t]+)?(?P<mark>`{3,}+|~{3,}+)(?P<info>[^`]*)$")
-_OPENS_LATE = re.compile(r"[^`]*[^`\s][ \t]*(?P<mark>`{3,})(?P<info>[\w.+-]{0,30})[ \t]*$")
-_RUN = re.compile(r"(`{3,99}|~{3,99})[ \t]*([\w+#.-]{0,40})[ \t]*")
-_FIRST_LINE = re.compile(r"`{3,9}[ \t]*[A-Za-z_]{0,20}[ \t]*\r?\n?")
+_OPENS = pattern(r"[ \t>]*(?:[-*+•][ \t]+|[0-9]{1,3}[.)][ \t]+)?(?P<mark>`{3,}+|~{3,}+)(?P<info>[^`]*)$")
+_OPENS_LATE = pattern(r"[^`]*[^`\s][ \t]*(?P<mark>`{3,})(?P<info>[\w.+-]{0,30})[ \t]*$")
+_RUN = pattern(r"(`{3,99}|~{3,99})[ \t]*([\w+#.-]{0,40})[ \t]*")
+_FIRST_LINE = pattern(r"`{3,9}[ \t]*[A-Za-z_]{0,20}[ \t]*\r?\n?")
 _LONGEST_INFO = 200
-_TICKS = re.compile(r"`+")
-LANGUAGE = re.compile(r"[A-Za-z0-9+#._-]{1,40}")
+_TICKS = pattern(r"`+")
+LANGUAGE = pattern(r"[A-Za-z0-9+#._-]{1,40}")
 """A plain name of a language."""
 
 

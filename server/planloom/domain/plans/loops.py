@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from planloom.domain.json_numbers import loaded
+from planloom.domain.patterns import pattern
 from planloom.domain.plans.outputs import OutputReference, output_reference, unused_id
 from planloom.domain.plans.plan import SETTLED, Plan, Step
 from planloom.domain.plans.templates import rewritten
@@ -22,7 +23,7 @@ MOST_ITEMS: Final = 100
 MOST_ROUNDS: Final = 20
 DEFAULT_ROUNDS: Final = 5
 _LONGEST_SHOWN: Final = 80
-_PLACEHOLDER: Final = re.compile(
+_PLACEHOLDER: Final = pattern(
     r"\{\{[ \t]{0,8}(item|index)((?:\.[A-Za-z_][A-Za-z0-9_-]{0,63}){0,8})[ \t]{0,8}\}\}"
 )
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterator, Mapping
 
+from planloom.domain.patterns import pattern
 from planloom.domain.values import Args, Json, StepId, Value
 
-STEP_ID = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+STEP_ID = pattern(r"[A-Za-z][A-Za-z0-9_]*")
 """The syntax of a step id, for `fullmatch`."""
 
-_REFERENCE = re.compile(r"\$([A-Za-z][A-Za-z0-9_]*)((?:\.[A-Za-z_][A-Za-z0-9_-]*|\[[0-9]{1,9}\])*)")
-_STEP_IN_EXPRESSION = re.compile(r"(?<=\bsteps\.)[A-Za-z_][A-Za-z0-9_]*")
-_PART = re.compile(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[([0-9]+)\]")
+_REFERENCE = pattern(r"\$([A-Za-z][A-Za-z0-9_]*)((?:\.[A-Za-z_][A-Za-z0-9_-]*|\[[0-9]{1,9}\])*)")
+_STEP_IN_EXPRESSION = pattern(r"(?<=\bsteps\.)[A-Za-z_][A-Za-z0-9_]*")
+_PART = pattern(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[([0-9]+)\]")
 
 
 class OutputReference(Value):

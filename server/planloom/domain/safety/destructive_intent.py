@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from planloom.domain.patterns import pattern
 from planloom.domain.values import Json
 
 _DESTRUCTIVE = (
@@ -15,9 +16,9 @@ _DESTRUCTIVE = (
     "supprimer trash umbenennen uninstall unlink verschiebe verschieben wipe "
 )
 _WORDS = frozenset(_DESTRUCTIVE.split())
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = pattern(r"[^\W\d_]+")
 _DELETING = frozenset({"delete", "erase", "wipe", "destroy", "purge", "rm"})
-_COMMAND = re.compile(
+_COMMAND = pattern(
     r"\b(?:rm|rmdir|unlink|shred|mkfs\w*|dd|truncate|del|rd)\s"
     r"|\bgit\s+(?:clean|reset\s+--hard|checkout\s+--|push\s+(?:--force|-f))\b"
     r"|\bfind\b[^\n]{0,2000}-delete\b"

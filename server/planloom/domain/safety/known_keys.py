@@ -10,6 +10,7 @@ import re
 from typing import Final
 from urllib.parse import quote
 
+from planloom.domain.patterns import pattern
 from planloom.domain.values import Json
 
 MASK: Final = "[key]"
@@ -18,7 +19,7 @@ SHORTEST: Final = 8
 SHORTEST_IN_PLANS: Final = 16
 """Shorter ones are not masked in plans: words such as `localhost`, which also stand for a key, would go missing."""
 _FORMS: Final = {
-    mark: re.compile(re.escape(mark) + rest)
+    mark: pattern(re.escape(mark) + rest)
     for mark, rest in {
         "sk-": r"[A-Za-z0-9_-]{20,200}",
         **dict.fromkeys(("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"[A-Za-z0-9]{36,255}"),

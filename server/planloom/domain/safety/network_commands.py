@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from planloom.domain.patterns import pattern
 from planloom.domain.safety.confinement import Network
 
 _TABLE: Final = """
@@ -31,17 +32,17 @@ _FETCHES: Final = {
     for programs, _, subs in (line.partition(":") for line in _TABLE.strip().splitlines())
     for program in programs.split()
 }
-_PARTS: Final = re.compile(r"&&|\|\||[;&|()\n`]")
-_ASSIGNMENT: Final = re.compile(r"\w+=")
+_PARTS: Final = pattern(r"&&|\|\||[;&|()\n`]")
+_ASSIGNMENT: Final = pattern(r"\w+=")
 _BEFORE_A_PROGRAM: Final = frozenset(("sudo", "env", "time", "nohup", "exec", "command"))
 _WITH_A_VALUE: Final = frozenset(
     ("-C", "-c", "--prefix", "--git-dir", "--work-tree", "--cwd", "--directory", "--dir", "--filter")
 )
-_ADDRESS: Final = re.compile(r"(?:\w+://)?(?:[^/@\s]*@)?(\[[0-9a-fA-F:]+\]|[^/:\s]+)(?::\d+)?(?:/.*)?")
-_LOOPBACK: Final = re.compile(r"localhost|127(?:\.\d{1,3}){3}|\[::1\]", re.IGNORECASE)
+_ADDRESS: Final = pattern(r"(?:\w+://)?(?:[^/@\s]*@)?(\[[0-9a-fA-F:]+\]|[^/:\s]+)(?::\d+)?(?:/.*)?")
+_LOOPBACK: Final = pattern(r"localhost|127(?:\.\d{1,3}){3}|\[::1\]", re.IGNORECASE)
 _CLIENTS: Final = frozenset(("curl", "wget", "http"))
 _LONGEST: Final = 20_000
-_LACKS: Final = re.compile(
+_LACKS: Final = pattern(
     r"(?i)could not resolve (?:host|proxy)|(?:temporary failure in name|name or service not) (?:resolution|known)"
     r"|network is unreachable|nodename nor servname|no such host is known|getaddrinfo|EAI_AGAIN|ENETUNREACH|ENOTFOUND"
     r"|failed to resolve|dial tcp: lookup|couldn't resolve|unable to resolve|failed to lookup address"

@@ -7,12 +7,12 @@ and spaces, and without the characters that some systems ignore.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
+from planloom.domain.patterns import pattern
 from planloom.domain.text.hidden_characters import IGNORABLE
 
 OWN_FOLDER: Final = ".planloom"
@@ -285,11 +285,11 @@ _SECRET_NAMES: Final = """
     .snowsql token.json .token auth.json oauth*.json
 """
 _SECRET_FILES: Final = tuple(_SECRET_NAMES.split())
-_KEY_FILE: Final = re.compile(r"id_(?:rsa|dsa|ecdsa|ed25519|ed448|xmss)(?:[-_.].*)?|id_[^.]*")
-_NO_SECRET: Final = re.compile(r".*(?:\.pub|\.example|\.sample|\.template|\.tmpl|\.dist|\.defaults|\.tpl)")
+_KEY_FILE: Final = pattern(r"id_(?:rsa|dsa|ecdsa|ed25519|ed448|xmss)(?:[-_.].*)?|id_[^.]*")
+_NO_SECRET: Final = pattern(r".*(?:\.pub|\.example|\.sample|\.template|\.tmpl|\.dist|\.defaults|\.tpl)")
 
-_SHORT_GIT: Final = re.compile(r"\.?git~[0-9]+")
-_SKIPPED: Final = re.compile(f"[{IGNORABLE}]")
+_SHORT_GIT: Final = pattern(r"\.?git~[0-9]+")
+_SKIPPED: Final = pattern(f"[{IGNORABLE}]")
 """Invisible characters, which some systems ignore when they compare names."""
 
 
@@ -346,7 +346,7 @@ def runs_unasked(name: str) -> bool:
 def _danger_of_file(name: str) -> str | None:
     if name in _EXACT:
         return _EXACT[name]
-    return next((sentence for pattern, sentence in _PATTERNS if fnmatchcase(name, pattern)), None)
+    return next((sentence for glob, sentence in _PATTERNS if fnmatchcase(name, glob)), None)
 
 
 def is_secret(relative: str) -> bool:
@@ -364,4 +364,4 @@ def _is_secret_file(name: str) -> bool:
         return False
     if _KEY_FILE.fullmatch(name):
         return True
-    return any(fnmatchcase(name, pattern) for pattern in _SECRET_FILES)
+    return any(fnmatchcase(name, glob) for glob in _SECRET_FILES)

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Final
 
+from planloom.domain.patterns import pattern
 from planloom.domain.safety.protected import folded
 
 _JSON_NAMES: Final = (
@@ -17,12 +18,12 @@ _JSON_NAMES: Final = (
     ".code-workspace",
     ".code-snippets",
 )
-_TOKEN: Final = re.compile(
+_TOKEN: Final = pattern(
     r'"(?:[^"\\]|\\.)*+"?' r"|'(?:[^'\\]|\\.)*+'?" r"|//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?" r"|[^\s]",
     re.DOTALL,
 )
-_REMOTE: Final = re.compile(r"\s*(?:(?:https?|ftps?|wss?):|//|\\\\)", re.IGNORECASE)
-_MODELINE: Final = re.compile(
+_REMOTE: Final = pattern(r"\s*(?:(?:https?|ftps?|wss?):|//|\\\\)", re.IGNORECASE)
+_MODELINE: Final = pattern(
     r"#[ \t]*(?:yaml-language-server[ \t]*:[ \t]*\$schema[ \t]*=|\$schema[ \t]*:|:schema)"
     r"[ \t]*(?:https?:)?//",
     re.IGNORECASE,

@@ -10,9 +10,10 @@ Text behind very many blanks is hidden, too: it stands beyond the edge of every 
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import Final, NamedTuple
+
+from planloom.domain.patterns import pattern
 
 IGNORABLE: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
@@ -21,9 +22,9 @@ IGNORABLE: Final = (
 """The characters of `Default_Ignorable_Code_Point` (Unicode 17), as the inside of a class of a regular expression."""
 SPACES: Final = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 """Spaces other than the blank, in the same form."""
-_DRAWN_AS_NOTHING: Final = re.compile(f"[{IGNORABLE}{SPACES}\u2800]")
-_SPACE: Final = re.compile(f"[{SPACES}]")
-_FAR: Final = re.compile(r"(?<![ \t])[ \t]{80,}+(?=[^\r\n])")
+_DRAWN_AS_NOTHING: Final = pattern(f"[{IGNORABLE}{SPACES}\u2800]")
+_SPACE: Final = pattern(f"[{SPACES}]")
+_FAR: Final = pattern(r"(?<![ \t])[ \t]{80,}+(?=[^\r\n])")
 """So many blanks before text that no window is as wide."""
 _CATEGORIES: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 _EMOJI_SELECTOR: Final = "\ufe0f"

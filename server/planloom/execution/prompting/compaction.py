@@ -8,20 +8,21 @@ from typing import Literal, NamedTuple
 
 from planloom.agent.prompt_frame import section
 from planloom.domain.model_text.fences import fenced
+from planloom.domain.patterns import pattern
 
 Count = Callable[[str], int]
 """Counts the tokens of a text."""
 
-_SENTENCE_END = re.compile(r"[.!?…。！？]+[\"')\]”’]*(?=\s)|\n+")
-_PATH = re.compile(
+_SENTENCE_END = pattern(r"[.!?…。！？]+[\"')\]”’]*(?=\s)|\n+")
+_PATH = pattern(
     r"(?<![\w/.@:-])(?:(?:[\w.@~-]{1,80}/){0,20}[\w@-][\w.@+-]{0,80}\.[A-Za-z]\w{0,9}(?![\w/])"
     r"|(?:[\w.@-]{1,80}/){1,20}[\w.@-]{0,80})"
 )
-_NAME = re.compile(
+_NAME = pattern(
     r"`([^`\n]{1,80})`"
     r"|\b([A-Za-z]\w{0,60}_\w{1,60}|[A-Za-z]\w{0,60}[a-z][A-Z]\w{0,60}|[a-z]\w{0,60}\(\))"
 )
-_WEIGHTY = re.compile(
+_WEIGHTY = pattern(
     r"\b(?:decid\w*|decision|chose\w*|choice|instead|because|agreed|must|never|always|answer(?:ed)?|wants?|"
     r"prefers?|errors?|fail\w*|exception|refused|denied|conflict\w*|broken|missing|cannot|could not|traceback|"
     r"not found|wrong|skipped|exit code [1-9]\d*)\b",

@@ -7,21 +7,22 @@ from collections import Counter
 from urllib.parse import unquote
 
 from planloom.agent.task import Evidence
+from planloom.domain.patterns import pattern
 from planloom.domain.plans.agents import may_use
 from planloom.domain.plans.plan import Step
 from planloom.domain.safety.lexical_paths import normal_path
 from planloom.execution.prompting.compaction import paths_in
 from planloom.tools.registry import Registry
 
-_WRITING = re.compile(
+_WRITING = pattern(
     r"\b(?:write|create|add|implement|fix|change|update|edit|modify|refactor|rename|delete|remove|replace|append|"
     r"insert|generate|save|scaffold|set up|configure|convert|move|extract|rewrite|develop|introduce|migrate)\b",
     re.IGNORECASE,
 )
-_REMOVING = re.compile(
+_REMOVING = pattern(
     r"\b(?:delete|remove|rename|move|drop|merge|instead|no longer|without|not|don['’]t)\b", re.IGNORECASE
 )
-_PERCENT = re.compile(r"(?<![\d.,%])(\d{1,3})(?:[.,]\d{1,3})?[ ]?%")
+_PERCENT = pattern(r"(?<![\d.,%])(\d{1,3})(?:[.,]\d{1,3})?[ ]?%")
 _LONGEST_PERCENT = 8
 LEAST_RISE = 5
 """The least rise of a percentage in a command's output that is reported."""

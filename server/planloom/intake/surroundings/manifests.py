@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from planloom.domain.patterns import pattern
 from planloom.domain.values import Json
 from planloom.intake.surroundings.runners import command_of
 from planloom.tools.terminal_text import visible
@@ -19,10 +20,10 @@ MOST_READ: Final = 100_000
 _LISTED: Final = 12
 """The most names of one list that are shown."""
 _MOST_NAME: Final = 60
-_REQUIREMENT: Final = re.compile(r"\s*([A-Za-z0-9][\w.-]*)")
-_GO_REQUIRE: Final = re.compile(r"^\s*(?:require\s+)?([\w.-]+\.[\w.-]+/[^\s]+)\s+v\S+[ \t]*$", re.MULTILINE)
-_TARGET: Final = re.compile(r"^([A-Za-z0-9][\w.-]*)[\w ./%-]*:(?!=)", re.MULTILINE)
-_RECIPE: Final = re.compile(r"^@?([A-Za-z0-9][\w-]*)[^:\n]*:(?!=)", re.MULTILINE)
+_REQUIREMENT: Final = pattern(r"\s*([A-Za-z0-9][\w.-]*)")
+_GO_REQUIRE: Final = pattern(r"^\s*(?:require\s+)?([\w.-]+\.[\w.-]+/[^\s]+)\s+v\S+[ \t]*$", re.MULTILINE)
+_TARGET: Final = pattern(r"^([A-Za-z0-9][\w.-]*)[\w ./%-]*:(?!=)", re.MULTILINE)
+_RECIPE: Final = pattern(r"^@?([A-Za-z0-9][\w-]*)[^:\n]*:(?!=)", re.MULTILINE)
 _PYTEST: Final = frozenset({"pytest"})
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from planloom.domain.patterns import pattern
+
 
 class Runner(NamedTuple):
     """A command that runs tests.
@@ -81,18 +83,18 @@ _OTHER_PROGRAMS: Final = """
 """
 _PROGRAMS: Final = frozenset((*(command.split()[0] for command in _COMMANDS), *_OTHER_PROGRAMS.split()))
 """The programs with which a command of a project's instructions may begin."""
-_SPAN: Final = re.compile(r"`([^`]{3,120})`")
-_SETTING: Final = re.compile(r"[A-Za-z_]\w*=\S*")
-_TESTS: Final = re.compile(r"test|\bspec\b|\brspec\b", re.IGNORECASE)
-_RUNS_THEM: Final = re.compile(
+_SPAN: Final = pattern(r"`([^`]{3,120})`")
+_SETTING: Final = pattern(r"[A-Za-z_]\w*=\S*")
+_TESTS: Final = pattern(r"test|\bspec\b|\brspec\b", re.IGNORECASE)
+_RUNS_THEM: Final = pattern(
     r"\b(?:run|start|execut)\w*\s+(?:(?:all|the|our|its|unit|whole)\s+){0,3}(?:tests|test suite)\b[^`.;]{0,20}$",
     re.IGNORECASE,
 )
-_RUN_IT: Final = re.compile(r"\b(?:run|runs|use|with|using|by)[\s:]+$", re.IGNORECASE)
-_ADVISES_AGAINST: Final = re.compile(
+_RUN_IT: Final = pattern(r"\b(?:run|runs|use|with|using|by)[\s:]+$", re.IGNORECASE)
+_ADVISES_AGAINST: Final = pattern(
     r"(?:\b(?:not|never|avoid|before|after|instead of|rather than)\b|n't\b)[^.;`]*$", re.IGNORECASE
 )
-_EXAMPLE: Final = re.compile(r"::|[<>{}…]|\.\.\.|path/to")
+_EXAMPLE: Final = pattern(r"::|[<>{}…]|\.\.\.|path/to")
 """What stands in commands that run a single test, or that are not meant literally."""
 
 

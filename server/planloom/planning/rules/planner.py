@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from planloom.domain.errors import ModelFailed
+from planloom.domain.patterns import pattern
 from planloom.domain.plans.attachments import Attachment
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.validation import Problem, problems
@@ -24,11 +25,11 @@ from planloom.planning.wording import active_form, agent_for, capitalized, descr
 from planloom.tools.registry import READ_ONLY, Registry, argument_problems, builtin
 
 _READING = frozenset(builtin().only(READ_ONLY).names())
-_ASKED_OF_USER = re.compile(
+_ASKED_OF_USER = pattern(
     r"(?:ask|confirm\s+with|check\s+with)\s+(?:me|us|the\s+user)\b(?:\s+(?:about|for|to\s+confirm|to\s+choose))?[,:]?\s*",
     re.IGNORECASE,
 )
-_FIRST_FILE = re.compile(
+_FIRST_FILE = pattern(
     r"(?:(?:create|write|add|generate)|make\s+(?:a|an|the))\s+(?:(?:a|an|the|new|file)\s+)*"
     rf"(?P<path>@?{PLACEHOLDER}|[^\s,;{PLACEHOLDER}]*[\w-]\.[A-Za-z]\w{{0,7}})"
     r"(?=$|,|\s+(?:and|containing|for|from|in|that|using|which|with)\b)",

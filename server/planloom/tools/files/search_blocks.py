@@ -7,19 +7,19 @@ dashes below the first marker.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from planloom.domain.patterns import pattern
 from planloom.tools.files.hunks import BadPatch, FilePatch, Hunk, Op
 
-_SEARCH: Final = re.compile(r"(?:<{5,9}|-{5,9}) ?(?:SEARCH|ORIGINAL)>?\s*")
-_MIDDLE: Final = re.compile(r"={5,9}\s*")
-_REPLACE: Final = re.compile(r"(?:>{5,9}|\+{5,9}) ?(?:REPLACE|UPDATED)>?\s*")
-_LINE_HINT: Final = re.compile(r":(start|end)_line: ?(\d{1,7})\s*")
-_DASHES: Final = re.compile(r"-{5,9}\s*")
-_FENCE: Final = re.compile(r"\s*(?:`{3,}|~{3,})\S*\s*")
-_PATH: Final = re.compile(r"[^\s:*?\"<>|]*[./][^\s:*?\"<>|]*")
+_SEARCH: Final = pattern(r"(?:<{5,9}|-{5,9}) ?(?:SEARCH|ORIGINAL)>?\s*")
+_MIDDLE: Final = pattern(r"={5,9}\s*")
+_REPLACE: Final = pattern(r"(?:>{5,9}|\+{5,9}) ?(?:REPLACE|UPDATED)>?\s*")
+_LINE_HINT: Final = pattern(r":(start|end)_line: ?(\d{1,7})\s*")
+_DASHES: Final = pattern(r"-{5,9}\s*")
+_FENCE: Final = pattern(r"\s*(?:`{3,}|~{3,})\S*\s*")
+_PATH: Final = pattern(r"[^\s:*?\"<>|]*[./][^\s:*?\"<>|]*")
 """A line that is only a path; paths with spaces are not told from sentences."""
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from planloom.domain.patterns import pattern
+
 _SEARCHED_LINES: Final = 60
 _LONGEST: Final = 200
 _FRAME: Final = "=-─━═*# \t"
 """What test runners draw around their last line."""
-_COUNTS: Final = re.compile(
+_COUNTS: Final = pattern(
     r"\b\d+ (?:tests? |examples? |specs? )?(?:passed|passing|failed|failing|failures?|errors?|problems?|warnings?)\b"
     r"|\bRan \d+ tests?\b|\bTests run: \d+|\bno (?:issues|problems|errors)\b|\ball checks passed\b"
     r"|\bbuild (?:success|failed|failure)",
     re.IGNORECASE,
 )
-_VERDICT: Final = re.compile(r"(?:OK|FAILED)(?: \([^()]*\))?")
+_VERDICT: Final = pattern(r"(?:OK|FAILED)(?: \([^()]*\))?")
 
 
 def outcome_line(output: str) -> str:
