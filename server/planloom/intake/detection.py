@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from planloom.domain.patterns import pattern
 from planloom.domain.plans.plan import Detection, DetectionRule
@@ -35,8 +35,7 @@ _SCORED = 4000
 """Code points that the score is computed from; more would not change it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Features:
+class _Features(NamedTuple):
     """The features of a request that the rules use. `words` is the text without references and paths."""
 
     text: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
@@ -64,8 +63,7 @@ def shortened(text: str, limit: int = SUMMARY_LIMIT) -> str:
     return (head if space else cut).rstrip() + "…"
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(NamedTuple):
     """A tool that a step or a model can call. `run` takes the parsed `arguments` model and the context.
 
     `paths` names the arguments that are workspace paths; of these, `writes` are those that the call changes,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from planloom.domain.expressions import EVERYWHERE, Malformed, Name, read
 from planloom.domain.plans.agents import NAMES, may_use
@@ -68,8 +67,7 @@ class Problem(Value):
         return f"{self.where}: {self.problem}" if self.where else self.problem
 
 
-@dataclass(frozen=True)
-class ToolRules:
+class ToolRules(NamedTuple):
     """What validation needs to know about a tool.
 
     `check` gets the arguments with dollar signs unescaped and without references to other steps. `paths` are the

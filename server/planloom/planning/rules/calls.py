@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from planloom.domain.patterns import pattern
 from planloom.domain.values import Args
@@ -13,8 +14,7 @@ from planloom.planning.rules.literals import LINES, PLACEHOLDER, Masked, written
 from planloom.planning.wording import COMMAND_START, CONNECTING, PROGRAMS
 
 
-@dataclass(frozen=True, slots=True)
-class LiteralCall:
+class LiteralCall(NamedTuple):
     """A tool call that the words spell out, with the description of its step."""
 
     tool: str

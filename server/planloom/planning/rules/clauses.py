@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from planloom.domain.patterns import pattern
 from planloom.intake.words import any_of
@@ -100,8 +101,7 @@ _TO_A_TASK = _spaced(rf"(?<![\w-])(?<!//)to (?:{_ANY_KNOWN})(?![\w-])")
 _INFINITIVE = _spaced(r"\bto ")
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A part of a masked text: a sentence, a list item, or a passage that is at most one task.
 
     `polite`: "can you" or the like came before it. `whole`: an introduction with what it introduces, or a ticked
@@ -232,7 +232,7 @@ def _of_blocks(text: str, blocks: list[_Block]) -> Iterator[Part]:
                 at += 1
             yield Part(last.start, blocks[at - 1].end, whole=True)
         else:
-            yield replace(last, introduces=not block.listed)
+            yield last._replace(introduces=not block.listed)
 
 
 def _blocks(text: str) -> list[_Block]:
@@ -279,7 +279,7 @@ def _of_block(text: str, block: _Block) -> Iterator[Part]:
                     yield Part(part.start, block.end, whole=True)
                     return
             item = part.start == start and (block.listed or bool(marks))
-            yield replace(part, whole=part.whole or ticked, item=item)
+            yield part._replace(whole=part.whole or ticked, item=item)
 
 
 def _sentences(text: str, start: int, end: int) -> Iterator[Part]:
@@ -341,4 +341,4 @@ def _stripped(text: str, part: Part) -> Part | None:
     if re.search(rf"[^\W_]|{PLACEHOLDER}", words) is None:
         return None
     polite = _POLITE.search(text, part.start, start) is not None
-    return replace(part, start=start, end=start + len(words), polite=polite)
+    return part._replace(start=start, end=start + len(words), polite=polite)

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from planloom.domain.patterns import pattern
 from planloom.intake.references import SpecialKind
@@ -19,8 +19,7 @@ PLACEHOLDER = "\ufdd0"
 LiteralKind = Literal["quote", "code", "block"]
 
 
-@dataclass(frozen=True, slots=True)
-class LiteralText:
+class LiteralText(NamedTuple):
     """A literal: `text` is its content, `source` the same as written, with its marks.
 
     A quote's text is verbatim, backslashes included; only an escaped closing mark (`\\"`) loses its

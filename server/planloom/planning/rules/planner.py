@@ -6,8 +6,8 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
+from typing import NamedTuple
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.patterns import pattern
@@ -113,8 +113,7 @@ def _is_available(call: LiteralCall, tools: Registry) -> bool:
     return tool is not None and not argument_problems(tool, call.args)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sentence:
+class _Sentence(NamedTuple):
     """A part of the request with the calls in it. `plain`: it is certainly a task, or consists of calls."""
 
     part: Part

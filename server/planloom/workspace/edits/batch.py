@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain, takewhile
 from typing import Final, NamedTuple
 
@@ -176,7 +176,7 @@ async def apply_batch(edit: Edit, changeset: Changeset, first: ApplyPlan | None 
         if barred is not None:
             outcome = ChangesetRefused(reason=barred, files=changeset.uris())
             break
-        ended = await uninterrupted(_attempt(edit, replace(prepared, parents=tuple(parents.items()))))
+        ended = await uninterrupted(_attempt(edit, prepared._replace(parents=tuple(parents.items()))))
         if isinstance(ended, _Disconnected):
             # The server ends, and cancels this job.
             await asyncio.Event().wait()

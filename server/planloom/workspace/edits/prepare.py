@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from planloom.domain.changes import (
@@ -45,8 +44,7 @@ class Carried(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True)
-class PlannedEffect:
+class PlannedEffect(NamedTuple):
     """One change that is ready. `live` is the state it was compared with, `document` the buffer if it was open.
 
     `source` is the current URI, before earlier renames of the same changeset; `requested` is the URI in the
@@ -84,8 +82,7 @@ def nothing_journaled(_: str) -> bool:
     return False
 
 
-@dataclass(frozen=True)
-class ApplyPlan:
+class ApplyPlan(NamedTuple):
     """All effects, in order; `parents` are missing parent folders of new files, outermost first."""
 
     effects: tuple[PlannedEffect, ...]
@@ -159,7 +156,7 @@ async def prepare(
             case "ready":
                 merged = merged or rebased.merged
                 changes.append(rebased.change)
-                effects.append(replace(effect, change=rebased.change, dangers=judgement.dangers))
+                effects.append(effect._replace(change=rebased.change, dangers=judgement.dangers))
             case "already_done":
                 pass
     if conflicts:
@@ -284,7 +281,7 @@ def _routed(
     able = {"rename": capabilities.rename_files, "delete": capabilities.delete_files}
     kinds = {effect.change.kind for effect in effects if not is_folder(effect.change)} & able.keys()
     names = capabilities.apply_edit and capabilities.document_changes and all(able[kind] for kind in kinds)
-    return tuple(replace(effect, executor=_executor(view, effect, capabilities, names)) for effect in effects)
+    return tuple(effect._replace(executor=_executor(view, effect, capabilities, names)) for effect in effects)
 
 
 def _executor(
@@ -317,10 +314,10 @@ async def _before_moves(view: WorkspaceView, effects: Sequence[PlannedEffect]) -
         if not moved or not any(is_at_or_below(effect.source, place) for place in moves):
             others.append(effect)
         elif effect.document is None or not await view.is_dirty(effect.source):
-            others.append(replace(effect, executor="disk"))
+            others.append(effect._replace(executor="disk"))
         else:
             change = effect.change.model_copy(update={"uri": effect.source})
-            first.append(replace(effect, change=change))
+            first.append(effect._replace(change=change))
     return (*first, *others)
 
 
@@ -371,7 +368,7 @@ async def _protect_unsaved(
             on_disk = saved
             carried.append(Carried(confined_path(place), saved, after.get(here, text)))
         moved = tuple(carried) if effect.change.kind == "rename" else ()
-        safe.append(replace(effect, carried=moved, on_disk=None if moved else on_disk))
+        safe.append(effect._replace(carried=moved, on_disk=None if moved else on_disk))
     return tuple(safe)
 
 

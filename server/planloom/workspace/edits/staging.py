@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from planloom.domain.changes import (
     Changeset,
@@ -23,8 +24,7 @@ from planloom.workspace.paths.uris import after_rename, is_at_or_below, is_below
 from planloom.workspace.snapshots import Snapshot
 
 
-@dataclass(frozen=True)
-class Staged:
+class Staged(NamedTuple):
     """The staged state of a URI: a `text`, a folder, or deleted; `base` is the snapshot that its author read.
 
     `form` is the encoding to set; None keeps the file's own, or uses the default for a new file.
@@ -42,8 +42,7 @@ class Staged:
         return self.text is None and not self.folder
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(NamedTuple):
     """A staged rename: the underlying file is at `old`, readers of this overlay see it at `new`.
 
     `before` is the text of a file.
@@ -122,7 +121,7 @@ class Stage:
     def _restage(self, key: Uri, place: Uri) -> None:
         """Keep what is staged at `key` under another URI."""
         staged = self.staged.pop(key)
-        self.staged[place] = replace(staged, base=staged.base._replace(uri=place))
+        self.staged[place] = staged._replace(base=staged.base._replace(uri=place))
 
     def remove(self, found: Snapshot) -> None:
         """Stage a deletion; a file that was only staged is dropped."""
@@ -142,7 +141,7 @@ class Stage:
             self._restage(key, after_rename(key, move.new, move.old))
         base = base._replace(uri=move.old)
         successor = self.staged.get(move.old)
-        self.staged[move.old] = Staged(base) if successor is None else replace(successor, base=base)
+        self.staged[move.old] = Staged(base) if successor is None else successor._replace(base=base)
 
     def changeset(self) -> Changeset:
         """The staged changes, one per file, in the order in which they must be made."""
