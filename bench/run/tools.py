@@ -16,10 +16,11 @@ from typing import Final
 
 from bench.figures import Figure, Measured, main, milliseconds
 from bench.growth.index import FAST
+from planloom.tools.catalog import FindFiles, SearchText
 from planloom.tools.context import ToolContext
 from planloom.tools.processes.child_process import Launch, run_process, shell_argv
-from planloom.tools.search.find_files import FindFiles, find_files
-from planloom.tools.search.search_files import SearchText, search_text
+from planloom.tools.search.find_files import find_files
+from planloom.tools.search.search_files import search_text
 from planloom.workspace.disk import Folder
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.edits.overlay import Overlay

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import cast
 
 from planloom.domain.values import Args
 from planloom.tools.registry import builtin, schema
+from planloom.tools.tool import Later
 
 NAMES = (
     *("read_file", "list_files", "find_files", "search_text", "read_diagnostics"),
@@ -44,6 +46,14 @@ def test_every_tool_is_there_with_words_for_a_model() -> None:
         assert (
             set(tool.writes) | set(tool.removes) | set(tool.replaces) <= set(tool.paths) <= properties.keys()
         )
+
+
+def test_the_function_of_every_tool_takes_the_arguments_of_its_declaration() -> None:
+    for tool in builtin():
+        assert isinstance(tool.run, Later)
+        function = tool.run.load()
+        assert inspect.iscoroutinefunction(function), tool.name
+        assert inspect.get_annotations(function)["args"] == tool.arguments.__name__
 
 
 def test_names_and_required_arguments_are_as_models_know_them() -> None:

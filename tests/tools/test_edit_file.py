@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from planloom.tools.files.editing import EditFile
+from planloom.tools.catalog import EditFile
 from planloom.tools.files.fuzzy_match import Grade
 from planloom.tools.files.replacing import NoMatch, Replacement, replace
 from tests.tools.desk import Desk

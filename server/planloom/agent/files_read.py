@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from planloom.agent.prompts import Section
 from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.plan import FileRead
+from planloom.tools.catalog import ReadFile
 from planloom.tools.context import ToolContext
-from planloom.tools.files.reading import ReadFile, read_spans
+from planloom.tools.files.reading import read_spans
 from planloom.workspace.paths.names import visible
 from planloom.workspace.paths.resolver import PathRefused
 

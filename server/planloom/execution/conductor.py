@@ -22,14 +22,12 @@ from planloom.domain.plans.plan import Plan, PlanError, Step, StepResult
 from planloom.domain.scheduling import directives as do
 from planloom.domain.scheduling.schedule import Schedule
 from planloom.domain.values import PlanId, StepId
-from planloom.execution.jobs import Jobs
+from planloom.execution.jobs import Jobs, background_jobs
 from planloom.execution.plan_store import PlanStore
-from planloom.execution.recovery_proposals import ModelProposer
 from planloom.execution.resources import Resources
 from planloom.execution.step_outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
-from planloom.execution.step_questions import StepQuestions
+from planloom.execution.step_questions import Proposer, StepQuestions
 from planloom.execution.step_waits import DRAFT, MODEL
-from planloom.execution.steps.background import background_jobs
 from planloom.execution.summary import ending_of, failed
 
 RETRY_WAITS = (1.0, 2.0)
@@ -56,11 +54,12 @@ class Conductor:
         self,
         plan_store: PlanStore,
         jobs: Jobs,
-        runner: StepRunner,
+        runner: Callable[[], StepRunner],
         limits: Callable[[], do.Limits],
         resources: Resources | None = None,
-        proposer: ModelProposer | None = None,
+        proposer: Callable[[], Proposer] | None = None,
     ) -> None:
+        """`runner` and `proposer` are made when a plan first needs them."""
         self._plan_store = plan_store
         self._jobs = jobs
         self._runner = runner
@@ -132,6 +131,8 @@ class Conductor:
     async def _conduct(self, plan_id: PlanId) -> None:
         wakeup = self._wakeups[plan_id]
         try:
+            # Made before a step starts, since it measures the time of steps by the events that follow.
+            self._runner()
             while True:
                 wakeup.clear()
                 plan = self._plan_store.load(plan_id)
@@ -228,7 +229,7 @@ class Conductor:
 
     async def _complete(self, plan: Plan) -> bool:
         # Named like the jobs of steps, so that a pause or a cancel stops it as well.
-        ending = self._jobs.start(f"step:{plan.plan_id}:end", self._runner.before_end(plan.plan_id))
+        ending = self._jobs.start(f"step:{plan.plan_id}:end", self._runner().before_end(plan.plan_id))
         await asyncio.wait({ending})
         if ending.cancelled():
             return True
@@ -289,7 +290,7 @@ class Conductor:
     async def _run_to_end(self, plan_id: PlanId, step_id: StepId) -> None:
         began = time.monotonic()
         try:
-            outcome = await self._runner.run(plan_id, step_id)
+            outcome = await self._runner().run(plan_id, step_id)
             await self._plan_store.wait_unlocked()
         except asyncio.CancelledError:
             self._back_to_pending(plan_id, step_id)

@@ -7,7 +7,14 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
+from planloom.domain.values import PlanId
+
 log = logging.getLogger(__name__)
+
+
+def background_jobs(plan_id: PlanId) -> str:
+    """The beginning of the names of the jobs of a plan's background commands."""
+    return f"background:{plan_id}:"
 
 
 class Jobs:

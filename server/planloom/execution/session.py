@@ -7,17 +7,19 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from planloom.domain.errors import UntrustedWorkspace
 from planloom.domain.safety.confinement import Abilities, Confinement
 from planloom.domain.scheduling import directives as do
 from planloom.domain.values import Instant, PlanId, SessionId, Uri
 from planloom.settings import Settings
-from planloom.tools.confinement.confined_command import Confined
-from planloom.tools.confinement.places import Reach
 from planloom.workspace.editor import Editor
 from planloom.workspace.index.programs import Programs
 from planloom.workspace.view import WorkspaceView
+
+if TYPE_CHECKING:
+    from planloom.tools.confinement.confined_command import Confined
 
 AskTrust = Callable[[], Awaitable[None]]
 """Asks the user whether they trust the workspace, and returns once they have answered or dismissed the question. The
@@ -91,6 +93,10 @@ class Session:
 
     def confined(self, confinement: Confinement) -> Confined:
         """How a command that was allowed this is confined in the workspace as it is now."""
+        # Imported here, with what the system can do: most plans run no command.
+        from planloom.tools.confinement.confined_command import Confined
+        from planloom.tools.confinement.places import Reach
+
         roots = tuple(root.path for root in self.view.roots.folders)
         return Confined(confinement, Reach(roots, self._private, self._writable()))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, RecoveryProposal, Step
@@ -11,9 +12,24 @@ from planloom.domain.scheduling import directives as do
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
-from planloom.execution.recovery_proposals import ModelProposer, ProposedRecovery
 
 log = logging.getLogger(__name__)
+
+
+class ProposedRecovery(NamedTuple):
+    """A proposal, or None and a `note` that says why there is none; `used` is what was asked of the model for it."""
+
+    proposal: RecoveryProposal | None
+    used: ev.ModelUsed | None = None
+    note: str | None = None
+
+
+class Proposer(Protocol):
+    """Asks a model how to recover from a failed step."""
+
+    async def propose(self, plan: Plan, step: Step, error: str) -> ProposedRecovery:
+        """One proposal that can be carried out as it is, or a note that says why there is none."""
+        ...
 
 
 class StepQuestions:
@@ -24,7 +40,7 @@ class StepQuestions:
         plan_store: PlanStore,
         jobs: Jobs,
         limits: Callable[[], do.Limits],
-        proposer: ModelProposer | None,
+        proposer: Callable[[], Proposer] | None,
     ) -> None:
         self._plan_store = plan_store
         self._jobs = jobs
@@ -53,7 +69,7 @@ class StepQuestions:
         if plan is None or step is None or self._proposer is None:
             return
         try:
-            proposed = await self._proposer.propose(plan, step, _error(step))
+            proposed = await self._proposer().propose(plan, step, _error(step))
         except Exception:
             log.exception("no proposal for step %s of plan %s because of a defect", step_id, plan_id)
             proposed = ProposedRecovery(

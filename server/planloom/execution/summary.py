@@ -21,7 +21,7 @@ from planloom.domain.plans.report import (
 from planloom.domain.text.counted import counted
 from planloom.domain.text.diff import changed_lines
 from planloom.domain.values import EditId, Sha256, Uri
-from planloom.tools.processes.run_command import RUN_COMMAND
+from planloom.tools.catalog import RUN_COMMAND
 from planloom.tools.tool import shortened
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import after_rename, display_name, is_below

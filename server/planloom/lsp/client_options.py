@@ -13,6 +13,18 @@ if TYPE_CHECKING:
     from planloom.workspace.view import WorkspaceView
 
 
+_QUESTIONS = (
+    ("plan_approval_request", "events"),
+    ("approval_request", "approvals"),
+    ("edit_conflict", "conflicts"),
+    ("recovery_request", "recovery"),
+    ("clarification_request", "clarifications"),
+    ("plan_paused", "recovery"),
+    ("plan_paused", "events"),
+)
+"""The types of events that a question can follow, with what an extension declares if it shows that."""
+
+
 class ClientExtensions(NamedTuple):
     """What the editor's extension supports beyond LSP: `initializationOptions.planloomClient`."""
 
@@ -27,6 +39,11 @@ class ClientExtensions(NamedTuple):
     save: bool = False
     messages: bool = False
     trusted: bool = True
+
+    @property
+    def left_questions(self) -> frozenset[str]:
+        """The types of events with questions that the extension does not show its user."""
+        return frozenset(kind for kind, field in _QUESTIONS if not getattr(self, field))
 
 
 def declared(options: Any) -> ClientExtensions:

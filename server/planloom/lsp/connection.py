@@ -17,6 +17,7 @@ from pygls.capabilities import get_capability
 from planloom.lsp import configuration as config
 from planloom.lsp.client_options import ApplicationContext, MakeApplication
 from planloom.lsp.editor.capabilities import NO_CLIENT, client_of, registrations
+from planloom.lsp.plan_documents.names import ENDING
 from planloom.lsp.transport import parent_process
 from planloom.lsp.transport.codec import PlanloomProtocol
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from planloom.lsp.plan_documents.documents import PlanDocuments
     from planloom.models.providers.editor_model import EditorCompletion
     from planloom.service.application import Application
+    from planloom.service.feed import EventListener
     from planloom.workspace.documents import DocumentStore
     from planloom.workspace.paths.roots import Roots
     from planloom.workspace.view import WorkspaceView
@@ -41,6 +43,8 @@ REFUSE_SECONDS = 0.5
 """Seconds for which the application waits for a client that refuses to ask its user, or a user who has answered."""
 CLOSE_SECONDS = 10.0
 """Seconds for which running work may continue at shutdown."""
+TOLD = frozenset({"plan_completed", "plan_failed", "plan_cancelled", "log"})
+"""The types of events that a message without buttons can follow (`editor/told_messages`)."""
 WARM = (
     "planloom.lsp.wire.lookup",
     "planloom.lsp.wire.events",
@@ -49,11 +53,8 @@ WARM = (
     "planloom.lsp.editor.lsp_editor",
     "planloom.lsp.editor.event_stream",
     "planloom.lsp.editor.progress",
-    "planloom.lsp.commands",
     "planloom.lsp.transport.errors",
     "planloom.lsp.handlers.plans",
-    "planloom.lsp.handlers.decisions",
-    "planloom.lsp.handlers.references",
     "planloom.lsp.handlers.server",
     "planloom.storage.ledger",
     "planloom.tools.registry",
@@ -92,7 +93,6 @@ class Connection:
         self.client = NO_CLIENT
         self.options = options
         self.app: Application
-        self.plan_documents: PlanDocuments
         self.progress: ProgressReporter | None = None
         self.log_path: Path | None = None
         self._make_application = make_application
@@ -132,6 +132,24 @@ class Connection:
 
         can = capabilities(self.client.capabilities, self.client.declared, self.client.encoding)
         return LspEditor(self.protocol, can, self.documents.spelling)
+
+    @cached_property
+    def plan_documents(self) -> PlanDocuments:
+        """The documents of plans. They are made with the first one that is opened or asked for."""
+        from planloom.lsp.plan_documents.documents import DocumentAbilities, PlanDocuments
+
+        def supports(capability: str) -> bool:
+            return bool(get_capability(self.client.capabilities, capability, False))
+
+        abilities = DocumentAbilities(
+            show=supports("window.show_document.support"),
+            document_changes=self.editor.capabilities.document_changes,
+            refresh=supports("workspace.code_lens.refresh_support"),
+            asks_by_message=not self.client.declared.approvals,
+        )
+        documents = PlanDocuments(self.protocol, self.app, self.view, self.jobs, abilities, self.editor)
+        self.app.feed.subscribe(documents.on_event)
+        return documents
 
     @cached_property
     def configuration(self) -> config.Configuration:
@@ -249,6 +267,7 @@ class Connection:
     def _listen(self, app: Application) -> None:
         from planloom.lsp.editor.event_stream import TextStream, send_events, send_spent, send_waits
         from planloom.lsp.editor.progress import ProgressReporter
+        from planloom.service.feed import from_first
 
         app.feed.subscribe_notices(
             lambda level, message: self.protocol.show_message(level, f"Planloom: {message}")
@@ -266,28 +285,32 @@ class Connection:
         if get_capability(self.client.capabilities, "window.work_done_progress", False):
             self.progress = ProgressReporter(self.protocol, self.jobs, app.plans.cancel, self._congested)
             app.feed.subscribe(self.progress.on_event)
-        from planloom.lsp.editor.message_prompts import MessagePrompts
-        from planloom.lsp.editor.side_files import SideFiles
-        from planloom.lsp.plan_documents.documents import DocumentAbilities, PlanDocuments
-
-        abilities = DocumentAbilities(
-            show=bool(get_capability(self.client.capabilities, "window.show_document.support", False)),
-            document_changes=self.editor.capabilities.document_changes,
-            refresh=bool(
-                get_capability(self.client.capabilities, "workspace.code_lens.refresh_support", False)
-            ),
-            asks_by_message=not self.client.declared.approvals,
-        )
-        self.plan_documents = PlanDocuments(self.protocol, app, self.view, self.jobs, abilities, self.editor)
-        app.feed.subscribe(self.plan_documents.on_event)
-        prompts = MessagePrompts(self.protocol, self.client, app, self.view, self.jobs, self.plan_documents)
-        if prompts.wanted:
-            app.feed.subscribe(prompts.on_event)
+        self.documents.listen(self._look_for_plans)
+        # Some editors open a document before the application is ready.
+        for document in self.documents.all():
+            self._look_for_plans(document.uri)
+        if questions := self.client.declared.left_questions:
+            app.feed.subscribe(from_first(questions, self._prompts))
         if not self.client.declared.events:
-            from planloom.lsp.editor.told_messages import ToldMessages
+            app.feed.subscribe(from_first(TOLD, self._told))
 
-            told = ToldMessages(self.protocol, self.jobs, SideFiles(self.protocol, self.client, self.view))
-            app.feed.subscribe(told.on_event)
+    def _look_for_plans(self, uri: str) -> None:
+        if uri.endswith(ENDING):
+            # Made now, it looks at every open document; from then on it listens itself.
+            _ = self.plan_documents
+
+    def _prompts(self) -> EventListener:
+        from planloom.lsp.editor.message_prompts import MessagePrompts
+
+        documents = self.plan_documents
+        return MessagePrompts(self.protocol, self.client, self.app, self.view, self.jobs, documents).on_event
+
+    def _told(self) -> EventListener:
+        from planloom.lsp.editor.side_files import SideFiles
+        from planloom.lsp.editor.told_messages import ToldMessages
+
+        side_files = SideFiles(self.protocol, self.client, self.view)
+        return ToldMessages(self.protocol, self.jobs, side_files).on_event
 
     def _congested(self) -> bool:
         return bool(getattr(self.protocol.writer, "congested", False))

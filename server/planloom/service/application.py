@@ -3,54 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planloom.domain.errors import StorageFailed
+from planloom.domain.events import catalog as ev
 from planloom.domain.plans.outcome import RECENT, prices_of
-from planloom.domain.plans.plan import Detection
+from planloom.domain.plans.plan import Detection, Plan
 from planloom.domain.safety.confinement import Abilities
 from planloom.domain.values import PlanId
 from planloom.execution.conductor import Conductor
 from planloom.execution.effects.applied_edits import AppliedEdits
-from planloom.execution.effects.gate import Gate
-from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFileSaver
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
-from planloom.execution.recovery_proposals import ModelProposer
 from planloom.execution.resources import Resources
 from planloom.execution.session import AskTrust, Session
 from planloom.execution.step_rules import StepRules
-from planloom.execution.steps.attached_files import StepAttachments
-from planloom.execution.steps.background import BackgroundCommands
-from planloom.execution.steps.commands import Terminal
-from planloom.execution.steps.literal_calls import LiteralCalls
-from planloom.execution.steps.model_work import ModelWork
-from planloom.execution.steps.runner import Runner, Work
-from planloom.execution.steps.tool_contexts import StepEffects, ToolContextFactory
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.providers import TRACES_HEADERS
-from planloom.service.actions.approvals import Approvals
 from planloom.service.actions.messages import Messages
 from planloom.service.actions.plans import Plans
-from planloom.service.actions.steps import Steps
 from planloom.service.drafts.direct import DirectRuns
 from planloom.service.drafts.drafting import Drafting
 from planloom.service.drafts.drafts import Drafts
-from planloom.service.drafts.followup import FollowUp
 from planloom.service.drafts.new_request import Intake
 from planloom.service.drafts.planner_factory import PlannerFactory
-from planloom.service.drafts.planning_conversations import PlanningConversations
 from planloom.service.drafts.planning_requests import PlanningRequests
-from planloom.service.drafts.surroundings import PlanSurroundings
 from planloom.service.feed import Feed
 from planloom.service.health import HealthWatch
 from planloom.service.memory import Memory
 from planloom.service.models import Models
+from planloom.service.parts import Parts
 from planloom.service.references import WorkspaceReferences
 from planloom.service.requests import Status
 from planloom.service.running.ownership import Ownership
@@ -63,14 +51,32 @@ from planloom.service.tracing.export import TraceExporter, headers_of
 from planloom.service.tracing.recorder import TraceRecorder
 from planloom.settings import Settings
 from planloom.storage.ledger import Ledger
-from planloom.tools.confinement.abilities import abilities
 from planloom.tools.registry import builtin
 from planloom.workspace.editor import Editor
 from planloom.workspace.view import WorkspaceView
 
 if TYPE_CHECKING:
+    from planloom.intake.surroundings.sections import Surroundings
     from planloom.models.providers.editor_model import EditorCompletion
+    from planloom.service.actions.approvals import Approvals
+    from planloom.service.actions.steps import Steps
+    from planloom.service.execution import Execution
 
+OF_EXECUTION = (
+    "planloom.workspace.edits.apply",
+    "planloom.tools.processes.child_process",
+    "planloom.execution.effects.gate",
+    "planloom.agent.answer_decoder",
+    "planloom.execution.steps.commands",
+    "planloom.agent.loop",
+    "planloom.intake.surroundings.gathering",
+    "planloom.execution.steps.tool_contexts",
+    "planloom.execution.steps.model_work",
+    "planloom.service.execution",
+    "planloom.tools.files.writing",
+    "planloom.tools.files.editing",
+)
+"""What the first plan that executes needs, in pieces that take at most about 10 ms to import."""
 log = logging.getLogger(__name__)
 
 
@@ -90,42 +96,35 @@ class Application:
         feed = Feed(plan_store, models.known_keys)
         templates = Templates(ledger, plan_store)
         rules = StepRules(session, tools, templates.find)
-
-        # Effects, and what follows up on an edit.
         index = WorkspaceIndex(session, jobs)
+        references = WorkspaceReferences(session, index, ledger.text)
+        resources = Resources(partial(claims_of, tools), partial(capacity_of, models), feed.waits)
+        conductor = Conductor(
+            plan_store,
+            jobs,
+            lambda: self._execution.runner,
+            session.limits,
+            resources,
+            lambda: self._execution.proposer,
+        )
+
+        # What follows up on an edit: of a step, of an undo, or of one that a crash has cut off.
         saver = UnsavedFileSaver(session, plan_store, jobs)
         applied_edits = AppliedEdits(plan_store, jobs)
         applied_edits.listen(index.on_edit_applied)
         applied_edits.listen(saver.on_edit_applied)
         UserUndo(plan_store, session.view)
-        gate = Gate(session, plan_store)
-        staging = StagingArea(plan_store, session.view, gate, applied_edits)
-        background = BackgroundCommands(session, plan_store, jobs, index)
-        terminal = Terminal(gate, staging, saver, index, background, feed.waits)
-        context_factory = ToolContextFactory(
-            session, index, StepEffects(gate, staging, terminal), tools, rules, feed.stream_step
-        )
 
         # From a request to a plan.
-        references = WorkspaceReferences(session, index, ledger.text)
-        direct_runs = DirectRuns(session, plan_store, tools, rules)
-        self.memory = Memory(session, ledger, models.known_keys)
-        surroundings = PlanSurroundings(session, index, references, FollowUp(plan_store, ledger), self.memory)
-        model_work = ModelWork(
-            models.current,
-            staging,
-            context_factory,
-            surroundings.of,
-            feed.stream_step,
-            direct_runs.reroute,
-        )
+        self._direct_runs = DirectRuns(session, plan_store, tools, rules)
+        requests = PlanningRequests(references, self._surroundings)
         planners = PlannerFactory(
             session,
             tools.before_commands(),
             models,
             templates,
-            PlanningRequests(references, surroundings),
-            PlanningConversations(session, context_factory, model_work.threads),
+            requests,
+            lambda: self._execution.conversations,
         )
         drafting = Drafting(
             plan_store,
@@ -136,52 +135,73 @@ class Application:
             lambda: prices_of(session.settings.model.prices),
         )
 
-        # From an approved plan to its effects.
-        runner = Runner(
-            session,
-            plan_store,
-            staging,
-            StepAttachments(session, plan_store, references, models.current),
-            Work(LiteralCalls(tools, staging, context_factory), model_work, gate, templates.find),
-            context_factory,
-        )
-        resources = Resources(partial(claims_of, tools), partial(capacity_of, models), feed.waits)
-        conductor = Conductor(
-            plan_store,
-            jobs,
-            runner,
-            session.limits,
-            resources,
-            ModelProposer(session, models.current, tools.before_commands(), rules),
-        )
-
         # What a client can ask.
-        ownership = Ownership(session, plan_store, ledger, jobs, conductor, staging)
-        turns = Turns(ownership, conductor, jobs)
+        self._ownership = Ownership(session, plan_store, ledger, jobs, conductor)
+        self._turns = Turns(self._ownership, conductor, jobs)
         self.feed = feed
         self.models = models
         self.index = index
         self.references = references
         self.templates = templates
         self.intake = Intake(session, references, models, templates)
-        drafts = Drafts(plan_store, jobs, conductor, self.intake, drafting, direct_runs)
-        self.plans = Plans(session, plan_store, ledger, turns, drafts, rules)
-        gate.on_cancel(self._cancel_soon)
-        self.messages = Messages(plan_store, turns, jobs, self.plans, drafts, models.current)
-        self.steps = Steps(plan_store, turns, conductor, rules)
-        self.approvals = Approvals(gate, plan_store, turns, session.view)
+        self.memory = Memory(session, ledger, models.known_keys)
+        self._drafts = Drafts(plan_store, jobs, conductor, self.intake, drafting, self._direct_runs)
+        self.plans = Plans(session, plan_store, ledger, self._turns, self._drafts, rules)
+        self.messages = Messages(plan_store, self._turns, jobs, self.plans, self._drafts, models.current)
 
         self.upkeep = Upkeep(session, ledger, jobs)
         self._traces = TraceExporter(
             lambda: session.settings.storage.traces, trace_headers, partial(feed.notice, "warning")
         )
+        self._parts = Parts(
+            session,
+            plan_store,
+            ledger,
+            jobs,
+            feed,
+            models,
+            tools,
+            rules,
+            templates,
+            index,
+            references,
+            self.memory,
+            saver,
+            applied_edits,
+        )
         self._session = session
         self._ledger = ledger
         self._plan_store = plan_store
         self._jobs = jobs
-        self._ownership = ownership
-        self._background = background
         self._health = HealthWatch(session, feed, plan_store, ledger)
+
+    @cached_property
+    def _execution(self) -> Execution:
+        """What carries plans out. It is imported here, since a server of which no plan executes needs none of it."""
+        from planloom.service.execution import Execution
+
+        execution = Execution(self._parts, self._direct_runs.reroute)
+        execution.gate.on_cancel(self._cancel_soon)
+        return execution
+
+    async def _surroundings(self, plan: Plan) -> Surroundings:
+        return await self._execution.surroundings.of(plan)
+
+    # What a client asks of plans that execute.
+
+    @cached_property
+    def steps(self) -> Steps:
+        """The questions and failures of steps."""
+        from planloom.service.actions.steps import Steps
+
+        return Steps(self._plan_store, self._turns, self._turns.conductor, self._parts.rules)
+
+    @cached_property
+    def approvals(self) -> Approvals:
+        """Pending approvals and conflicts."""
+        from planloom.service.actions.approvals import Approvals
+
+        return Approvals(self._execution.gate, self._plan_store, self._turns, self._session.view)
 
     @classmethod
     async def open(
@@ -228,6 +248,7 @@ class Application:
         recorder = TraceRecorder(lambda: bool(self._session.settings.storage.traces), self._traces.put)
         self.feed.subscribe(recorder.on_event)
         self._plan_store.on_forget(recorder.forget)
+        self.feed.subscribe(self._load_before_approval)
         self._health.begin()
         self.index.current()
         self._jobs.start("leases", self._ownership.keep_leases())
@@ -239,6 +260,11 @@ class Application:
         self._jobs.start("take-over", self._ownership.take_over())
         self._jobs.start("unanswered", self._session.view.unanswered.watch())
         self._jobs.start("upkeep", self.upkeep.run())
+
+    def _load_before_approval(self, recorded: ev.Recorded, _: Plan) -> None:
+        """Use the time in which a person reads a plan, so that its approval need not wait for what executes it."""
+        if recorded.event.type == "plan_approval_request":
+            self._jobs.start("load-execution", _load_execution())
 
     def _cancel_soon(self, plan_id: PlanId) -> None:
         self._jobs.start(f"cancel-asked:{plan_id}", self.plans.cancel(plan_id))
@@ -274,12 +300,23 @@ class Application:
 
     async def command_abilities(self) -> Abilities:
         """What commands can be held to on this machine."""
+        # Imported here, since few servers are asked for it.
+        from planloom.tools.confinement.abilities import abilities
+
         return self._session.command_abilities(await asyncio.to_thread(abilities))
 
     async def close(self) -> None:
         """Stop every job, give leases back, close the ledger, export the last traces. Running plans are resumable."""
-        self._background.close()
+        if "_execution" in vars(self):
+            self._execution.background.close()
         await self._jobs.stop("")
         await self.models.forget()
         self._ledger.close()
         await self._traces.close()
+
+
+async def _load_execution() -> None:
+    for name in OF_EXECUTION:
+        # Requests are served between two imports.
+        await asyncio.sleep(0)
+        importlib.import_module(name)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from planloom.domain.text.counted import counted
 from planloom.domain.values import Json, Uri
+from planloom.tools.catalog import ReadDiagnostics
 from planloom.tools.context import ToolContext
 from planloom.tools.terminal_text import plain
-from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+from planloom.tools.tool import ToolResult, failed, succeeded
 from planloom.workspace.editor import Diagnostic
 from planloom.workspace.paths.resolver import PathRefused
 from planloom.workspace.paths.uris import normalized
@@ -17,14 +16,6 @@ MOST_FILES = 50
 MOST_SHOWN = 200
 _MOST_MESSAGE = 1_000
 _ORDER = {"error": 0, "warning": 1, "information": 2, "hint": 3}
-
-
-class ReadDiagnostics(BaseModel):
-    """Arguments of `read_diagnostics`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    path: str = Field("", max_length=4096)
 
 
 async def read_diagnostics(args: ReadDiagnostics, context: ToolContext) -> ToolResult:
@@ -85,14 +76,3 @@ def _line(name: str, item: Diagnostic) -> str:
     by = f" [{plain(item.source or '')}{' ' + plain(item.code) if item.code else ''}]" if item.source else ""
     message = " ".join(plain(item.message[:_MOST_MESSAGE]).split())
     return f"{name}:{start.line + 1}: {item.severity}: {message}{by}"
-
-
-READ_DIAGNOSTICS = Tool(
-    name="read_diagnostics",
-    description="Read the editor's errors and warnings, by default for all open files.",
-    arguments=ReadDiagnostics,
-    effect="read",
-    run=read_diagnostics,
-    paths=("path",),
-    needs="diagnostics",
-)

@@ -4,35 +4,17 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
-
 from planloom.domain.model_text.fences import fenced
+from planloom.tools.catalog import FetchUrl
 from planloom.tools.context import ToolContext
 from planloom.tools.terminal_text import plain
-from planloom.tools.tool import Tool, ToolResult, failed, shortened, succeeded
-from planloom.web.addresses import MOST_CHARACTERS, AddressRefused, WebAddress, web_address
+from planloom.tools.tool import ToolResult, failed, shortened, succeeded
+from planloom.web.addresses import WebAddress, web_address
 from planloom.web.pages import Fetched, NotFetched, Page, Redirected
 
 PIECE: Final = 20_000
 """The most characters of a page in one result."""
 _SHOWN: Final = 200
-
-
-class FetchUrl(BaseModel):
-    """Arguments of `fetch_url`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    url: str = Field(max_length=2 * MOST_CHARACTERS)
-    start: int = Field(0, ge=0, description="Character to go on from.")
-
-    @field_validator("url")
-    @classmethod
-    def _usable(cls, url: str) -> str:
-        address = web_address(url)
-        if isinstance(address, AddressRefused):
-            raise ValueError(address.reason)
-        return url
 
 
 class Fetcher(Protocol):
@@ -92,12 +74,3 @@ def _piece(address: WebAddress, page: Page, start: int) -> ToolResult:
 
 def _name(address: WebAddress) -> str:
     return shortened(address.url, _SHOWN)
-
-
-FETCH_URL = Tool(
-    name="fetch_url",
-    description="Get a web page as text.",
-    arguments=FetchUrl,
-    effect="fetch",
-    run=fetch_url,
-)

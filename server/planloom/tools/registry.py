@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -13,19 +13,11 @@ from planloom.domain.plans.validation import ArgumentProblem, ToolRules
 from planloom.domain.safety.approvals import Effect
 from planloom.domain.values import Args, Json
 from planloom.models.port import ToolSpec
-from planloom.tools.context import ToolContext
-from planloom.tools.diagnostics import READ_DIAGNOSTICS
-from planloom.tools.fetch_url import FETCH_URL
-from planloom.tools.files.editing import EDIT_FILE
-from planloom.tools.files.moving import DELETE_PATH, RENAME_PATH
-from planloom.tools.files.reading import LIST_FILES, READ_FILE
-from planloom.tools.files.writing import CREATE_FOLDER, WRITE_FILE
-from planloom.tools.git.git_tools import GIT_DIFF, GIT_LOG, GIT_STATUS
-from planloom.tools.processes.background import READ_OUTPUT, STOP_COMMAND
-from planloom.tools.processes.run_command import RUN_COMMAND
-from planloom.tools.search.find_files import FIND_FILES
-from planloom.tools.search.search_files import SEARCH_TEXT
+from planloom.tools.catalog import ALL
 from planloom.tools.tool import Need, Tool, ToolResult, failed
+
+if TYPE_CHECKING:
+    from planloom.tools.context import ToolContext
 
 READ_ONLY: frozenset[Effect] = frozenset({"read"})
 _BOUNDS: Final = frozenset({"minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum"})
@@ -81,27 +73,7 @@ class Registry:
 
 def builtin() -> Registry:
     """The built-in tools."""
-    return Registry(
-        (
-            READ_FILE,
-            LIST_FILES,
-            FIND_FILES,
-            SEARCH_TEXT,
-            READ_DIAGNOSTICS,
-            GIT_STATUS,
-            GIT_DIFF,
-            GIT_LOG,
-            WRITE_FILE,
-            EDIT_FILE,
-            CREATE_FOLDER,
-            RENAME_PATH,
-            DELETE_PATH,
-            RUN_COMMAND,
-            READ_OUTPUT,
-            STOP_COMMAND,
-            FETCH_URL,
-        )
-    )
+    return Registry(ALL)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
@@ -13,6 +14,8 @@ from planloom.domain.values import CallId, Json
 
 Need = Literal["repository", "diagnostics"]
 """What not every workspace or editor has: a git repository around a folder, and reports of errors and warnings."""
+NO_OUTPUT = "(no output)"
+"""Stands in the text of a result for the output of a command that printed nothing."""
 SUMMARY_LIMIT = 500
 """Most characters of a summary."""
 
@@ -61,6 +64,24 @@ def shortened(text: str, limit: int = SUMMARY_LIMIT) -> str:
     cut = text[: limit - 1]
     head, space, _ = cut.rpartition(" ")
     return (head if space else cut).rstrip() + "…"
+
+
+class Later(NamedTuple):
+    """The function of a tool, by its module below `planloom.tools` and its name; it is imported at the first call."""
+
+    module: str
+    name: str
+
+    def load(self) -> Callable[[Any, Any], Awaitable[ToolResult]]:
+        """Import it."""
+        found: Callable[[Any, Any], Awaitable[ToolResult]] = getattr(
+            import_module(f"planloom.tools.{self.module}"), self.name
+        )
+        return found
+
+    async def __call__(self, arguments: Any, context: Any) -> ToolResult:
+        """Call it."""
+        return await self.load()(arguments, context)
 
 
 class Tool(NamedTuple):

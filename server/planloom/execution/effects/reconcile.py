@@ -11,13 +11,17 @@ from collections.abc import Sequence
 from planloom.domain.changes import EditedFile, EditOutcome, EditRecord
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
+from planloom.domain.values import StepId
 from planloom.execution.effects.journal import outcome_of
 from planloom.execution.plan_store import EventStore, PlanStore
 from planloom.workspace.edits.after_crash import outcomes_after_crash
 from planloom.workspace.edits.batch import weakest
 from planloom.workspace.edits.outcomes import EditResult, JournalFile
+from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import after_rename, display_names
 from planloom.workspace.view import WorkspaceView
+
+_NAMED = 5
 
 
 async def reconcile_intents(plan_store: PlanStore, view: WorkspaceView, plan: Plan) -> Plan:
@@ -27,6 +31,35 @@ async def reconcile_intents(plan_store: PlanStore, view: WorkspaceView, plan: Pl
         if edit.files and edit.state in ("intended", "rejected"):
             plan = await _reconcile(plan_store, view, plan, edit)
     return plan
+
+
+def drop_staged(plan_store: PlanStore, plan: Plan) -> Plan:
+    """Record that changes that were only staged are lost, after a crash and once every intent is reconciled.
+
+    Steps that had only staged changes run again. A step whose changes were all denied is skipped.
+    """
+    if plan.status not in ("executing", "paused", "pending_approval"):
+        return plan
+    happened: list[ev.Event] = []
+    again: list[str] = []
+    others: list[StepId] = []
+    for step in plan.steps:
+        if step.was_turned_down and plan.status != "pending_approval":
+            happened.append(ev.TaskSkipped(task_id=step.step_id, reason="approval_denied"))
+        elif step.status == "completed" and (step.waits or step.is_doubtful):
+            again += [step.description] if step.waits else []
+            happened.append(ev.TaskUpdate(task_id=step.step_id, status="pending"))
+        elif step.waits:
+            others.append(step.step_id)
+    if others:
+        happened.append(ev.TasksList(settled=tuple(others)))
+    if again:
+        message = (
+            "The server ended before it asked for these changes, so their steps run again: "
+            f"{listed(again, _NAMED, '; ')}."
+        )
+        happened.append(ev.Log(level="warning", message=message))
+    return plan_store.record(plan.plan_id, *happened)
 
 
 def _in_doubt(plan: Plan, edit: EditRecord) -> EditRecord:

@@ -69,7 +69,7 @@ class _Area:
 class StagingArea:
     """The staged changes of plans with the review mode `end`; with other modes nothing stays here.
 
-    They are in memory only: a server that ends loses them, and their steps run again (see `drop_staged`).
+    They are in memory only: a server that ends loses them, and their steps run again (`reconcile.drop_staged`).
     """
 
     def __init__(self, plan_store: PlanStore, view: WorkspaceView, gate: Gate, applied: AppliedEdits) -> None:
@@ -79,6 +79,8 @@ class StagingArea:
         self._applied = applied
         self._areas: dict[PlanId, _Area] = {}
         plan_store.listen(self._on_event)
+        # Its steps must stage it again.
+        plan_store.on_forget(lambda plan_id: self._areas.pop(plan_id, None))
 
     def base(self, plan: Plan) -> WorkspaceView | Overlay:
         """The base of a step's own overlay: what its plan has staged, or the workspace itself."""
@@ -230,45 +232,12 @@ class StagingArea:
         if plan is not None and plan.status in ("executing", "paused"):
             self._plan_store.record(plan_id, *happened)
 
-    def forget(self, plan_id: PlanId) -> None:
-        """Drop what a plan has staged: its steps must stage it again."""
-        self._areas.pop(plan_id, None)
-
     def _area(self, plan_id: PlanId) -> _Area:
         return self._areas.setdefault(plan_id, _Area(self._view))
 
     def _on_event(self, _recorded: ev.Recorded, plan: Plan) -> None:
         if plan.status in ENDED:
             self._areas.pop(plan.plan_id, None)
-
-
-def drop_staged(plan_store: PlanStore, plan: Plan) -> Plan:
-    """Record that changes that were only staged are lost, after a crash and once every intent is reconciled.
-
-    Steps that had only staged changes run again. A step whose changes were all denied is skipped.
-    """
-    if plan.status not in ("executing", "paused", "pending_approval"):
-        return plan
-    happened: list[ev.Event] = []
-    again: list[str] = []
-    others: list[StepId] = []
-    for step in plan.steps:
-        if step.was_turned_down and plan.status != "pending_approval":
-            happened.append(ev.TaskSkipped(task_id=step.step_id, reason="approval_denied"))
-        elif step.status == "completed" and (step.waits or step.is_doubtful):
-            again += [step.description] if step.waits else []
-            happened.append(ev.TaskUpdate(task_id=step.step_id, status="pending"))
-        elif step.waits:
-            others.append(step.step_id)
-    if others:
-        happened.append(ev.TasksList(settled=tuple(others)))
-    if again:
-        message = (
-            "The server ended before it asked for these changes, so their steps run again: "
-            f"{listed(again, _NAMED, '; ')}."
-        )
-        happened.append(ev.Log(level="warning", message=message))
-    return plan_store.record(plan.plan_id, *happened)
 
 
 def _proposal(plan: Plan, area: _Area, changes: Changeset) -> ChangeProposal:

@@ -24,9 +24,10 @@ from planloom.domain.text.counted import counted
 from planloom.domain.values import Json
 from planloom.execution.step_outcomes import Failed, Outcome, Skipped
 from planloom.execution.step_run import StepRun
+from planloom.tools.catalog import FIND_FILES
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry
-from planloom.tools.search.find_files import FIND_FILES, files_matching
+from planloom.tools.search.find_files import files_matching
 
 _MOST_FILES: Final = 10_000
 """The most files of a glob, which bounds how long an expression takes."""

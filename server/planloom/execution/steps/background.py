@@ -15,7 +15,7 @@ from planloom.domain.events.folding import IllegalTransition
 from planloom.domain.plans.background_commands import BackgroundReason, background_calls
 from planloom.domain.plans.plan import ENDED, Plan
 from planloom.domain.values import PlanId
-from planloom.execution.jobs import Jobs
+from planloom.execution.jobs import Jobs, background_jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_run import StepRun
@@ -245,11 +245,6 @@ class BackgroundCommands:
         running.begun.set()
         running.ended.set()
         running.output.news.set()
-
-
-def background_jobs(plan_id: PlanId) -> str:
-    """The beginning of the names of the jobs of a plan's background commands."""
-    return f"background:{plan_id}:"
 
 
 def _new_id(plan: Plan, running: Collection[str]) -> str:

@@ -43,7 +43,7 @@ from planloom.intake.surroundings.sections import Surroundings
 from planloom.models.port import Capabilities, Model
 from planloom.models.tokens import TokenCounter
 from planloom.providers import WAYS_TO_A_MODEL
-from planloom.tools.files.reading import READ_FILE
+from planloom.tools.catalog import READ_FILE
 from planloom.tools.registry import Registry
 from planloom.tools.tool import shortened
 

@@ -24,9 +24,10 @@ from planloom.execution.steps.progress_evidence import (
 )
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.models.port import ToolCall
+from planloom.tools.catalog import RUN_COMMAND, RunCommand
 from planloom.tools.context import ToolContext
 from planloom.tools.processes.commands import CalledCommand, Command
-from planloom.tools.processes.run_command import RUN_COMMAND, RunCommand, command_of
+from planloom.tools.processes.run_command import command_of
 from planloom.tools.registry import Registry, callable_tool, not_carried_out
 from planloom.tools.tool import Tool, ToolResult, failed, refused
 from planloom.workspace.paths.resolver import PathRefused

@@ -112,18 +112,6 @@ class MessagePrompts:
         self._open: asyncio.Task[None] | None = None
         self._can_show = self._side_files.can_show
 
-    @property
-    def wanted(self) -> bool:
-        """Whether there is a kind of question that the client does not ask itself."""
-        client = self._declared
-        return not (
-            client.events
-            and client.approvals
-            and client.recovery
-            and client.conflicts
-            and client.clarifications
-        )
-
     def on_event(self, recorded: ev.Recorded, after: Plan) -> None:
         """Show the question of an event, if it has one; `after` is the plan with that event folded in."""
         client, plan_id = self._declared, recorded.plan_id

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
+from planloom.lsp.plan_documents.names import ENDING
+
 if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
@@ -76,15 +78,17 @@ async def completions(
     connection: Connection, params: types.CompletionParams
 ) -> list[types.CompletionItem] | None:
     """What can be typed at a place of a plan's document; None for any other document."""
+    view = await _view(connection, params.text_document.uri)
+    if view is None:
+        return None
     from planloom.lsp.plan_documents import features
 
-    view = await _view(connection, params.text_document.uri)
-    return None if view is None else features.completions(view, params)
+    return features.completions(view, params)
 
 
 async def _view(connection: Connection, uri: str) -> View | None:
     """The document as it stands, if it shows a plan."""
-    if not uri.endswith(".plan.md"):
+    if not uri.endswith(ENDING):
         return None
     from planloom.domain.document.reader import read_document
     from planloom.lsp.plan_documents.features import View

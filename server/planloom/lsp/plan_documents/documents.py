@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lsprotocol import types
@@ -37,6 +36,7 @@ from planloom.domain.text.diff import text_edits
 from planloom.domain.text.positions import Position, TextEdit
 from planloom.domain.values import PlanId, Uri
 from planloom.lsp.plan_documents.diagnostics import diagnostics, refused
+from planloom.lsp.plan_documents.names import ENDING, ending_of, name_of
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
 from planloom.workspace.editor import TextOperation
 from planloom.workspace.edits.misplaced import TextHistory, is_shown, is_taken_back
@@ -64,7 +64,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ENDING: Final = ".plan.md"
 ADOPT: Final = "Adopt as a new plan"
 ADOPTABLE: Final = "It is connected to no plan here. “Adopt as a new plan” makes one of it, for review."
 MOVED_ON: Final = (
@@ -77,8 +76,6 @@ _ANSWER_SECONDS: Final = 10.0
 _OFFER_SECONDS: Final = 30.0
 _TRIES: Final = 20
 """How often one change of a plan is tried to be written while the user types."""
-_TITLE: Final = 40
-_NO_WORD: Final = re.compile(r"[^a-z0-9]+")
 
 
 class Shown(NamedTuple):
@@ -193,7 +190,7 @@ class PlanDocuments:
         root = next(iter(self._view.roots.folders), None)
         if root is None:
             return None
-        uri = await asyncio.to_thread(write_scratch_file, root, _name(plan), render(plan))
+        uri = await asyncio.to_thread(write_scratch_file, root, name_of(plan), render(plan))
         if uri is not None:
             self._shown[plan.plan_id] = Shown(uri, plan, signs_of(plan))
         return uri
@@ -361,7 +358,7 @@ class PlanDocuments:
     async def _kept(self, plan: Plan) -> tuple[Uri, str] | None:
         """The document that this or an earlier server has written for a plan, with its text; None without one."""
         root = next(iter(self._view.roots.folders), None)
-        for uri in () if root is None else await asyncio.to_thread(scratch_files, root, _ending(plan)):
+        for uri in () if root is None else await asyncio.to_thread(scratch_files, root, ending_of(plan)):
             text = await self._text(uri)
             if text is not None and read_document(text).head.get("plan") == plan.plan_id:
                 return uri, text
@@ -608,13 +605,3 @@ def _lsp_edit(edit: TextEdit) -> dict[str, Any]:
         "range": {"start": _json(edit.range.start), "end": _json(edit.range.end)},
         "newText": edit.new_text,
     }
-
-
-def _name(plan: Plan) -> str:
-    """The name of a plan's document: words of its request, and the beginning of its id."""
-    words = _NO_WORD.sub("-", plan.request.strip().lower()[:_TITLE]).strip("-")
-    return f"{words or 'plan'}{_ending(plan)}"
-
-
-def _ending(plan: Plan) -> str:
-    return f"-{plan.plan_id[:8]}{ENDING}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import TypeAdapter
 
@@ -11,12 +11,14 @@ from planloom.domain.plans import editing
 from planloom.domain.plans.editing import StepChanges, StepEdit
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import WHEN_USED, StepId, Uri
-from planloom.execution.effects.edited_proposals import ProposalEdit
 from planloom.intake.reference_sources import Context
 from planloom.lsp.wire import edits as wire_edits
 from planloom.lsp.wire import params as wire_params
 from planloom.lsp.wire import review as wire_review
 from planloom.service.requests import Attached, CreateRequest
+
+if TYPE_CHECKING:
+    from planloom.execution.effects.edited_proposals import ProposalEdit
 
 _SAME_FIELDS: TypeAdapter[editing.RemoveStep | editing.MoveStep | editing.SkipStep | editing.UnskipStep] = (
     TypeAdapter(
@@ -53,6 +55,9 @@ def confinement(choice: wire_review.Confinement | None) -> Confinement | None:
 
 def proposal_edit(edit: wire_params.ProposalEdit) -> ProposalEdit:
     """The text that a file is to get instead of the proposed one."""
+    # Imported here, with the comparison of texts: approvals are rare.
+    from planloom.execution.effects.edited_proposals import ProposalEdit
+
     return ProposalEdit(uri=Uri(edit.uri), text=edit.text, before=edit.before)
 
 

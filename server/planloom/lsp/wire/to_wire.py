@@ -13,7 +13,7 @@ from planloom.execution.step_waits import StepWait
 from planloom.lsp.wire import plan as wire
 from planloom.lsp.wire import results
 from planloom.service.running.resource_claims import described
-from planloom.tools.processes.run_command import NO_OUTPUT
+from planloom.tools.tool import NO_OUTPUT
 
 
 def plan(whole: plans.Plan) -> wire.Plan:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from planloom.agent.files_read import file_read
 from planloom.domain.plans.plan import FileRead
 from planloom.models.port import ToolCall
+from planloom.tools.catalog import ReadFile
 from planloom.tools.context import ToolContext
-from planloom.tools.files.reading import ReadFile
 from planloom.tools.registry import READ_ONLY, Registry, callable_tool, run_tool
 from planloom.tools.tool import ToolResult, refused
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from planloom.domain.plans.attachments import images_of
@@ -9,7 +10,6 @@ from planloom.domain.plans.plan import Plan
 from planloom.execution.session import Session
 from planloom.models.port import Capabilities, Model
 from planloom.planning.port import Planner, PlanningRequest
-from planloom.service.drafts.planning_conversations import PlanningConversations
 from planloom.service.drafts.planning_requests import PlanningRequests
 from planloom.service.models import Models
 from planloom.service.templates import Templates
@@ -17,6 +17,7 @@ from planloom.tools.registry import Registry
 
 if TYPE_CHECKING:
     from planloom.planning.investigations.draft_investigations import DraftInvestigations
+    from planloom.service.drafts.planning_conversations import PlanningConversations
 
 RULES_ONLY = "Perspectives need a language model, so rules alone have written this plan."
 
@@ -31,8 +32,9 @@ class PlannerFactory:
         models: Models,
         templates: Templates,
         requests: PlanningRequests,
-        conversations: PlanningConversations,
+        conversations: Callable[[], PlanningConversations],
     ) -> None:
+        """`conversations` are made when a model first plans."""
         self._session = session
         self._tools = tools
         self._models = models
@@ -84,7 +86,7 @@ class PlannerFactory:
             template_of=self._templates.find,
             templates=() if small else told_templates(self._templates.saved()),
         )
-        tools = await self._conversations.for_models(plan, self._tools)
+        tools = await self._conversations().for_models(plan, self._tools)
         several = plan.route == "perspectives"
         investigations = self._investigations(model, plan, tools)
         planner: Planner
@@ -92,7 +94,7 @@ class PlannerFactory:
             opening = (
                 None
                 if several
-                else await self._conversations.opening(model, plan, request, options.templates)
+                else await self._conversations().opening(model, plan, request, options.templates)
             )
             planner = InvestigatingPlanner(investigations, tools, options, synthesis=several, opening=opening)
         else:
@@ -121,4 +123,6 @@ class PlannerFactory:
             fallback=settings.enable_fallback_function_parsing,
         )
         earlier = plan.before_draft.files_read if plan.before_draft else ()
-        return DraftInvestigations(model, tools, lambda: self._conversations.context(plan), options, earlier)
+        return DraftInvestigations(
+            model, tools, lambda: self._conversations().context(plan), options, earlier
+        )

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
 from planloom.domain.plans.plan import Plan
 from planloom.planning.port import PlanningRequest
-from planloom.service.drafts.surroundings import PlanSurroundings
 from planloom.service.references import WorkspaceReferences
+
+if TYPE_CHECKING:
+    from planloom.intake.surroundings.sections import Surroundings
 
 
 class PlanningRequests:
-    """Builds the planners' requests."""
+    """Builds the planners' requests. `surroundings` gathers what only a model is shown."""
 
-    def __init__(self, references: WorkspaceReferences, surroundings: PlanSurroundings) -> None:
+    def __init__(
+        self, references: WorkspaceReferences, surroundings: Callable[[Plan], Awaitable[Surroundings]]
+    ) -> None:
         self._references = references
         self._surroundings = surroundings
 
@@ -31,6 +38,6 @@ class PlanningRequests:
         """The request with the surroundings, and with its images as they are now."""
         request = self.request(plan)
         return request._replace(
-            surroundings=await self._surroundings.of(plan),
+            surroundings=await self._surroundings(plan),
             attachments=await self._references.with_images(request.attachments),
         )

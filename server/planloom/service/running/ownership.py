@@ -14,17 +14,12 @@ from planloom.domain.plans.background_commands import CommandProcess, running_in
 from planloom.domain.plans.plan import ENDED, PauseReason, Plan, PlanError, has_open_work
 from planloom.domain.values import PlanId
 from planloom.execution.conductor import Conductor
-from planloom.execution.effects.reconcile import reconcile_intents
-from planloom.execution.effects.staging_area import StagingArea, drop_staged
-from planloom.execution.jobs import Jobs
+from planloom.execution.jobs import Jobs, background_jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
-from planloom.execution.steps.background import background_jobs
 from planloom.execution.summary import execution_summary
 from planloom.storage.leases import LEASE_SECONDS, owned_elsewhere
 from planloom.storage.ledger import Ledger, workspace_key
-from planloom.tools.processes.left_over import end_left_over
-from planloom.workspace.edits.after_crash import clear_leftovers
 
 STOPPED = "The plan was stopped, because its progress could not be written to the plan ledger."
 _ENDED = "The server ended while the plan ran."
@@ -47,14 +42,12 @@ class Ownership:
         ledger: Ledger,
         jobs: Jobs,
         conductor: Conductor,
-        staging: StagingArea,
     ) -> None:
         self._session = session
         self._plan_store = plan_store
         self._ledger = ledger
         self._jobs = jobs
         self._conductor = conductor
-        self._staging = staging
         self._unreconciled: set[PlanId] = set()
         self._owned: set[PlanId] = set()
         self._orphans: set[PlanId] = set()
@@ -76,6 +69,10 @@ class Ownership:
             await self._plan_store.ready()
             plan = self.claim(plan_id)
             if plan_id in self._unreconciled:
+                # Few servers have something to reconcile.
+                from planloom.execution.effects.reconcile import drop_staged, reconcile_intents
+                from planloom.workspace.edits.after_crash import clear_leftovers
+
                 await clear_leftovers(self._session.view, plan)
                 reconciled = await reconcile_intents(self._plan_store, self._session.view, plan)
                 self._unreconciled.discard(plan_id)
@@ -117,7 +114,11 @@ class Ownership:
                 PlanUnreadable(plan_id, f"its events are inconsistent ({error})")
             ) from error
         self._released.discard(plan_id)
-        return plan if has_intents else drop_staged(self._plan_store, plan)
+        if has_intents:
+            return plan
+        from planloom.execution.effects.reconcile import drop_staged
+
+        return drop_staged(self._plan_store, plan)
 
     def _adopt(self, plan: Plan) -> Plan:
         """Pause a plan of a crashed server, or one that was released, so that the user can resume it.
@@ -125,6 +126,8 @@ class Ownership:
         What it was waiting for is withdrawn, its background commands are ended. A draft fails.
         """
         for step_id, command in running_in_background(plan):
+            from planloom.tools.processes.left_over import end_left_over
+
             line = end_left_over(CommandProcess(pid=command.pid, stamp=command.process))
             ended = ev.BackgroundEnded(
                 task_id=step_id, command_id=command.command_id, reason="crash", line=line
@@ -190,7 +193,6 @@ class Ownership:
         await self._conductor.halt(plan_id)
         await self._jobs.stop(f"conduct:{plan_id}")
         await self._jobs.stop(background_jobs(plan_id))
-        self._staging.forget(plan_id)
         self._conductor.release(plan_id)
 
     def adopt_crashed(self) -> None:

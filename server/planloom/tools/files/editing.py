@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Self
-
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-
 from planloom.domain.text.counted import counted
 from planloom.domain.text.positions import with_eol
+from planloom.tools.catalog import EditFile
 from planloom.tools.context import ToolContext
 from planloom.tools.files.fuzzy_match import GRADE_TEXT, Grade
 from planloom.tools.files.hunks import BadPatch, FilePatch
@@ -15,40 +12,13 @@ from planloom.tools.files.patches import read_patch
 from planloom.tools.files.patching import apply_hunks
 from planloom.tools.files.reading import unreadable
 from planloom.tools.files.replacing import CLOSEST, NoMatch, Replacement, replace
-from planloom.tools.files.writing import MAX_CONTENT, names_folder
-from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+from planloom.tools.files.writing import names_folder
+from planloom.tools.tool import ToolResult, failed, succeeded
 from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.snapshots import Snapshot
 
 MOST_FILES = 100
-
-
-class EditFile(BaseModel):
-    """Arguments of `edit_file`: `old_text` and `new_text`, or `patch`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    path: str = Field(max_length=4096)
-    old_text: str | None = Field(None, description="Exactly as in the file.", max_length=MAX_CONTENT)
-    new_text: str | None = Field(None, max_length=MAX_CONTENT)
-    replace_all: bool = False
-    patch: str | None = Field(
-        None,
-        description="Instead: a unified diff, or *** Begin Patch to *** End Patch, of one file or several.",
-        max_length=MAX_CONTENT,
-    )
-
-    @model_validator(mode="after")
-    def _texts_or_patch(self) -> Self:
-        texts = (self.old_text, self.new_text)
-        if self.patch is not None:
-            # Some models fill in every argument of the schema.
-            if any(texts):
-                raise ValueError("give old_text and new_text, or patch, not both")
-        elif None in texts:
-            raise ValueError("give old_text and new_text, or patch")
-        return self
 
 
 async def edit_file(args: EditFile, context: ToolContext) -> ToolResult:
@@ -205,14 +175,3 @@ async def _update(patch: FilePatch, context: ToolContext, files: Overlay) -> Too
     if refused is not None:
         return failed(refused.reason)
     return succeeded(f"{staged.summary}; moved it to {target.relative}")
-
-
-EDIT_FILE = Tool(
-    name="edit_file",
-    description="Replace old_text, unique unless replace_all is set, by new_text; or apply a patch.",
-    arguments=EditFile,
-    effect="write",
-    run=edit_file,
-    paths=("path",),
-    writes=("path",),
-)

@@ -7,13 +7,12 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from planloom.domain.changes import DeleteFile
 from planloom.domain.safety.protected import is_git
 from planloom.domain.text.counted import counted
+from planloom.tools.catalog import DeletePath, RenamePath
 from planloom.tools.context import ToolContext
-from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+from planloom.tools.tool import ToolResult, failed, succeeded
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.paths.uris import child
 
@@ -21,23 +20,6 @@ MOST_LISTED = 100
 MOST_DELETED = 1_000
 """Most files that one step may delete."""
 _MOST_CHECKED = 50_000
-
-
-class RenamePath(BaseModel):
-    """Arguments of `rename_path`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    path: str = Field(max_length=4096)
-    new_path: str = Field(max_length=4096, description="Or a folder to move it into.")
-
-
-class DeletePath(BaseModel):
-    """Arguments of `delete_path`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    path: str = Field(max_length=4096)
 
 
 async def rename_path(args: RenamePath, context: ToolContext) -> ToolResult:
@@ -148,25 +130,3 @@ async def _inside(context: ToolContext, place: ResolvedPath) -> tuple[str, ...]:
 
 def _deleted(context: ToolContext) -> int:
     return sum(isinstance(change, DeleteFile) for change in context.files.changeset().changes)
-
-
-RENAME_PATH = Tool(
-    name="rename_path",
-    description="Rename or move a file or folder, never over a file.",
-    arguments=RenamePath,
-    effect="write",
-    run=rename_path,
-    paths=("path", "new_path"),
-    writes=("path", "new_path"),
-    removes=("path",),
-)
-DELETE_PATH = Tool(
-    name="delete_path",
-    description="Delete a file or a whole folder.",
-    arguments=DeletePath,
-    effect="destroy",
-    run=delete_path,
-    paths=("path",),
-    writes=("path",),
-    removes=("path",),
-)

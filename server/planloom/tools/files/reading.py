@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple
-
-from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from planloom.domain.text.counted import counted
 from planloom.domain.text.hidden_characters import visible
 from planloom.domain.text.lines import split_lines
 from planloom.domain.values import Json
 from planloom.tools.candidates import chain_at, excluded_of
+from planloom.tools.catalog import ListFiles, ReadFile
 from planloom.tools.context import ToolContext
 from planloom.tools.files.line_numbers import numbered
 from planloom.tools.globs import NameGlob, invalid_glob
-from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+from planloom.tools.tool import ToolResult, failed, succeeded
 from planloom.workspace.index.ignore import IgnoreChain, child_chain
 from planloom.workspace.paths.listings import Entry
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
@@ -29,50 +27,7 @@ MAX_TEXT = 200_000
 """Most characters of a file in one result, but for its last line."""
 MAX_LINE = 20_000
 """Most characters of one line."""
-_RANGE = re.compile(r"(\d{1,7})(?: ?(-|–|:|\.\.) ?(\d{1,7})?)?")
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
-
-
-class ReadFile(BaseModel):
-    """Arguments of `read_file`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    path: str = Field(max_length=4096)
-    start_line: int | None = Field(None, ge=0, description="From 1.")
-    end_line: int | None = Field(None, ge=0, description="Included.")
-    ranges: str | None = Field(None, description="Instead, such as 1-40,90-120.", max_length=1_000)
-
-    @field_validator("ranges")
-    @classmethod
-    def _readable(cls, ranges: str | None) -> str | None:
-        if ranges and not all(_RANGE.fullmatch(each.strip()) for each in ranges.split(",")):
-            raise ValueError("give ranges of lines such as 1-40,90-120")
-        return ranges
-
-    def spans(self) -> tuple[tuple[int, int | None], ...]:
-        """First and last lines of the wanted ranges, None for the end of the file; empty for the whole file."""
-        found: list[tuple[int, int | None]] = []
-        # Some models fill in 0, or an empty text, where they want no limit.
-        if self.start_line or self.end_line:
-            found.append((self.start_line or 1, self.end_line or None))
-        for each in (self.ranges or "").split(","):
-            match = _RANGE.fullmatch(each.strip())
-            if match is not None:
-                first = int(match[1]) or 1
-                last = (int(match[3]) or None) if match[3] else None if match[2] else first
-                found.append((first, last))
-        return tuple(found)
-
-
-class ListFiles(BaseModel):
-    """Arguments of `list_files`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    path: str = Field("", max_length=4096)
-    recursive: bool = False
-    pattern: str | None = Field(None, description="Such as *.{ts,tsx}.", max_length=500)
 
 
 async def read_file(args: ReadFile, context: ToolContext) -> ToolResult:
@@ -238,21 +193,3 @@ class _Below(NamedTuple):
         """Whether the index contains the entry although a rule hides it, because git tracks it."""
         index = self.context.index()
         return index is not None and await index.contains(entry.uri)
-
-
-READ_FILE = Tool(
-    name="read_file",
-    description="Read a text file, with unsaved changes. Each line comes after its number and a tab.",
-    arguments=ReadFile,
-    effect="read",
-    run=read_file,
-    paths=("path",),
-)
-LIST_FILES = Tool(
-    name="list_files",
-    description="List a folder, by default the workspace. Ignored files are left out.",
-    arguments=ListFiles,
-    effect="read",
-    run=list_files,
-    paths=("path",),
-)

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from planloom.domain.text.positions import differ_only_in_eol
+from planloom.tools.catalog import CreateFolder, WriteFile
 from planloom.tools.context import ToolContext
 from planloom.tools.files.elision import left_out_line, without_fence
 from planloom.tools.files.line_numbers import has_numbers, unnumbered_text
 from planloom.tools.files.reading import unreadable
-from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+from planloom.tools.tool import ToolResult, failed, succeeded
 from planloom.workspace.paths.resolver import PathRefused
 
-MAX_CONTENT = 5_000_000
 _DATA = (".tsv", ".tab", ".txt", ".csv", ".dat", ".log", ".md", ".out")
 """Endings of files whose lines may begin with a number and a tab."""
-
-
-class WriteFile(BaseModel):
-    """Arguments of `write_file`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    path: str = Field(max_length=4096)
-    content: str = Field(max_length=MAX_CONTENT)
-
-
-class CreateFolder(BaseModel):
-    """Arguments of `create_folder`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    path: str = Field(max_length=4096)
 
 
 def names_folder(path: str) -> ToolResult | None:
@@ -114,24 +95,3 @@ async def create_folder(args: CreateFolder, context: ToolContext) -> ToolResult:
     if refused is not None:
         return failed(refused.reason)
     return succeeded(f"Created folder {place.relative}", value=place.relative)
-
-
-WRITE_FILE = Tool(
-    name="write_file",
-    description="Create a file or replace it whole, without placeholders.",
-    arguments=WriteFile,
-    effect="write",
-    run=write_file,
-    paths=("path",),
-    writes=("path",),
-    replaces=("path",),
-)
-CREATE_FOLDER = Tool(
-    name="create_folder",
-    description="Create a folder and its missing parents.",
-    arguments=CreateFolder,
-    effect="write",
-    run=create_folder,
-    paths=("path",),
-    writes=("path",),
-)

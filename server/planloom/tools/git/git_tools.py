@@ -5,52 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from planloom.domain.safety.protected import is_secret
 from planloom.domain.text.counted import counted
+from planloom.tools.catalog import GitDiff, GitLog, GitStatus
 from planloom.tools.context import ToolContext
 from planloom.tools.git.repository import GitOutput, Repository, open_repository
 from planloom.tools.git.unsaved_changes import UnsavedChange, unsaved_changes
 from planloom.tools.terminal_text import plain
-from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+from planloom.tools.tool import ToolResult, failed, succeeded
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import child
 
-MAX_COMMITS: Final = 200
 _HEAD: Final = 30_000
 _TAIL: Final = 10_000
 """Bytes of a diff that are shown from its beginning, and from its end."""
 _MOST_PATHS: Final = 1_000
 _MOST_NAMED: Final = 50
 _NO_PROGRAMS: Final = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
-
-
-class GitStatus(BaseModel):
-    """Arguments of `git_status`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    path: str = Field("", max_length=4096)
-
-
-class GitLog(BaseModel):
-    """Arguments of `git_log`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    path: str = Field("", max_length=4096)
-    revision: str = Field("", description="Or a range such as main..HEAD.", max_length=500)
-    max_results: int = Field(20, ge=1, le=MAX_COMMITS)
-
-
-class GitDiff(BaseModel):
-    """Arguments of `git_diff`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    path: str = Field("", max_length=4096)
-    revision: str = Field("", description="Or a range such as HEAD~1..HEAD.", max_length=500)
 
 
 async def git_status(args: GitStatus, context: ToolContext) -> ToolResult:
@@ -213,32 +184,3 @@ def _lines(found: GitOutput, noun: str, *, heading: int = 0) -> str:
 def _unreadable(found: GitOutput) -> ToolResult:
     how = "took too long or printed too much" if found.code is None else "failed"
     return failed(f"Git {how}. Give a path or a smaller range.")
-
-
-GIT_STATUS = Tool(
-    name="git_status",
-    description="Show git's branch and changed files.",
-    arguments=GitStatus,
-    effect="read",
-    run=git_status,
-    paths=("path",),
-    needs="repository",
-)
-GIT_LOG = Tool(
-    name="git_log",
-    description="List git's commits, newest first.",
-    arguments=GitLog,
-    effect="read",
-    run=git_log,
-    paths=("path",),
-    needs="repository",
-)
-GIT_DIFF = Tool(
-    name="git_diff",
-    description="Show changes as a diff, by default all since the last commit.",
-    arguments=GitDiff,
-    effect="read",
-    run=git_diff,
-    paths=("path",),
-    needs="repository",
-)

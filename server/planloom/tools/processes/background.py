@@ -4,32 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
-
+from planloom.tools.catalog import ReadOutput, StopCommand
 from planloom.tools.context import ToolContext
 from planloom.tools.processes.commands import CommandState, NoCommand
 from planloom.tools.processes.outcome_line import outcome_line
-from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+from planloom.tools.tool import ToolResult, failed, succeeded
 
-LONGEST_WAIT: Final = 60.0
 _NO_COMMANDS: Final = "No command runs here."
-
-
-class ReadOutput(BaseModel):
-    """Arguments of `read_output`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    command_id: str = Field(max_length=40, description="Such as c1.")
-    wait_seconds: float = Field(5, ge=0, le=LONGEST_WAIT, description="The most, for output.")
-
-
-class StopCommand(BaseModel):
-    """Arguments of `stop_command`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    command_id: str = Field(max_length=40)
 
 
 async def read_output(args: ReadOutput, context: ToolContext) -> ToolResult:
@@ -60,21 +41,3 @@ def _result(state: CommandState | NoCommand) -> ToolResult:
             "output": state.output,
         },
     )
-
-
-READ_OUTPUT = Tool(
-    name="read_output",
-    description="Read the new output of a background command, and whether it runs.",
-    arguments=ReadOutput,
-    effect="read",
-    run=read_output,
-    follows_commands=True,
-)
-STOP_COMMAND = Tool(
-    name="stop_command",
-    description="End a background command.",
-    arguments=StopCommand,
-    effect="read",
-    run=stop_command,
-    follows_commands=True,
-)

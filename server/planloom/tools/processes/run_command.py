@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
-
 from planloom.domain.plans.plan import CommandOutcome
+from planloom.tools.catalog import RunCommand
 from planloom.tools.context import ToolContext
 from planloom.tools.processes.commands import Command, CommandState, NoCommand, how_ended
 from planloom.tools.processes.outcome_line import outcome_line
-from planloom.tools.tool import Tool, ToolResult, failed, shortened
+from planloom.tools.tool import NO_OUTPUT, ToolResult, failed, shortened
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 
-DEFAULT_SECONDS: Final = 120.0
-MOST_SECONDS: Final = 3600.0
-MAX_COMMAND: Final = 20_000
-NO_OUTPUT: Final = "(no output)"
 _TOO_LONG: Final = " Give a larger timeout_seconds. A server or a watcher never ends: run it with background."
 _WITHOUT_NETWORK: Final = (
     "It ran without the network, which it seems to need. If it is run again, the user is asked to give it "
@@ -26,29 +21,6 @@ _RUNS_ON: Final = (
     "runs in the background as {}: read_output returns what it prints, stop_command ends it. It is stopped when the "
     "plan ends."
 )
-
-
-class RunCommand(BaseModel):
-    """Arguments of `run_command`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    command: str | tuple[str, ...] = Field(description="For a shell, or a list of program and arguments.")
-    cwd: str = Field("", max_length=4096)
-    timeout_seconds: float = Field(DEFAULT_SECONDS, gt=0, le=MOST_SECONDS)
-    background: bool = Field(False, description="For servers and watchers.")
-
-    @field_validator("command")
-    @classmethod
-    def _usable(cls, command: str | tuple[str, ...]) -> str | tuple[str, ...]:
-        words = (command,) if isinstance(command, str) else command
-        if not words or not words[0].strip():
-            raise ValueError("it is empty: give the command to run")
-        if any("\0" in word for word in words):
-            raise ValueError("it contains a NUL character, which no command can")
-        if sum(map(len, words)) > MAX_COMMAND:
-            raise ValueError(f"it is longer than {MAX_COMMAND} characters: write a script and run that")
-        return command
 
 
 async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
@@ -147,16 +119,3 @@ def _started(state: CommandState) -> ToolResult:
         value={"command_id": state.command_id, "output": state.output},
         in_background=True,
     )
-
-
-RUN_COMMAND = Tool(
-    name="run_command",
-    description=(
-        "Run a command, which gets no input and must end by itself or run in the background. "
-        "Read and change files with the other tools."
-    ),
-    arguments=RunCommand,
-    effect="execute",
-    run=run_command,
-    paths=("cwd",),
-)

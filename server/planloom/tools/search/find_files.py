@@ -4,32 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from planloom.domain.safety.protected import is_secret
 from planloom.domain.text.counted import counted
 from planloom.domain.text.hidden_characters import visible
 from planloom.domain.values import Json
 from planloom.tools.candidates import scope_below
+from planloom.tools.catalog import FindFiles
 from planloom.tools.context import ToolContext
 from planloom.tools.globs import NameGlob, invalid_glob, is_glob_pattern
-from planloom.tools.search.search_files import MAX_RESULTS
-from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+from planloom.tools.tool import ToolResult, failed, succeeded
 from planloom.workspace.paths.resolver import PathRefused
-
-
-class FindFiles(BaseModel):
-    """Arguments of `find_files`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    pattern: str = Field(
-        description="Part of the name, or a glob such as src/**/*.ts.",
-        min_length=1,
-        max_length=500,
-    )
-    path: str = Field("", max_length=4096)
-    max_results: int = Field(200, ge=1, le=MAX_RESULTS)
 
 
 async def find_files(args: FindFiles, context: ToolContext) -> ToolResult:
@@ -98,13 +82,3 @@ async def _similar(context: ToolContext, pattern: str) -> tuple[str, ...]:
     if index is None or not letters:
         return ()
     return tuple(hit.path for hit in await index.search(letters, 5) if not is_secret(hit.path))
-
-
-FIND_FILES = Tool(
-    name="find_files",
-    description="Find files by name. Ignored files are left out.",
-    arguments=FindFiles,
-    effect="read",
-    run=find_files,
-    paths=("path",),
-)

@@ -11,26 +11,23 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from planloom.domain.text.counted import counted
 from planloom.domain.text.hidden_characters import visible
 from planloom.domain.text.positions import with_eol
 from planloom.domain.values import Json
 from planloom.tools.candidates import SearchScope, chunks, matching, scope_below
+from planloom.tools.catalog import SearchText
 from planloom.tools.context import ToolContext
 from planloom.tools.globs import NameGlob, invalid_glob
 from planloom.tools.search.matching_process import TooSlow
 from planloom.tools.search.ripgrep import files_containing
-from planloom.tools.search.search_pattern import MAX_PATTERN, BadPattern, Pattern, read_pattern
-from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+from planloom.tools.search.search_pattern import BadPattern, Pattern, read_pattern
+from planloom.tools.tool import ToolResult, failed, succeeded
 from planloom.workspace.disk import read
 from planloom.workspace.paths.hard_links import LinkedSecrets
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.view import confined_path
 
-MAX_RESULTS: Final = 1_000
-MAX_CONTEXT: Final = 20
 _SECONDS: Final = 20.0
 """Time limit of one search."""
 _COUNTING_SECONDS: Final = 2.0
@@ -45,20 +42,6 @@ _BATCH: Final = 16_000
 """Files per call of ripgrep."""
 _WORTH_RIPGREP: Final = 200
 """Fewest files for which starting ripgrep pays off."""
-
-
-class SearchText(BaseModel):
-    """Arguments of `search_text`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    pattern: str = Field(max_length=MAX_PATTERN)
-    path: str = Field("", max_length=4096)
-    regex: bool = False
-    ignore_case: bool = False
-    files: str | None = Field(None, description="Only such as *.{ts,tsx}.", max_length=500)
-    context: int = Field(0, ge=0, le=MAX_CONTEXT, description="Lines around each match.")
-    max_results: int = Field(100, ge=1, le=MAX_RESULTS)
 
 
 class _Hit(NamedTuple):
@@ -323,13 +306,3 @@ def _rest(found: _SearchResult, shown: Sequence[_Hit], prefix: str) -> str:
 
 def _are(count: int) -> str:
     return "is" if count == 1 else "are"
-
-
-SEARCH_TEXT = Tool(
-    name="search_text",
-    description="Search files for a text or a regular expression. Ignored files are left out.",
-    arguments=SearchText,
-    effect="read",
-    run=search_text,
-    paths=("path",),
-)

@@ -8,7 +8,6 @@ from typing import Final, NamedTuple, Protocol
 
 from planloom.tools.search.matching_process import CannotCompile, MatchingProcess, TooSlow
 
-MAX_PATTERN: Final = 1_000
 _PLAIN_ESCAPES: Final = frozenset("\\.^$*+?{}[]()|/-\"'#&~@!%,:;<>=` ")
 _SPECIAL: Final = frozenset("^$.*+?{}])")
 _UNCERTAIN: Final = re.compile(r"\(\?(?!:)|\\[QEpPNxuUgGkKLmMXRhHoO0-9]")

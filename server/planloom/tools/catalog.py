@@ -1,0 +1,441 @@
+"""The declarations of all tools: names, descriptions, arguments and effects. Their code is imported at the first call.
+
+Whoever drafts, validates or shows a plan needs no more of a tool than this.
+"""
+
+import re
+from typing import Final, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from planloom.tools.tool import Later, Tool
+
+MAX_PATTERN: Final = 1_000
+MAX_RESULTS: Final = 1_000
+MAX_CONTEXT: Final = 20
+MAX_COMMITS: Final = 200
+MAX_CONTENT: Final = 5_000_000
+DEFAULT_SECONDS: Final = 120.0
+MOST_SECONDS: Final = 3600.0
+MAX_COMMAND: Final = 20_000
+LONGEST_WAIT: Final = 60.0
+_RANGE: Final = re.compile(r"(\d{1,7})(?: ?(-|–|:|\.\.) ?(\d{1,7})?)?")
+
+
+class ReadFile(BaseModel):
+    """Arguments of `read_file`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field(max_length=4096)
+    start_line: int | None = Field(None, ge=0, description="From 1.")
+    end_line: int | None = Field(None, ge=0, description="Included.")
+    ranges: str | None = Field(None, description="Instead, such as 1-40,90-120.", max_length=1_000)
+
+    @field_validator("ranges")
+    @classmethod
+    def _readable(cls, ranges: str | None) -> str | None:
+        if ranges and not all(_RANGE.fullmatch(each.strip()) for each in ranges.split(",")):
+            raise ValueError("give ranges of lines such as 1-40,90-120")
+        return ranges
+
+    def spans(self) -> tuple[tuple[int, int | None], ...]:
+        """First and last lines of the wanted ranges, None for the end of the file; empty for the whole file."""
+        found: list[tuple[int, int | None]] = []
+        # Some models fill in 0, or an empty text, where they want no limit.
+        if self.start_line or self.end_line:
+            found.append((self.start_line or 1, self.end_line or None))
+        for each in (self.ranges or "").split(","):
+            match = _RANGE.fullmatch(each.strip())
+            if match is not None:
+                first = int(match[1]) or 1
+                last = (int(match[3]) or None) if match[3] else None if match[2] else first
+                found.append((first, last))
+        return tuple(found)
+
+
+class ListFiles(BaseModel):
+    """Arguments of `list_files`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field("", max_length=4096)
+    recursive: bool = False
+    pattern: str | None = Field(None, description="Such as *.{ts,tsx}.", max_length=500)
+
+
+READ_FILE = Tool(
+    name="read_file",
+    description="Read a text file, with unsaved changes. Each line comes after its number and a tab.",
+    arguments=ReadFile,
+    effect="read",
+    run=Later("files.reading", "read_file"),
+    paths=("path",),
+)
+LIST_FILES = Tool(
+    name="list_files",
+    description="List a folder, by default the workspace. Ignored files are left out.",
+    arguments=ListFiles,
+    effect="read",
+    run=Later("files.reading", "list_files"),
+    paths=("path",),
+)
+
+
+class FindFiles(BaseModel):
+    """Arguments of `find_files`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    pattern: str = Field(
+        description="Part of the name, or a glob such as src/**/*.ts.",
+        min_length=1,
+        max_length=500,
+    )
+    path: str = Field("", max_length=4096)
+    max_results: int = Field(200, ge=1, le=MAX_RESULTS)
+
+
+FIND_FILES = Tool(
+    name="find_files",
+    description="Find files by name. Ignored files are left out.",
+    arguments=FindFiles,
+    effect="read",
+    run=Later("search.find_files", "find_files"),
+    paths=("path",),
+)
+
+
+class SearchText(BaseModel):
+    """Arguments of `search_text`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    pattern: str = Field(max_length=MAX_PATTERN)
+    path: str = Field("", max_length=4096)
+    regex: bool = False
+    ignore_case: bool = False
+    files: str | None = Field(None, description="Only such as *.{ts,tsx}.", max_length=500)
+    context: int = Field(0, ge=0, le=MAX_CONTEXT, description="Lines around each match.")
+    max_results: int = Field(100, ge=1, le=MAX_RESULTS)
+
+
+SEARCH_TEXT = Tool(
+    name="search_text",
+    description="Search files for a text or a regular expression. Ignored files are left out.",
+    arguments=SearchText,
+    effect="read",
+    run=Later("search.search_files", "search_text"),
+    paths=("path",),
+)
+
+
+class ReadDiagnostics(BaseModel):
+    """Arguments of `read_diagnostics`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field("", max_length=4096)
+
+
+READ_DIAGNOSTICS = Tool(
+    name="read_diagnostics",
+    description="Read the editor's errors and warnings, by default for all open files.",
+    arguments=ReadDiagnostics,
+    effect="read",
+    run=Later("diagnostics", "read_diagnostics"),
+    paths=("path",),
+    needs="diagnostics",
+)
+
+
+class GitStatus(BaseModel):
+    """Arguments of `git_status`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field("", max_length=4096)
+
+
+class GitLog(BaseModel):
+    """Arguments of `git_log`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field("", max_length=4096)
+    revision: str = Field("", description="Or a range such as main..HEAD.", max_length=500)
+    max_results: int = Field(20, ge=1, le=MAX_COMMITS)
+
+
+class GitDiff(BaseModel):
+    """Arguments of `git_diff`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field("", max_length=4096)
+    revision: str = Field("", description="Or a range such as HEAD~1..HEAD.", max_length=500)
+
+
+GIT_STATUS = Tool(
+    name="git_status",
+    description="Show git's branch and changed files.",
+    arguments=GitStatus,
+    effect="read",
+    run=Later("git.git_tools", "git_status"),
+    paths=("path",),
+    needs="repository",
+)
+GIT_LOG = Tool(
+    name="git_log",
+    description="List git's commits, newest first.",
+    arguments=GitLog,
+    effect="read",
+    run=Later("git.git_tools", "git_log"),
+    paths=("path",),
+    needs="repository",
+)
+GIT_DIFF = Tool(
+    name="git_diff",
+    description="Show changes as a diff, by default all since the last commit.",
+    arguments=GitDiff,
+    effect="read",
+    run=Later("git.git_tools", "git_diff"),
+    paths=("path",),
+    needs="repository",
+)
+
+
+class WriteFile(BaseModel):
+    """Arguments of `write_file`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field(max_length=4096)
+    content: str = Field(max_length=MAX_CONTENT)
+
+
+class CreateFolder(BaseModel):
+    """Arguments of `create_folder`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field(max_length=4096)
+
+
+WRITE_FILE = Tool(
+    name="write_file",
+    description="Create a file or replace it whole, without placeholders.",
+    arguments=WriteFile,
+    effect="write",
+    run=Later("files.writing", "write_file"),
+    paths=("path",),
+    writes=("path",),
+    replaces=("path",),
+)
+CREATE_FOLDER = Tool(
+    name="create_folder",
+    description="Create a folder and its missing parents.",
+    arguments=CreateFolder,
+    effect="write",
+    run=Later("files.writing", "create_folder"),
+    paths=("path",),
+    writes=("path",),
+)
+
+
+class EditFile(BaseModel):
+    """Arguments of `edit_file`: `old_text` and `new_text`, or `patch`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field(max_length=4096)
+    old_text: str | None = Field(None, description="Exactly as in the file.", max_length=MAX_CONTENT)
+    new_text: str | None = Field(None, max_length=MAX_CONTENT)
+    replace_all: bool = False
+    patch: str | None = Field(
+        None,
+        description="Instead: a unified diff, or *** Begin Patch to *** End Patch, of one file or several.",
+        max_length=MAX_CONTENT,
+    )
+
+    @model_validator(mode="after")
+    def _texts_or_patch(self) -> Self:
+        texts = (self.old_text, self.new_text)
+        if self.patch is not None:
+            # Some models fill in every argument of the schema.
+            if any(texts):
+                raise ValueError("give old_text and new_text, or patch, not both")
+        elif None in texts:
+            raise ValueError("give old_text and new_text, or patch")
+        return self
+
+
+EDIT_FILE = Tool(
+    name="edit_file",
+    description="Replace old_text, unique unless replace_all is set, by new_text; or apply a patch.",
+    arguments=EditFile,
+    effect="write",
+    run=Later("files.editing", "edit_file"),
+    paths=("path",),
+    writes=("path",),
+)
+
+
+class RenamePath(BaseModel):
+    """Arguments of `rename_path`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field(max_length=4096)
+    new_path: str = Field(max_length=4096, description="Or a folder to move it into.")
+
+
+class DeletePath(BaseModel):
+    """Arguments of `delete_path`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field(max_length=4096)
+
+
+RENAME_PATH = Tool(
+    name="rename_path",
+    description="Rename or move a file or folder, never over a file.",
+    arguments=RenamePath,
+    effect="write",
+    run=Later("files.moving", "rename_path"),
+    paths=("path", "new_path"),
+    writes=("path", "new_path"),
+    removes=("path",),
+)
+DELETE_PATH = Tool(
+    name="delete_path",
+    description="Delete a file or a whole folder.",
+    arguments=DeletePath,
+    effect="destroy",
+    run=Later("files.moving", "delete_path"),
+    paths=("path",),
+    writes=("path",),
+    removes=("path",),
+)
+
+
+class RunCommand(BaseModel):
+    """Arguments of `run_command`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    command: str | tuple[str, ...] = Field(description="For a shell, or a list of program and arguments.")
+    cwd: str = Field("", max_length=4096)
+    timeout_seconds: float = Field(DEFAULT_SECONDS, gt=0, le=MOST_SECONDS)
+    background: bool = Field(False, description="For servers and watchers.")
+
+    @field_validator("command")
+    @classmethod
+    def _usable(cls, command: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        words = (command,) if isinstance(command, str) else command
+        if not words or not words[0].strip():
+            raise ValueError("it is empty: give the command to run")
+        if any("\0" in word for word in words):
+            raise ValueError("it contains a NUL character, which no command can")
+        if sum(map(len, words)) > MAX_COMMAND:
+            raise ValueError(f"it is longer than {MAX_COMMAND} characters: write a script and run that")
+        return command
+
+
+RUN_COMMAND = Tool(
+    name="run_command",
+    description=(
+        "Run a command, which gets no input and must end by itself or run in the background. "
+        "Read and change files with the other tools."
+    ),
+    arguments=RunCommand,
+    effect="execute",
+    run=Later("processes.run_command", "run_command"),
+    paths=("cwd",),
+)
+
+
+class ReadOutput(BaseModel):
+    """Arguments of `read_output`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    command_id: str = Field(max_length=40, description="Such as c1.")
+    wait_seconds: float = Field(5, ge=0, le=LONGEST_WAIT, description="The most, for output.")
+
+
+class StopCommand(BaseModel):
+    """Arguments of `stop_command`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    command_id: str = Field(max_length=40)
+
+
+READ_OUTPUT = Tool(
+    name="read_output",
+    description="Read the new output of a background command, and whether it runs.",
+    arguments=ReadOutput,
+    effect="read",
+    run=Later("processes.background", "read_output"),
+    follows_commands=True,
+)
+STOP_COMMAND = Tool(
+    name="stop_command",
+    description="End a background command.",
+    arguments=StopCommand,
+    effect="read",
+    run=Later("processes.background", "stop_command"),
+    follows_commands=True,
+)
+
+
+class FetchUrl(BaseModel):
+    """Arguments of `fetch_url`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: str = Field(max_length=4096)
+    start: int = Field(0, ge=0, description="Character to go on from.")
+
+    @field_validator("url")
+    @classmethod
+    def _usable(cls, url: str) -> str:
+        # Imported here: most plans fetch nothing.
+        from planloom.web.addresses import AddressRefused, web_address
+
+        address = web_address(url)
+        if isinstance(address, AddressRefused):
+            raise ValueError(address.reason)
+        return url
+
+
+FETCH_URL = Tool(
+    name="fetch_url",
+    description="Get a web page as text.",
+    arguments=FetchUrl,
+    effect="fetch",
+    run=Later("fetch_url", "fetch_url"),
+)
+
+ALL: Final = (
+    READ_FILE,
+    LIST_FILES,
+    FIND_FILES,
+    SEARCH_TEXT,
+    READ_DIAGNOSTICS,
+    GIT_STATUS,
+    GIT_DIFF,
+    GIT_LOG,
+    WRITE_FILE,
+    EDIT_FILE,
+    CREATE_FOLDER,
+    RENAME_PATH,
+    DELETE_PATH,
+    RUN_COMMAND,
+    READ_OUTPUT,
+    STOP_COMMAND,
+    FETCH_URL,
+)
+"""In the order in which models are shown them."""
