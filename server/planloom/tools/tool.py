@@ -66,11 +66,12 @@ def shortened(text: str, limit: int = SUMMARY_LIMIT) -> str:
     return (head if space else cut).rstrip() + "…"
 
 
-class Later(NamedTuple):
+class Later:
     """The function of a tool, by its module below `planloom.tools` and its name; it is imported at the first call."""
 
-    module: str
-    name: str
+    def __init__(self, module: str, name: str) -> None:
+        self.module = module
+        self.name = name
 
     def load(self) -> Callable[[Any, Any], Awaitable[ToolResult]]:
         """Import it."""
