@@ -152,29 +152,34 @@ class Ledger:
     def _put(
         self, connection: sqlite3.Connection, rows: Sequence[Row], recorded: Sequence[ev.Recorded], plan: Plan
     ) -> None:
-        lease = connection.execute(
-            "SELECT owner, pid, since FROM leases WHERE plan_id = ?", (plan.plan_id,)
-        ).fetchone()
-        if lease is not None and lease[0] != self.owner:
-            raise owned_elsewhere(Lease(*lease))
+        # One statement updates the plan and looks up its lease, since this runs at every event.
+        updated = connection.execute(
+            "UPDATE plans SET updated_at = ?, status = ?, version = ?, seq = ?, request = ? WHERE plan_id = ?"
+            " AND NOT EXISTS (SELECT 1 FROM leases WHERE leases.plan_id = plans.plan_id AND owner <> ?)",
+            (
+                *(_iso(plan.updated_at), plan.status, plan.version, plan.seq, plan.request),
+                *(plan.plan_id, self.owner),
+            ),
+        )
+        if not updated.rowcount:
+            self._put_new(connection, plan, recorded[0])
         connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", rows)
-        self._put_plan(connection, plan, new=recorded[0].seq == 1)
-        if lease is None and recorded[0].seq == 1:
-            # A plan is never without its server: it is this one's with its very first event.
-            self._put_lease(connection, plan.plan_id, recorded[0].at.isoformat())
         if plan.status not in ("draft", "executing"):
             # A plan that moves is counted when it rests: to count every step at every event would make an
             # event of a long plan cost more than one of a short plan.
             _put_state(connection, plan)
 
-    def _put_plan(self, connection: sqlite3.Connection, plan: Plan, *, new: bool) -> None:
-        updated = connection.execute(
-            "UPDATE plans SET updated_at = ?, status = ?, version = ?, seq = ?, request = ? WHERE plan_id = ?",
-            (_iso(plan.updated_at), plan.status, plan.version, plan.seq, plan.request, plan.plan_id),
-        )
-        if updated.rowcount:
-            return
-        if not new:
+    def _put_new(self, connection: sqlite3.Connection, plan: Plan, first: ev.Recorded) -> None:
+        """Insert a new plan with its lease: from its very first event it is never without its server.
+
+        Raises OwnedElsewhere, or StorageFailed for a plan that was deleted.
+        """
+        lease = connection.execute(
+            "SELECT owner, pid, since FROM leases WHERE plan_id = ?", (plan.plan_id,)
+        ).fetchone()
+        if lease is not None and lease[0] != self.owner:
+            raise owned_elsewhere(Lease(*lease))
+        if first.seq != 1:
             raise StorageFailed(self.problem or "The plan is no longer in the ledger: it was deleted.")
         connection.execute(
             "INSERT INTO plans VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -190,6 +195,8 @@ class Ledger:
                 plan.request,
             ),
         )
+        if lease is None:
+            self._put_lease(connection, plan.plan_id, first.at.isoformat())
 
     def events(self, plan_id: PlanId, after: int = 0, limit: int | None = None) -> Iterator[ev.Recorded]:
         """The events of a plan with a `seq` above `after`, in order. Raises StorageFailed, PlanUnreadable."""
