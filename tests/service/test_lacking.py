@@ -124,6 +124,25 @@ async def test_what_follows_a_command_is_shown_once_one_runs_in_the_background(
     assert list(map(offered, model.requests)) == [set(), set(), OF_BACKGROUND, OF_BACKGROUND]
 
 
+@pytest.mark.parametrize("can", [ALL, CONSTRAINED], ids=["native", "JSON"])
+async def test_only_a_model_that_can_change_the_rest_of_its_plan_is_told_how(
+    tmp_path: Path, can: Capabilities
+) -> None:
+    plan = {"steps": [{**STEP, "instruction": "Write it."}]}
+    answers = (
+        [makes(("submit_plan", plan)), makes(WRITE, DONE)]
+        if can.tools
+        else [says(json.dumps(plan)), WAYS["JSON direct"][2]]
+    )
+    model = Engine(answers, can)
+    async with studio(tmp_path, model=model, settings={"approvals.review": "auto"}) as at:
+        assert (await at.run("Write a note", mode="plan")).status == "completed"
+    _, work = model.requests
+    told = "\n".join(message.text for message in work.messages)
+    assert ("call submit_plan with all of them anew" in told) == can.tools
+    assert any(tool.name == "submit_plan" for tool in work.tools) == can.tools
+
+
 def test_a_tool_that_is_not_shown_can_still_be_called() -> None:
     tools = builtin().where({"repository"}).before_commands().only({"read"})
     assert not OF_GIT & {spec.name for spec in tools.specs()}
