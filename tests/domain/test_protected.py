@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planloom.domain.safety import protected
 from planloom.domain.safety.protected import danger, folded, is_git, is_secret, never_written
 
 PROTECTED = """
@@ -162,3 +165,20 @@ def test_any_name_is_taken(name: str) -> None:
     is_secret(name)
     never_written(name)
     assert folded(folded(name)) == folded(name)
+
+
+PATTERNS = sorted(
+    {"*".join(parts) for parts, _ in protected._PATTERNS}
+    | {"*".join(parts) for parts in protected._SECRET_PATTERNS}
+)
+
+
+@given(
+    st.sampled_from(PATTERNS),
+    st.lists(st.sampled_from(["", "a", ".", "*", "\n", ".json", "service"]), max_size=4),
+)
+def test_a_pattern_matches_what_a_shell_would_match(pattern: str, between: list[str]) -> None:
+    parts = pattern.split("*")
+    joined = "".join(part + more for part, more in zip(parts, [*between, "", "", "", ""], strict=False))
+    for name in (joined, joined[1:], joined[:-1], pattern.replace("*", ""), joined + "x"):
+        assert protected._matches(name, parts) == fnmatchcase(name, pattern)

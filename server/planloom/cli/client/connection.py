@@ -122,7 +122,7 @@ async def connected(server: Server, handlers: Mapping[str, Handler]) -> AsyncIte
 def _watch(
     server: Server, reader: asyncio.StreamReader, ended: asyncio.Event, loop: asyncio.AbstractEventLoop
 ) -> None:
-    """Pass on what the server writes, then wait for its end. Runs in a thread, since no loop reads pipes on Windows."""
+    """Pass on what the server writes, then wait for its end; for a thread: no loop on Windows reads such pipes."""
     # Nobody waits for a server whose loop is closed.
     with contextlib.suppress(RuntimeError):
         while data := server.receive():

@@ -19,8 +19,6 @@ from planloom.providers import SECRET_VARIABLES
 
 SERVER_COMMAND = (sys.executable, "-I", "-m", "planloom", "serve", "--stdio")
 """`-I`, and a working folder outside of the workspace, keep the server from importing modules of the workspace."""
-
-
 READ_BYTES = 65536
 
 
@@ -51,6 +49,7 @@ def started(command: Sequence[str]) -> Iterator[Server]:
 
     The process gets a session of its own, so that Ctrl-C reaches only the command line, which then cancels the plan.
     """
+    # The server needs the keys in it.
     environment = dict(os.environ)
     with tempfile.TemporaryFile(prefix="planloom-") as stderr:
         process = subprocess.Popen(

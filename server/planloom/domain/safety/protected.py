@@ -8,7 +8,7 @@ and spaces, and without the characters that some systems ignore.
 from __future__ import annotations
 
 import unicodedata
-from fnmatch import fnmatchcase
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -265,7 +265,7 @@ _FILE_NAMES: Final = (
 _FOLDERS: Final = {name: danger for danger, names in _FOLDER_NAMES for name in names.split()}
 _FILES: Final = {name: danger for danger, names in _FILE_NAMES for name in names.split()}
 _EXACT: Final = {name: danger for name, danger in _FILES.items() if "*" not in name}
-_PATTERNS: Final = tuple((name, danger) for name, danger in _FILES.items() if "*" in name)
+_PATTERNS: Final = tuple((name.split("*"), danger) for name, danger in _FILES.items() if "*" in name)
 
 SECRET_FOLDERS: Final = frozenset({".ssh", ".gnupg", ".aws", ".kube", ".azure", ".gcloud", ".password-store"})
 _SECRET_NAMES: Final = """
@@ -284,7 +284,8 @@ _SECRET_NAMES: Final = """
     .zsh_history .python_history .node_repl_history .psql_history .mysql_history .databricks.cfg
     .snowsql token.json .token auth.json oauth*.json
 """
-_SECRET_FILES: Final = tuple(_SECRET_NAMES.split())
+_SECRET_EXACT: Final = frozenset(name for name in _SECRET_NAMES.split() if "*" not in name)
+_SECRET_PATTERNS: Final = tuple(name.split("*") for name in _SECRET_NAMES.split() if "*" in name)
 _KEY_FILE: Final = pattern(r"id_(?:rsa|dsa|ecdsa|ed25519|ed448|xmss)(?:[-_.].*)?|id_[^.]*")
 _NO_SECRET: Final = pattern(r".*(?:\.pub|\.example|\.sample|\.template|\.tmpl|\.dist|\.defaults|\.tpl)")
 
@@ -346,7 +347,7 @@ def runs_unasked(name: str) -> bool:
 def _danger_of_file(name: str) -> str | None:
     if name in _EXACT:
         return _EXACT[name]
-    return next((sentence for glob, sentence in _PATTERNS if fnmatchcase(name, glob)), None)
+    return next((sentence for parts, sentence in _PATTERNS if _matches(name, parts)), None)
 
 
 def is_secret(relative: str) -> bool:
@@ -364,4 +365,18 @@ def _is_secret_file(name: str) -> bool:
         return False
     if _KEY_FILE.fullmatch(name):
         return True
-    return any(fnmatchcase(name, glob) for glob in _SECRET_FILES)
+    return name in _SECRET_EXACT or any(_matches(name, parts) for parts in _SECRET_PATTERNS)
+
+
+def _matches(name: str, parts: Sequence[str]) -> bool:
+    """Whether the name consists of these parts, in this order, with anything between two of them."""
+    first, *middle, last = parts
+    start, end = len(first), len(name) - len(last)
+    if start > end or not (name.startswith(first) and name.endswith(last)):
+        return False
+    for part in middle:
+        found = name.find(part, start, end)
+        if found < 0:
+            return False
+        start = found + len(part)
+    return True
