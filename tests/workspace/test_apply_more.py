@@ -13,7 +13,7 @@ from planloom.domain.text.positions import Encoding
 from planloom.domain.values import Uri
 from planloom.workspace.editor import EditorCapabilities, TextOperation
 from planloom.workspace.edits.after_crash import outcomes_after_crash
-from planloom.workspace.edits.touched_places import touched
+from planloom.workspace.edits.touched_places import look_at
 from tests.support.fake_editor import EVERYTHING, ApplyOnly, Before, Refuse, Silent
 from tests.workspace.room import Room, tree
 
@@ -256,8 +256,8 @@ async def test_a_file_that_an_earlier_rename_brings_into_a_folder_is_judged_too(
     room = Room(tmp_path, {"config.json": "{}\n", "d/a.txt": "a\n"})
     into = RenameFile(uri=Uri(room.uri("config.json")), new_uri=Uri(room.uri("d/config.json")), before="{}\n")
     away = RenameFile(uri=Uri(room.uri("d")), new_uri=Uri(room.uri(".docker")))
-    found = await touched(room.view, (into, away))
-    assert [bool(each.dangers) for each in found] == [False, True]
+    look = await look_at(room.view, (into, away))
+    assert [bool(each.dangers) for each in look.touched] == [False, True]
 
 
 @pytest.mark.parametrize("reason", [None, "busy"])

@@ -26,15 +26,18 @@ class PathLocks:
         self._holders: list[_Holder] = []
 
     @asynccontextmanager
-    async def lock(self, places: Iterable[Uri]) -> AsyncIterator[None]:
-        """Wait for every earlier request that overlaps `places`, then hold them until the block ends."""
+    async def lock(self, places: Iterable[Uri]) -> AsyncIterator[bool]:
+        """Wait for every earlier request that overlaps `places`, then hold them until the block ends.
+
+        Gives whether there was one.
+        """
         holder = _Holder(frozenset(places), asyncio.Event())
         earlier = [other.released for other in self._holders if _overlap(holder.places, other.places)]
         self._holders.append(holder)
         try:
             for released in earlier:
                 await released.wait()
-            yield
+            yield bool(earlier)
         finally:
             self._holders.remove(holder)
             holder.released.set()

@@ -20,7 +20,7 @@ from planloom.workspace.disk import (
 from planloom.workspace.documents import Document, DocumentStore
 from planloom.workspace.path_locks import PathLocks
 from planloom.workspace.paths.listings import Entry, Listing, list_on_disk
-from planloom.workspace.paths.resolver import PathRefused, Purpose, ResolvedPath, resolve_uri
+from planloom.workspace.paths.resolver import PathRefused, Purpose, ResolvedPath, Resolver, resolve_uri
 from planloom.workspace.paths.roots import Roots
 from planloom.workspace.paths.uris import is_at_or_below, normalized, parent, to_path
 from planloom.workspace.real_paths import RealPathIndex, resolve_real_paths
@@ -222,8 +222,9 @@ class WorkspaceView:
     ) -> tuple[list[tuple[ResolvedPath | PathRefused, FileOnDisk | None]], dict[Uri, str]]:
         """Resolve all keys, read the closed files and find real paths of open ones; runs in a thread."""
         files: list[tuple[ResolvedPath | PathRefused, FileOnDisk | None]] = []
+        resolver = Resolver(self.roots)
         for key in keys:
-            place = self.locate(key, purpose)
+            place = resolver.uri(key, for_=purpose)
             found = None
             if key in closed and isinstance(place, ResolvedPath):
                 found = read(confined_path(place), self.limit)

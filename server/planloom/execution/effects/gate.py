@@ -50,15 +50,18 @@ from planloom.workspace.edits.outcomes import (
     ChangesetRefused,
     ChangesetSuperseded,
 )
-from planloom.workspace.edits.touched_places import Touches
+from planloom.workspace.edits.touched_places import Look, Touches
 from planloom.workspace.paths.uris import display_name, normalized
 
 
 class _Permit(NamedTuple):
+    """What may be made. `look` is how the files were found, if nobody had to be asked since."""
+
     changeset: Changeset
     touches: Touches
     denied: tuple[Uri, ...] = ()
     edited: tuple[str, ...] = ()
+    look: Look | None = None
 
 
 class _GrantedCommand(NamedTuple):
@@ -110,6 +113,7 @@ class Gate:
         news: tuple[str, ...] = ()
         while True:
             may_repeat = False
+            look: Look | None = None
             if await self._session.view.unanswered.wait(proposal.changeset.uris()):
                 # Without versions the editor could not refuse the earlier edit, so a person decides.
                 can = self._session.editor.capabilities
@@ -121,7 +125,7 @@ class Gate:
                 verdict = await self._permit(proposal, news)
                 if isinstance(verdict, Denied):
                     return verdict
-                permit = verdict
+                permit, look = verdict, verdict.look
                 denied = (*denied, *permit.denied)
                 edited = (*edited, *permit.edited)
                 proposal = proposal._replace(changeset=permit.changeset)
@@ -137,7 +141,7 @@ class Gate:
                 approved=permit.touches,
                 may_repeat=may_repeat,
             )
-            outcome = await apply_changeset(edit, proposal.changeset)
+            outcome = await apply_changeset(edit, proposal.changeset, look)
             match outcome:
                 case ChangesetApplied():
                     return Committed(denied=denied, edited=edited)
@@ -249,7 +253,7 @@ class Gate:
         granted = (plan.plan_id, plan.version, facts.effect) in self._granted
         is_covered = granted and not facts.protected and facts.effect == "write"
         if not repeats and (verdict == "allow" or is_covered):
-            return _Permit(proposal.changeset, facts.touches)
+            return _Permit(proposal.changeset, facts.touches, look=facts.look)
         facts = facts._replace(warnings=(*facts.warnings, *repeats, *news))
         approval = change_approval(proposal, facts, ApprovalId(uuid.uuid4().hex))
         response = await self.approvals.ask(approval, proposal.changeset)

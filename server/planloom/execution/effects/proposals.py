@@ -22,7 +22,7 @@ from planloom.domain.text.diff import changed_lines
 from planloom.domain.text.hidden_characters import far_text
 from planloom.domain.text.look_alikes import look_alike_warning
 from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri
-from planloom.workspace.edits.touched_places import Touches, touched
+from planloom.workspace.edits.touched_places import Look, Touches, look_at
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.paths.uris import display_name, name_in, to_path
 from planloom.workspace.view import WorkspaceView
@@ -60,7 +60,7 @@ class ChangeProposal(NamedTuple):
 class ChangeFacts(NamedTuple):
     """The facts about a set of changes that an approval request shows; `proposal` is the hash of the changes.
 
-    `touches` is what an approval covers, and is compared when the changes are made.
+    `touches` is what an approval covers, and is compared when the changes are made. `look` is what they follow from.
     """
 
     effect: Effect
@@ -69,6 +69,7 @@ class ChangeFacts(NamedTuple):
     files: tuple[ApprovalFile, ...]
     proposal: Sha256
     touches: Touches
+    look: Look
 
 
 class Committed(NamedTuple):
@@ -124,7 +125,8 @@ async def facts_of(view: WorkspaceView, proposal: ChangeProposal) -> ChangeFacts
     rows: list[tuple[str | None, ...]] = []
     protected = False
     effect: Effect = "write"
-    touches = dict(zip((change.uri for change in changes), await touched(view, changes), strict=True))
+    look = await look_at(view, changes)
+    touches = dict(zip((change.uri for change in changes), look.touched, strict=True))
     for change in changes:
         found = touches[change.uri]
         resolved, new_resolved = _path(change.uri, found.place), None
@@ -167,7 +169,7 @@ async def facts_of(view: WorkspaceView, proposal: ChangeProposal) -> ChangeFacts
     if other_letters is not None:
         warnings[other_letters] = None
     digest = Sha256(hashlib.sha256(json.dumps(rows).encode()).hexdigest())
-    return ChangeFacts(effect, protected, tuple(warnings), tuple(files), digest, touches)
+    return ChangeFacts(effect, protected, tuple(warnings), tuple(files), digest, touches, look)
 
 
 def change_approval(proposal: ChangeProposal, facts: ChangeFacts, approval_id: ApprovalId) -> Approval:

@@ -29,7 +29,7 @@ from planloom.workspace.edits.outcomes import (
     ChangesetPartlyApplied,
     ChangesetRefused,
 )
-from planloom.workspace.edits.touched_places import touched
+from planloom.workspace.edits.touched_places import look_at
 from planloom.workspace.edits.undo import Reversal, reverse
 from planloom.workspace.paths.uris import display_name, display_names
 
@@ -111,8 +111,9 @@ class UndoService:
         """Raise WrongState if the revert would write texts of another machine where they could run by themselves."""
         if plan.made_elsewhere.isdisjoint(edit.edit_id for edit in chosen):
             return
-        touches = await touched(self._session.view, reversal.changeset.changes)
-        for change, found in zip(reversal.changeset.changes, touches, strict=True):
+        changes = reversal.changeset.changes
+        look = await look_at(self._session.view, changes)
+        for change, found in zip(changes, look.touched, strict=True):
             if found.dangers:
                 raise _refused(
                     plan,

@@ -13,19 +13,22 @@ from planloom.workspace.edits.outcomes import (
     recorded,
 )
 from planloom.workspace.edits.prepare import ApplyPlan
+from planloom.workspace.edits.touched_places import Look
 
 BATCH: Final = 100
 """Most changes in one edit, which is one undo step in the editor; a cancel takes effect between batches."""
 
 
-async def apply_changeset(edit: Edit, changeset: Changeset) -> ApplyOutcome:
+async def apply_changeset(edit: Edit, changeset: Changeset, look: Look | None = None) -> ApplyOutcome:
     """Apply the approved changes; sends nothing unless all of them can be made.
 
     Waits for a lock on every file. If cancelled while the editor applies a batch, it first waits for the answer
     and records it; between batches it stops at once. Exceptions of the journal are not caught.
+
+    `look` is what the caller has just found of these very changes; once another edit was waited for, it is outdated.
     """
-    async with edit.view.locks.lock(changeset.uris()):
-        prepared = await edit.prepared(changeset)
+    async with edit.view.locks.lock(changeset.uris()) as waited:
+        prepared = await edit.prepared(changeset, None if waited else look)
         if not isinstance(prepared, ApplyPlan):
             return prepared
         wanted = {effect.requested for effect in prepared.effects}

@@ -46,7 +46,7 @@ from planloom.workspace.edits.prepare import (
     prepare,
     unsaved,
 )
-from planloom.workspace.edits.touched_places import Touches
+from planloom.workspace.edits.touched_places import Look, Touches
 from planloom.workspace.edits.verify import FileOutcome, ResultWatcher, is_awaited, verified, wait_for_buffers
 from planloom.workspace.paths.uris import display_names, is_at_or_below, normalized
 from planloom.workspace.snapshots import BOM
@@ -98,10 +98,12 @@ class Edit:
     may_repeat: bool = False
 
     async def prepared(
-        self, changeset: Changeset
+        self, changeset: Changeset, look: Look | None = None
     ) -> ApplyPlan | ChangesetRefused | ChangesetConflicted | ChangesetSuperseded:
-        """Compare these changes with their files as they are now; nothing is changed."""
-        return await prepare(self.view, changeset, self.editor.capabilities, self.is_journaled, self.approved)
+        """Compare these changes with their files as they are now, or as `look` has just found them; nothing is
+        changed."""
+        can = self.editor.capabilities
+        return await prepare(self.view, changeset, can, self.is_journaled, self.approved, look)
 
 
 @dataclass

@@ -28,12 +28,12 @@ from planloom.workspace.edits.outcomes import (
 )
 from planloom.workspace.edits.rebase import rebase
 from planloom.workspace.edits.staging import named
-from planloom.workspace.edits.touched_places import TouchedPlace, Touches, judge
+from planloom.workspace.edits.touched_places import Look, Touches, look_at
 from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.paths.uris import after_rename, is_at_or_below, is_below, normalized, parent
 from planloom.workspace.snapshots import BOM, Snapshot, of_document
-from planloom.workspace.view import Places, ResolvedSnapshot, WorkspaceView, confined_path
+from planloom.workspace.view import ResolvedSnapshot, WorkspaceView, confined_path
 
 
 class Carried(NamedTuple):
@@ -109,30 +109,21 @@ async def prepare(
     capabilities: EditorCapabilities,
     is_journaled: IsJournaled = nothing_journaled,
     approved: Touches | None = None,
+    look: Look | None = None,
 ) -> ApplyPlan | ChangesetRefused | ChangesetConflicted | ChangesetSuperseded:
     """Compare every change with its file, and plan the effects; changes nothing.
 
-    Changes that touch more than what was `approved` of them are superseded.
+    Changes that touch more than what was `approved` of them are superseded. `look` is what the caller has just found
+    of these very changes.
     """
-    renames = tuple(change for change in changeset.changes if change.kind == "rename")
-    ends = [rename.new_uri for rename in renames] + [change.uri for change in changeset.changes]
-    extra_files = tuple(document.uri for document in view.documents.all()) + view.acknowledged()
-
-    def judged(places: Places) -> tuple[tuple[TouchedPlace, ...], bool]:
-        new = dict(zip(renames, places[: len(renames)], strict=True))
-        over = [new[change] if change.kind == "rename" else None for change in changeset.changes]
-        judgements = judge(changeset.changes, places[len(renames) :], over, extra_files)
-        return judgements, approved is not None and _is_wider(changeset, judgements, approved)
-
-    found, (judgements, other) = await view.resolve_with(ends, judged, for_="write")
-    targets = _as_renames_go(dict(zip(renames, found[: len(renames)], strict=True)))
-    resolved = found[len(renames) :]
+    look = look or await look_at(view, changeset.changes, approved)
+    targets, other = _as_renames_go(look.targets), look.is_wider
     effects: list[PlannedEffect] = []
     changes: list[FileChange] = []
     conflicts: list[ConflictFile] = []
     texts: list[str] = []
     merged = False
-    for change, file, judgement in zip(changeset.changes, resolved, judgements, strict=True):
+    for change, file, judgement in zip(changeset.changes, look.files, look.touched, strict=True):
         effect = await _planned_effect(view, change, file, targets)
         if isinstance(effect, ChangesetRefused):
             return effect
@@ -167,16 +158,7 @@ async def prepare(
     safe = await _protect_unsaved(view, routed, is_journaled)
     if isinstance(safe, ChangesetRefused):
         return safe
-    parents = await asyncio.to_thread(_parents, safe) if any(map(_makes_folders, safe)) else ()
-    return ApplyPlan(safe, merged, parents)
-
-
-def _is_wider(changeset: Changeset, judgements: Sequence[TouchedPlace], approved: Touches) -> bool:
-    """Whether a change touches more than was approved of it. Looks at the disk: call it from a thread."""
-    return any(
-        change.uri in approved and judgement.is_wider_than(approved[change.uri])
-        for change, judgement in zip(changeset.changes, judgements, strict=True)
-    )
+    return ApplyPlan(safe, merged, _parents(safe))
 
 
 async def _planned_effect(
@@ -384,11 +366,6 @@ def _is_under_buffers(effect: PlannedEffect) -> bool:
     return effect.executor == "disk" and effect.change.kind not in ("create", "createFolder")
 
 
-def _makes_folders(effect: PlannedEffect) -> bool:
-    """Whether a change needs the folders above its end, which may be missing."""
-    return effect.change.kind in ("create", "createFolder", "rename")
-
-
 def _parents(effects: Sequence[PlannedEffect]) -> tuple[tuple[Uri, ConfinedPath], ...]:
     """The missing parent folders of new files that the changeset does not create itself."""
     own = {effect.change.uri for effect in effects if effect.change.kind == "createFolder"}
@@ -402,9 +379,10 @@ def _parents(effects: Sequence[PlannedEffect]) -> tuple[tuple[Uri, ConfinedPath]
             uri, here = change.uri, effect.confined
         else:
             continue
+        there = here.held.depth if here.held is not None else len(here.names)
         while len(here.names) > 1:
             uri, here = parent(uri), here._replace(names=here.names[:-1])
-            if here.path.is_dir() or any(is_at_or_below(uri, place) for place in places):
+            if len(here.names) <= there or any(is_at_or_below(uri, place) for place in places):
                 break
             if uri not in own:
                 found[uri] = here

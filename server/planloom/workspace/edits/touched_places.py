@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from planloom.workspace.disk import is_held
 from planloom.workspace.paths.names import listed, quoted
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath, holds_git
 from planloom.workspace.paths.uris import after_rename, is_below, to_path
-from planloom.workspace.view import WorkspaceView, confined_path
+from planloom.workspace.view import Places, ResolvedSnapshot, WorkspaceView, confined_path
 
 MOST_INSIDE: Final = 50_000
 """Most names of one folder that are checked; a larger folder counts as protected."""
@@ -55,31 +54,52 @@ def _is_other(now: ResolvedPath | PathRefused | None, then: ResolvedPath | PathR
     return now.path != then.path or not is_held(confined_path(then))
 
 
-async def touched(view: WorkspaceView, changes: Sequence[FileChange]) -> tuple[TouchedPlace, ...]:
-    """What each change touches, if they are made in this order."""
+class Look(NamedTuple):
+    """The files of some changes as one look found them.
+
+    `files` and `touched` have one entry for each change; `targets` is what is at the new name of each rename.
+    `is_wider`: a change touches more than was approved of it.
+    """
+
+    files: tuple[ResolvedSnapshot, ...]
+    targets: Mapping[RenameFile, ResolvedSnapshot]
+    touched: tuple[TouchedPlace, ...]
+    is_wider: bool
+
+
+async def look_at(
+    view: WorkspaceView, changes: Sequence[FileChange], approved: Touches | None = None
+) -> Look:
+    """Read the files of changes, and judge what each touches if they are made in this order, in one thread."""
+    renames = [change for change in changes if isinstance(change, RenameFile)]
     extra_files = tuple(document.uri for document in view.documents.all()) + view.acknowledged()
 
-    def judge_all() -> tuple[TouchedPlace, ...]:
-        places = [view.locate(change.uri, "write") for change in changes]
-        targets = [
-            view.locate(change.new_uri, "write") if isinstance(change, RenameFile) else None
-            for change in changes
-        ]
-        return judge(changes, places, targets, extra_files)
+    def judged(places: Places) -> tuple[tuple[TouchedPlace, ...], bool]:
+        new = dict(zip(renames, places[len(changes) :], strict=True))
+        targets = [new[change] if isinstance(change, RenameFile) else None for change in changes]
+        touched = _judged(changes, places[: len(changes)], targets, extra_files)
+        return touched, approved is not None and _is_wider(changes, touched, approved)
 
-    return await asyncio.to_thread(judge_all)
+    ends = [change.uri for change in changes] + [rename.new_uri for rename in renames]
+    found, (touched, is_wider) = await view.resolve_with(ends, judged, for_="write")
+    targets = dict(zip(renames, found[len(changes) :], strict=True))
+    return Look(found[: len(changes)], targets, touched, is_wider)
 
 
-def judge(
+def _is_wider(changes: Sequence[FileChange], touched: Sequence[TouchedPlace], approved: Touches) -> bool:
+    return any(
+        change.uri in approved and now.is_wider_than(approved[change.uri])
+        for change, now in zip(changes, touched, strict=True)
+    )
+
+
+def _judged(
     changes: Sequence[FileChange],
     places: Sequence[ResolvedPath | PathRefused],
     targets: Sequence[ResolvedPath | PathRefused | None],
-    extra_files: Iterable[Uri] = (),
+    extra_files: Iterable[Uri],
 ) -> tuple[TouchedPlace, ...]:
-    """Like `touched`, for paths that are resolved already. Lists folders on disk: call it from a thread.
-
-    `extra_files` are files that may not be on disk.
-    """
+    """Judge changes whose paths are resolved; `extra_files` are files that may not be on disk."""
     found: list[TouchedPlace] = []
     after = _Afterwards(changes, places, targets, extra_files)
     for number, change in enumerate(changes):

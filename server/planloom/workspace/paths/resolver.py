@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, assert_never
 
@@ -61,51 +62,81 @@ class PathRefused(NamedTuple):
     kind: Literal["refused"] = "refused"
 
 
+class Resolver:
+    """Resolves paths as the disk is at one moment: make one for each visit to it, and use it in that thread alone.
+
+    The links of the workspace folders, and of Planloom's own, are followed once for all paths.
+    """
+
+    def __init__(self, roots: Roots, disk: FileSystem = REAL_DISK) -> None:
+        self.roots = roots
+        self.disk = disk
+
+    @cached_property
+    def folders(self) -> tuple[ResolvedRoot, ...]:
+        """The workspace folders with their real paths."""
+        return resolved_roots(self.roots, self.disk)
+
+    @cached_property
+    def private(self) -> tuple[Path, ...]:
+        """The real paths of Planloom's own folders."""
+        return tuple(real_path(own, self.disk) for own in self.roots.private)
+
+    def path(self, text: str, *, for_: Purpose, home: Root | None = None) -> ResolvedPath | PathRefused:
+        """Resolve a path; never raises.
+
+        With several folders open, a relative path that does not exist yet belongs to `home`, the plan's root.
+        """
+        if not self.roots.folders:
+            return PathRefused(
+                code="no_folder", reason="No workspace folder is open: open one, then try again."
+            )
+        text = text if text.strip() else ""
+        if not text and for_ == "write":
+            return PathRefused(code="empty", reason="The path is empty: name a file inside the workspace.")
+        found = interpretations(self.folders, text, self.disk)
+        if isinstance(found, PathProblem):
+            return PathRefused(code=found.code, reason=found.reason)
+        if not found:
+            return _outside(self.roots, text)
+        chosen = choose(found, home)
+        if isinstance(chosen, Ambiguous):
+            return PathRefused(
+                code="ambiguous", reason=ambiguity_message(text, chosen), candidates=chosen.choices
+            )
+        return _accepted(_Request(self, text, for_), chosen)
+
+    def uri(self, uri: str, *, for_: Purpose) -> ResolvedPath | PathRefused:
+        """Like `path`, for a file URI; the code is `foreign` if it is not a file on this machine."""
+        path = to_path(uri)
+        if path is None:
+            reason = (
+                f"{quoted(uri)} is not a file of the workspace: only files below its folders can be used."
+            )
+            return PathRefused(code="foreign", reason=reason)
+        return self.path(str(path), for_=for_)
+
+
 def resolve(
     roots: Roots, text: str, *, for_: Purpose, home: Root | None = None, disk: FileSystem = REAL_DISK
 ) -> ResolvedPath | PathRefused:
-    """Resolve a path; never raises. Follows links on disk: call it from a thread.
-
-    With several folders open, a relative path that does not exist yet belongs to `home`, the plan's root.
-    """
-    if not roots.folders:
-        return PathRefused(code="no_folder", reason="No workspace folder is open: open one, then try again.")
-    text = text if text.strip() else ""
-    if not text and for_ == "write":
-        return PathRefused(code="empty", reason="The path is empty: name a file inside the workspace.")
-    folders = resolved_roots(roots, disk)
-    found = interpretations(folders, text, disk)
-    if isinstance(found, PathProblem):
-        return PathRefused(code=found.code, reason=found.reason)
-    if not found:
-        return _outside(roots, text)
-    chosen = choose(found, home)
-    if isinstance(chosen, Ambiguous):
-        return PathRefused(
-            code="ambiguous", reason=ambiguity_message(text, chosen), candidates=chosen.choices
-        )
-    return _accepted(_Request(roots, folders, text, for_, disk), chosen)
+    """Resolve one path, as `Resolver.path` does. Follows links on disk: call it from a thread."""
+    return Resolver(roots, disk).path(text, for_=for_, home=home)
 
 
 def resolve_uri(
     roots: Roots, uri: str, *, for_: Purpose, disk: FileSystem = REAL_DISK
 ) -> ResolvedPath | PathRefused:
-    """Like `resolve`, for a file URI; the code is `foreign` if it is not a file on this machine."""
-    path = to_path(uri)
-    if path is None:
-        reason = f"{quoted(uri)} is not a file of the workspace: only files below its folders can be used."
-        return PathRefused(code="foreign", reason=reason)
-    return resolve(roots, str(path), for_=for_, disk=disk)
+    """Resolve one file URI, as `Resolver.uri` does. Follows links on disk: call it from a thread."""
+    return Resolver(roots, disk).uri(uri, for_=for_)
 
 
 class _Request(NamedTuple):
-    """The arguments of `resolve`, with resolved workspace folders."""
+    """A path to resolve."""
 
-    roots: Roots
-    folders: tuple[ResolvedRoot, ...]
+    by: Resolver
     text: str
     purpose: Purpose
-    disk: FileSystem
 
 
 def _accepted(request: _Request, chosen: Interpretation) -> ResolvedPath | PathRefused:
@@ -115,12 +146,12 @@ def _accepted(request: _Request, chosen: Interpretation) -> ResolvedPath | PathR
     end = chosen.end
     if isinstance(end, ResolveError):
         return _unresolvable(request, end)
-    owned = owner(end.path, request.folders)
+    owned = owner(end.path, request.by.folders)
     if owned is None:
         return _leads_outside(request.text, end.path, end.links)
     root, names = owned
     others = other_names(
-        end.path, end.found, [folder.real for folder in request.folders], request.roots.private
+        end.path, end.found, [folder.real for folder in request.by.folders], request.by.roots.private
     )
     refused = _refused(request, end, names, others)
     if refused is not None:
@@ -136,7 +167,7 @@ def _accepted(request: _Request, chosen: Interpretation) -> ResolvedPath | PathR
         protected=danger(relative) or danger(as_asked) or others.danger,
         secret=is_secret(relative) or is_secret(as_asked) or others.secret,
         is_link=end.ends_in_link,
-        held=_held(request.disk, end, len(names)),
+        held=_held(request.by.disk, end, len(names)),
     )
 
 
@@ -155,15 +186,16 @@ def _held(disk: FileSystem, end: PathEnd, count: int) -> HeldFolder | None:
 def _refused(request: _Request, end: PathEnd, names: Sequence[str], others: OtherNames) -> PathRefused | None:
     """Why a path inside the workspace is refused, or None."""
     name = quoted(request.text)
-    private = (real_path(own, request.disk) for own in request.roots.private)
     forbidden = _forbidden(names, request.purpose)
     if forbidden is None:
         forbidden = next(
             filter(None, (_forbidden(other.split("/"), request.purpose) for other in others.inside)), None
         )
-    if forbidden is None and _inside_git(end.path, len(names), request.disk):
+    if forbidden is None and _inside_git(end.path, len(names), request.by.disk):
         forbidden = "this folder belongs to git, whose own files are never touched."
-    if forbidden is None and (others.own or any(below(end.path, own) is not None for own in private)):
+    if forbidden is None and (
+        others.own or any(below(end.path, own) is not None for own in request.by.private)
+    ):
         forbidden = "this is Planloom's own state, which is never touched."
     if forbidden is not None:
         return PathRefused(code="forbidden", reason=f"{name}: {forbidden}")
@@ -213,7 +245,7 @@ def _notes(request: _Request, end: PathEnd, relative: str, others: OtherNames) -
         notes.append(f"It goes through a link: the file that changes is {quoted(relative)}.")
     if others.note is not None:
         notes.append(others.note)
-    similar = case_collisions(end, request.disk) if request.purpose == "write" else ()
+    similar = case_collisions(end, request.by.disk) if request.purpose == "write" else ()
     if similar:
         notes.append(f"A name that differs only in case exists already: {quoted(similar[0])}.")
     return tuple(notes)
@@ -237,7 +269,7 @@ def _leads_outside(text: str, target: Path, links: Sequence[Link]) -> PathRefuse
 
 def _unresolvable(request: _Request, error: ResolveError) -> PathRefused:
     """The refusal of a path that cannot be followed; one that left the workspace on the way reports only that."""
-    if error.links and error.code != "dangling" and owner(error.path, request.folders) is None:
+    if error.links and error.code != "dangling" and owner(error.path, request.by.folders) is None:
         return _leads_outside(request.text, error.path, error.links)
     name, at = quoted(request.text), quoted(str(error.path))
     match error.code:
