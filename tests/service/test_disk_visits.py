@@ -48,7 +48,7 @@ def read() -> list[Call]:
 
 @pytest.mark.parametrize(
     ("calls", "most"),
-    [(written("new/"), 19), (written(""), 18), (edited(), 16), (read(), 11)],
+    [(written("new/"), 17), (written(""), 16), (edited(), 15), (read(), 11)],
     ids=["new files in a new folder", "new files beside others", "edits", "reads"],
 )
 async def test_three_files_of_one_answer_cost_few_visits_to_the_disk(
