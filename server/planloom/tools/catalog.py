@@ -22,10 +22,14 @@ LONGEST_WAIT: Final = 60.0
 _RANGE: Final = re.compile(r"(\d{1,7})(?: ?(-|–|:|\.\.) ?(\d{1,7})?)?")
 
 
-class ReadFile(BaseModel):
-    """Arguments of `read_file`."""
+class Arguments(BaseModel):
+    """Arguments of a tool. Unknown ones are refused; the validator is built when it is first used."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+
+class ReadFile(Arguments):
+    """Arguments of `read_file`."""
 
     path: str = Field(max_length=4096)
     start_line: int | None = Field(None, ge=0, description="From 1.")
@@ -54,10 +58,8 @@ class ReadFile(BaseModel):
         return tuple(found)
 
 
-class ListFiles(BaseModel):
+class ListFiles(Arguments):
     """Arguments of `list_files`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     path: str = Field("", max_length=4096)
     recursive: bool = False
@@ -82,10 +84,8 @@ LIST_FILES = Tool(
 )
 
 
-class FindFiles(BaseModel):
+class FindFiles(Arguments):
     """Arguments of `find_files`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     pattern: str = Field(
         description="Part of the name, or a glob such as src/**/*.ts.",
@@ -106,10 +106,8 @@ FIND_FILES = Tool(
 )
 
 
-class SearchText(BaseModel):
+class SearchText(Arguments):
     """Arguments of `search_text`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     pattern: str = Field(max_length=MAX_PATTERN)
     path: str = Field("", max_length=4096)
@@ -130,10 +128,8 @@ SEARCH_TEXT = Tool(
 )
 
 
-class ReadDiagnostics(BaseModel):
+class ReadDiagnostics(Arguments):
     """Arguments of `read_diagnostics`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     path: str = Field("", max_length=4096)
 
@@ -149,28 +145,22 @@ READ_DIAGNOSTICS = Tool(
 )
 
 
-class GitStatus(BaseModel):
+class GitStatus(Arguments):
     """Arguments of `git_status`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     path: str = Field("", max_length=4096)
 
 
-class GitLog(BaseModel):
+class GitLog(Arguments):
     """Arguments of `git_log`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     path: str = Field("", max_length=4096)
     revision: str = Field("", description="Or a range such as main..HEAD.", max_length=500)
     max_results: int = Field(20, ge=1, le=MAX_COMMITS)
 
 
-class GitDiff(BaseModel):
+class GitDiff(Arguments):
     """Arguments of `git_diff`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     path: str = Field("", max_length=4096)
     revision: str = Field("", description="Or a range such as HEAD~1..HEAD.", max_length=500)
@@ -205,19 +195,15 @@ GIT_DIFF = Tool(
 )
 
 
-class WriteFile(BaseModel):
+class WriteFile(Arguments):
     """Arguments of `write_file`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     path: str = Field(max_length=4096)
     content: str = Field(max_length=MAX_CONTENT)
 
 
-class CreateFolder(BaseModel):
+class CreateFolder(Arguments):
     """Arguments of `create_folder`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     path: str = Field(max_length=4096)
 
@@ -243,10 +229,8 @@ CREATE_FOLDER = Tool(
 )
 
 
-class EditFile(BaseModel):
+class EditFile(Arguments):
     """Arguments of `edit_file`: `old_text` and `new_text`, or `patch`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     path: str = Field(max_length=4096)
     old_text: str | None = Field(None, description="Exactly as in the file.", max_length=MAX_CONTENT)
@@ -281,19 +265,15 @@ EDIT_FILE = Tool(
 )
 
 
-class RenamePath(BaseModel):
+class RenamePath(Arguments):
     """Arguments of `rename_path`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     path: str = Field(max_length=4096)
     new_path: str = Field(max_length=4096, description="Or a folder to move it into.")
 
 
-class DeletePath(BaseModel):
+class DeletePath(Arguments):
     """Arguments of `delete_path`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     path: str = Field(max_length=4096)
 
@@ -320,10 +300,8 @@ DELETE_PATH = Tool(
 )
 
 
-class RunCommand(BaseModel):
+class RunCommand(Arguments):
     """Arguments of `run_command`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     command: str | tuple[str, ...] = Field(description="For a shell, or a list of program and arguments.")
     cwd: str = Field("", max_length=4096)
@@ -356,19 +334,15 @@ RUN_COMMAND = Tool(
 )
 
 
-class ReadOutput(BaseModel):
+class ReadOutput(Arguments):
     """Arguments of `read_output`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     command_id: str = Field(max_length=40, description="Such as c1.")
     wait_seconds: float = Field(5, ge=0, le=LONGEST_WAIT, description="The most, for output.")
 
 
-class StopCommand(BaseModel):
+class StopCommand(Arguments):
     """Arguments of `stop_command`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     command_id: str = Field(max_length=40)
 
@@ -391,10 +365,8 @@ STOP_COMMAND = Tool(
 )
 
 
-class FetchUrl(BaseModel):
+class FetchUrl(Arguments):
     """Arguments of `fetch_url`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     url: str = Field(max_length=4096)
     start: int = Field(0, ge=0, description="Character to go on from.")

@@ -22,7 +22,7 @@ from planloom.domain.events.folding import (
     with_creation_time,
 )
 from planloom.domain.plans.indexed_tuple import IndexedTuple
-from planloom.domain.plans.plan import Pending, Plan, Step
+from planloom.domain.plans.plan import NOTHING_PENDING, Plan, Step
 from planloom.domain.plans.revision import is_to_come, widening
 from planloom.domain.values import Instant, StepId
 
@@ -55,7 +55,7 @@ def plan_drafting(plan: Plan, _event: ev.PlanDrafting, _at: Instant) -> Plan:
         before_draft=plan.before_draft or plan,
         approved_version=None,
         steps=IndexedTuple(step for step in plan.steps if step.status == "completed"),
-        pending=Pending(),
+        pending=NOTHING_PENDING,
         **NOT_PAUSED,
     )
 
@@ -74,7 +74,7 @@ def plan_direct(plan: Plan, event: ev.PlanDirect, at: Instant) -> Plan:
         version=plan.version + 1,
         approved_version=plan.version + 1,
         approved_at=at,
-        pending=Pending(),
+        pending=NOTHING_PENDING,
     )
 
 
@@ -146,7 +146,7 @@ def plan_edited(plan: Plan, event: ev.PlanEdited, at: Instant) -> Plan:
         overall_risk=event.overall_risk or plan.overall_risk,
         approved_version=None,
         **NOT_PAUSED,
-        pending=Pending(),
+        pending=NOTHING_PENDING,
     )
 
 
@@ -209,7 +209,7 @@ def _to_review(plan: Plan, **changes: Any) -> Plan:
         route="plan" if plan.route in ("direct", "undecided") else plan.route,
         approved_version=None,
         **NOT_PAUSED,
-        pending=Pending(),
+        pending=NOTHING_PENDING,
         open_calls=(),
         rejected_at=None,
         rejection_reason=None,

@@ -17,7 +17,7 @@ from planloom.domain.events.folding import (
     reset_step,
     updated,
 )
-from planloom.domain.plans.plan import SETTLED, Fate, Pending, Plan, PlanStatus
+from planloom.domain.plans.plan import NOTHING_PENDING, SETTLED, Fate, Plan, PlanStatus
 from planloom.domain.values import Instant
 
 
@@ -117,7 +117,7 @@ def _ended(
         report=event.report,
         error=None,
         completed_at=at,
-        pending=Pending(),
+        pending=NOTHING_PENDING,
         open_calls=(),
         **NOT_PAUSED,
     )

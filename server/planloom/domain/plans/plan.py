@@ -1,7 +1,7 @@
 """A plan and its steps, as they are written and as they stand."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -504,6 +504,9 @@ class Pending(Value):
     conflicts: tuple[Conflict, ...] = ()
 
 
+NOTHING_PENDING: Final = Pending.model_construct()
+
+
 class OpenCall(Value):
     """A tool call that has started and not settled.
 
@@ -572,7 +575,7 @@ class Plan(Value):
     usage: Usage = Usage()
     budget_base: Usage = Usage()
     error: PlanError | None = None
-    pending: Pending = Pending.model_construct()
+    pending: Pending = NOTHING_PENDING
     created_at: Instant | None = None
     approved_at: Instant | None = None
     rejected_at: Instant | None = None

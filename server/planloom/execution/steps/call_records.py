@@ -23,7 +23,7 @@ _INTERRUPTED: Final = "Interrupted"
 """The summary of a call that was cut off."""
 _MOST_OUTPUT: Final = 8_000
 """Characters of a command's output that the ledger keeps, for a model that goes on after a restart."""
-_NOTHING: Final = Changeset()
+_NOTHING: Final = Changeset.model_construct()
 
 
 @dataclass
