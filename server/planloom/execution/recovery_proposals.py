@@ -35,7 +35,7 @@ _FENCES = 64
 """Tokens kept for the fences around sections."""
 _OVERHEAD = 32
 """Tokens that a chat template adds around the messages."""
-_SYSTEM = """A step of a plan has failed. You propose what to do; a person decides.
+_SYSTEM = """A step of a plan has failed. You propose what to do, in the language of the request; a person decides.
 - retry: run the step again, for a tool step with other arguments (all of them).
 - skip: leave the step out and go on.
 - insert: first run other steps that mend the cause, then the failed one again.
