@@ -54,13 +54,28 @@ class ScriptedSteps:
         return True
 
 
+class LockedStore(MemoryStore):
+    """A store that another program has locked until `unlocked` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting = asyncio.Event()
+        self.unlocked = asyncio.Event()
+
+    async def ready(self) -> None:
+        self.waiting.set()
+        await self.unlocked.wait()
+
+
 class World:
     """An approved plan, and what is needed to execute it."""
+
+    store: type[MemoryStore] = MemoryStore
 
     def __init__(
         self, steps: Iterable[Step], runner: ScriptedSteps, sequential: bool = False, **limits: Any
     ) -> None:
-        self.plan_store = PlanStore(MemoryStore())
+        self.plan_store = PlanStore(self.store())
         self.jobs = Jobs(self.wait)
         self.runner = runner
         self.waits: list[float] = []
@@ -106,6 +121,60 @@ async def test_steps_run_when_their_dependencies_are_done() -> None:
     plan = await world.until("completed")
     assert runner.begun[0] == "a" and runner.begun[-1] == "d"
     assert plan.execution_summary is not None and plan.execution_summary.startswith("4 of 4 steps done")
+
+
+class LockedWorld(World):
+    """A plan whose ledger is locked when a step is to begin."""
+
+    store = LockedStore
+
+    async def until_due(self) -> LockedStore:
+        """Begin to carry the plan out, up to the first thing that waits for the ledger."""
+        assert isinstance(self.plan_store.store, LockedStore)
+        self.conductor.conduct(PLAN)
+        async with asyncio.timeout(5):
+            await self.plan_store.store.waiting.wait()
+        return self.plan_store.store
+
+
+async def test_a_step_that_was_due_before_a_pause_does_not_begin_when_the_ledger_is_unlocked(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    runner = ScriptedSteps({})
+    world = LockedWorld([step("a")], runner)
+    world.plan_store.record(PLAN, ev.PlanExecuting())
+    store = await world.until_due()
+    world.plan_store.record(PLAN, ev.PlanPaused(reason="user"))
+    store.unlocked.set()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert runner.begun == [] and world.statuses() == {"a": "pending"} and not caplog.records
+    world.plan_store.record(PLAN, ev.PlanResumed())
+    await world.until("completed")
+
+
+async def test_a_step_that_was_due_before_a_halt_begins_after_its_release() -> None:
+    runner = ScriptedSteps({})
+    world = LockedWorld([step("a")], runner)
+    world.plan_store.record(PLAN, ev.PlanExecuting())
+    store = await world.until_due()
+    await world.conductor.halt(PLAN)
+    store.unlocked.set()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert runner.begun == []
+    world.conductor.release(PLAN)
+    await world.until("completed")
+
+
+async def test_a_plan_that_has_nothing_to_do_does_not_ask_for_the_ledger() -> None:
+    world = LockedWorld([step("a")], ScriptedSteps({}))
+    world.plan_store.record(PLAN, ev.PlanExecuting(), ev.PlanPaused(reason="user"))
+    world.conductor.conduct(PLAN)
+    for number in range(3):
+        world.plan_store.record(PLAN, ev.Log(level="info", message=str(number)))
+        await asyncio.sleep(0)
+    assert isinstance(world.plan_store.store, LockedStore) and not world.plan_store.store.waiting.is_set()
 
 
 async def test_no_more_steps_run_at_once_than_allowed() -> None:
