@@ -214,3 +214,22 @@ def test_nothing_but_the_protocol_library_loads_before_the_answer_to_initialize(
     )
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert json.loads(found.stdout) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "imported"),
+    [
+        (["--stdio"], False),
+        (["--stdio", "--setting=model.name=x"], False),
+        (["--stdio", "--setting", "model.name=x"], True),
+    ],
+)
+def test_only_rare_options_need_argparse(arguments: list[str], imported: bool) -> None:
+    script = (
+        "import json, sys; from planloom.lsp.server import _parsed; found = _parsed(sys.argv[1:]); "
+        "print(json.dumps([list(found.settings), 'argparse' in sys.modules]))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-I", "-c", script, *arguments], capture_output=True, text=True, check=True
+    )
+    assert json.loads(found.stdout) == [["model.name=x"] if len(arguments) > 1 else [], imported]

@@ -151,9 +151,10 @@ class CommandLine(NamedTuple):
 
 
 def _parsed(argv: Sequence[str]) -> CommandLine:
-    if tuple(argv) in ((), ("--stdio",)):
-        # Editors start it so; importing argparse would delay them.
-        return CommandLine()
+    settings = [each.removeprefix("--setting=") for each in argv if each.startswith("--setting=")]
+    if len(settings) + argv.count("--stdio") == len(argv):
+        # Editors and the command line start it so; importing argparse would delay them.
+        return CommandLine(settings=settings)
     import argparse
 
     parser = argparse.ArgumentParser(prog="planloom serve", description="The language server, for editors.")
