@@ -22,7 +22,7 @@ needs_git = pytest.mark.skipif(GIT is None, reason="there is no git")
 needs_scripts = pytest.mark.skipif(os.name == "nt", reason="the programs of these tests are shell scripts")
 
 STARTS = {
-    "cli/client/connection.py": "the command line's own server, which gets the user's keys",
+    "cli/client/server_process.py": "the command line's own server, which gets the user's keys",
     "cli/terminal/keyboard.py": "the editor that the user has named in $EDITOR, for a text of the user's own",
     "tools/confinement/linux/launcher.py": "a command that a person has approved, within its limits",
     "tools/confinement/linux/relay.py": "one copy of itself for each network that it joins, and no program",
