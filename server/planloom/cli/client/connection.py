@@ -39,7 +39,7 @@ class Connection:
     """Requests and notifications to one running server; `ended` is set when its process has ended."""
 
     def __init__(self, server: Server, peer: Peer, ended: asyncio.Event) -> None:
-        self._server = server
+        self._started_server = server
         self._peer = peer
         self._ended = ended
         self._reading = asyncio.create_task(peer.read(), name="server messages")
@@ -81,7 +81,7 @@ class Connection:
 
     def stderr_tail(self) -> str:
         """The last lines that the server wrote to stderr."""
-        stderr = self._server.stderr
+        stderr = self._started_server.stderr
         end = stderr.seek(0, os.SEEK_END)
         stderr.seek(max(end - STDERR_BYTES, 0))
         lines = stderr.read().decode("utf-8", "replace").splitlines()
@@ -94,7 +94,7 @@ class Connection:
                 await self.request("shutdown")
                 self.notify("exit")
                 await self._ended.wait()
-        for end in (self._server.process.terminate, self._server.process.kill):
+        for end in (self._started_server.process.terminate, self._started_server.process.kill):
             if self._ended.is_set():
                 break
             end()
