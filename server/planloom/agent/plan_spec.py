@@ -8,6 +8,7 @@ from planloom.domain.values import Json
 from planloom.models.port import ToolSpec
 from planloom.models.tool_lines import signature
 from planloom.tools.registry import READ_ONLY, Registry
+from planloom.tools.tool import Tool
 
 LONGEST_DESCRIPTION = 300
 """The most characters of a description; a longer one is cut at a word."""
@@ -27,12 +28,13 @@ def plan_spec(tools: Registry, *, offered: bool = False) -> ToolSpec:
     """
     if offered:
         return _spec(None, "")
-    calls = (
-        signature(spec)
-        for tool, spec in zip(tools.shown(), tools.specs(), strict=True)
-        if tool.effect not in READ_ONLY
-    )
-    return _spec(tuple(tool.name for tool in tools.shown()), "; ".join(calls))
+    return _of_tools(tools.shown())
+
+
+@cache
+def _of_tools(tools: tuple[Tool, ...]) -> ToolSpec:
+    writers = Registry(tool for tool in tools if tool.effect not in READ_ONLY)
+    return _spec(tuple(tool.name for tool in tools), "; ".join(map(signature, writers.specs())))
 
 
 @cache

@@ -253,21 +253,11 @@ class Ledger:
         limit: int = 100,
     ) -> tuple[PlanRow, ...]:
         """Plans, the newest first, filtered by workspace, session and statuses if given. Raises StorageFailed."""
-        clauses, values = ["1"], list[object]()
-        if workspace is not None:
-            clauses.append("p.workspace = ?")
-            values.append(workspace)
-        if session_id is not None:
-            clauses.append("p.session_id = ?")
-            values.append(session_id)
-        wanted = tuple(statuses)
-        if wanted:
-            clauses.append(f"p.status IN ({', '.join('?' * len(wanted))})")
-            values.extend(wanted)
+        which, values = _filtered(workspace, session_id, tuple(statuses))
         rows = self._read(
             "SELECT p.plan_id, p.session_id, p.workspace, p.created_at, p.updated_at, p.status, p.version, p.seq,"
             " p.request, g.body FROM plans p LEFT JOIN progress g ON g.plan_id = p.plan_id AND g.seq = p.seq"
-            f" WHERE {' AND '.join(clauses)} ORDER BY p.rowid DESC LIMIT ?",
+            f" {which} LIMIT ?",
             (*values, limit),
         )
         return tuple(_listed(row) for row in rows[:limit])
@@ -332,9 +322,18 @@ class Ledger:
         self._works()
         return len(ids)
 
-    def plans(self, **which: Any) -> tuple[PlanId, ...]:
-        """The ids of the plans that `summaries` returns for the same arguments."""
-        return tuple(each.plan_id for each in self.summaries(**which))
+    def plans(
+        self,
+        *,
+        workspace: str | None = None,
+        session_id: SessionId | None = None,
+        statuses: Iterable[PlanStatus] = (),
+        limit: int = 100,
+    ) -> tuple[PlanId, ...]:
+        """The ids of the plans that `summaries` returns for the same arguments. Raises StorageFailed."""
+        which, values = _filtered(workspace, session_id, tuple(statuses))
+        rows = self._read(f"SELECT p.plan_id FROM plans p {which} LIMIT ?", (*values, limit))
+        return tuple(PlanId(printable(plan_id)) for (plan_id,) in rows[:limit])
 
     def all_plans(self) -> tuple[PlanId, ...]:
         """The ids of all plans, and of those of which only events are left. Raises StorageFailed."""
@@ -617,6 +616,23 @@ class _State(Progress):
 
 
 _NOTHING = Progress(total=0, pending=0, in_progress=0, completed=0, failed=0, skipped=0, percent_complete=0)
+
+
+def _filtered(
+    workspace: str | None, session_id: SessionId | None, statuses: tuple[PlanStatus, ...]
+) -> tuple[str, list[object]]:
+    """The clauses that choose plans `p`, the newest first, and their values."""
+    clauses, values = ["1"], list[object]()
+    if workspace is not None:
+        clauses.append("p.workspace = ?")
+        values.append(workspace)
+    if session_id is not None:
+        clauses.append("p.session_id = ?")
+        values.append(session_id)
+    if statuses:
+        clauses.append(f"p.status IN ({', '.join('?' * len(statuses))})")
+        values.extend(statuses)
+    return f"WHERE {' AND '.join(clauses)} ORDER BY p.rowid DESC", values
 
 
 def _listed(row: tuple[Any, ...]) -> PlanRow:

@@ -56,8 +56,7 @@ class FollowUp:
         if plan.follows is not None:
             with suppress(StorageFailed):
                 return self._plan_store.find(plan.follows)
-        newest = self._ledger.summaries(session_id=plan.session_id, limit=_SEARCHED_PLANS)
-        ids = [each.plan_id for each in newest]
+        ids = self._ledger.plans(session_id=plan.session_id, limit=_SEARCHED_PLANS)
         older = ids[ids.index(plan.plan_id) + 1 :] if plan.plan_id in ids else ids
         for plan_id in older:
             try:
