@@ -38,8 +38,14 @@ OF_FEW_SERVERS = (
     "planloom.models.http.http_model",
     "planloom.service.actions.undo",
 )
+OF_DRAFTS = (
+    "planloom.lsp.handlers.plans",
+    "planloom.lsp.wire.declared_events",
+    "planloom.planning.rules",
+    "planloom.tools.catalog",
+)
 ABSENT = {
-    "status": (*OF_EXECUTION, *OF_FEW_SERVERS, "planloom.planning.rules"),
+    "status": (*OF_EXECUTION, *OF_FEW_SERVERS, *OF_DRAFTS),
     "plan_completed": OF_FEW_SERVERS,
 }
 """What is not imported yet when a server has answered `planloom/status`, and when it has executed a plan by rules."""

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import importlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +15,7 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from planloom.lsp import configuration as config
+from planloom.lsp.announced import EVENT_TYPES
 from planloom.lsp.client_options import ApplicationContext, MakeApplication
 from planloom.lsp.editor.capabilities import NO_CLIENT, client_of, registrations
 from planloom.lsp.plan_documents.names import ENDING
@@ -45,23 +46,27 @@ CLOSE_SECONDS = 10.0
 """Seconds for which running work may continue at shutdown."""
 TOLD = frozenset({"plan_completed", "plan_failed", "plan_cancelled", "log"})
 """The types of events that a message without buttons can follow (`editor/told_messages`)."""
+OPENING = (
+    "planloom.lsp.transport.errors",
+    "planloom.lsp.editor.lsp_editor",
+    "planloom.storage.ledger",
+    "planloom.execution.conductor",
+    "planloom.service.application",
+)
+"""Modules that are imported before the application is opened, but not before the answer to `initialize`."""
 WARM = (
+    *OPENING,
     "planloom.lsp.wire.lookup",
     "planloom.lsp.wire.events",
     "planloom.lsp.wire.from_wire",
     "planloom.lsp.wire.to_wire_events",
-    "planloom.lsp.editor.lsp_editor",
     "planloom.lsp.editor.event_stream",
     "planloom.lsp.editor.progress",
-    "planloom.lsp.transport.errors",
     "planloom.lsp.handlers.plans",
     "planloom.lsp.handlers.server",
-    "planloom.storage.ledger",
-    "planloom.tools.registry",
-    "planloom.execution.conductor",
-    "planloom.service.application",
+    "planloom.tools.catalog",
 )
-"""Modules that are imported before the first request, but not before the answer to `initialize` if that comes soon."""
+"""Modules that the first plan needs, besides a planner."""
 QUIET_SECONDS = 0.05
 """Seconds that a server which has just started leaves for `initialize` before it imports them."""
 
@@ -220,20 +225,21 @@ class Connection:
         return opening is not None and (opening.cancelled() or opening.exception() is not None)
 
     async def load(self) -> None:
-        """Import what the first request needs, soon after the start and without waiting for `initialize`."""
-        await asyncio.sleep(QUIET_SECONDS)
-        await self._import_rest()
+        """Import what a plan needs to be drafted, then to be executed, for as long as the client says nothing.
 
-    async def _import_rest(self) -> None:
-        for name in WARM:
-            # The loop can handle messages between two imports.
-            importlib.import_module(name)
-            await asyncio.sleep(0)
+        The command line does so while it starts itself. Editors speak at once, and many of them never ask for a plan.
+        """
+        await asyncio.sleep(QUIET_SECONDS)
+        await _import(WARM, lambda: self.client is NO_CLIENT)
+        if self.client is NO_CLIENT:
+            from planloom.service.application import OF_EXECUTION
+
+            await _import(OF_EXECUTION, lambda: self.client is NO_CLIENT)
 
     async def _open(self) -> None:
         self.log_path = self.options.open_log()
         pull = self.jobs.start("settings", self.pull()) if self._can_pull() else None
-        await self._import_rest()
+        await _import(OPENING)
         if pull is not None:
             await asyncio.wait({pull}, timeout=PULL_SECONDS)
         await self._settle_options()
@@ -278,7 +284,7 @@ class Connection:
                     "planloom/health", {"health": health.state, "problems": list(health.problems)}
                 )
             )
-            app.feed.subscribe(send_events(self.protocol))
+            app.feed.subscribe(from_first(EVENT_TYPES, lambda: send_events(self.protocol)))
             app.feed.subscribe(send_spent(self.protocol, app.plans.spent))
             app.feed.waits.listen(send_waits(self.protocol))
             app.feed.subscribe_stream(TextStream(self.protocol.notify, self._congested).on_delta)
@@ -469,3 +475,12 @@ class Connection:
 
     def _folder_paths(self) -> tuple[Path, ...]:
         return tuple(root.path for root in self._roots().folders)
+
+
+async def _import(names: Iterable[str], goes_on: Callable[[], bool] = lambda: True) -> None:
+    for name in names:
+        if not goes_on():
+            return
+        importlib.import_module(name)
+        # The loop can handle messages between two imports.
+        await asyncio.sleep(0)

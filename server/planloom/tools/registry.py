@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic import BaseModel, ValidationError
@@ -13,7 +13,6 @@ from planloom.domain.plans.validation import ArgumentProblem, ToolRules
 from planloom.domain.safety.approvals import Effect
 from planloom.domain.values import Args, Json
 from planloom.models.port import ToolSpec
-from planloom.tools.catalog import ALL
 from planloom.tools.tool import Need, Tool, ToolResult, failed
 
 if TYPE_CHECKING:
@@ -27,15 +26,20 @@ _BOUNDS: Final = frozenset({"minLength", "maxLength", "minimum", "maximum", "exc
 class Registry:
     """Tools by name, in the order in which they are shown to a model.
 
-    A model is not shown those that need what is `lacking`; a call of one is taken and checked all the same.
+    A model is not shown those that need what is `lacking`; a call of one is taken and checked all the same. `tools` are
+    read when one is first asked for.
     """
 
     def __init__(self, tools: Iterable[Tool], lacking: Collection[Need] = ()) -> None:
-        self._tools = {tool.name: tool for tool in tools}
+        self._given = tools
         self._lacking = lacking
 
+    @cached_property
+    def _tools(self) -> Mapping[str, Tool]:
+        return {tool.name: tool for tool in self._given}
+
     def __iter__(self) -> Iterator[Tool]:
-        return iter(self._tools.values())
+        yield from self._tools.values()
 
     def get(self, name: str) -> Tool | None:
         """The tool with this exact name."""
@@ -73,7 +77,14 @@ class Registry:
 
 def builtin() -> Registry:
     """The built-in tools."""
-    return Registry(ALL)
+    return Registry(_declared())
+
+
+def _declared() -> Iterator[Tool]:
+    # Imported here: a server that was asked for no plan needs no tool.
+    from planloom.tools.catalog import ALL
+
+    yield from ALL
 
 
 @cache

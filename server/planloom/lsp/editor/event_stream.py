@@ -8,8 +8,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from planloom.domain.events import catalog as ev
-from planloom.lsp.wire import results, to_wire
-from planloom.lsp.wire.to_wire_events import event
 
 if TYPE_CHECKING:
     from planloom.domain.events.catalog import Recorded
@@ -31,6 +29,8 @@ Channel = tuple[str | None, str]
 
 def send_events(protocol: PlanloomProtocol) -> Callable[[Recorded, Plan], None]:
     """A listener that sends each event to the client at once; the ledger has it already."""
+    # Imported here and below, with the models of all messages: nothing is sent before the first plan.
+    from planloom.lsp.wire.to_wire_events import event
 
     def send(recorded: Recorded, after: Plan) -> None:
         try:
@@ -48,6 +48,8 @@ def send_waits(protocol: PlanloomProtocol) -> Callable[[PlanId, tuple[StepWait, 
     """A listener that sends which steps of a plan wait for what another step uses."""
 
     def send(plan_id: PlanId, waits: tuple[StepWait, ...]) -> None:
+        from planloom.lsp.wire import to_wire
+
         protocol.notify("planloom/waits", to_wire.waits(plan_id, waits))
 
     return send
@@ -60,6 +62,8 @@ def send_spent(
 
     def send(recorded: Recorded, after: Plan) -> None:
         if isinstance(recorded.event, ev.ModelUsed | ev.TaskUpdate) and recorded.event.usage:
+            from planloom.lsp.wire import results
+
             params = results.SpentParams(plan_id=after.plan_id, spent=results.Spent.of(spent(after)))
             protocol.notify("planloom/spent", params)
 
