@@ -39,6 +39,7 @@ OF_FEW_SERVERS = (
     "planloom.service.actions.undo",
 )
 OF_DRAFTS = (
+    "planloom.domain.memory",
     "planloom.lsp.handlers.plans",
     "planloom.lsp.wire.declared_events",
     "planloom.planning.rules",

@@ -34,9 +34,8 @@ from planloom.service.drafts.drafts import Drafts
 from planloom.service.drafts.new_request import Intake
 from planloom.service.drafts.planner_factory import PlannerFactory
 from planloom.service.drafts.planning_requests import PlanningRequests
-from planloom.service.feed import Feed
+from planloom.service.feed import Feed, from_first
 from planloom.service.health import HealthWatch
-from planloom.service.memory import Memory
 from planloom.service.models import Models
 from planloom.service.parts import Parts
 from planloom.service.references import WorkspaceReferences
@@ -61,7 +60,10 @@ if TYPE_CHECKING:
     from planloom.service.actions.approvals import Approvals
     from planloom.service.actions.steps import Steps
     from planloom.service.execution import Execution
+    from planloom.service.memory import Memory
 
+MEMORABLE = frozenset({"plan_completed", "plan_failed", "plan_cancelled", "plan_rejected", "edit_reverted"})
+"""The types of events after which something of a plan is kept for later ones (`service/memory.py`)."""
 OF_EXECUTION = (
     "planloom.workspace.edits.apply",
     "planloom.tools.processes.child_process",
@@ -144,7 +146,6 @@ class Application:
         self.references = references
         self.templates = templates
         self.intake = Intake(session, references, models, templates)
-        self.memory = Memory(session, ledger, models.known_keys)
         self._drafts = Drafts(plan_store, jobs, conductor, self.intake, drafting, self._direct_runs)
         self.plans = Plans(session, plan_store, ledger, self._turns, self._drafts, rules)
         self.messages = Messages(plan_store, self._turns, jobs, self.plans, self._drafts, models.current)
@@ -165,7 +166,6 @@ class Application:
             templates,
             index,
             references,
-            self.memory,
             saver,
             applied_edits,
         )
@@ -180,12 +180,19 @@ class Application:
         """What carries plans out. It is imported here, since a server of which no plan executes needs none of it."""
         from planloom.service.execution import Execution
 
-        execution = Execution(self._parts, self._direct_runs.reroute)
+        execution = Execution(self._parts, self.memory, self._direct_runs.reroute)
         execution.gate.on_cancel(self._cancel_soon)
         return execution
 
     async def _surroundings(self, plan: Plan) -> Surroundings:
         return await self._execution.surroundings.of(plan)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What earlier plans found and did. It is imported when a plan has ended, or a model is told of others."""
+        from planloom.service.memory import Memory
+
+        return Memory(self._session, self._ledger, self.models.known_keys)
 
     # What a client asks of plans that execute.
 
@@ -244,7 +251,7 @@ class Application:
         `listen` subscribes whoever wants to hear of it, before anything happens.
         """
         listen(self)
-        self.feed.subscribe(self.memory.on_event)
+        self.feed.subscribe(from_first(MEMORABLE, lambda: self.memory.on_event))
         recorder = TraceRecorder(lambda: bool(self._session.settings.storage.traces), self._traces.put)
         self.feed.subscribe(recorder.on_event)
         self._plan_store.on_forget(recorder.forget)

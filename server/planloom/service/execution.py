@@ -22,13 +22,16 @@ from planloom.execution.steps.tool_contexts import StepEffects, ToolContextFacto
 from planloom.service.drafts.followup import FollowUp
 from planloom.service.drafts.planning_conversations import PlanningConversations
 from planloom.service.drafts.surroundings import PlanSurroundings
+from planloom.service.memory import Memory
 from planloom.service.parts import Parts
 
 
 class Execution:
     """The gate, the runner of steps, and the conversations with models. `reroute` puts a direct run to review."""
 
-    def __init__(self, parts: Parts, reroute: Callable[[Plan, Step, Sequence[Json]], None]) -> None:
+    def __init__(
+        self, parts: Parts, memory: Memory, reroute: Callable[[Plan, Step, Sequence[Json]], None]
+    ) -> None:
         session, plan_store, tools = parts.session, parts.plan_store, parts.tools
         self.gate = Gate(session, plan_store)
         staging = StagingArea(plan_store, session.view, self.gate, parts.applied_edits)
@@ -46,7 +49,7 @@ class Execution:
         )
         follow_up = FollowUp(plan_store, parts.ledger)
         self.surroundings = PlanSurroundings(
-            session, parts.workspace_index, parts.references, follow_up, parts.memory
+            session, parts.workspace_index, parts.references, follow_up, memory
         )
         model = parts.models.current
         model_work = ModelWork(

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from planloom.execution.step_rules import StepRules
     from planloom.execution.workspace_index import WorkspaceIndex
     from planloom.service.feed import Feed
-    from planloom.service.memory import Memory
     from planloom.service.models import Models
     from planloom.service.references import WorkspaceReferences
     from planloom.service.templates import Templates
@@ -35,6 +34,5 @@ class Parts(NamedTuple):
     templates: Templates
     workspace_index: WorkspaceIndex
     references: WorkspaceReferences
-    memory: Memory
     saver: UnsavedFileSaver
     applied_edits: AppliedEdits

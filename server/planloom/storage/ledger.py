@@ -18,14 +18,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
 from planloom.domain.errors import PlanUnreadable, StorageFailed
 from planloom.domain.events import catalog as ev
-from planloom.domain.memory.entries import MemoryEntry
-from planloom.domain.memory.ranking import Hit
 from planloom.domain.plans.outcome import Outcome, outcome
 from planloom.domain.plans.plan import (
     Plan,
@@ -45,6 +43,10 @@ from planloom.storage.guard import Guard, guarded
 from planloom.storage.leases import Lease, alive, owned_elsewhere
 from planloom.storage.opening import BUSY_MS, BUSY_STEP, SQLITE, Connect, connected
 from planloom.storage.schema import NewerSchema
+
+if TYPE_CHECKING:
+    from planloom.domain.memory.entries import MemoryEntry
+    from planloom.domain.memory.ranking import Hit
 
 _PROBE_BYTES = 65_536
 _TABLES = (

@@ -9,11 +9,13 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from planloom.domain.memory.entries import MemoryEntry
-from planloom.domain.memory.ranking import Hit
 from planloom.domain.values import PlanId
+
+if TYPE_CHECKING:
+    from planloom.domain.memory.entries import MemoryEntry
+    from planloom.domain.memory.ranking import Hit
 
 TABLES = ("memory", "memory_terms")
 _MOST_COUNTED = 1_000
@@ -84,6 +86,9 @@ def count(workspace: str) -> Statement:
 
 def entries(rows: Iterable[tuple[Any, ...]]) -> tuple[MemoryEntry, ...]:
     """The entries in rows, without those that are damaged or of a newer version."""
+    # Imported here and below, with its words: most servers read and keep none.
+    from planloom.domain.memory.entries import MemoryEntry
+
     found = []
     for (body,) in rows:
         try:
@@ -95,6 +100,8 @@ def entries(rows: Iterable[tuple[Any, ...]]) -> tuple[MemoryEntry, ...]:
 
 def as_hits(rows: Iterable[tuple[Any, ...]]) -> tuple[Hit, ...]:
     """The hits in rows."""
+    from planloom.domain.memory.ranking import Hit
+
     return tuple(Hit(*row) for row in rows)
 
 
