@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sqlite3
 from collections.abc import Mapping
@@ -13,8 +14,9 @@ from typing import Any
 import pytest
 
 from planloom.domain.errors import PlanloomError, StorageFailed, WrongState
+from planloom.domain.events.catalog import Log
 from planloom.domain.plans.plan import Plan
-from planloom.storage.compaction import CompactingLedger, Kept
+from planloom.storage.compaction import CompactingLedger, Kept, checkpoint
 from planloom.storage.ledger import Ledger
 from tests.support.ledgers import Faults, as_of_version
 from tests.support.studio import studio
@@ -67,6 +69,32 @@ async def test_an_old_plan_loses_its_texts_and_says_so(tmp_path: Path) -> None:
         assert at.text("a.txt") == "new\n", "the undo has changed nothing"
         assert at.app.plans.list(None, (), None, False)[0].plan_id == plan.plan_id
         assert len(at.app.plans.events(plan.plan_id, 0, None)) == plan.seq
+
+
+async def test_the_log_is_brought_into_the_file_while_the_server_writes(tmp_path: Path) -> None:
+    ledger, copy = tmp_path / "l.db", tmp_path / "copy.db"
+
+    def in_file() -> int:
+        """The events that the file has without its log."""
+        copy.write_bytes(ledger.read_bytes())
+        # A copy made during a checkpoint is torn.
+        with closing(sqlite3.connect(copy)) as raw, contextlib.suppress(sqlite3.DatabaseError):
+            return int(raw.execute("SELECT count(*) FROM events").fetchone()[0])
+        return 0
+
+    async with studio(tmp_path, FILES, ledger=ledger) as at:
+        plan = await at.ask("1. Read a.txt\n2. Read a.txt", mode="plan")
+        before = in_file()
+        for number in range(500):
+            at.app._plan_store.record(plan.plan_id, Log(level="info", message=str(number)))
+        async with asyncio.timeout(10):
+            while in_file() < before + 500:
+                await asyncio.sleep(0)
+
+
+def test_a_checkpoint_of_a_ledger_that_is_gone_makes_no_file(tmp_path: Path) -> None:
+    checkpoint(tmp_path / "l.db")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("days", "left"), [(29.9, 2), (31, 2), (89, 2), (91, 0)])

@@ -256,6 +256,7 @@ class Application:
         self.feed.subscribe(recorder.on_event)
         self._plan_store.on_forget(recorder.forget)
         self.feed.subscribe(self._load_before_approval)
+        self.feed.subscribe(self.upkeep.on_event)
         self._health.begin()
         self.index.current()
         self._jobs.start("leases", self._ownership.keep_leases())
@@ -267,6 +268,7 @@ class Application:
         self._jobs.start("take-over", self._ownership.take_over())
         self._jobs.start("unanswered", self._session.view.unanswered.watch())
         self._jobs.start("upkeep", self.upkeep.run())
+        self._jobs.start("checkpoints", self.upkeep.checkpoints())
 
     def _load_before_approval(self, recorded: ev.Recorded, _: Plan) -> None:
         """Use the time in which a person reads a plan, so that its approval need not wait for what executes it."""

@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from planloom.domain.memory.ranking import Hit
 
 _PROBE_BYTES = 65_536
+_LOG_PAGES = 8_000
+"""How long SQLite's log may become before a commit brings it into the file, since nothing else has: 32 MB. A commit
+that does so waits for the disk, and the event loop with it."""
 _TABLES = (
     *("events", "blobs", "leases", "progress", "open_work", "compactions", "outcomes", "plans"),
     *memory_rows.TABLES,
@@ -99,6 +102,11 @@ class Ledger:
     def note(self) -> str | None:
         """A sentence on what the file system of the ledger does not allow; None on a usual one."""
         return None if self._guard is None else self._guard.note
+
+    @property
+    def logged(self) -> int:
+        """How many rows this process has written to SQLite's log so far; 0 where there is no log."""
+        return self._connection.total_changes if self._file is not None and self._guard is None else 0
 
     @property
     def is_lost(self) -> bool:
@@ -507,6 +515,7 @@ class Ledger:
             journal = ("WAL" if self._guard is None else "DELETE") if self._takes_guard else None
             connection = connected(self.path, self._connect, journal, self._patience)
             connection.execute(f"PRAGMA busy_timeout = {self._busy_ms}")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
             self._file = _identity(self.path)
             return connection
         except (OSError, *ERRORS, NewerSchema) as error:

@@ -11,11 +11,13 @@ from datetime import timedelta
 from functools import partial
 
 from planloom.domain.errors import PlanloomError
+from planloom.domain.events.catalog import Recorded
+from planloom.domain.plans.plan import Plan
 from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
-from planloom.storage.compaction import CompactingLedger, Kept
+from planloom.storage.compaction import CompactingLedger, Kept, checkpoint
 from planloom.storage.ledger import Ledger
 
 UNDO_DAYS = 30
@@ -25,6 +27,10 @@ _ROUND_SECONDS = 3600.0
 _WORK_SECONDS = 0.05
 """How long one stretch of work goes on in its thread before the server's own work has the ledger to itself again."""
 _REST_SECONDS = 0.05
+_CHECKPOINT_ROWS = 400
+"""About 4 MB of the ledger's log."""
+_CHECKPOINT_TRIES = 10
+"""The log begins anew only if nothing is written during a checkpoint."""
 Work = Callable[[CompactingLedger], bool]
 """A piece of work on the ledger; True if it is to be done again, since it has not ended."""
 log = logging.getLogger(__name__)
@@ -38,6 +44,8 @@ class Upkeep:
         self._ledger = ledger
         self._jobs = jobs
         self._todo: deque[Work] = deque()
+        self._in_file = 0
+        self._checkpoint_due = asyncio.Event()
 
     async def run(self) -> None:
         """Do a round now and then, for as long as the process lives."""
@@ -45,6 +53,26 @@ class Upkeep:
         while True:
             await self.round()
             await self._jobs.sleep(_ROUND_SECONDS)
+
+    def on_event(self, _recorded: Recorded, _after: Plan) -> None:
+        """Notice when so much is in the ledger's log that it is worth two flushes of the disk."""
+        if self._ledger.logged - self._in_file >= _CHECKPOINT_ROWS:
+            self._checkpoint_due.set()
+
+    async def checkpoints(self) -> None:
+        """Bring the ledger's log into its file whenever it has grown, for as long as the process lives.
+
+        In a thread: the commit that did it would keep the event loop waiting for the disk.
+        """
+        while self._ledger.path is not None:
+            await self._checkpoint_due.wait()
+            for _ in range(_CHECKPOINT_TRIES):
+                self._in_file = self._ledger.logged
+                await asyncio.to_thread(checkpoint, self._ledger.path)
+                if self._ledger.logged == self._in_file:
+                    break
+                await self._jobs.sleep(_REST_SECONDS)
+            self._checkpoint_due.clear()
 
     async def round(self) -> None:
         """Do all there is to do now."""
