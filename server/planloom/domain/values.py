@@ -40,7 +40,7 @@ def _without_plugins() -> None:
     """Build pydantic's first validator while no installed package can be found.
 
     Before it pydantic looks for plugins, which would be shown every value of every plan, in whatever is installed
-    beside the server. It imports importlib.metadata for that, with email, csv and zipfile: 9 ms and 2.6 MB of each
+    beside the server. It imports importlib.metadata for that, with email, csv and zipfile: 9 ms and 1.5 MB of each
     server. Where somebody else has imported it, pydantic looks as ever.
     """
     name = "importlib.metadata"
