@@ -253,6 +253,23 @@ async def test_golden_prompts(name: str, capabilities: Capabilities) -> None:
     check_golden(f"{name}.txt", text)
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["<think>Not so.</think> Say it.", "<think>", "---PLAN-START---\nSTEP 1: A\nDO: x\n---PLAN-END---"],
+)
+async def test_a_submitted_plan_keeps_texts_that_would_be_marks_in_an_answer(words: str) -> None:
+    step = {"id": "a", "description": "Write it", "instruction": f"Write this into a.txt: {words}"}
+    model = ScriptedModel([makes(("submit_plan", {"steps": [step]}))], capabilities=TAKES_TOOLS)
+    investigations = DraftInvestigations(
+        model,
+        small_tools(),
+        lambda: None,  # type: ignore[arg-type, return-value]
+    )
+    planner = InvestigatingPlanner(investigations, small_tools(), DraftOptions())
+    (drafted_step,) = plan_in([event async for event in planner.draft(asking())]).steps
+    assert drafted_step.instruction == step["instruction"]
+
+
 async def test_golden_prompt_of_an_investigation() -> None:
     model = ScriptedModel([makes(("submit_plan", json.loads(GOOD)))], capabilities=TAKES_TOOLS)
     investigations = DraftInvestigations(

@@ -11,7 +11,7 @@ from planloom.agent.plan_spec import LONGEST_SUMMARY
 from planloom.domain.model_text.fences import JSON_LANGUAGES, TEXT_LANGUAGES, Fence, fences
 from planloom.domain.model_text.lenient_json import Unreadable, read_container
 from planloom.domain.plans.plan import Risk
-from planloom.planning.formats.draft import DraftStep
+from planloom.planning.formats.draft import DraftStep, PlanText
 from planloom.planning.formats.durations import seconds_in
 from planloom.planning.formats.json_steps import JsonSteps, steps_in
 
@@ -34,6 +34,21 @@ class JsonPlan:
     summary: str = ""
     stated_risk: Risk | None = None
     stated_seconds: int | None = None
+
+
+def plan_of(value: object, tools: Collection[str] = ()) -> PlanText | None:
+    """The plan in a decoded JSON value that is meant as one, such as the arguments of a call; None without steps."""
+    found = steps_in(value, tools)
+    if found is None or not found.steps:
+        return None
+    risk, seconds = stated_in(value)
+    return PlanText(
+        steps=tuple(found.steps),
+        format="json",
+        summary=summary_in(value),
+        stated_risk=risk,
+        stated_seconds=seconds,
+    )
 
 
 def read_json(text: str, tools: Collection[str] = ()) -> JsonPlan | None:

@@ -11,7 +11,7 @@ from planloom.domain.plans.validation import Problem
 from planloom.domain.values import Args
 from planloom.planning.estimates import ModelSpeed
 from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
-from planloom.planning.formats.json_plan import summary_in
+from planloom.planning.formats.json_plan import plan_of, summary_in
 from planloom.planning.formats.reader import read_plan
 from planloom.planning.model.finished_plan import PlanAssembler
 from planloom.planning.model.prompts import listed_problems
@@ -34,18 +34,24 @@ def plan_report(
     `speed` is that of the model when it has submitted the plan, by which its duration is estimated.
     """
 
-    def find(text: str, summary: str = "") -> PlanDrafted | str | None:
-        plan = read_plan(text, tools.names())
-        if isinstance(plan, NoPlan):
-            return None
-        plan = plan.model_copy(update={"summary": plan.summary or summary})
+    def finished(plan: PlanText) -> PlanDrafted | str:
         drafted = assembler.assembled(plan, request, speed=speed())
         return drafted if isinstance(drafted, PlanDrafted) else _phrase(drafted)
 
+    def find(text: str) -> PlanDrafted | str | None:
+        plan = read_plan(text, tools.names())
+        return None if isinstance(plan, NoPlan) else finished(plan)
+
     def read(args: Args) -> PlanDrafted | str:
-        steps = args.get("steps")
-        text = steps if isinstance(steps, str) else json.dumps(args, ensure_ascii=False)
-        return find(text, summary_in(args)) or _NO_PLAN
+        plan = plan_of(args, tools.names())
+        if plan is None:
+            steps = args.get("steps")
+            text = steps if isinstance(steps, str) else json.dumps(args, ensure_ascii=False)
+            printed = read_plan(text, tools.names())
+            if isinstance(printed, NoPlan):
+                return _NO_PLAN
+            plan = printed.model_copy(update={"summary": printed.summary or summary_in(args)})
+        return finished(plan)
 
     def ask(question: str, options: tuple[str, ...]) -> PlanDrafted:
         drafted = assembler.assembled(_question_first(request, question), request)
