@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from planloom.domain.values import Args
 from planloom.models.offline.scripted import ScriptedModel, makes, says
+from planloom.models.port import ModelEvent, ModelRequest
 from planloom.storage.ledger import Ledger
 from tests.support.studio import studio
 
@@ -48,7 +50,7 @@ def read() -> list[Call]:
 
 @pytest.mark.parametrize(
     ("calls", "most"),
-    [(written("new/"), 17), (written(""), 16), (edited(), 15), (read(), 11)],
+    [(written("new/"), 12), (written(""), 11), (edited(), 10), (read(), 6)],
     ids=["new files in a new folder", "new files beside others", "edits", "reads"],
 )
 async def test_three_files_of_one_answer_cost_few_visits_to_the_disk(
@@ -85,3 +87,39 @@ async def test_three_files_of_one_answer_cost_few_looks_at_the_ledger(tmp_path: 
     # another program's lock, which are rolled back.
     assert statements.count("COMMIT") <= 19, statements
     assert statements.count("ROLLBACK") <= 12, statements
+
+
+async def test_calls_behind_a_command_see_what_it_has_changed(tmp_path: Path) -> None:
+    calls: list[Call] = [
+        ("read_file", {"path": "a.txt"}),
+        ("run_command", {"command": "echo changed > b.txt"}),
+        ("read_file", {"path": "b.txt"}),
+        ("read_file", {"path": "a.txt"}),
+    ]
+    model = ScriptedModel([makes(*calls), says("Done.")])
+    settings = {**ALLOWED, "approvals.execute": "allow"}
+    async with studio(tmp_path, OLD, model=model, settings=settings) as at:
+        plan = await at.ask("Change b.txt by a command, and read it", mode="direct")
+        assert plan.status == "completed", plan.error
+    results = [message.text for message in model.requests[1].messages if message.role == "tool"]
+    assert ["changed" in result for result in results] == [False, False, True, False]
+
+
+async def test_a_file_that_changes_between_two_answers_is_read_anew(tmp_path: Path) -> None:
+    class Changing(ScriptedModel):
+        """A model beside which somebody changes a file before its second answer."""
+
+        async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+            if self.requests:
+                (tmp_path / "workspace/a.txt").write_text("New.\n")
+            async with aclosing(super().stream(request)) as events:
+                async for event in events:
+                    yield event
+
+    reads: list[Call] = [("read_file", {"path": name}) for name in ("a.txt", "b.txt")]
+    model = Changing([makes(*reads), makes(*reads), says("Done.")])
+    async with studio(tmp_path, OLD, model=model, settings=ALLOWED) as at:
+        plan = await at.ask("Read a.txt twice", mode="direct")
+        assert plan.status == "completed", plan.error
+    results = [message.text for message in model.requests[2].messages if message.role == "tool"]
+    assert ["New." in result for result in results] == [False, False, True, False]

@@ -143,3 +143,19 @@ async def test_a_buffer_is_not_unsaved_because_the_disk_changed_under_it(tmp_pat
     assert await room.view.is_dirty(room.uri("a"))
     room.documents.did_open(room.uri("kept"), "text", 1, "unsaved text that the editor has kept")
     assert await room.view.is_dirty(room.uri("kept"))
+
+
+async def test_a_look_ahead_reads_closed_files_that_may_be_read(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a": "a\n", "open": "old\n", ".env": "KEY=1\n"})
+    room.editor.open(room.path("open"), "new\n")
+    found = await room.view.look_up(
+        [("a", "read"), ("new", "write"), ("open", "write"), (".env", "read"), ("../x", "read")], None
+    )
+    assert [place.kind for place, _ in found] == ["resolved"] * 4 + ["refused"]
+    assert [file and (file.exists, file.text) for _, file in found] == [
+        (True, "a\n"),
+        (False, None),
+        None,
+        None,
+        None,
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -58,6 +58,7 @@ class ToolContext:
     pages: Fetcher | None = None
     programs: Programs = TRUSTED
     _resolved: dict[tuple[str, Purpose], ResolvedPath | PathRefused] | None = None
+    _ahead: dict[tuple[str, Purpose], ResolvedPath | PathRefused] = field(default_factory=dict)
 
     def drop_staged(self) -> None:
         """Forget everything that is staged: it was committed, or refused. What was read stays seen."""
@@ -65,6 +66,7 @@ class ToolContext:
         self.files.clear()
         self.replaced_unread.clear()
         self.incomplete.clear()
+        self._ahead.clear()
 
     def has_seen(self, file: Snapshot) -> bool:
         """Whether the author of the calls knows a file: it was read or written here, or has a text seen before."""
@@ -84,6 +86,21 @@ class ToolContext:
         finally:
             self._resolved = None
 
+    async def look_ahead(self, paths: Sequence[tuple[str, Purpose]]) -> None:
+        """Look once at all that the next calls name; the same holds of it as in `resolving_once`."""
+        found = await self.files.view.look_up(paths, self.home)
+        self._ahead = dict(zip(paths, (place for place, _ in found), strict=True))
+        self.files.ahead = {file.uri: file for _, file in found if file is not None and file.source == "disk"}
+
+    def has_looked_at(self, paths: Iterable[tuple[str, Purpose]]) -> bool:
+        """Whether these paths were looked at ahead."""
+        return all(each in self._ahead for each in paths)
+
+    def forget_ahead(self) -> None:
+        """Look at everything anew from here on."""
+        self._ahead.clear()
+        self.files.ahead.clear()
+
     async def resolve(self, path: str, for_: Purpose) -> ResolvedPath | PathRefused:
         """Resolve a path from the plan or the model. A secret stays secret under a staged new name."""
         known = self._resolved
@@ -94,7 +111,9 @@ class ToolContext:
         return known[path, for_]
 
     async def _resolve(self, path: str, for_: Purpose) -> ResolvedPath | PathRefused:
-        place = await asyncio.to_thread(resolve, self.roots, path, for_=for_, home=self.home)
+        place = self._ahead.get((path, for_))
+        if place is None:
+            place = await asyncio.to_thread(resolve, self.roots, path, for_=for_, home=self.home)
         if isinstance(place, PathRefused) or place.secret or self.files.origin(place.uri) == place.uri:
             return place
         return place._replace(secret=await self.holds_secret(place.uri))

@@ -198,12 +198,16 @@ async def run_tool(tool: Tool, args: Args, context: ToolContext, seconds: float 
     limit = asyncio.timeout(seconds)
     try:
         async with limit:
+            if tool.paths and not tool.limits_own_time:
+                await context.look_ahead(tuple(dict.fromkeys(tool.named(args).values())))
             return await tool.run(tool.arguments.model_validate(args), context)
     except OSError as error:
         # The limit raises TimeoutError, which is an OSError; so may the tool, as ETIMEDOUT.
         if isinstance(error, TimeoutError) and limit.expired():
             return failed(f"{tool.name} was still open after {seconds:g} seconds and was aborted.")
         return not_carried_out(tool, error)
+    finally:
+        context.forget_ahead()
 
 
 def not_carried_out(tool: Tool, error: OSError) -> ToolResult:

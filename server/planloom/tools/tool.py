@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from importlib import import_module
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
 from planloom.domain.plans.plan import CommandOutcome
 from planloom.domain.safety.approvals import Effect
-from planloom.domain.values import CallId, Json
+from planloom.domain.values import Args, CallId, Json
+
+if TYPE_CHECKING:
+    from planloom.workspace.paths.resolver import Purpose
 
 Need = Literal["repository", "diagnostics"]
 """What not every workspace or editor has: a git repository around a folder, and reports of errors and warnings."""
@@ -104,6 +107,14 @@ class Tool(NamedTuple):
     replaces: tuple[str, ...] = ()
     follows_commands: bool = False
     needs: Need | None = None
+
+    def named(self, args: Args) -> dict[str, tuple[str, Purpose]]:
+        """The workspace paths that a call with these arguments names, by argument, each with what for."""
+        return {
+            name: (value or ".", "write" if name in self.writes else "read")
+            for name in self.paths
+            if isinstance(value := args.get(name), str)
+        }
 
     @property
     def is_of_commands(self) -> bool:

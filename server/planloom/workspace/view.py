@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -21,7 +21,7 @@ from planloom.workspace.documents import Document, DocumentStore
 from planloom.workspace.path_locks import PathLocks
 from planloom.workspace.paths.listings import Entry, Listing, list_on_disk
 from planloom.workspace.paths.resolver import PathRefused, Purpose, ResolvedPath, Resolver, resolve_uri
-from planloom.workspace.paths.roots import Roots
+from planloom.workspace.paths.roots import Root, Roots
 from planloom.workspace.paths.uris import is_at_or_below, normalized, parent, to_path
 from planloom.workspace.real_paths import RealPathIndex, resolve_real_paths
 from planloom.workspace.snapshots import BOM, Snapshot, of_acknowledged, of_disk, of_document
@@ -64,12 +64,25 @@ class WorkspaceView:
         """The file's current state; never raises."""
         return (await self.snapshots((uri,)))[0]
 
-    async def snapshots(self, uris: Sequence[str]) -> tuple[Snapshot, ...]:
-        """The current states of several files, the closed ones read in one thread; never raises."""
-        buffers = {uri: document for uri in uris if (document := self.buffer(uri)) is not None}
-        closed = [uri for uri in uris if uri not in buffers]
-        found = dict(zip(closed, await self.resolve_all(closed), strict=True)) if closed else {}
-        return tuple(of_document(buffers[uri]) if uri in buffers else found[uri].snapshot for uri in uris)
+    async def snapshots(
+        self, uris: Sequence[str], ahead: MutableMapping[Uri, Snapshot] | None = None
+    ) -> tuple[Snapshot, ...]:
+        """The current states of several files, the closed ones read in one thread; never raises.
+
+        A closed file that was read `ahead` is taken from there, once.
+        """
+        found: dict[str, Snapshot] = {}
+        for uri in uris:
+            document = self.buffer(uri)
+            if document is not None:
+                found[uri] = of_document(document)
+            elif ahead and uri in ahead:
+                found[uri] = ahead.pop(Uri(uri))
+        closed = [uri for uri in uris if uri not in found]
+        if closed:
+            resolved = await self.resolve_all(closed)
+            found |= {uri: each.snapshot for uri, each in zip(closed, resolved, strict=True)}
+        return tuple(found[uri] for uri in uris)
 
     def buffer(self, uri: str) -> Document | None:
         """The open document; None if it is closed or stale."""
@@ -118,6 +131,39 @@ class WorkspaceView:
             for key, (place, found) in zip(keys, files, strict=True)
         )
         return snapshots, seen
+
+    async def look_up(
+        self, paths: Sequence[tuple[str, Purpose]], home: Root | None
+    ) -> tuple[tuple[ResolvedPath | PathRefused, Snapshot | None], ...]:
+        """Resolve paths of a model or a plan and read the closed files there, in one thread; never raises.
+
+        Nothing is read that is refused or may hold secrets.
+        """
+        opened = frozenset(document.uri for document in self.documents.all())
+        unresolved = self._real_paths.unresolved()
+
+        def looked() -> tuple[list[tuple[ResolvedPath | PathRefused, FileOnDisk | None]], dict[Uri, str]]:
+            resolver = Resolver(self.roots)
+            files: list[tuple[ResolvedPath | PathRefused, FileOnDisk | None]] = []
+            for text, for_ in paths:
+                place = resolver.path(text, for_=for_, home=home)
+                found = None
+                if isinstance(place, ResolvedPath) and not place.secret and place.uri not in opened:
+                    found = read(confined_path(place), self.limit)
+                files.append((place, found))
+            return files, resolve_real_paths(unresolved)
+
+        files, real_paths = await asyncio.to_thread(looked)
+        self._real_paths.add(real_paths)
+        return tuple(
+            (
+                place,
+                self._to_snapshot(place.uri, place, found)
+                if isinstance(place, ResolvedPath) and found
+                else None,
+            )
+            for place, found in files
+        )
 
     async def list_folder(self, uri: str) -> Listing:
         """The entries of a folder, sorted, without git's own; never raises."""

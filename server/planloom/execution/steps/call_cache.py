@@ -163,11 +163,9 @@ class DedupWindow:
 
 async def _signed(tool: Tool, args: Args, context: ToolContext) -> Signature | None:
     uris: dict[str, str] = {}
-    for name in tool.paths:
-        value = args.get(name)
-        if isinstance(value, str):
-            path = await context.resolve(value or ".", "write" if name in tool.writes else "read")
-            uris[name] = value if isinstance(path, PathRefused) else path.uri
+    for name, (path, for_) in tool.named(args).items():
+        place = await context.resolve(path, for_)
+        uris[name] = str(args[name]) if isinstance(place, PathRefused) else place.uri
     return signature(tool, args, uris)
 
 

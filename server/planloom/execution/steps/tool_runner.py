@@ -13,7 +13,7 @@ from planloom.execution.effects.proposals import Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.step_changes import commit_step
 from planloom.execution.step_run import StepRun
-from planloom.execution.steps.call_cache import CallCache
+from planloom.execution.steps.call_cache import WIDE, CallCache
 from planloom.execution.steps.call_records import CallRecord, recorded_call
 from planloom.execution.steps.commands import CallDenied, CancelledByUser
 from planloom.execution.steps.progress_evidence import (
@@ -30,9 +30,11 @@ from planloom.tools.processes.commands import CalledCommand, Command
 from planloom.tools.processes.run_command import command_of
 from planloom.tools.registry import Registry, callable_tool, not_carried_out
 from planloom.tools.tool import Tool, ToolResult, failed, refused
-from planloom.workspace.paths.resolver import PathRefused
+from planloom.workspace.paths.resolver import PathRefused, Purpose
 from planloom.workspace.paths.uris import display_name, display_names, normalized
 
+_MOST_AHEAD = 8
+"""Calls of one answer whose files are read before the first of them runs: all their texts are in memory then."""
 _AS_BEFORE = "Nothing was done, since an earlier call did just this. Its result: "
 
 
@@ -81,6 +83,7 @@ class StepToolRunner:
             return await self._not_run(call, tool)
         async with recorded_call(self._run, tool, call.arguments) as record:
             try:
+                await self._look_ahead(tool, [call, *following])
                 if tool is RUN_COMMAND and self._context.commands is not None:
                     self._context.commands.expect(await self._commands_among(following))
                 with nullcontext() if tool.limits_own_time else self._context.resolving_once():
@@ -91,7 +94,25 @@ class StepToolRunner:
                 )
             except OSError as error:
                 result = record.result = not_carried_out(tool, error)
+            finally:
+                if not following:
+                    self._context.forget_ahead()
         return result._replace(call_id=record.call_id)
+
+    async def _look_ahead(self, tool: Tool, calls: Sequence[ToolCall]) -> None:
+        """Look at the files that calls name, together, up to the first call that may wait or take long."""
+        if not _is_quick(tool):
+            self._context.forget_ahead()
+            return
+        if self._context.has_looked_at(tool.named(calls[0].arguments).values()):
+            return
+        paths: dict[tuple[str, Purpose], None] = {}
+        for call in calls[:_MOST_AHEAD]:
+            called = self._tools.get(call.name)
+            if called is None or not _is_quick(called):
+                break
+            paths |= dict.fromkeys(called.named(call.arguments).values())
+        await self._context.look_ahead(tuple(paths))
 
     def _callable(self, call: ToolCall) -> Tool | ToolResult:
         """The tool for a call, or the result that says why the call cannot be run."""
@@ -253,6 +274,11 @@ class StepToolRunner:
     async def _exists(self, path: str) -> bool:
         """Whether a file exists at this path, or was written to a path that ends with it."""
         return has_written(self._run.now, path) or await self._checks.exists(path)
+
+
+def _is_quick(tool: Tool) -> bool:
+    """Whether a call looks only at the files that it names, and waits for nobody."""
+    return bool(tool.paths) and not tool.limits_own_time and tool.name not in WIDE
 
 
 def _writes(call: ExecutedTool) -> bool:

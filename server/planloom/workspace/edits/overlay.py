@@ -38,10 +38,14 @@ class Unmerged(NamedTuple):
 
 
 class Overlay:
-    """Reads in the order staged, buffer, disk. Overlays stack: a step's lies over its plan's."""
+    """Reads in the order staged, buffer, disk. Overlays stack: a step's lies over its plan's.
+
+    `ahead` are closed files that were read just before, each for the next read of it.
+    """
 
     def __init__(self, under: WorkspaceView | Overlay) -> None:
         self.under = under
+        self.ahead: dict[Uri, Snapshot] = {}
         self._stage = Stage()
 
     @property
@@ -69,15 +73,18 @@ class Overlay:
         """Like `read`, but does not record the snapshot as the merge base."""
         return (await self._peek_all((uri,)))[0]
 
-    async def _peek_all(self, uris: Sequence[str]) -> tuple[Snapshot, ...]:
-        """Like `peek`, for several files, with one look at the disk."""
+    async def _peek_all(
+        self, uris: Sequence[str], ahead: dict[Uri, Snapshot] | None = None
+    ) -> tuple[Snapshot, ...]:
+        """Like `peek`, for several files, with one look at the disk; `ahead` is that of the overlay on top."""
+        ahead = self.ahead if ahead is None else ahead
         keys = [self._key(uri) for uri in uris]
         origins = {key: origin for key in keys if (origin := self._origin_under(key)) is not None}
         under = self.under
         if isinstance(under, Overlay):
-            snapshots = await under._peek_all(tuple(origins.values()))
+            snapshots = await under._peek_all(tuple(origins.values()), ahead)
         else:
-            snapshots = await under.snapshots(tuple(origins.values()))
+            snapshots = await under.snapshots(tuple(origins.values()), ahead)
         found = dict(zip(origins, snapshots, strict=True))
         return tuple(self._seen_from_here(key, found.get(key)) for key in keys)
 
@@ -377,6 +384,7 @@ class Overlay:
 
     def clear(self) -> None:
         """Drop all staged changes and recorded reads."""
+        self.ahead.clear()
         self._stage = Stage()
 
     def file_above(self, key: Uri) -> Uri | None:
