@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 import pytest
 
-from planloom.shielded import ReadAhead, uninterrupted
+from planloom.shielded import MOST_UNREAD, ReadAhead, uninterrupted
 
 
 class Work:
@@ -159,6 +159,21 @@ async def test_however_often_a_reader_is_cancelled_the_generator_is_cancelled_on
     values.may_end.set()
     await asyncio.wait({reader})
     assert values.ended and reader.cancelled() == bool(times)
+
+
+async def test_a_generator_that_never_waits_is_not_read_further_than_its_reader_follows() -> None:
+    made = 0
+
+    async def endless() -> AsyncGenerator[int]:
+        nonlocal made
+        while True:
+            made += 1
+            yield made
+
+    async with aclosing(ReadAhead(endless())) as ahead:
+        for number in range(1, 5 * MOST_UNREAD):
+            assert await ahead.next() == number
+            assert made - number < MOST_UNREAD
 
 
 async def turns() -> None:

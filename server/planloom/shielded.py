@@ -9,6 +9,8 @@ from contextlib import aclosing
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
+MOST_UNREAD = 1_000
+"""Most values that `ReadAhead` keeps: a small compressed answer may hold millions."""
 
 
 async def uninterrupted(work: Coroutine[Any, Any, T]) -> T:
@@ -49,29 +51,35 @@ class ReadAhead(Generic[T]):
     """Runs a generator in a task of its own, and hands on what it yields.
 
     A reader may stop waiting for the next value and go on later; the generator never hears of it. It is cancelled
-    once, by `aclose`, and then ends in its own way. What it yields is kept until it is read, so it must limit that.
+    once, by `aclose`, and then ends in its own way. It goes on while at most `MOST_UNREAD` values wait to be read.
     """
 
     def __init__(self, values: AsyncGenerator[T]) -> None:
         self._values = values
         self._unread: deque[T] = deque()
         self._news = asyncio.Event()
+        self._room = asyncio.Event()
         self._task = asyncio.create_task(self._run())
         self._task.add_done_callback(lambda _: self._news.set())
 
     def unread(self) -> T | None:
         """The next value if there is one already, else None."""
-        return self._unread.popleft() if self._unread else None
+        if not self._unread:
+            return None
+        value = self._unread.popleft()
+        if not self._unread:
+            self._room.set()
+        return value
 
     async def next(self) -> T | None:
         """The next value, None at the end. Raises what the generator raises, after its last value."""
-        while not self._unread:
+        while (value := self.unread()) is None:
             if self._task.done():
                 self._task.result()
-                return None
+                break
             self._news.clear()
             await self._news.wait()
-        return self._unread.popleft()
+        return value
 
     async def aclose(self) -> None:
         """End the generator. However often the caller is cancelled meanwhile, this waits for its end."""
@@ -86,6 +94,9 @@ class ReadAhead(Generic[T]):
             async for value in values:
                 self._unread.append(value)
                 self._news.set()
+                if len(self._unread) >= MOST_UNREAD:
+                    self._room.clear()
+                    await self._room.wait()
 
     async def _ended(self) -> None:
         self._task.cancel()

@@ -73,9 +73,8 @@ class HttpClient:
         # `StreamDeadlines` limits the time between tokens; these limits catch dead connections.
         silence = max(timeouts.first_token, timeouts.token) + 5.0
         limited = httpx.Timeout(silence, connect=timeouts.connect, pool=timeouts.connect)
-        self._extensions: dict[str, Any] = {"timeout": limited.as_dict()}
-        if proxy is None:
-            self._extensions["trace"] = peer_check("https" if secure else "http", _refused)
+        self._timeout = limited.as_dict()
+        self._checks_peer = proxy is None
 
     @contextlib.asynccontextmanager
     async def answer(
@@ -89,9 +88,10 @@ class HttpClient:
         """
         address = _parsed(url)
         headers = {**_HEADERS, **headers, **self._key_for(_origin(address))}
-        request = httpx.Request(
-            method, address, headers=headers, content=content, extensions=self._extensions
-        )
+        extensions: dict[str, Any] = {"timeout": self._timeout}
+        if self._checks_peer:
+            extensions["trace"] = peer_check(address.scheme, _refused)
+        request = httpx.Request(method, address, headers=headers, content=content, extensions=extensions)
         response = await self._transport.handle_async_request(request)
         assert isinstance(response.stream, httpx.AsyncByteStream)
         try:
