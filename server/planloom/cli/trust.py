@@ -116,6 +116,6 @@ def _say(text: str, *, err: bool = False) -> None:
 def decisions() -> Decisions:
     """What the user has decided, for every client."""
     from planloom.storage.decisions import FILE, Decisions
-    from planloom.storage.state_folder import state_folder
+    from planloom.user_folders import state_folder
 
     return Decisions(state_folder() / FILE)

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from planloom.user_folders import config_folder
+
 if TYPE_CHECKING:
     from planloom.settings import Settings, Source
 
@@ -129,9 +131,7 @@ def user_file() -> Path:
     override = os.environ.get("PLANLOOM_CONFIG")
     if override:
         return Path(override)
-    from platformdirs import user_config_path
-
-    return user_config_path(SECTION, appauthor=False) / "settings.json"
+    return config_folder() / "settings.json"
 
 
 def pushed(settings: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The user's state folder: the default place of the ledger, the log and the decisions, for its owner alone."""
+"""Keeps the folder of the ledger, the log and the decisions for its owner alone."""
 
 from __future__ import annotations
 
@@ -8,13 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
-
-
-def state_folder() -> Path:
-    """The default folder of the ledger, the log and the decisions."""
-    from platformdirs import user_state_path
-
-    return user_state_path("planloom", appauthor=False)
 
 
 def keep_private(folder: Path) -> None:
