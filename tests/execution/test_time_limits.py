@@ -109,3 +109,13 @@ def test_what_was_worked_before_a_restart_counts() -> None:
     assert first.timer.set == [600] and second.timer.set == [360]
     result = StepResult(ok=True, duration_ms=1, timestamp=second.now)
     second.later(100, ev.TaskCompleted(task_id=StepId("a"), result=result), ev.PlanCompleted(summary=""))
+
+
+def test_the_events_of_a_plan_that_has_not_begun_are_not_read_again() -> None:
+    store, begin = MemoryStore(), ev.TaskStarted(task_id=StepId("a"), agent="koda")
+    executing(Desk(store, datetime(2026, 1, 2, 12, tzinfo=UTC)), "a", "b")
+    second = Desk(store, datetime(2026, 1, 2, 13, tzinfo=UTC))
+    second.plan_store.load(PLAN)
+    store.read.clear()
+    second.later(0, begin)
+    assert second.timer.set == [600] and store.read == []

@@ -10,9 +10,10 @@ from planloom.domain.values import PlanId, Sha256
 
 
 class MemoryStore:
-    """Keeps what it is given."""
+    """Keeps what it is given. `read` are the plans whose events were read, in order."""
 
     def __init__(self) -> None:
+        self.read: list[PlanId] = []
         self.recorded: dict[PlanId, list[ev.Recorded]] = {}
         self.texts: dict[Sha256, str] = {}
 
@@ -27,6 +28,7 @@ class MemoryStore:
         return found[-1].seq if found else None
 
     def events(self, plan_id: PlanId, after: int = 0, limit: int | None = None) -> Iterable[ev.Recorded]:
+        self.read.append(plan_id)
         found = [each for each in self.recorded.get(plan_id, []) if each.seq > after]
         return found if limit is None else found[:limit]
 

@@ -132,14 +132,18 @@ class PlanTimeBudget:
             return
         clock = self._clocks.get(plan.plan_id)
         if clock is None:
-            clock = self._clocks[plan.plan_id] = self._clock_before(recorded)
+            clock = self._clocks[plan.plan_id] = self._clock_before(recorded, plan)
         clock.on_event(recorded.event, plan, recorded.at)
         self._set_timer(plan, clock)
 
-    def _clock_before(self, recorded: ev.Recorded) -> WorkClock:
-        """The clock of a plan before the first event in this process, from the events of earlier processes."""
+    def _clock_before(self, recorded: ev.Recorded, plan: Plan) -> WorkClock:
+        """The clock of a plan before the first event that is seen here, from the events of earlier processes.
+
+        `plan` is the plan after it. Before a step has begun there is no time to count, so a draft is not read again.
+        """
         clock = WorkClock()
-        if recorded.seq > 1:
+        begun = sum(step.attempts for step in plan.steps) - isinstance(recorded.event, ev.TaskStarted)
+        if begun:
             for earlier, after in self._plan_store.history(recorded.plan_id, 0, recorded.seq - 1):
                 clock.on_event(earlier.event, after, earlier.at)
                 clock.deduct_model_time(earlier.event)
