@@ -35,6 +35,20 @@ def test_without_arguments_the_commands_are_told(tmp_path: Path) -> None:
         assert command in ended.out + ended.err
 
 
+def last_line(folder: Path, *arguments: str) -> str:
+    """The last line that Python prints with these arguments."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=command_line.environment(),
+    )
+    return done.stdout.splitlines()[-1]
+
+
 def test_the_server_is_started_before_anything_heavy_is_imported(tmp_path: Path) -> None:
     code = (
         "import sys; from planloom.cli.app import main; loaded = []; "
@@ -42,16 +56,7 @@ def test_the_server_is_started_before_anything_heavy_is_imported(tmp_path: Path)
         "sys.addaudithook(lambda event, _: loaded.append(heavy()) if event == 'subprocess.Popen' else None); "
         "main(sys.argv[2:], server_command=[sys.executable, '-c', 'pass']); print(*loaded)"
     )
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", code, "-", "run", "x", "--yes", "--trust"],
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-        env=command_line.environment(),
-    )
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert last_line(tmp_path, "-I", "-c", code, "-", "run", "x", "--yes", "--trust") == "[]"
 
 
 WRONG = (
@@ -72,16 +77,19 @@ def test_wrong_arguments_and_help_start_no_server(tmp_path: Path, arguments: lis
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--", "-1 + 1"], ["--yes", "--", "-1"], ["--yes", "x"], ["x", "--yes"]]
+    ("arguments", "text", "yes"),
+    [
+        (["--", "-1 + 1"], "-1 + 1", False),
+        (["--yes", "--", "-1"], "-1", True),
+        (["--yes", "x"], "x", True),
+        (["x", "--yes"], "x", True),
+    ],
 )
-def test_options_stand_before_and_behind_the_request(arguments: list[str]) -> None:
+def test_options_stand_before_and_behind_the_request(arguments: list[str], text: str, yes: bool) -> None:
     from planloom.cli.app import COMMANDS
 
     given = COMMANDS["run"].parsed(arguments)
-    assert (given.text, given.yes) == (
-        arguments[0] if arguments[-1] == "--yes" else arguments[-1],
-        "--yes" in arguments,
-    )
+    assert (given.text, given.yes) == (text, yes)
 
 
 def test_options_stand_between_arguments() -> None:
@@ -98,16 +106,7 @@ def test_running_a_request_imports_neither_the_protocol_nor_what_only_a_terminal
     code += f"print(code, [name for name in {NEEDLESS!r} if name in sys.modules])"
     (tmp_path / "script.json").write_text(json.dumps(script([step(1, "a")], [events(ANSWER, COMPLETED)])))
     server = [sys.executable, command_line.FAKE, str(tmp_path / "script.json"), str(tmp_path / "sent.jsonl")]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *server, "run", "x", "--yes", "--trust"],
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-        env=command_line.environment(),
-    )
-    assert done.stdout.splitlines()[-1] == "0 []"
+    assert last_line(tmp_path, "-c", code, *server, "run", "x", "--yes", "--trust") == "0 []"
 
 
 def test_modules_that_lie_in_the_workspace_are_not_imported(tmp_path: Path) -> None:
