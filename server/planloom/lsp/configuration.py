@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planloom.user_folders import config_folder
-
 if TYPE_CHECKING:
     from planloom.settings import Settings, Source
 
@@ -131,6 +129,8 @@ def user_file() -> Path:
     override = os.environ.get("PLANLOOM_CONFIG")
     if override:
         return Path(override)
+    from planloom.user_folders import config_folder
+
     return config_folder() / "settings.json"
 
 

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from planloom.lsp.transport import deferred_types
 from planloom.private_process import forget_variables, make_private
-from planloom.user_folders import state_folder
 
 if TYPE_CHECKING:
     from planloom.lsp.client_options import ApplicationContext, MakeApplication
@@ -131,6 +130,14 @@ async def open_application(
     )
     app.models.redact(logging.getLogger().handlers)
     return app
+
+
+def state_folder() -> Path:
+    """The default folder of the ledger, the log and the user's decisions."""
+    # Imported here, since it need not be there for the answer to `initialize`.
+    from planloom.user_folders import state_folder as folder
+
+    return folder()
 
 
 class CommandLine(NamedTuple):
