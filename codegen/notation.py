@@ -12,9 +12,7 @@ from pydantic.fields import FieldInfo
 
 from planloom.lsp.wire import base as wire_base
 from planloom.lsp.wire import edits as wire_edits
-from planloom.lsp.wire import params as wire_params
 from planloom.lsp.wire import plan as wire_plan
-from planloom.lsp.wire import results as wire_results
 from planloom.lsp.wire import review as wire_review
 from planloom.lsp.wire.base import Wire
 
@@ -39,7 +37,7 @@ PROSE: Final = Notation(
         datetime: "time",
     }
 )
-_MODULES = (wire_base, wire_plan, wire_review, wire_edits, wire_params, wire_results)
+_MODULES = (wire_base, wire_plan, wire_review, wire_edits)
 _WORDS = {
     get_args(value): name
     for module in _MODULES
@@ -116,7 +114,7 @@ def shown_type(info: FieldInfo) -> Any:
 
 def written(kind: Any, notation: Notation = PROSE) -> str:
     """A type in this notation."""
-    if kind == wire_results.Event:
+    if kind == wire_base.Event:
         return "Event"
     kind = plain(kind)
     if kind in notation.names:

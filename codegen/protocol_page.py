@@ -152,8 +152,8 @@ def _requests(requests: Iterable[ClientRequest]) -> Iterator[str]:
     for method in requests:
         yield _row(
             f"`{method.name}`",
-            _shape(method.params),
-            _shape(method.result),
+            _shape(method.subject, method.params),
+            _shape(method.subject, method.result),
             method.kind,
             _words(method.handler),
         )
@@ -165,33 +165,33 @@ def _ours() -> Iterator[str]:
     yield _row("`planloom/event`", "`Event`", "", "`events` is declared; see [events](#events)")
     yield _row(
         "`planloom/stream`",
-        _shape("StreamParams"),
+        _shape("editor", "StreamParams"),
         "",
         "`events` is declared: text that a model or command streams; may be dropped",
     )
     yield _row(
         "`planloom/health`",
-        _shape("HealthParams"),
+        _shape("editor", "HealthParams"),
         "",
         "`events` is declared: the problems have changed; as in `planloom/status`",
     )
     yield _row(
         "`planloom/waits`",
-        _shape("WaitsParams"),
+        _shape("editor", "WaitsParams"),
         "",
         "`events` is declared: which steps of the plan wait for what another step uses has changed; all are listed",
     )
     yield _row(
         "`planloom/spent`",
-        _shape("SpentParams"),
+        _shape("editor", "SpentParams"),
         "",
         "`events` is declared: a plan has used more of a model; `planloom/plan/get` has the same",
     )
     for request in methods.SERVER_REQUESTS:
         yield _row(
             f"`{request.name}`",
-            _shape(request.params),
-            _shape(request.result),
+            _shape(request.subject, request.params),
+            _shape(request.subject, request.result),
             f"`{request.declared}` is declared",
         )
     yield ""
@@ -200,7 +200,7 @@ def _ours() -> Iterator[str]:
     yield "| method | params | |"
     yield "|---|---|---|"
     for each in methods.CLIENT_NOTIFICATIONS:
-        yield _row(f"`{each.name}`", _shape(each.params), _words(each.handler))
+        yield _row(f"`{each.name}`", _shape(each.subject, each.params), _words(each.handler))
 
 
 def _states() -> Iterator[str]:
@@ -254,8 +254,9 @@ def _codes(kind: type[errors.PlanloomError]) -> tuple[str, ...]:
 
 
 def _types() -> Iterator[str]:
-    names = [name for request in methods.REQUESTS for name in (request.params, request.result)]
-    named = [wire.model(name) for name in names]
+    named = [
+        wire.model(each.subject, name) for each in methods.REQUESTS for name in (each.params, each.result)
+    ]
     models = (*named, *messages().values())
     seen = notation.reachable(kind for model in models for kind in notation.inner(model))
     yield "| type | |"
@@ -269,8 +270,8 @@ def _types() -> Iterator[str]:
         yield _row(f"`{kind.__name__}`", f"`{notation.fields(kind)}`", " ".join((kind.__doc__ or "").split()))
 
 
-def _shape(name: str) -> str:
-    model = wire.model(name)
+def _shape(subject: str, name: str) -> str:
+    model = wire.model(subject, name)
     return f"`{name}`" if name == "Detection" else f"`{notation.fields(model)}`"
 
 

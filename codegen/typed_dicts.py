@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 from pydantic import JsonValue
 
 from codegen.notation import plain, quoted, shown_type
-from planloom.lsp.wire import plan, report, results, review
+from planloom.lsp.wire import plan, report, review
 from planloom.lsp.wire.base import Wire
 
 _WIDTH: Final = 110
@@ -42,7 +42,7 @@ _MODELS: Final[tuple[type[Wire], ...]] = (
     plan.Plan,
     plan.Progress,
     plan.PlanSummary,
-    results.DiffResult,
+    review.DiffResult,
 )
 """What the command line reads, each after what its fields name. A model that is not here is plain JSON."""
 _NAMES: Final[dict[Any, str]] = {

@@ -19,12 +19,11 @@ from planloom.lsp.wire import declared_events as wire_declared_events
 from planloom.lsp.wire import edits as wire_edits
 from planloom.lsp.wire import events as wire_events
 from planloom.lsp.wire import lookup as wire
-from planloom.lsp.wire import params as wire_params
 from planloom.lsp.wire import plan as wire_plan
 from planloom.lsp.wire import report as wire_report
-from planloom.lsp.wire import results as wire_results
 from planloom.lsp.wire import review as wire_review
 from planloom.lsp.wire.base import Closed, Wire
+from planloom.lsp.wire.methods import decisions, editor, memory, plans, references, server, templates
 
 _WIDTH: Final = 120
 _MODULES: Final = (
@@ -33,8 +32,13 @@ _MODULES: Final = (
     wire_report,
     wire_plan,
     wire_edits,
-    wire_params,
-    wire_results,
+    plans,
+    decisions,
+    references,
+    memory,
+    templates,
+    server,
+    editor,
     wire_declared_events,
 )
 _UNIONS: Final[dict[Any, str]] = {
@@ -101,14 +105,15 @@ def _list(name: str, words: Sequence[str], *after: str) -> Iterator[str]:
 
 def _models() -> Iterator[type[Wire]]:
     """Every model that a message names, and its bases, in the order of the modules; then the messages of events."""
-    named = [name for request in methods.REQUESTS for name in (request.params, request.result)]
-    named += [each.params for each in methods.NOTIFICATIONS if each.params != "Event"]
+    named = [
+        wire.model(each.subject, name) for each in methods.REQUESTS for name in (each.params, each.result)
+    ]
+    named += [
+        wire.model(each.subject, each.params) for each in methods.NOTIFICATIONS if each.params != "Event"
+    ]
     events = tuple(wire_events.messages().values())
     seen = {
-        base
-        for model in notation.reachable((*map(wire.model, named), *events))
-        for base in model.__mro__
-        if _is_shown(base)
+        base for model in notation.reachable((*named, *events)) for base in model.__mro__ if _is_shown(base)
     }
     for origin in _MODULES:
         classes = (each for each in vars(origin).values() if isinstance(each, type))

@@ -126,7 +126,8 @@ class Cases:
         self._known = known
         own: tuple[ClientRequest | ClientNotification, ...] = (*CLIENT_REQUESTS, *CLIENT_NOTIFICATIONS)
         self._schemas = {
-            each.name: lookup.model(each.params).model_json_schema(by_alias=True) for each in own
+            each.name: lookup.model(each.subject, each.params).model_json_schema(by_alias=True)
+            for each in own
         }
         self._own_requests = [each.name for each in CLIENT_REQUESTS]
         self._own_notifications = [each.name for each in CLIENT_NOTIFICATIONS]

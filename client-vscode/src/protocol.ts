@@ -97,6 +97,9 @@ export type ChangeKind = (typeof CHANGE_KINDS)[number];
 /** An empty object. */
 export type Empty = Record<string, never>;
 
+/** No params. */
+export type NoParams = Record<string, never>;
+
 /** A position in a text; `character` counts units of the negotiated encoding. */
 export interface Position {
   line: number;
@@ -289,6 +292,31 @@ export interface Perspectives {
   chapo?: ChapoPerspective;
   koda?: KodaPerspective;
   devo?: DevoPerspective;
+}
+
+/**
+ * Where the user is: the active document and what is selected in it. `terminal` is the text of a terminal that the user
+ * has chosen, to which `@terminal` refers.
+ */
+export interface Context {
+  uri?: string;
+  selections?: readonly Range[];
+  terminal?: string;
+}
+
+/** An attachment added in the editor, not by a reference in the text. */
+export interface ExplicitAttachment {
+  uri: string;
+  range?: Range;
+  label?: string;
+}
+
+/** The text of a file before and after the change; null if the file does not exist. */
+export interface DiffResult {
+  uri: string;
+  before: string | null;
+  after: string | null;
+  languageId?: string;
 }
 
 /** A completed step; `summary` is left out if `closing` of the report says the same. */
@@ -604,6 +632,28 @@ export interface Template {
   builtin: boolean;
 }
 
+/** The plan after the request. */
+export interface PlanResult {
+  plan: Plan;
+}
+
+/** What plans have used of a model, named `provider/name`; `seconds` is how long their steps have waited. */
+export interface ModelUse {
+  model: string;
+  usage: Usage;
+  seconds: number;
+}
+
+/**
+ * What was used of models, in all and by model; some requests of older ledgers name no model. `costs` are those of the
+ * models that have a price in `model.prices`, by their names.
+ */
+export interface Spent {
+  usage: Usage;
+  models: readonly ModelUse[];
+  costs: { readonly [name: string]: number };
+}
+
 /** Fields to set. A field that is left out stays as it is; null clears a field that may be empty. */
 export interface StepFields {
   description?: string;
@@ -671,39 +721,6 @@ export interface SkipStep {
 export interface UnskipStep {
   op: "unskip";
   stepId: string;
-}
-
-/** No params. */
-export type NoParams = Record<string, never>;
-
-/** `planloom/status`. With `commands` it is found out what commands can be held to, which takes a moment. */
-export interface StatusParams {
-  commands?: boolean;
-}
-
-/**
- * `planloom/model/list`. `select` chooses the model now that would be used, and asks its server what it can do. Without
- * it, no server is contacted before a person's first request that needs a model.
- */
-export interface ListModelsParams {
-  select?: boolean;
-}
-
-/**
- * Where the user is: the active document and what is selected in it. `terminal` is the text of a terminal that the user
- * has chosen, to which `@terminal` refers.
- */
-export interface Context {
-  uri?: string;
-  selections?: readonly Range[];
-  terminal?: string;
-}
-
-/** An attachment added in the editor, not by a reference in the text. */
-export interface ExplicitAttachment {
-  uri: string;
-  range?: Range;
-  label?: string;
 }
 
 /** `planloom/plan/create`. */
@@ -842,75 +859,10 @@ export interface ResolveConflictParams {
   files: readonly FileChoice[];
 }
 
-/** `planloom/memory/search`. Without words the newest entries; at most `limit` of them, 20 by default. */
-export interface SearchMemoryParams {
-  words?: string;
-  limit?: number;
-}
-
-/** `planloom/memory/forget`: of one plan, or of all plans of the workspace. */
-export interface ForgetMemoryParams {
-  planId?: string;
-}
-
 /** `planloom/step/output`. */
 export interface StepParams {
   planId: string;
   stepId: string;
-}
-
-/** `planloom/conflict/texts`. */
-export interface ConflictTextsParams {
-  editId: string;
-  uri: string;
-}
-
-/** `planloom/step/answer`. */
-export interface AnswerParams {
-  planId: string;
-  stepId: string;
-  answer: string;
-}
-
-/** `planloom/step/recover`. */
-export interface RecoverParams {
-  planId: string;
-  stepId: string;
-  action: RecoveryAction;
-  args?: JsonObject;
-}
-
-/**
- * The text that a file is to get instead of the proposed one. `before` is the text of the file with which the user
- * compared it; without it that of `planloom/approval/diff`.
- */
-export interface ProposalEdit {
-  uri: string;
-  text: string;
-  before?: string;
-}
-
-/** `planloom/approval/respond`. */
-export interface RespondParams {
-  approvalId: string;
-  decision: "allow" | "allowForPlan" | "deny" | "cancel";
-  reason?: string;
-  files?: readonly string[];
-  confinement?: Confinement;
-  edits?: readonly ProposalEdit[];
-}
-
-/** `planloom/approval/preview`; with `edit` that of the user's text instead of the proposed one. */
-export interface PreviewParams {
-  approvalId: string;
-  uri: string;
-  edit?: ProposalEdit;
-}
-
-/** `planloom/approval/diff`. */
-export interface DiffParams {
-  approvalId: string;
-  uri: string;
 }
 
 /** `planloom/plan/diff`; `uri` is that of a file of the plan's report, or with `editId` of that edit. */
@@ -920,98 +872,11 @@ export interface PlanDiffParams {
   editId?: string;
 }
 
-/** `planloom/reference/complete`; `offset` counts UTF-16 units. */
-export interface CompleteParams {
-  text: string;
-  offset: number;
-  limit?: number;
-  context?: Context;
-}
-
-/** `planloom/reference/resolve`. */
-export interface ResolveParams {
-  text: string;
-  context?: Context;
-}
-
-/** `planloom/attachment/keep`: an image as base64, at most 5,000,000 bytes. */
-export interface KeepImageParams {
-  data: string;
-}
-
-/** `planloom/detect`. */
-export interface DetectParams {
-  text: string;
-}
-
-/** A value of a plan that becomes a parameter of its template. */
-export interface NamedValue {
-  name: string;
-  value: string;
-}
-
-/** `planloom/template/save`. */
-export interface SaveTemplateParams {
-  planId: string;
-  name: string;
-  description?: string;
-  parameters?: readonly NamedValue[];
-}
-
-/** `planloom/template/delete`. */
-export interface TemplateParams {
-  templateId: string;
-}
-
-/** `planloom/template/preview`: the values that are known so far. */
-export interface PreviewTemplateParams {
-  templateId: string;
-  parameters?: { readonly [name: string]: string };
-}
-
-/** `planloom/secret/set`; null removes the key. The value is left out of the model's repr and errors. */
-export interface SecretParams {
-  provider: string;
-  value: string | null;
-}
-
-/** `planloom/settings/user`: values of user scope. Each is validated on its own later, so any JSON is accepted. */
-export interface UserSettingsParams {
-  values: JsonObject;
-}
-
-/** `planloom/workspace/trust`. */
-export interface TrustParams {
-  trusted: boolean;
-}
-
-/** The plan after the request. */
-export interface PlanResult {
-  plan: Plan;
-}
-
 /** The new plan. */
 export interface CreateResult {
   plan: Plan;
   detection: Detection;
   unresolved: readonly Unresolved[];
-}
-
-/** What plans have used of a model, named `provider/name`; `seconds` is how long their steps have waited. */
-export interface ModelUse {
-  model: string;
-  usage: Usage;
-  seconds: number;
-}
-
-/**
- * What was used of models, in all and by model; some requests of older ledgers name no model. `costs` are those of the
- * models that have a price in `model.prices`, by their names.
- */
-export interface Spent {
-  usage: Usage;
-  models: readonly ModelUse[];
-  costs: { readonly [name: string]: number };
 }
 
 /** A plan, or null if there is none; `spent` is left out if it has used no model. */
@@ -1090,12 +955,83 @@ export interface ExportResult {
   text: string;
 }
 
-/** The text of a file before and after the change; null if the file does not exist. */
-export interface DiffResult {
+/** The figures of the plans that were created on a day, as `2030-01-31` in the server's time zone. */
+export interface DayStats extends Spent {
+  day: string;
+  plans: number;
+  completed: number;
+}
+
+/**
+ * The figures of ended plans. `success` and `undone` are percentages of them, left out if there are none. `costs` are
+ * those of the models that have a price in `model.prices`, by their names. `days` are those with plans, the earliest
+ * first.
+ */
+export interface StatsResult {
+  plans: number;
+  statuses: { readonly [name: string]: number };
+  authors: { readonly [name: string]: number };
+  steps: number;
+  success?: number;
+  undone?: number;
+  usage: Usage;
+  models: readonly ModelUse[];
+  costs: { readonly [name: string]: number };
+  days: readonly DayStats[];
+}
+
+/** `planloom/conflict/texts`. */
+export interface ConflictTextsParams {
+  editId: string;
   uri: string;
-  before: string | null;
-  after: string | null;
-  languageId?: string;
+}
+
+/** `planloom/step/answer`. */
+export interface AnswerParams {
+  planId: string;
+  stepId: string;
+  answer: string;
+}
+
+/** `planloom/step/recover`. */
+export interface RecoverParams {
+  planId: string;
+  stepId: string;
+  action: RecoveryAction;
+  args?: JsonObject;
+}
+
+/**
+ * The text that a file is to get instead of the proposed one. `before` is the text of the file with which the user
+ * compared it; without it that of `planloom/approval/diff`.
+ */
+export interface ProposalEdit {
+  uri: string;
+  text: string;
+  before?: string;
+}
+
+/** `planloom/approval/respond`. */
+export interface RespondParams {
+  approvalId: string;
+  decision: "allow" | "allowForPlan" | "deny" | "cancel";
+  reason?: string;
+  files?: readonly string[];
+  confinement?: Confinement;
+  edits?: readonly ProposalEdit[];
+}
+
+/** `planloom/approval/preview`; with `edit` that of the user's text instead of the proposed one. */
+export interface PreviewParams {
+  approvalId: string;
+  uri: string;
+  edit?: ProposalEdit;
+}
+
+/** `planloom/approval/diff`. */
+export interface DiffParams {
+  approvalId: string;
+  uri: string;
 }
 
 /**
@@ -1121,6 +1057,30 @@ export interface ConflictTextsResult {
   both: string;
 }
 
+/** `planloom/reference/complete`; `offset` counts UTF-16 units. */
+export interface CompleteParams {
+  text: string;
+  offset: number;
+  limit?: number;
+  context?: Context;
+}
+
+/** `planloom/reference/resolve`. */
+export interface ResolveParams {
+  text: string;
+  context?: Context;
+}
+
+/** `planloom/attachment/keep`: an image as base64, at most 5,000,000 bytes. */
+export interface KeepImageParams {
+  data: string;
+}
+
+/** `planloom/detect`. */
+export interface DetectParams {
+  text: string;
+}
+
 /** One completion of a reference; `replace` is the start and end of the text that it replaces, in UTF-16 units. */
 export interface ReferenceItem {
   label: string;
@@ -1142,29 +1102,20 @@ export interface ResolveResult {
   unresolved: readonly Unresolved[];
 }
 
-/** The figures of the plans that were created on a day, as `2030-01-31` in the server's time zone. */
-export interface DayStats extends Spent {
-  day: string;
-  plans: number;
-  completed: number;
+/** Where an image was kept, to be attached by its URI. */
+export interface KeptImage {
+  uri: string;
 }
 
-/**
- * The figures of ended plans. `success` and `undone` are percentages of them, left out if there are none. `costs` are
- * those of the models that have a price in `model.prices`, by their names. `days` are those with plans, the earliest
- * first.
- */
-export interface StatsResult {
-  plans: number;
-  statuses: { readonly [name: string]: number };
-  authors: { readonly [name: string]: number };
-  steps: number;
-  success?: number;
-  undone?: number;
-  usage: Usage;
-  models: readonly ModelUse[];
-  costs: { readonly [name: string]: number };
-  days: readonly DayStats[];
+/** `planloom/memory/search`. Without words the newest entries; at most `limit` of them, 20 by default. */
+export interface SearchMemoryParams {
+  words?: string;
+  limit?: number;
+}
+
+/** `planloom/memory/forget`: of one plan, or of all plans of the workspace. */
+export interface ForgetMemoryParams {
+  planId?: string;
 }
 
 /**
@@ -1192,6 +1143,31 @@ export interface ForgottenResult {
   forgotten: number;
 }
 
+/** A value of a plan that becomes a parameter of its template. */
+export interface NamedValue {
+  name: string;
+  value: string;
+}
+
+/** `planloom/template/save`. */
+export interface SaveTemplateParams {
+  planId: string;
+  name: string;
+  description?: string;
+  parameters?: readonly NamedValue[];
+}
+
+/** `planloom/template/delete`. */
+export interface TemplateParams {
+  templateId: string;
+}
+
+/** `planloom/template/preview`: the values that are known so far. */
+export interface PreviewTemplateParams {
+  templateId: string;
+  parameters?: { readonly [name: string]: string };
+}
+
 /** Every template. */
 export interface TemplatesResult {
   templates: readonly Template[];
@@ -1200,11 +1176,6 @@ export interface TemplatesResult {
 /** The template that was saved. */
 export interface TemplateResult {
   template: Template;
-}
-
-/** Where an image was kept, to be attached by its URI. */
-export interface KeptImage {
-  uri: string;
 }
 
 /** Why the value of a template's parameter cannot be taken. */
@@ -1217,6 +1188,35 @@ export interface ParameterProblem {
 export interface TemplatePreviewResult {
   steps: readonly Step[];
   problems: readonly ParameterProblem[];
+}
+
+/** `planloom/status`. With `commands` it is found out what commands can be held to, which takes a moment. */
+export interface StatusParams {
+  commands?: boolean;
+}
+
+/**
+ * `planloom/model/list`. `select` chooses the model now that would be used, and asks its server what it can do. Without
+ * it, no server is contacted before a person's first request that needs a model.
+ */
+export interface ListModelsParams {
+  select?: boolean;
+}
+
+/** `planloom/secret/set`; null removes the key. The value is left out of the model's repr and errors. */
+export interface SecretParams {
+  provider: string;
+  value: string | null;
+}
+
+/** `planloom/settings/user`: values of user scope. Each is validated on its own later, so any JSON is accepted. */
+export interface UserSettingsParams {
+  values: JsonObject;
+}
+
+/** `planloom/workspace/trust`. */
+export interface TrustParams {
+  trusted: boolean;
 }
 
 /** A model that can be chosen; `reason` says why it cannot be used, and `cause` says it for programs. */

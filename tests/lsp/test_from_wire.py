@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from planloom.domain.plans import editing as ed
 from planloom.lsp.wire import edits as wire_edits
 from planloom.lsp.wire import from_wire, to_wire_events
-from planloom.lsp.wire import params as wire_params
+from planloom.lsp.wire.methods import plans as wire_plans
 from tests.lsp.samples import EDITS
 
 wire_edit: TypeAdapter[Any] = TypeAdapter(wire_edits.StepEdit)
@@ -65,7 +65,7 @@ def test_edits_that_are_off_are_refused(edit: dict[str, Any]) -> None:
 
 def test_a_request_with_everything_and_with_nothing() -> None:
     selection = {"start": {"line": 1, "character": 2}, "end": {"line": 3, "character": 4}}
-    params = wire_params.CreateParams.model_validate(
+    params = wire_plans.CreateParams.model_validate(
         {
             "text": "x",
             "mode": "direct",
@@ -82,5 +82,5 @@ def test_a_request_with_everything_and_with_nothing() -> None:
     assert request.attachments[0].range == request.context.selections[0]
     assert (request.mode, request.confirmed, request.session_id) == ("direct", ("@.env",), "s")
     assert (request.template_id, dict(request.parameters)) == ("t", {"a": "b"})
-    plain = from_wire.create_request(wire_params.CreateParams(text="x"))
+    plain = from_wire.create_request(wire_plans.CreateParams(text="x"))
     assert (plain.mode, plain.context, plain.attachments, plain.session_id) == ("auto", None, (), None)

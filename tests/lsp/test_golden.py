@@ -49,8 +49,8 @@ def write(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def check_round_trip(model: str, value: Any) -> None:
-    parsed = wire.model(model).model_validate(value, by_alias=True, by_name=False)
+def check_round_trip(subject: str, model: str, value: Any) -> None:
+    parsed = wire.model(subject, model).model_validate(value, by_alias=True, by_name=False)
     assert parsed.json_value() == value
 
 
@@ -77,8 +77,8 @@ async def test_a_request_answers_as_its_file_says(method: ClientRequest, tmp_pat
     if UPDATE:
         write(path, {"params": golden["params"], "result": result})
     assert result == golden["result"]
-    check_round_trip(method.params, golden["params"])
-    check_round_trip(method.result, golden["result"])
+    check_round_trip(method.subject, method.params, golden["params"])
+    check_round_trip(method.subject, method.result, golden["result"])
 
 
 @pytest.mark.parametrize("name", EVENT_TYPES)
@@ -99,11 +99,11 @@ def test_a_notification_stands_as_its_file_says(
     if notification.params == "Event":
         assert MESSAGE.validate_python(value, by_alias=True, by_name=False).json_value() == value
     else:
-        check_round_trip(notification.params, value)
+        check_round_trip(notification.subject, notification.params, value)
 
 
 @pytest.mark.parametrize("ask", methods.SERVER_REQUESTS, ids=lambda each: each.name)
 def test_a_request_to_the_editor_stands_as_its_file_says(ask: ServerRequest) -> None:
     golden = read(file_of("asks", ask.name))
-    check_round_trip(ask.params, golden["params"])
-    check_round_trip(ask.result, golden["result"])
+    check_round_trip(ask.subject, ask.params, golden["params"])
+    check_round_trip(ask.subject, ask.result, golden["result"])

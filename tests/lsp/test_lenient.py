@@ -42,7 +42,7 @@ async def test_a_method_takes_nothing_as_an_empty_object(
 ) -> None:
     needed = [
         field.alias or name
-        for name, field in wire.model(method.params).model_fields.items()
+        for name, field in wire.model(method.subject, method.params).model_fields.items()
         if field.is_required()
     ]
     async with connected(samples.application().make, folders=[tmp_path]) as client:

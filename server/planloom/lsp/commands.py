@@ -24,7 +24,8 @@ from planloom.lsp.handlers.server import status
 from planloom.lsp.handlers.templates import list_templates
 from planloom.lsp.plan_documents.buttons import ConflictSide, Kept
 from planloom.lsp.routing import parsed_params
-from planloom.lsp.wire.params import CommandParams, NoParams, StatusParams
+from planloom.lsp.wire.base import NoParams
+from planloom.lsp.wire.methods.server import CommandParams, StatusParams
 from planloom.service.requests import CreateRequest, CreateResult, UndoResult
 from planloom.service.running.states import ALLOWED, Action
 
@@ -234,7 +235,7 @@ _job_numbers = itertools.count(1)
 
 async def execute(connection: Connection, raw_params: Any) -> Any:
     """`workspace/executeCommand`. Raises InvalidParams for an unknown command or arguments that do not fit."""
-    params = parsed_params("CommandParams", "workspace/executeCommand", raw_params)
+    params = parsed_params("server", "CommandParams", "workspace/executeCommand", raw_params)
     assert isinstance(params, CommandParams)
     command = _BY_NAME.get(params.command)
     if command is None:

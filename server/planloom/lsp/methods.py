@@ -1,7 +1,8 @@
 """The catalogue: every method of the protocol beyond LSP. Read this first.
 
-`params` and `result` name wire models (`lsp/wire`), `handler` names a function in `lsp/handlers` as "module.function".
-They are names, not imports, so that the answer to `initialize` need not wait for pydantic; tests check that they exist.
+`params` and `result` name wire models, `handler` names a function in `lsp/handlers` as "module.function". The models of
+a subject are in its module of `lsp/wire/methods`, or in `lsp/wire` if several subjects share them. They are names, not
+imports, so that the answer to `initialize` need not wait for pydantic; tests check that they exist.
 """
 
 from __future__ import annotations
@@ -25,6 +26,11 @@ class ClientRequest(NamedTuple):
     handler: str
     kind: Kind = "change"
 
+    @property
+    def subject(self) -> str:
+        """What the request is about: the module of its handler."""
+        return _module(self.handler)
+
 
 class ClientNotification(NamedTuple):
     """A notification from the client."""
@@ -32,6 +38,11 @@ class ClientNotification(NamedTuple):
     name: str
     params: str
     handler: str
+
+    @property
+    def subject(self) -> str:
+        """What the notification is about: the module of its handler."""
+        return _module(self.handler)
 
 
 class ServerRequest(NamedTuple):
@@ -41,6 +52,7 @@ class ServerRequest(NamedTuple):
     params: str
     result: str
     declared: str
+    subject: str = "editor"
 
 
 class ServerNotification(NamedTuple):
@@ -48,6 +60,7 @@ class ServerNotification(NamedTuple):
 
     name: str
     params: str
+    subject: str = "editor"
 
 
 CLIENT_REQUESTS: tuple[ClientRequest, ...] = (
@@ -146,6 +159,10 @@ NOTIFICATIONS: tuple[ClientNotification | ServerNotification, ...] = (
     *CLIENT_NOTIFICATIONS,
     *SERVER_NOTIFICATIONS,
 )
+
+
+def _module(handler: str) -> str:
+    return handler.partition(".")[0]
 
 
 def experimental() -> dict[str, object]:

@@ -38,7 +38,7 @@ def _endpoint(request: ClientRequest, connection: Connection) -> Any:
     async def answer(params: Any) -> Any:
         from planloom.shielded import uninterrupted
 
-        parsed = parsed_params(request.params, request.name, params)
+        parsed = parsed_params(request.subject, request.params, request.name, params)
         await connection.application()
         work = _handler(request.handler)(connection, parsed)
         return await (uninterrupted(work) if request.kind == "change" else work)
@@ -48,7 +48,7 @@ def _endpoint(request: ClientRequest, connection: Connection) -> Any:
 
 def _listener(notification: ClientNotification, connection: Connection) -> Any:
     async def listen(params: Any) -> None:
-        parsed = parsed_params(notification.params, notification.name, params)
+        parsed = parsed_params(notification.subject, notification.params, notification.name, params)
         await _handler(notification.handler)(connection, parsed)
 
     return listen
@@ -59,8 +59,8 @@ def _handler(name: str) -> Any:
     return getattr(import_module(f"planloom.lsp.handlers.{module}"), function)
 
 
-def parsed_params(model: str, method: str, params: Any) -> Wire:
-    """The params as the wire model of this name; missing params count as an empty object. Raises InvalidParams.
+def parsed_params(subject: str, model: str, method: str, params: Any) -> Wire:
+    """The params as this wire model of a subject; missing params count as an empty object. Raises InvalidParams.
 
     A half of a surrogate pair, which neither the ledger nor a path can hold, is replaced by U+FFFD.
     """
@@ -71,10 +71,10 @@ def parsed_params(model: str, method: str, params: Any) -> Wire:
 
     params = {} if params is None else _mended(params)
     try:
-        return wire.model(model).model_validate(params, by_alias=True, by_name=False)
+        return wire.model(subject, model).model_validate(params, by_alias=True, by_name=False)
     except ValidationError as error:
         if (lenient := _with_objects(params, error)) is not None:
-            return parsed_params(model, method, lenient)
+            return parsed_params(subject, model, method, lenient)
         raise invalid(method, error, params) from error
 
 

@@ -62,9 +62,10 @@ def send_spent(
 
     def send(recorded: Recorded, after: Plan) -> None:
         if isinstance(recorded.event, ev.ModelUsed | ev.TaskUpdate) and recorded.event.usage:
-            from planloom.lsp.wire import results
+            from planloom.lsp.wire import plan as wire
+            from planloom.lsp.wire.methods.editor import SpentParams
 
-            params = results.SpentParams(plan_id=after.plan_id, spent=results.Spent.of(spent(after)))
+            params = SpentParams(plan_id=after.plan_id, spent=wire.Spent.of(spent(after)))
             protocol.notify("planloom/spent", params)
 
     return send

@@ -8,7 +8,7 @@ from planloom.domain.errors import ModelFailed, ModelProblem
 from planloom.domain.values import CallId
 from planloom.lsp.transport.codec import PlanloomProtocol
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
-from planloom.lsp.wire import results as wire
+from planloom.lsp.wire.methods import editor as wire
 from planloom.models.port import Message, ModelRequest, ToolCall
 from planloom.models.providers.editor_model import EditorModelAnswer
 

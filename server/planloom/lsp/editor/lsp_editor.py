@@ -16,7 +16,7 @@ from planloom.domain.values import Uri
 from planloom.lsp.client_options import ClientExtensions
 from planloom.lsp.transport.codec import PlanloomProtocol
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
-from planloom.lsp.wire import results as wire
+from planloom.lsp.wire.methods import editor as wire
 from planloom.workspace.editor import (
     Diagnostic,
     EditAnswer,

@@ -6,29 +6,30 @@ from typing import TYPE_CHECKING
 
 from planloom.domain.values import ApprovalId, EditId, PlanId, StepId, Uri
 from planloom.lsp.wire import from_wire, to_wire
-from planloom.lsp.wire import params as wire_params
-from planloom.lsp.wire import results as wire_results
 from planloom.lsp.wire.base import Empty
+from planloom.lsp.wire.methods import decisions as wire
+from planloom.lsp.wire.plan import PlanResult
+from planloom.lsp.wire.review import DiffResult
 
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
 
 
-async def answer(connection: Connection, params: wire_params.AnswerParams) -> wire_results.PlanResult:
+async def answer(connection: Connection, params: wire.AnswerParams) -> PlanResult:
     """Answer the question of a step."""
     plan = await connection.app.steps.answer(PlanId(params.plan_id), StepId(params.step_id), params.answer)
-    return wire_results.PlanResult(plan=to_wire.plan(plan))
+    return PlanResult(plan=to_wire.plan(plan))
 
 
-async def recover(connection: Connection, params: wire_params.RecoverParams) -> wire_results.PlanResult:
+async def recover(connection: Connection, params: wire.RecoverParams) -> PlanResult:
     """Decide what to do about a failed step; `accept` follows the model's proposal."""
     plan = await connection.app.steps.recover(
         PlanId(params.plan_id), StepId(params.step_id), params.action, params.args
     )
-    return wire_results.PlanResult(plan=to_wire.plan(plan))
+    return PlanResult(plan=to_wire.plan(plan))
 
 
-async def respond(connection: Connection, params: wire_params.RespondParams) -> Empty:
+async def respond(connection: Connection, params: wire.RespondParams) -> Empty:
     """Answer an approval. `files` limits an allow to these files, `confinement` is chosen for a command.
 
     With `edits` an allow is for exactly these texts; where they are worse than the proposal, it is asked anew.
@@ -47,21 +48,21 @@ async def respond(connection: Connection, params: wire_params.RespondParams) -> 
 
 
 async def conflict_texts(
-    connection: Connection, params: wire_params.ConflictTextsParams
-) -> wire_results.ConflictTextsResult:
+    connection: Connection, params: wire.ConflictTextsParams
+) -> wire.ConflictTextsResult:
     """The whole texts of a conflicted file, for an editor that merges them."""
     found = connection.app.approvals.conflict_texts(EditId(params.edit_id), Uri(params.uri))
-    return wire_results.ConflictTextsResult.of(found)
+    return wire.ConflictTextsResult.of(found)
 
 
-async def preview(connection: Connection, params: wire_params.PreviewParams) -> wire_results.PreviewResult:
+async def preview(connection: Connection, params: wire.PreviewParams) -> wire.PreviewResult:
     """What a pending change of a text, or the user's edit of it, would make of the file as it is now."""
     edit = None if params.edit is None else from_wire.proposal_edit(params.edit)
     found = await connection.app.approvals.preview(ApprovalId(params.approval_id), Uri(params.uri), edit)
-    return wire_results.PreviewResult.of(found)
+    return wire.PreviewResult.of(found)
 
 
-async def diff(connection: Connection, params: wire_params.DiffParams) -> wire_results.DiffResult:
+async def diff(connection: Connection, params: wire.DiffParams) -> DiffResult:
     """The text of one file of a pending approval before and after the change; null if the file does not exist."""
     found = await connection.app.approvals.diff(ApprovalId(params.approval_id), Uri(params.uri))
-    return wire_results.DiffResult.of(found)
+    return DiffResult.of(found)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from planloom.domain.errors import InvalidParams
 from planloom.domain.values import Json
 from planloom.lsp.wire import from_wire
-from planloom.lsp.wire import params as wire_params
-from planloom.lsp.wire import results as wire_results
+from planloom.lsp.wire.methods import references as wire
 from planloom.lsp.wire.plan import Detection
 
 if TYPE_CHECKING:
@@ -18,32 +17,30 @@ if TYPE_CHECKING:
 DEFAULT_LIMIT = 50
 
 
-async def resolve(connection: Connection, params: wire_params.ResolveParams) -> wire_results.ResolveResult:
+async def resolve(connection: Connection, params: wire.ResolveParams) -> wire.ResolveResult:
     """Resolve the references of a text."""
     found = await connection.app.references.resolve(params.text, from_wire.context(params.context))
-    return wire_results.ResolveResult.of(
-        found, attachments=tuple(each.attachment for each in found.attachments)
-    )
+    return wire.ResolveResult.of(found, attachments=tuple(each.attachment for each in found.attachments))
 
 
-async def complete(connection: Connection, params: wire_params.CompleteParams) -> wire_results.CompleteResult:
+async def complete(connection: Connection, params: wire.CompleteParams) -> wire.CompleteResult:
     """Complete the reference at `offset`, which counts UTF-16 units."""
     found = await connection.app.references.complete(
         params.text, params.offset, params.limit or DEFAULT_LIMIT, from_wire.context(params.context)
     )
-    return wire_results.CompleteResult.of(found)
+    return wire.CompleteResult.of(found)
 
 
-async def keep_image(connection: Connection, params: wire_params.KeepImageParams) -> wire_results.KeptImage:
+async def keep_image(connection: Connection, params: wire.KeepImageParams) -> wire.KeptImage:
     """Keep an image that has no file, such as a pasted one, in `.planloom/`."""
     try:
         data = b64decode(params.data, validate=True)
     except ValueError:
         problem: dict[str, Json] = {"field": "data", "problem": "it is no base64"}
         raise InvalidParams("The image is no base64.", details=[problem]) from None
-    return wire_results.KeptImage(uri=await connection.app.references.keep_image(data))
+    return wire.KeptImage(uri=await connection.app.references.keep_image(data))
 
 
-async def detect(connection: Connection, params: wire_params.DetectParams) -> Detection:
+async def detect(connection: Connection, params: wire.DetectParams) -> Detection:
     """Decide by rules, without a model, whether a text needs a plan."""
     return Detection.of(connection.app.detect(params.text))

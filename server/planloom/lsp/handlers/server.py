@@ -5,55 +5,50 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planloom.lsp.methods import PROTOCOL_VERSION
-from planloom.lsp.wire import params as wire_params
-from planloom.lsp.wire import results as wire_results
-from planloom.lsp.wire.base import Empty
+from planloom.lsp.wire.base import Empty, NoParams
+from planloom.lsp.wire.methods import server as wire
 
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
 
 
-async def status(connection: Connection, params: wire_params.StatusParams) -> wire_results.StatusResult:
+async def status(connection: Connection, params: wire.StatusParams) -> wire.StatusResult:
     """The server's version, model, folders and health, and the plans that run or can be resumed."""
     held_to = await connection.app.command_abilities() if params.commands else None
     now = connection.app.status(str(connection.log_path or ""))
-    return wire_results.StatusResult.of(
+    return wire.StatusResult.of(
         now,
         protocol_version=PROTOCOL_VERSION,
-        model=wire_results.ActiveModel(
-            provider=now.model_provider, name=now.model_name, reason=now.model_reason
-        ),
-        plans=wire_results.StatusPlans(active=now.active, resumable=now.resumable),
-        commands=None if held_to is None else wire_results.CommandAbilities.of(held_to),
+        model=wire.ActiveModel(provider=now.model_provider, name=now.model_name, reason=now.model_reason),
+        plans=wire.StatusPlans(active=now.active, resumable=now.resumable),
+        commands=None if held_to is None else wire.CommandAbilities.of(held_to),
     )
 
 
-async def list_models(
-    connection: Connection, params: wire_params.ListModelsParams
-) -> wire_results.ModelsResult:
+async def list_models(connection: Connection, params: wire.ListModelsParams) -> wire.ModelsResult:
     """The models that can be chosen, and the one in use."""
-    return wire_results.ModelsResult.of(await connection.app.models.list(select=params.select or False))
+    return wire.ModelsResult.of(await connection.app.models.list(select=params.select or False))
 
 
-async def test_model(connection: Connection, _params: wire_params.NoParams) -> wire_results.ModelTestResult:
+async def test_model(connection: Connection, _params: NoParams) -> wire.ModelTestResult:
     """Ask the model that is used for one word. Fails as every request to it would."""
     tested = await connection.app.models.test()
-    return wire_results.ModelTestResult.of(tested, provider=tested.model.provider, name=tested.model.name)
+    return wire.ModelTestResult.of(tested, provider=tested.model.provider, name=tested.model.name)
 
 
-async def set_secret(connection: Connection, params: wire_params.SecretParams) -> Empty:
+async def set_secret(connection: Connection, params: wire.SecretParams) -> Empty:
     """Keep the key of a provider in memory, or remove it; it is never logged or stored."""
     await connection.app.set_secret(params.provider, params.value)
     return Empty()
 
 
-async def set_user_settings(connection: Connection, params: wire_params.UserSettingsParams) -> Empty:
+async def set_user_settings(connection: Connection, params: wire.UserSettingsParams) -> Empty:
     """Set values of user scope, which an extension reads where only the user can set them."""
     connection.configuration.add("user", params.values)
     connection.configure()
     return Empty()
 
 
-async def trust(connection: Connection, params: wire_params.TrustParams) -> None:
+async def trust(connection: Connection, params: wire.TrustParams) -> None:
     """The user trusts the workspace, or does not; without trust nothing in it is changed."""
     connection.trust(params.trusted)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planloom.domain.values import PlanId, TemplateId
-from planloom.lsp.wire import params as wire_params
-from planloom.lsp.wire import results as wire_results
 from planloom.lsp.wire import to_wire
-from planloom.lsp.wire.base import Empty
+from planloom.lsp.wire.base import Empty, NoParams
+from planloom.lsp.wire.methods import templates as wire
 
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
@@ -16,37 +15,35 @@ if TYPE_CHECKING:
 
 async def list_templates(
     connection: Connection,
-    params: wire_params.NoParams,  # noqa: ARG001
-) -> wire_results.TemplatesResult:
+    params: NoParams,  # noqa: ARG001
+) -> wire.TemplatesResult:
     """The built-in templates and the user's own."""
-    return wire_results.TemplatesResult(
+    return wire.TemplatesResult(
         templates=tuple(to_wire.template(each) for each in connection.app.templates.list())
     )
 
 
-async def preview(
-    connection: Connection, params: wire_params.PreviewTemplateParams
-) -> wire_results.TemplatePreviewResult:
+async def preview(connection: Connection, params: wire.PreviewTemplateParams) -> wire.TemplatePreviewResult:
     """A template's steps with some of its values; nothing is planned."""
     filled = connection.app.templates.preview(TemplateId(params.template_id), params.parameters or {})
-    return wire_results.TemplatePreviewResult(
+    return wire.TemplatePreviewResult(
         steps=to_wire.template_steps(filled.steps),
         problems=tuple(
-            wire_results.ParameterProblem(name=name, problem=problem) for name, problem in filled.problems
+            wire.ParameterProblem(name=name, problem=problem) for name, problem in filled.problems
         ),
     )
 
 
-async def save(connection: Connection, params: wire_params.SaveTemplateParams) -> wire_results.TemplateResult:
+async def save(connection: Connection, params: wire.SaveTemplateParams) -> wire.TemplateResult:
     """Save a plan as a template: each occurrence of a parameter's value becomes `{{name}}`."""
     named = tuple((each.name, each.value) for each in params.parameters or ())
     saved = await connection.app.templates.save(
         PlanId(params.plan_id), params.name, params.description, named
     )
-    return wire_results.TemplateResult(template=to_wire.template(saved))
+    return wire.TemplateResult(template=to_wire.template(saved))
 
 
-async def delete(connection: Connection, params: wire_params.TemplateParams) -> Empty:
+async def delete(connection: Connection, params: wire.TemplateParams) -> Empty:
     """Delete a template of the user."""
     await connection.app.templates.delete(TemplateId(params.template_id))
     return Empty()

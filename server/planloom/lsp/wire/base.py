@@ -4,7 +4,16 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, Strict
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PlainSerializer,
+    Strict,
+)
 from pydantic.alias_generators import to_camel
 
 T = TypeVar("T")
@@ -32,8 +41,12 @@ MaybeMany = Annotated[tuple[T, ...] | None, BeforeValidator(_none_if_empty), Fie
 """A list that is left out if it is empty."""
 MaybeCount = Annotated[int | None, BeforeValidator(_none_if_empty), Field(exclude_if=_is_none)]
 """A count that is left out if it is zero."""
+Limit = Annotated[int, Field(strict=True, ge=1)]
+Text = Annotated[str, Field(max_length=1_000_000)]
 Time = Annotated[datetime, AwareDatetime, PlainSerializer(_rfc3339, return_type=str)]
 """A time as RFC 3339 in UTC, ending in Z."""
+Event = Annotated[dict[str, JsonValue], Field()]
+"""An event as plain JSON (see `events`). The empty `Field()` lets `codegen` tell it from any other object."""
 
 
 class Wire(BaseModel):
@@ -93,6 +106,10 @@ class Closed(Wire):
 
 class Empty(Wire):
     """An empty object."""
+
+
+class NoParams(Wire):
+    """No params."""
 
 
 class Position(Wire):

@@ -13,12 +13,12 @@ from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import WHEN_USED, StepId, Uri
 from planloom.intake.reference_sources import Context
 from planloom.lsp.wire import edits as wire_edits
-from planloom.lsp.wire import params as wire_params
 from planloom.lsp.wire import review as wire_review
 from planloom.service.requests import Attached, CreateRequest
 
 if TYPE_CHECKING:
     from planloom.execution.effects.edited_proposals import ProposalEdit
+    from planloom.lsp.wire.methods import decisions, plans
 
 _SAME_FIELDS: TypeAdapter[editing.RemoveStep | editing.MoveStep | editing.SkipStep | editing.UnskipStep] = (
     TypeAdapter(
@@ -28,22 +28,22 @@ _SAME_FIELDS: TypeAdapter[editing.RemoveStep | editing.MoveStep | editing.SkipSt
 """Parses the edits that have the same fields in the domain and on the wire."""
 
 
-def create_request(params: wire_params.CreateParams) -> CreateRequest:
+def create_request(params: plans.CreateParams) -> CreateRequest:
     """A request for a plan; a field that is null counts as left out."""
     return CreateRequest.model_validate(params.model_dump(exclude_none=True))
 
 
-def attached(params: wire_params.MessageParams) -> Attached:
+def attached(params: plans.MessageParams) -> Attached:
     """What a message attaches besides the references in its text."""
     return Attached.model_validate(params.model_dump(exclude_none=True, exclude={"plan_id", "text"}))
 
 
-def context(wire: wire_params.Context | None) -> Context | None:
+def context(wire: wire_review.Context | None) -> Context | None:
     """The user's active document and selections."""
     return None if wire is None else Context.model_validate(wire.model_dump(exclude_none=True))
 
 
-def conflict_choice(choice: wire_params.FileChoice) -> ConflictChoice:
+def conflict_choice(choice: plans.FileChoice) -> ConflictChoice:
     """The text that a conflicted file gets."""
     return ConflictChoice.model_validate(choice.model_dump(exclude_none=True))
 
@@ -53,7 +53,7 @@ def confinement(choice: wire_review.Confinement | None) -> Confinement | None:
     return None if choice is None else Confinement(confined=choice.confined, network=choice.network)
 
 
-def proposal_edit(edit: wire_params.ProposalEdit) -> ProposalEdit:
+def proposal_edit(edit: decisions.ProposalEdit) -> ProposalEdit:
     """The text that a file is to get instead of the proposed one."""
     # Imported here, with the comparison of texts: approvals are rare.
     from planloom.execution.effects.edited_proposals import ProposalEdit

@@ -356,3 +356,28 @@ class Template(Wire):
     parameters: tuple[TemplateParameter, ...]
     steps: tuple[Step, ...]
     builtin: Bool
+
+
+class PlanResult(Wire):
+    """The plan after the request."""
+
+    plan: Plan
+
+
+class ModelUse(Wire):
+    """What plans have used of a model, named `provider/name`; `seconds` is how long their steps have waited."""
+
+    model: str
+    usage: Usage
+    seconds: float
+
+
+class Spent(Wire):
+    """What was used of models, in all and by model; some requests of older ledgers name no model.
+
+    `costs` are those of the models that have a price in `model.prices`, by their names.
+    """
+
+    usage: Usage
+    models: tuple[ModelUse, ...]
+    costs: dict[str, float]

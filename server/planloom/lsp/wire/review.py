@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Range, Time, Wire
+from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Range, Text, Time, Wire
 
 Effort = Literal["trivial", "small", "medium", "large"]
 ChangeKind = Literal["create", "edit", "delete", "rename", "createFolder"]
@@ -204,3 +204,31 @@ class Perspectives(Wire):
     chapo: Maybe[ChapoPerspective] = None
     koda: Maybe[KodaPerspective] = None
     devo: Maybe[DevoPerspective] = None
+
+
+class Context(Wire):
+    """Where the user is: the active document and what is selected in it.
+
+    `terminal` is the text of a terminal that the user has chosen, to which `@terminal` refers.
+    """
+
+    uri: Maybe[str] = None
+    selections: Maybe[tuple[Range, ...]] = None
+    terminal: Maybe[Text] = None
+
+
+class ExplicitAttachment(Wire):
+    """An attachment added in the editor, not by a reference in the text."""
+
+    uri: str
+    range: Maybe[Range] = None
+    label: Maybe[str] = None
+
+
+class DiffResult(Wire):
+    """The text of a file before and after the change; null if the file does not exist."""
+
+    uri: str
+    before: str | None
+    after: str | None
+    language_id: Maybe[str] = None

@@ -11,7 +11,8 @@ from planloom.domain.plans.templates import Template
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.step_waits import StepWait
 from planloom.lsp.wire import plan as wire
-from planloom.lsp.wire import results
+from planloom.lsp.wire.methods import editor
+from planloom.lsp.wire.methods.plans import CommandOutput
 from planloom.service.running.resource_claims import described
 from planloom.tools.tool import NO_OUTPUT
 
@@ -57,11 +58,11 @@ def recovery_proposal(whole: plans.Plan, proposal: plans.RecoveryProposal) -> wi
     return wire.Proposal.of(proposal, steps=steps(whole, proposal.steps))
 
 
-def command_output(call: plans.ExecutedTool) -> results.CommandOutput:
+def command_output(call: plans.ExecutedTool) -> CommandOutput:
     """What a command has printed. The first line of what is stored says how it ended, which is a field here."""
     command, cwd = call.args.get("command"), call.args.get("cwd")
     output = None if call.output is None else call.output.partition("\n")[2]
-    return results.CommandOutput(
+    return CommandOutput(
         call_id=call.call_id,
         command=shlex.join(map(str, command)) if isinstance(command, list) else str(command),
         cwd=cwd if isinstance(cwd, str) else None,
@@ -71,14 +72,14 @@ def command_output(call: plans.ExecutedTool) -> results.CommandOutput:
     )
 
 
-def waits(plan_id: PlanId, told: Iterable[StepWait]) -> results.WaitsParams:
+def waits(plan_id: PlanId, told: Iterable[StepWait]) -> editor.WaitsParams:
     """The steps of a plan that wait for what another step uses."""
-    return results.WaitsParams(plan_id=plan_id, waits=tuple(_wait(each) for each in told))
+    return editor.WaitsParams(plan_id=plan_id, waits=tuple(_wait(each) for each in told))
 
 
-def _wait(told: StepWait) -> results.StepWait:
+def _wait(told: StepWait) -> editor.StepWait:
     kind, path = described(told.resource)
-    return results.StepWait(
+    return editor.StepWait(
         step_id=told.step_id,
         resource=kind,
         path=path,

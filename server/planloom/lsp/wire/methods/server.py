@@ -1,0 +1,124 @@
+"""Params and results of the requests about the server itself: its models, settings and state."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue
+
+from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Wire
+from planloom.lsp.wire.plan import ModelCause
+
+
+class StatusParams(Wire):
+    """`planloom/status`. With `commands` it is found out what commands can be held to, which takes a moment."""
+
+    commands: Maybe[Bool] = None
+
+
+class ListModelsParams(Wire):
+    """`planloom/model/list`. `select` chooses the model now that would be used, and asks its server what it can do.
+
+    Without it, no server is contacted before a person's first request that needs a model.
+    """
+
+    select: Maybe[Bool] = None
+
+
+class SecretParams(Wire):
+    """`planloom/secret/set`; null removes the key. The value is left out of the model's repr and errors."""
+
+    provider: Annotated[str, Field(min_length=1)]
+    value: Annotated[str | None, Field(repr=False)]
+
+
+class UserSettingsParams(Wire):
+    """`planloom/settings/user`: values of user scope. Each is validated on its own later, so any JSON is accepted."""
+
+    values: dict[str, JsonValue]
+
+
+class TrustParams(Wire):
+    """`planloom/workspace/trust`."""
+
+    trusted: Bool
+
+
+class CommandParams(Wire):
+    """`workspace/executeCommand`."""
+
+    command: str
+    arguments: Maybe[tuple[Any, ...]] = None
+
+
+class ModelEntry(Wire):
+    """A model that can be chosen; `reason` says why it cannot be used, and `cause` says it for programs."""
+
+    provider: str
+    name: str
+    context_tokens: Maybe[Int] = None
+    reachable: Bool
+    reason: Maybe[str] = None
+    cause: Maybe[ModelCause] = None
+
+
+class ActiveModel(Wire):
+    """The model in use, and why it was chosen."""
+
+    provider: str
+    name: str
+    reason: str
+
+
+class ModelsResult(Wire):
+    """The models. `active` is of the provider `auto` as long as none was needed.
+
+    Prompts to it are made for `contextTokens`, which are assumed if its server does not say what it takes.
+    """
+
+    models: tuple[ModelEntry, ...]
+    active: ActiveModel | None
+    context_tokens: Maybe[Int] = None
+    context_assumed: Maybe[Bool] = None
+
+
+class ModelTestResult(Wire):
+    """The answer of the model that is used to a question for one word, and the milliseconds that it took."""
+
+    provider: str
+    name: str
+    answer: str
+    took_ms: Int
+
+
+class StatusPlans(Wire):
+    """The ids of the plans that run, and of those that can be resumed."""
+
+    active: tuple[str, ...]
+    resumable: tuple[str, ...]
+
+
+class CommandAbilities(Wire):
+    """By what means commands are confined here, and a sentence for each thing that they are not held to; `writable` are
+    folders beyond the workspace that the user lets them change.
+    """
+
+    how: str
+    missing: tuple[str, ...]
+    writable: MaybeMany[str] = None
+
+
+class StatusResult(Wire):
+    """The version, model, folders, plans and health of the server."""
+
+    version: str
+    protocol_version: Int
+    session_id: str
+    model: ActiveModel
+    workspace_folders: tuple[str, ...]
+    trusted: Bool
+    plans: StatusPlans
+    health: Literal["ok", "degraded"]
+    problems: tuple[str, ...]
+    log_path: str
+    storage_path: str
+    commands: Maybe[CommandAbilities] = None
+    storage_note: Maybe[str] = None
