@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-import httpx
 import pytest
 
 from planloom.domain.values import Json
@@ -41,7 +40,7 @@ async def read(*pieces: bytes) -> list[dict[str, Json]]:
             yield piece
 
     form, texts = await sniffed(bounded(arriving(), ""))
-    answer = Answer(200, httpx.Headers(), form or "", texts)
+    answer = Answer(200, {}, form or "", texts)
     return [data async for data in payloads(answer)]
 
 

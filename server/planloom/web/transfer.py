@@ -49,7 +49,7 @@ async def decompressed(inner: AsyncIterable[bytes], encoding: str) -> AsyncGener
 
 
 def peer_check(scheme: str, failure: Callable[[str, str], Exception]) -> Any:
-    """An httpx trace listener that closes a connection to a refused address before anything is sent.
+    """A trace listener of httpcore that closes a connection to a refused address before anything is sent.
 
     It raises what `failure` makes of the address and the problem.
     """

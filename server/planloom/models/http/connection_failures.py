@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-import httpx
+import httpcore
 
 from planloom.domain.errors import ModelFailed
 from planloom.models.http import failures
@@ -13,14 +14,12 @@ from planloom.models.http.failures import ErrorContext, Transient
 from planloom.models.http.transport import Timeouts
 
 
-def unreachable(
-    error: httpx.TransportError, context: ErrorContext, timeouts: Timeouts
-) -> Transient | ModelFailed:
-    """The failure for an error of the connection."""
+def unreachable(error: Exception, context: ErrorContext, timeouts: Timeouts) -> Transient | ModelFailed:
+    """The failure for an error of the connection, one of `CONNECTION_ERRORS`."""
     origin = context.origin
-    if isinstance(error, httpx.ConnectTimeout):
+    if isinstance(error, httpcore.ConnectTimeout):
         return failures.slow(context, "answer", timeouts.connect, "model.connectTimeoutSeconds")
-    if isinstance(error, httpx.ConnectError):
+    if isinstance(error, httpcore.ConnectError):
         if _caused_by(error, ssl.SSLError):
             return failures.unavailable(
                 context,
@@ -36,20 +35,20 @@ def unreachable(
                 f"{context.start_advice} Or set `model.baseUrl`.",
             )
         )
-    if isinstance(error, httpx.ProxyError):
+    if isinstance(error, httpcore.ProxyError):
         return failures.unavailable(
             context, "unreachable", "The proxy refused the connection.", "Check PLANLOOM_PROXY."
         )
-    if isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError):
+    if isinstance(error, httpcore.UnsupportedProtocol | httpcore.LocalProtocolError):
         return failures.unavailable(
             context, "wrong_address", f"{origin} is not a usable address.", "Check `model.baseUrl`."
         )
-    if isinstance(error, httpx.TimeoutException):
+    if isinstance(error, httpcore.TimeoutException):
         return failures.slow(context, "byte", timeouts.token, "model.tokenTimeoutSeconds")
     return failures.broken(context, "the connection was lost")
 
 
-def redirect_target(headers: httpx.Headers) -> str:
+def redirect_target(headers: Mapping[str, str]) -> str:
     """Scheme and host of a redirect, without the path, which is untrusted text."""
     try:
         parts = urlsplit(headers.get("location", ""))

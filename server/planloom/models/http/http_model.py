@@ -11,8 +11,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-import httpx
-
 from planloom.domain.errors import ContextOverflow, ModelFailed
 from planloom.domain.values import Json
 from planloom.models.hold import Hold
@@ -26,7 +24,7 @@ from planloom.models.http.failures import FINAL_STATUSES, ErrorContext, Refusal
 from planloom.models.http.json_text import Unreadable, read_object
 from planloom.models.http.retry import Sleep, with_retries
 from planloom.models.http.slots import Slot
-from planloom.models.http.transport import Answer, FindKey, HttpClient, Timeouts
+from planloom.models.http.transport import CONNECTION_ERRORS, Answer, FindKey, HttpClient, NoAddress, Timeouts
 from planloom.models.port import (
     HOSTED_CONTEXT,
     UNKNOWN_CONTEXT,
@@ -309,13 +307,13 @@ class HttpModel:
                 return None
             limit = deadlines.limit(setting)
             raise failures.slow(self._error_context, what, limit, setting) from None
-        except (AnswerBroken, httpx.TransportError) as error:
+        except (AnswerBroken, *CONNECTION_ERRORS) as error:
             if reader.complete:
                 return None
             if isinstance(error, AnswerBroken):
                 raise
             raise unreachable(error, self._error_context, self._options.timeouts) from error
-        except (httpx.InvalidURL, UnicodeError):
+        except (NoAddress, UnicodeError):
             raise failures.unavailable(
                 self._errors,
                 "wrong_address",
@@ -409,11 +407,11 @@ class HttpModel:
         except TimeoutError:
             self._unreachable = True
             return Reply(0, {}, f"it did not answer within {self._options.probe_seconds:g} seconds")
-        except (httpx.TransportError, httpx.InvalidURL, UnicodeError) as error:
+        except (*CONNECTION_ERRORS, NoAddress, UnicodeError) as error:
             self._unreachable = True
             failure = (
                 unreachable(error, self._error_context, self._options.timeouts)
-                if isinstance(error, httpx.TransportError)
+                if isinstance(error, CONNECTION_ERRORS)
                 else None
             )
             return Reply(0, {}, str(failure) if failure is not None else "it is not an address")
