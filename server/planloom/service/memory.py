@@ -54,15 +54,18 @@ class Memory:
         """
         if not self._session.settings.context.memory:
             return ""
-        attached = (each.uri for each in plan.attachments if each.uri is not None)
-        query = query_of(plan.request, [name_in(uri, plan.workspace_folders) for uri in attached])
         known = (plan.plan_id, besides)
         workspace = workspace_key(plan.workspace_folders)
         try:
+            count = self._ledger.memory_count(workspace)
+            if not count:
+                return ""
+            attached = (each.uri for each in plan.attachments if each.uri is not None)
+            query = query_of(plan.request, [name_in(uri, plan.workspace_folders) for uri in attached])
             hits = [
                 hit for hit in self._ledger.memory_hits(workspace, query.terms) if hit.plan_id not in known
             ]
-            found = ranked(query, hits, self._ledger.memory_count(workspace)) if hits else ()
+            found = ranked(query, hits, count) if hits else ()
             others = [each for each in self._ledger.memories_of(found) if not _says_the_same(each, plan)]
             return shown(others, query.words)
         except StorageFailed as error:

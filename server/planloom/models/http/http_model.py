@@ -8,8 +8,8 @@ import json
 import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from planloom.domain.errors import ContextOverflow, ModelFailed
 from planloom.domain.values import Json
@@ -46,14 +46,13 @@ ANSWER_RESERVE = 256
 """Tokens that must remain for the answer beside the prompt."""
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """The user's settings for a model; 0 asks the server. Tests also replace `sleep`, `now` and `probe_seconds`.
 
     `probe_seconds` limits a short request about models and capabilities.
     """
 
-    timeouts: Timeouts = field(default_factory=Timeouts)
+    timeouts: Timeouts = Timeouts()
     retries: int = 2
     temperature: float | None = None
     effort: Effort | None = None
