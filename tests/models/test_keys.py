@@ -8,6 +8,8 @@ import io
 import logging
 import pickle
 import traceback
+from base64 import b64decode
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -190,6 +192,34 @@ async def test_proxies_and_netrc_of_the_environment_are_not_used(
             assert text_of(await events_of(model)) == TEXT
         assert proxy.asked == []
         assert "authorization" not in running.posts()[0].headers
+
+
+async def test_the_proxy_of_the_user_gets_the_request_with_its_password() -> None:
+    server = PROTOCOLS["openai"].server()
+
+    async def behind(asked: Asked, wire: Wire) -> None:
+        await server(replace(asked, path=asked.path.removeprefix("http://model.example:8000")), wire)
+
+    async with serving(behind) as proxy:
+        named = proxy.origin.replace("http://", "http://a%40b:pass%20w%C3%B6rd@")
+        async with model_at("http://model.example:8000", proxy=named) as model:
+            assert text_of(await events_of(model)) == TEXT
+        asked = proxy.posts()[0]
+        assert asked.path == "http://model.example:8000/v1/chat/completions"
+        assert asked.headers["host"] == "model.example:8000"
+        scheme, _, sent = asked.headers["proxy-authorization"].partition(" ")
+        assert (scheme, b64decode(sent)) == ("Basic", "a@b:pass wörd".encode())
+
+
+@pytest.mark.parametrize(
+    "proxy", ["proxy.example:3128", "http://", "http://a:99999", "ftp://u:hidden@a", "ü"]
+)
+async def test_a_proxy_that_is_none_is_named_without_its_password(proxy: str) -> None:
+    async with model_at("http://model.example:8000", proxy=proxy) as model:
+        with pytest.raises(ModelFailed, match=r"The proxy .* cannot be used") as failed:
+            await events_of(model)
+    assert "hidden" not in failed.value.message
+    assert failed.value.hint is not None and "PLANLOOM_PROXY" in failed.value.hint
 
 
 async def test_a_redirect_is_not_followed() -> None:
