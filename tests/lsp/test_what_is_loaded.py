@@ -29,12 +29,16 @@ OF_EXECUTION = (
     "planloom.workspace.edits",
 )
 OF_FEW_SERVERS = (
+    "httpcore",
     "httpx._client",
     "planloom.domain.document",
     "planloom.execution.effects.reconcile",
     "planloom.lsp.commands",
     "planloom.lsp.editor.message_prompts",
     "planloom.lsp.plan_documents.documents",
+    "planloom.lsp.wire.methods.decisions",
+    "planloom.lsp.wire.methods.references",
+    "planloom.lsp.wire.methods.templates",
     "planloom.models.http.http_model",
     "planloom.service.actions.undo",
 )
@@ -42,6 +46,7 @@ OF_DRAFTS = (
     "planloom.domain.memory",
     "planloom.lsp.handlers.plans",
     "planloom.lsp.wire.declared_events",
+    "planloom.lsp.wire.methods.plans",
     "planloom.planning.rules",
     "planloom.tools.catalog",
 )

@@ -390,7 +390,7 @@ async def test_nothing_that_is_not_needed_is_imported() -> None:
         "from planloom.models.selection.select import choose_model\n"
         "from planloom.settings import Settings\n"
         "assert asyncio.run(choose_model(Settings(), {'OLLAMA_HOST': '127.0.0.1:9'})).model is None\n"
-        "assert not {'httpx', 'certifi'} & set(sys.modules), sys.modules\n"
+        "assert not {'httpcore', 'certifi'} & set(sys.modules), sys.modules\n"
     )
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
     assert await process.wait() == 0

@@ -50,7 +50,7 @@ class TestAnswer(NamedTuple):
 
 
 class Models:
-    """The model of this connection. httpx and all that needs it is imported only when a model is first selected.
+    """The model of this connection. What talks to models is imported only when a model is first selected.
 
     No server is contacted before `current` or `list(select=True)`, which are called only for what a person requests.
     """

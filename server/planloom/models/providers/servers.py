@@ -72,7 +72,7 @@ class ModelServers(NamedTuple):
             await client.close()
 
     def _open(self, adapter: ProviderAdapter, identity: ModelIdentity, url: str) -> HttpModel:
-        # Importing httpx takes 100 ms, which a session without HTTP models need not spend.
+        # Importing the HTTP library takes 15 ms, which a session without HTTP models need not spend.
         from planloom.models.http.http_model import HttpModel, Options
         from planloom.models.http.transport import Timeouts
 
@@ -103,7 +103,7 @@ class ModelServers(NamedTuple):
 
 
 def load_adapter(provider: Provider) -> ProviderAdapter:
-    """A new adapter of a provider. Its module is imported here, since adapters import httpx."""
+    """A new adapter of a provider. Its module is imported here, since adapters import the HTTP library."""
     module, _, name = provider.adapter.partition(":")
     adapter: ProviderAdapter = getattr(import_module(module), name)()
     return adapter
