@@ -128,6 +128,44 @@ async def test_an_unusable_plan_is_sent_back_once(text: str, told: str) -> None:
     assert sum(isinstance(event, RequestUsage) for event in events) == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "order", "warned"),
+    [
+        (
+            GOOD.replace('["a"]', '["zz", "a"]'),
+            [("a", ()), ("b", ("a",))],
+            "There is no step 'zz' to depend on.",
+        ),
+        (
+            GOOD.replace('"dependsOn": []', '"dependsOn": ["b"]'),
+            [("a", ()), ("b", ("a",))],
+            "These steps wait for each other in a circle: a → b → a.",
+        ),
+        (
+            GOOD.replace('["a"]', '["b"]'),
+            [("a", ()), ("b", ())],
+            "These steps wait for each other in a circle: b → b.",
+        ),
+    ],
+)
+async def test_a_model_that_orders_its_steps_wrongly_twice_has_them_run_as_it_wrote_them(
+    text: str, order: list[tuple[str, tuple[str, ...]]], warned: str
+) -> None:
+    model, events = await drafted([says(text), says(text)])
+    plan = plan_in(events)
+    assert len(model.requests) == 2
+    assert plan.sequential and [(step.step_id, step.depends_on) for step in plan.steps] == order
+    (warning,) = plan.warnings
+    assert warning.severity == "warning"
+    assert warning.problem == f"{warned} So the steps run one after the other, in this order."
+
+
+async def test_an_order_that_is_wrong_does_not_excuse_another_error() -> None:
+    text = GOOD.replace('["a"]', '["zz"]').replace("read_file", "fly")
+    with pytest.raises(ModelFailed, match="There is no tool 'fly'"):
+        await drafted([says(text), says(text)])
+
+
 @pytest.mark.parametrize("schema", [True, False])
 @pytest.mark.parametrize(("words", "messages"), [(10, 4), (500, 2)])
 async def test_a_context_of_4096_tokens_is_enough_for_all_tools_and_a_repair(

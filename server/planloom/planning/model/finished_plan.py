@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.plans.perspectives import ChapoPerspective
@@ -35,23 +36,25 @@ class PlanAssembler:
         self._template_of = template_of
 
     def assembled(
-        self, plan: PlanText, request: PlanningRequest, *, cut: bool = False, speed: ModelSpeed | None = None
+        self,
+        plan: PlanText,
+        request: PlanningRequest,
+        *,
+        cut: bool = False,
+        last: bool = False,
+        speed: ModelSpeed | None = None,
     ) -> PlanDrafted | tuple[Problem, ...]:
-        """The finished plan, or its errors. `cut`: the answer was cut off; `speed` is that of the model."""
+        """The finished plan, or its errors. `cut`: the answer was cut off; `speed` is that of the model.
+
+        `last`: the model is not asked again. Then a plan with nothing wrong but what its steps wait for runs in order.
+        """
         steps, sequential = self._steps(plan, request)
-        fresh = {step.step_id for step in steps}
-        found = [
-            problem
-            for problem in problems(
-                (*request.finished, *steps),
-                self._rules,
-                sequential=sequential,
-                request=_user_text(request),
-                template_of=self._template_of,
-            )
-            if problem.step_id is None or problem.step_id in fresh
-        ]
+        found = self._problems(steps, request, sequential=sequential)
         found_errors = list(errors(found))
+        if last and found_errors and all(each.field == "dependsOn" for each in found_errors):
+            steps, sequential = _in_order(steps, request.finished), True
+            found = [_said(found_errors[0]), *self._problems(steps, request, sequential=True)]
+            found_errors = list(errors(found))
         if plan.cut or cut:
             text = "The plan was cut; its end is missing."
             found_errors.insert(0, Problem(step_id=None, field="", problem=text))
@@ -77,11 +80,44 @@ class PlanAssembler:
             warnings=tuple(found),
         )
 
+    def _problems(
+        self, steps: Sequence[Step], request: PlanningRequest, *, sequential: bool
+    ) -> list[Problem]:
+        fresh = {step.step_id for step in steps}
+        return [
+            problem
+            for problem in problems(
+                (*request.finished, *steps),
+                self._rules,
+                sequential=sequential,
+                request=_user_text(request),
+                template_of=self._template_of,
+            )
+            if problem.step_id is None or problem.step_id in fresh
+        ]
+
     def _steps(self, plan: PlanText, request: PlanningRequest) -> tuple[tuple[Step, ...], bool]:
         builder = StepBuilder(self._rules, [step.step_id for step in request.finished])
         for drafted in plan.steps:
             builder.add(drafted)
         return builder.steps(), builder.sequential
+
+
+def _in_order(steps: Sequence[Step], finished: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps without the dependencies on steps that do not come before them."""
+    before = {step.step_id for step in finished}
+    result: list[Step] = []
+    for step in steps:
+        kept = tuple(each for each in step.depends_on if each in before)
+        result.append(step.model_copy(update={"depends_on": kept}))
+        before.add(step.step_id)
+    return tuple(result)
+
+
+def _said(problem: Problem) -> Problem:
+    """The warning for the reader of a plan that runs in order because of this error."""
+    text = f"{problem.problem} So the steps run one after the other, in this order."
+    return problem.model_copy(update={"problem": text, "severity": "warning"})
 
 
 def _reported_risk(request: PlanningRequest) -> Risk | None:

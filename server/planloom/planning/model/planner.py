@@ -167,7 +167,7 @@ class ModelPlanner:
             yield RequestUsage(usage=answer.cost.usage)
             for drafted in () if repairing else answer.rest():
                 yield StepDrafted(step=builder.add(drafted))
-            read = self._read(answer, request)
+            read = self._read(answer, request, last=repairing)
             if isinstance(read, PlanDrafted):
                 yield read
                 return
@@ -232,8 +232,10 @@ class ModelPlanner:
                 "model_refused", "The model refused to write this plan.", raw_text=answer.whole or None
             )
 
-    def _read(self, answer: _Answer, request: PlanningRequest) -> PlanDrafted | tuple[Problem, ...]:
-        """The plan in an answer, or the problems with it."""
+    def _read(
+        self, answer: _Answer, request: PlanningRequest, *, last: bool
+    ) -> PlanDrafted | tuple[Problem, ...]:
+        """The plan in an answer, or the problems with it; after the `last` one the model is not asked again."""
         plan = answer.stream.close()
         if isinstance(plan, NoPlan):
             text = (
@@ -243,7 +245,7 @@ class ModelPlanner:
             )
             return (Problem(step_id=None, field="", problem=text),)
         speed = answer.watch.speed(answer.whole, answer.cost.completion_tokens)
-        return self._assembler.assembled(plan, request, cut=answer.cut, speed=speed)
+        return self._assembler.assembled(plan, request, cut=answer.cut, last=last, speed=speed)
 
 
 def _repair_request(
