@@ -1,6 +1,7 @@
 """Plays journeys with a small real model (`make real-model`) and prints each request: bytes, answer, and the outcome.
 
 The model is far too weak for them. What counts is that every answer is read and that the plan ends in a clear state.
+With `--plans` it is asked for plans alone, and counted is how many could be put to review.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import contextlib
 import json
 import tempfile
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 
 from planloom.domain.errors import PlanloomError
@@ -27,6 +28,27 @@ from tests.support.studio import studio
 JOURNEYS = Path(__file__).parents[2] / "tests" / "journeys"
 MOST_SECONDS = 900.0
 TESTS = "python -m pytest"
+FILES = {
+    "README.md": "# Tides\n\nShows tides.\n",
+    "notes.txt": "old notes\n",
+    "tides/__init__.py": "",
+    "tides/table.py": "def turns(harbour):\n    return []\n",
+    "tests/test_table.py": "from tides.table import turns\n\n\ndef test_turns():\n    assert turns('x') == []\n",
+}
+PLANS = (
+    "Create a file docs/usage.md that says how to run the program, and link it from README.md",
+    "Add a function highest(harbour) to tides/table.py and a test for it",
+    "Read README.md and write a summary of it into summary.md",
+    "Rename notes.txt to docs/notes.txt and mention it in README.md",
+    "Create a.txt, b.txt and c.txt, each with one line that says its name",
+    "Find out where turns is defined and add a docstring to it",
+    "Add a license file with the MIT license and name it in README.md",
+    "Write a changelog for version 1.0 and add the version to tides/__init__.py",
+    "Add type hints to tides/table.py and run the tests",
+    "Create a folder examples with a script that prints the tides of a harbour",
+    "Replace the text of notes.txt by a list of three ideas for the project",
+    "Add a command line to the package in tides/__main__.py and describe it in README.md",
+)
 
 
 class Observed:
@@ -74,19 +96,14 @@ class Observed:
 async def play(journey: Journey, folder: Path, origin: str, shown: int) -> None:
     """Play one journey, allow edits and the tests, and print its end: nothing else of a model so weak is run."""
     values = {
-        "model.baseUrl": f"{origin}/v1",
-        "model.provider": "openai",
-        "model.name": "smollm2",
-        "model.temperature": 0.0,
+        **_settings(origin),
         "execution.onFailure": "skip",
         "execution.maxToolCallsPerStep": 4,
         "budget.maxRequests": 10,
         "edits.save": "always",
     }
     journey.prepare(folder / "workspace")
-    chosen = (await choose_model(resolve({"user": values}).settings, {})).model
-    assert isinstance(chosen, ReselectingModel) and isinstance(chosen.inner, HttpModel)
-    model = Observed(chosen.inner, shown)
+    model = Observed(await _model(values), shown)
     with python_on_path(folder):
         async with studio(folder, model=model, settings=values, patience=MOST_SECONDS) as at:
             plan = await at.ask(journey.request, mode=journey.mode)
@@ -102,6 +119,33 @@ async def play(journey: Journey, folder: Path, origin: str, shown: int) -> None:
     await model.close()
 
 
+async def planned(request: str, folder: Path, origin: str) -> bool:
+    """Ask for a plan, print what became of it, and return whether it can be put to review."""
+    values = _settings(origin)
+    model = await _model(values)
+    async with studio(folder, FILES, model=model, settings=values, patience=MOST_SECONDS) as at:
+        plan = await at.ask(request, mode="plan")
+    await model.close()
+    why = plan.error.message if plan.error else " · ".join(step.description for step in plan.steps)
+    print(f"{plan.status} after {plan.usage.requests} requests: {why}", flush=True)
+    return plan.status == "pending_approval"
+
+
+def _settings(origin: str) -> dict[str, str | float]:
+    return {
+        "model.baseUrl": f"{origin}/v1",
+        "model.provider": "openai",
+        "model.name": "smollm2",
+        "model.temperature": 0.0,
+    }
+
+
+async def _model(values: Mapping[str, object]) -> HttpModel:
+    chosen = (await choose_model(resolve({"user": values}).settings, {})).model
+    assert isinstance(chosen, ReselectingModel) and isinstance(chosen.inner, HttpModel)
+    return chosen.inner
+
+
 def _shown(journey: Journey, plan: Plan, sizes: list[int]) -> str:
     steps = ", ".join(f"{step.description!r} {step.status}" for step in plan.steps)
     why = plan.error.message if plan.error else plan.pause_detail or ""
@@ -114,8 +158,16 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=["bug", "feature"], help="journeys")
     parser.add_argument("--context", type=int, default=8192, help="tokens of the model's context")
     parser.add_argument("--shown", type=int, default=200, help="characters shown of an answer")
+    parser.add_argument("--plans", action="store_true", help="ask for plans alone")
     args = parser.parse_args()
     with real_model(context_tokens=args.context) as origin:
+        if args.plans:
+            usable = 0
+            for request in PLANS:
+                with tempfile.TemporaryDirectory() as folder:
+                    usable += asyncio.run(planned(request, Path(folder), origin))
+            print(f"{usable} of {len(PLANS)} plans could be put to review")
+            return
         for name in args.names:
             print(name, flush=True)
             with tempfile.TemporaryDirectory() as folder:

@@ -11,6 +11,8 @@ What a prompt says is read by `told_done`, the one place that knows the words of
 - a call in an assistant message of the conversation, and the tool message that answers it;
 - a note that begins with `Already done`: `<tool>: <summary>` separated by semicolons, the summary naming the file
   (a command's need not, since a step of a world has one command).
+
+Both take the name that a file has now from a failure that says it.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ Look = Callable[[Effect], bool]
 
 _MARKER = re.compile(r"SCRIPT-\w+")
 _RESULT = re.compile(r"^(\w+) \[(?:SUCCESS\] (.*)|FAILED\] (.*)\n.*made already)", re.MULTILINE)
+_RENAMED = re.compile(r"There is no file (\S+): this plan has renamed it to (\S+)\.")
 _NOTE = re.compile(r"^.*\balready done\b[^:\n]*: (.*)$", re.MULTILINE | re.IGNORECASE)
 
 
@@ -65,7 +68,14 @@ class ModelOfWorld(ScriptedServer):
         if not left:
             return makes(("task_completed", {"summary": f"Did {marker[0]}"}))
         together = list(takewhile(lambda effect: effect.kind != "command", left)) if self.at_once else []
-        return makes(*((effect.tool, dict(effect.args)) for effect in together or left[:1]))
+        names_now = dict(_RENAMED.findall(text))
+        return makes(*((effect.tool, _placed(effect, names_now)) for effect in together or left[:1]))
+
+
+def _placed(effect: Effect, names_now: Mapping[str, str]) -> dict[str, Any]:
+    """The arguments of a call, with the name that its file has now."""
+    args = dict(effect.args)
+    return args | {"path": names_now[args["path"]]} if args.get("path") in names_now else args
 
 
 def told_done(messages: Any, effect: Effect) -> bool:

@@ -4,9 +4,46 @@ from __future__ import annotations
 
 import pytest
 
-from planloom.domain.plans.plan import ExecutedTool, Step
+from planloom.domain.plans.plan import ExecutedTool, Fate, Step
 from planloom.domain.values import CallId, StepId
-from planloom.execution.effects.previous_calls import changed_so_far
+from planloom.execution.effects.previous_calls import changed_so_far, not_made
+from tests.execution.test_summary import ROOT, edited, plan_of
+
+
+def call(tool: str, **files: Fate) -> ExecutedTool:
+    """A call that was to change these files."""
+    return ExecutedTool(
+        call_id=CallId("c"),
+        tool=tool,
+        args={},
+        ok=True,
+        deduplicated=False,
+        summary="Wrote.",
+        duration_ms=1,
+        files={ROOT + name: fate for name, fate in files.items()},
+    )
+
+
+def step_with(*calls: ExecutedTool) -> Step:
+    return Step(
+        step_id=StepId("s"), description="Write", instruction="Write", agent="koda", tools_executed=calls
+    )
+
+
+@pytest.mark.parametrize(
+    ("calls", "left"),
+    [
+        ([call("edit_file", old="lost")], ["new"]),
+        ([call("edit_file", old="lost"), call("edit_file", new="made")], []),
+        ([call("edit_file", old="lost"), call("edit_file", other="made")], ["new"]),
+        ([call("edit_file", new="made"), call("edit_file", new="refused")], ["new"]),
+    ],
+)
+def test_a_lost_change_is_made_under_the_name_that_the_plan_has_given_the_file(
+    calls: list[ExecutedTool], left: list[str]
+) -> None:
+    plan = plan_of(edited("rename", "old -> new", "x", "x"))
+    assert list(not_made(plan, step_with(*calls))) == left
 
 
 @pytest.mark.parametrize(
@@ -18,17 +55,5 @@ from planloom.execution.effects.previous_calls import changed_so_far
     ],
 )
 def test_only_the_first_changed_files_are_named(files: int, wanted: str) -> None:
-    call = ExecutedTool(
-        call_id=CallId("c"),
-        tool="write_file",
-        args={},
-        ok=True,
-        deduplicated=False,
-        summary="Wrote.",
-        duration_ms=1,
-        files={f"file:///w/f{n}": "made" for n in range(files)},
-    )
-    step = Step(
-        step_id=StepId("s"), description="Write", instruction="Write", agent="koda", tools_executed=(call,)
-    )
+    step = step_with(call("write_file", **{f"f{n}": "made" for n in range(files)}))
     assert changed_so_far(step) == wanted

@@ -123,6 +123,28 @@ async def test_every_task_begins_with_the_list_and_its_marks(tmp_path: Path, sha
         assert failed.startswith("[FAILED] There is no file missing.txt") and listed == "a/"
 
 
+async def test_a_file_that_the_plan_has_renamed_is_named_and_not_guessed(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(("rename_path", {"path": "a.txt", "new_path": "b.txt"})),
+            makes(("task_completed", {"summary": "Renamed."})),
+            makes(("read_file", {"path": "a.txt"})),
+            makes(("edit_file", {"path": "a.txt", "old_text": "one", "new_text": "two"})),
+            makes(("edit_file", {"path": "b.txt", "old_text": "one", "new_text": "two"})),
+            makes(("task_completed", {"summary": "Edited."})),
+        ]
+    )
+    async with studio(tmp_path, {"a.txt": "one\n"}, settings={"context.shareConversation": False}) as at:
+        plan = await planned(at, "Do both", ("Rename a.txt", "to b.txt"), ("Edit a.txt", "to say two"))
+        at.model.model = model
+        plan = await allowed(at, plan)
+        assert plan.status == "completed"
+        told = [message.text for message in model.requests[-1].messages if message.role == "tool"]
+        renamed = "[FAILED] There is no file a.txt: this plan has renamed it to b.txt."
+        assert told[-3:-1] == [renamed, renamed]
+        assert at.text("b.txt") == "two\n"
+
+
 async def test_completed_then_a_question_then_its_answer_then_completed(tmp_path: Path) -> None:
     model = ScriptedModel(
         [

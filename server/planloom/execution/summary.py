@@ -109,6 +109,15 @@ def changed_files(plan: Plan) -> tuple[Uri, ...]:
     return tuple(each.file.uri for each in file_changes(plan) if each.file.change != "createFolder")
 
 
+def name_now(plan: Plan, uri: Uri) -> Uri:
+    """The URI of a file or folder after the plan's renames that stand."""
+    for edit in standing(plan.edits):
+        for file in edit.files:
+            if file.change == "rename" and file.new_uri is not None:
+                uri = after_rename(uri, file.uri, file.new_uri)
+    return uri
+
+
 class FileChanges(NamedTuple):
     """A file before the plan's first change and after its last one; a hash is None where there is no text."""
 

@@ -34,6 +34,10 @@ def _no_index() -> FileIndex | None:
     return None
 
 
+def _unmoved(uri: Uri) -> Uri:
+    return uri
+
+
 @dataclass
 class ToolContext:
     """One step's view of the workspace. Tools that write only stage; the gate applies staged changes.
@@ -43,7 +47,8 @@ class ToolContext:
     `seen` are the hashes of texts that the author of the calls knows: read while planning, attached, or read before.
     Without an `index` the folders are walked; without `diagnostics`, `commands` or `pages` their tools fail with a
     message.
-    `programs` are those that tools may start without approval.
+    `programs` are those that tools may start without approval. `name_now` is the URI that a file has after the renames
+    that the plan has made.
     """
 
     files: Overlay
@@ -57,6 +62,7 @@ class ToolContext:
     commands: CommandRunner | None = None
     pages: Fetcher | None = None
     programs: Programs = TRUSTED
+    name_now: Callable[[Uri], Uri] = _unmoved
     _resolved: dict[tuple[str, Purpose], ResolvedPath | PathRefused] | None = None
     _ahead: dict[tuple[str, Purpose], ResolvedPath | PathRefused] = field(default_factory=dict)
 
@@ -125,6 +131,15 @@ class ToolContext:
             if isinstance(place, ResolvedPath) and place.secret:
                 return True
         return False
+
+    async def missing(self, place: ResolvedPath, advice: str) -> str:
+        """That there is no such file; and its name, which nobody follows by guess, where the plan has renamed it."""
+        now = self.name_now(place.uri)
+        if now != place.uri:
+            moved = await self.resolve_uri(now)
+            if isinstance(moved, ResolvedPath):
+                return f"There is no file {place.relative}: this plan has renamed it to {moved.relative}."
+        return f"There is no file {place.relative}. {advice}"
 
     async def resolve_uri(self, uri: str) -> ResolvedPath | PathRefused:
         """Resolve the URI of a document for reading."""

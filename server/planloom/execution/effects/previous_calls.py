@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from planloom.agent.prompts import CallFate, ToolNote
-from planloom.domain.plans.plan import UNMADE, ExecutedTool, Fate, Step
-from planloom.domain.values import CallId
+from planloom.domain.plans.plan import UNMADE, ExecutedTool, Fate, Plan, Step
+from planloom.domain.values import CallId, Uri
+from planloom.execution.summary import name_now
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import display_name
 
@@ -69,11 +70,17 @@ def latest_fates(calls: Iterable[ExecutedTool]) -> dict[str, tuple[Fate, Execute
     return found
 
 
-def not_made(step: Step) -> dict[str, str]:
-    """The files whose changes were lost or refused, by display name, each with the reason."""
+def not_made(plan: Plan, step: Step) -> dict[str, str]:
+    """The files whose changes were lost or refused, by display name, each with the reason.
+
+    A file that the plan has renamed is one file under both names: its lost change can be made under the new one alone.
+    """
+    found: dict[Uri, tuple[Fate, ExecutedTool]] = {}
+    for call in step.tools_executed:
+        found.update((name_now(plan, Uri(uri)), (fate, call)) for uri, fate in call.files.items())
     return {
         display_name(uri): call.why or "the run that was to change it was interrupted."
-        for uri, (fate, call) in latest_fates(step.tools_executed).items()
+        for uri, (fate, call) in found.items()
         if fate in ("lost", "refused")
     }
 

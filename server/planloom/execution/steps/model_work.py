@@ -116,7 +116,7 @@ class ModelWork:
         shares = shares_of(can, settings, counter.request(frame_of(run.plan, offered, can)))
         window = StepContextWindow(run, model, shares, counter)
         is_shared = is_native and settings.context.share_conversation
-        if not_made(step):
+        if not_made(run.plan, step):
             # Its own thread shows these changes as made; the results of earlier runs tell what became of them.
             self.threads.forget_own(run.plan_id, run.step_id)
         # Its own thread has the output of its commands. It is asked for before `begin`, which gives it one.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import Literal, NamedTuple
 
 from planloom.domain.plans.agents import EFFECTS, allowed_effects
@@ -22,6 +23,7 @@ from planloom.execution.steps.checks import StepChecks
 from planloom.execution.steps.commands import StepCommands, Terminal
 from planloom.execution.steps.fetches import StepFetches
 from planloom.execution.steps.revisions import PlanRevisions, Work
+from planloom.execution.summary import name_now
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import READ_ONLY, Registry
@@ -86,6 +88,7 @@ class ToolContextFactory:
             diagnostics=self._diagnostics,
             programs=self._session.programs,
             seen=_seen(plan),
+            name_now=partial(name_now, plan),
         )
 
     def tools_of(self, run: StepRun) -> Registry:

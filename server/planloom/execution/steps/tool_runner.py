@@ -224,7 +224,8 @@ class StepToolRunner:
             if not await self._checks.exists(path)
         ]
         found += [
-            f"{name} was not changed: {why} Do it again." for name, why in not_made(self._run.now).items()
+            f"{name} was not changed: {why} Do it again."
+            for name, why in not_made(self._run.plan, self._run.now).items()
         ]
         found += self._to_read()
         found += await self._still_out()
@@ -242,7 +243,8 @@ class StepToolRunner:
 
     def failed_changes(self) -> str:
         """Sentences that name the files whose changes could not be made, and why."""
-        return " ".join(f"{name} was not changed: {why}" for name, why in not_made(self._run.now).items())
+        lost = not_made(self._run.plan, self._run.now)
+        return " ".join(f"{name} was not changed: {why}" for name, why in lost.items())
 
     async def failed_checks(self) -> tuple[str, ...]:
         """The checks that fail after the changes were made, a sentence each."""
