@@ -198,6 +198,34 @@ async def test_after_shutdown_only_exit_is_left() -> None:
         assert client.exit_code == 0
 
 
+async def test_changes_of_documents_are_heard_while_running_work_ends() -> None:
+    class Application(FakeApplication):
+        async def close(self) -> None:
+            await changed.wait()
+            await super().close()
+
+    changed = asyncio.Event()
+    app = Application()
+    async with connected(app.make) as client:
+        await client.request("planloom/status")
+        document = {"uri": "file:///x", "version": 1}
+        client.notify(
+            "textDocument/didOpen", {"textDocument": {**document, "languageId": "text", "text": "old"}}
+        )
+        _, answer = client.start("shutdown")
+        changes = {"textDocument": {**document, "version": 2}, "contentChanges": [{"text": "new"}]}
+        client.notify("textDocument/didChange", changes)
+        client.notify("planloom/workspace/trust", {"trusted": False})
+        documents = client.server.connection.documents
+        assert (found := documents.get("file:///x")) is not None and found.text == "new"
+        changed.set()
+        assert await answer is None
+        assert app.trusted
+        changes["textDocument"]["version"] = 3
+        client.notify("textDocument/didChange", {**changes, "contentChanges": [{"text": "late"}]})
+        assert (found := documents.get("file:///x")) is not None and found.text == "new"
+
+
 async def test_exit_without_shutdown_is_a_failure() -> None:
     async with connected(FakeApplication().make) as client:
         client.notify("exit")

@@ -34,6 +34,14 @@ def wire_converter() -> cattrs.Converter:
     return deferred_types.converter()
 
 
+_OF_DOCUMENTS = (
+    types.TEXT_DOCUMENT_DID_OPEN,
+    types.TEXT_DOCUMENT_DID_CHANGE,
+    types.TEXT_DOCUMENT_DID_SAVE,
+    types.TEXT_DOCUMENT_DID_CLOSE,
+)
+
+
 class PlanloomProtocol(OutgoingProtocol):
     """JSON-RPC by the rules of LSP. `receive` handles one message, given as bytes, and never raises.
 
@@ -49,6 +57,7 @@ class PlanloomProtocol(OutgoingProtocol):
         self.on_exit: Callable[[int], None] = lambda _: None
         self._initialized = False
         self._shutting_down = False
+        self._is_shut_down = False
         super().__init__(server, converter)
 
     # Incoming messages.
@@ -105,11 +114,21 @@ class PlanloomProtocol(OutgoingProtocol):
             self._no_longer_answering(request.id)
         return None
 
+    def _is_open_to(self, method: str) -> bool:
+        """Whether a notification is heard.
+
+        While running work ends after `shutdown`, the changes of documents are: they tell what became of an edit that
+        the editor was making when it asked for the end.
+        """
+        if not self._initialized:
+            return False
+        return not self._shutting_down or (method in _OF_DOCUMENTS and not self._is_shut_down)
+
     def _receive_notification(self, note: envelope.Notification) -> None:
         if note.method == types.CANCEL_REQUEST:
             ident = note.params.get("id") if isinstance(note.params, dict) else None
             return self._cancel(ident)
-        if note.method != types.EXIT and (self._shutting_down or not self._initialized):
+        if note.method != types.EXIT and not self._is_open_to(note.method):
             logger.warning("Ignored %s, which came before `initialize` or after `shutdown`", note.method)
             return None
         listener, params = self.listeners.get(note.method), note.params
@@ -205,6 +224,7 @@ class PlanloomProtocol(OutgoingProtocol):
         """Close the connection's application, then answer. The caller has cancelled the running requests."""
         if (closing := self.fm.features.get(types.SHUTDOWN)) is not None:
             yield closing, args, None
+        self._is_shut_down = True
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *_: Any) -> None:  # type: ignore[override]
