@@ -54,7 +54,7 @@ test: $(READY) format lint types imports ## Every check and every test
 	@$(PYTEST) || { echo "Once more what has failed; a test that fails twice fails the run."; \
 	  $(PYTEST) --last-failed --last-failed-no-failures none; }
 
-bench: $(READY) ## Measure against other programs and the kept figures, in about 15 minutes
+bench: $(READY) ## Measure against other programs and the kept figures, in about eight minutes
 	@$(BIN)/python -m bench
 
 bench-quick: $(READY) ## The same with fewer rounds and smaller sizes, in less than two minutes

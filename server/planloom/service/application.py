@@ -34,7 +34,7 @@ from planloom.service.drafts.drafts import Drafts
 from planloom.service.drafts.new_request import Intake
 from planloom.service.drafts.planner_factory import PlannerFactory
 from planloom.service.drafts.planning_requests import PlanningRequests
-from planloom.service.feed import Feed, from_first
+from planloom.service.feed import Feed
 from planloom.service.health import HealthWatch
 from planloom.service.models import Models
 from planloom.service.parts import Parts
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from planloom.service.memory import Memory
 
 MEMORABLE = frozenset({"plan_completed", "plan_failed", "plan_cancelled", "plan_rejected", "edit_reverted"})
-"""The types of events after which something of a plan is kept for later ones (`service/memory.py`)."""
+"""The types of events after which what a plan found and did is kept for later ones (`service/memory.py`)."""
 OF_EXECUTION = (
     "planloom.workspace.edits.apply",
     "planloom.tools.processes.child_process",
@@ -251,7 +251,7 @@ class Application:
         `listen` subscribes whoever wants to hear of it, before anything happens.
         """
         listen(self)
-        self.feed.subscribe(from_first(MEMORABLE, lambda: self.memory.on_event))
+        self.feed.subscribe(self._keep_in_memory)
         recorder = TraceRecorder(lambda: bool(self._session.settings.storage.traces), self._traces.put)
         self.feed.subscribe(recorder.on_event)
         self._plan_store.on_forget(recorder.forget)
@@ -269,6 +269,10 @@ class Application:
         self._jobs.start("unanswered", self._session.view.unanswered.watch())
         self._jobs.start("upkeep", self.upkeep.run())
         self._jobs.start("checkpoints", self.upkeep.checkpoints())
+
+    def _keep_in_memory(self, recorded: ev.Recorded, plan: Plan) -> None:
+        if recorded.event.type in MEMORABLE:
+            self.memory.keep(plan)
 
     def _load_before_approval(self, recorded: ev.Recorded, _: Plan) -> None:
         """Use the time in which a person reads a plan, so that its approval need not wait for what executes it."""

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterator
 
 from planloom.domain.errors import InvalidParams, StorageFailed
-from planloom.domain.events import catalog as ev
 from planloom.domain.memory.entries import MemoryEntry, entry_terms, shown
 from planloom.domain.memory.ranking import matches, query_of, ranked
 from planloom.domain.plans.plan import ENDED, Plan, Step, taken_back
@@ -21,7 +20,6 @@ from planloom.workspace.paths.uris import name_in
 _FILES, _FINDINGS, _DECISIONS = 20, 8, 6
 _REQUEST, _TEXT, _NAME = 500, 400, 200
 _FROM_THE_WEB = "fetch_url"
-_ENDINGS = (ev.PlanCompleted, ev.PlanFailed, ev.PlanCancelled, ev.PlanRejected, ev.EditReverted)
 log = logging.getLogger(__name__)
 
 
@@ -34,9 +32,9 @@ class Memory:
         self._ledger = ledger
         self._keys = keys
 
-    def on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
-        """Keep what a plan found and did when it ends, is rejected, or is undone."""
-        if not isinstance(recorded.event, _ENDINGS) or not self._session.settings.context.memory:
+    def keep(self, plan: Plan) -> None:
+        """Keep what a plan found and did, if it has ended or was rejected."""
+        if not self._session.settings.context.memory:
             return
         if plan.status not in ENDED and plan.status != "rejected":
             return

@@ -132,8 +132,11 @@ class ToolContext:
                 return True
         return False
 
-    async def missing(self, place: ResolvedPath, advice: str) -> str:
-        """That there is no such file; and its name, which nobody follows by guess, where the plan has renamed it."""
+    async def no_such_file(self, place: ResolvedPath, advice: str) -> str:
+        """The answer to a call for a file that does not exist: its new name if the plan has renamed it, else `advice`.
+
+        No tool uses the new name by itself: the call may mean another file.
+        """
         now = self.name_now(place.uri)
         if now != place.uri:
             moved = await self.resolve_uri(now)

@@ -14,6 +14,7 @@ from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import display_name
 
 _MOST_READS: Final = 10
+_NOT_MADE: Final = ("lost", "refused")
 _LISTED: Final = 20
 _ARGS_SHOWN: Final = 200
 _OUTPUT_LOST: Final = " What it printed is lost, except for this line."
@@ -73,16 +74,17 @@ def latest_fates(calls: Iterable[ExecutedTool]) -> dict[str, tuple[Fate, Execute
 def not_made(plan: Plan, step: Step) -> dict[str, str]:
     """The files whose changes were lost or refused, by display name, each with the reason.
 
-    A file that the plan has renamed is one file under both names: its lost change can be made under the new one alone.
+    The change of a file that the plan has renamed since can only be made under the new name, and counts as made there.
     """
-    found: dict[Uri, tuple[Fate, ExecutedTool]] = {}
-    for call in step.tools_executed:
-        found.update((name_now(plan, Uri(uri)), (fate, call)) for uri, fate in call.files.items())
-    return {
-        display_name(uri): call.why or "the run that was to change it was interrupted."
-        for uri, (fate, call) in found.items()
-        if fate in ("lost", "refused")
-    }
+    fates = latest_fates(step.tools_executed)
+    found: dict[str, str] = {}
+    for uri, (fate, call) in fates.items():
+        if fate not in _NOT_MADE:
+            continue
+        now = name_now(plan, Uri(uri))
+        if fates.get(now, (fate, call))[0] in _NOT_MADE:
+            found[display_name(now)] = call.why or "the run that was to change it was interrupted."
+    return found
 
 
 def _has_effect(call: ExecutedTool) -> bool:

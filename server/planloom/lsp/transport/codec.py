@@ -25,6 +25,13 @@ from planloom.lsp.transport.outgoing import OutgoingProtocol
 
 logger = logging.getLogger(__name__)
 
+_TEXT_SYNCHRONISATION = (
+    types.TEXT_DOCUMENT_DID_OPEN,
+    types.TEXT_DOCUMENT_DID_CHANGE,
+    types.TEXT_DOCUMENT_DID_SAVE,
+    types.TEXT_DOCUMENT_DID_CLOSE,
+)
+
 Endpoint = Callable[[Any], Awaitable[Any]]
 Listener = Callable[[Any], None]
 
@@ -32,14 +39,6 @@ Listener = Callable[[Any], None]
 def wire_converter() -> cattrs.Converter:
     """The cattrs converter for the types of LSP."""
     return deferred_types.converter()
-
-
-_OF_DOCUMENTS = (
-    types.TEXT_DOCUMENT_DID_OPEN,
-    types.TEXT_DOCUMENT_DID_CHANGE,
-    types.TEXT_DOCUMENT_DID_SAVE,
-    types.TEXT_DOCUMENT_DID_CLOSE,
-)
 
 
 class PlanloomProtocol(OutgoingProtocol):
@@ -114,21 +113,21 @@ class PlanloomProtocol(OutgoingProtocol):
             self._no_longer_answering(request.id)
         return None
 
-    def _is_open_to(self, method: str) -> bool:
-        """Whether a notification is heard.
+    def _accepts(self, method: str) -> bool:
+        """Whether a notification is handled.
 
-        While running work ends after `shutdown`, the changes of documents are: they tell what became of an edit that
-        the editor was making when it asked for the end.
+        Text synchronisation is until `shutdown` is answered: it shows the result of an edit that the editor was making
+        when it asked for the shutdown.
         """
         if not self._initialized:
             return False
-        return not self._shutting_down or (method in _OF_DOCUMENTS and not self._is_shut_down)
+        return not self._shutting_down or (method in _TEXT_SYNCHRONISATION and not self._is_shut_down)
 
     def _receive_notification(self, note: envelope.Notification) -> None:
         if note.method == types.CANCEL_REQUEST:
             ident = note.params.get("id") if isinstance(note.params, dict) else None
             return self._cancel(ident)
-        if note.method != types.EXIT and not self._is_open_to(note.method):
+        if note.method != types.EXIT and not self._accepts(note.method):
             logger.warning("Ignored %s, which came before `initialize` or after `shutdown`", note.method)
             return None
         listener, params = self.listeners.get(note.method), note.params

@@ -9,7 +9,7 @@ from planloom.lsp.wire.base import Wire
 
 
 def model(subject: str, name: str) -> type[Wire]:
-    """The model of this name that methods of a subject have, or methods of several. Raises LookupError if none is."""
+    """The model of this name: one of the subject's own, or one that several share. Raises LookupError if none is."""
     for module in (import_module(f"planloom.lsp.wire.methods.{subject}"), plan, review, base):
         found = vars(module).get(name)
         if isinstance(found, type) and issubclass(found, Wire):

@@ -18,7 +18,7 @@ from planloom.domain.errors import ModelFailed, ModelProblem
 from planloom.models.http.bounded import bounded, sniffed
 from planloom.models.http.endpoint import shown_url
 from planloom.models.http.keys import Key
-from planloom.web.addresses import DEFAULT_PORTS, AddressRefused, WebAddress, web_address
+from planloom.web.addresses import DEFAULT_PORTS, AddressRefused, web_address
 from planloom.web.transfer import peer_check, trusted_certificates
 
 KEPT_CONNECTIONS = 8
@@ -48,6 +48,14 @@ class Timeouts(NamedTuple):
     first_token: float = 300.0
     token: float = 60.0
     answer: float = 3600.0
+
+
+class _Address(NamedTuple):
+    """Where a request goes; `origin` is as written, as a key names it."""
+
+    url: httpcore.URL
+    scheme: str
+    origin: str
 
 
 class Answer(NamedTuple):
@@ -112,17 +120,15 @@ class HttpClient:
         lives. Raises NoAddress, ModelFailed if the key is for another origin, one of CONNECTION_ERRORS, and what
         `bounded` raises.
         """
-        address, origin = _parsed(url)
-        wanted = {**_HEADERS, **headers, **self._key_for(origin)}
+        address = _parsed(url)
+        wanted = {**_HEADERS, **headers, **self._key_for(address.origin)}
         extensions: dict[str, Any] = {"timeout": self._timeout}
         if self._checks_peer:
             extensions["trace"] = peer_check(address.scheme, _refused)
         fields = [(name.encode("ascii"), value.encode("ascii")) for name, value in wanted.items()]
-        place = httpcore.URL(
-            scheme=address.scheme, host=address.host, port=address.port, target=address.target
-        )
-        sent = self._connections.stream(method, place, headers=fields, content=content, extensions=extensions)
-        async with sent as response:
+        async with self._connections.stream(
+            method, address.url, headers=fields, content=content, extensions=extensions
+        ) as response:
             found_headers = _headers(response)
             stated = found_headers.get("content-type", "").lower()
             pieces_of = bounded(response.aiter_stream(), found_headers.get("content-encoding", ""))
@@ -158,13 +164,17 @@ def _refused(peer: str, problem: str) -> ModelFailed:
 
 
 @functools.lru_cache(maxsize=32)
-def _parsed(url: str) -> tuple[WebAddress, str]:
-    """The address of a URL, of which a model's server has few, and its origin as written. Raises NoAddress."""
-    address = web_address(url)
-    if isinstance(address, AddressRefused):
-        raise NoAddress(address.reason)
+def _parsed(url: str) -> _Address:
+    """The address of a URL, of which a model's server has few. Raises NoAddress."""
+    found = web_address(url)
+    if isinstance(found, AddressRefused):
+        raise NoAddress(found.reason)
     parts = urlsplit(url)
-    return address, f"{parts.scheme}://{parts.netloc}"
+    return _Address(
+        url=httpcore.URL(scheme=found.scheme, host=found.host, port=found.port, target=found.target),
+        scheme=found.scheme,
+        origin=f"{parts.scheme}://{parts.netloc}",
+    )
 
 
 def _proxy(url: str) -> httpcore.Proxy:

@@ -46,14 +46,14 @@ class PlanAssembler:
     ) -> PlanDrafted | tuple[Problem, ...]:
         """The finished plan, or its errors. `cut`: the answer was cut off; `speed` is that of the model.
 
-        `last`: the model is not asked again. Then a plan with nothing wrong but what its steps wait for runs in order.
+        `last`: the model is not asked again; if only dependencies are wrong, the steps run in the order written.
         """
         steps, sequential = self._steps(plan, request)
         found = self._problems(steps, request, sequential=sequential)
         found_errors = list(errors(found))
         if last and found_errors and all(each.field == "dependsOn" for each in found_errors):
             steps, sequential = _in_order(steps, request.finished), True
-            found = [_said(found_errors[0]), *self._problems(steps, request, sequential=True)]
+            found = [_as_warning(found_errors[0]), *self._problems(steps, request, sequential=True)]
             found_errors = list(errors(found))
         if plan.cut or cut:
             text = "The plan was cut; its end is missing."
@@ -114,7 +114,7 @@ def _in_order(steps: Sequence[Step], finished: Sequence[Step]) -> tuple[Step, ..
     return tuple(result)
 
 
-def _said(problem: Problem) -> Problem:
+def _as_warning(problem: Problem) -> Problem:
     """The warning for the reader of a plan that runs in order because of this error."""
     text = f"{problem.problem} So the steps run one after the other, in this order."
     return problem.model_copy(update={"problem": text, "severity": "warning"})

@@ -43,7 +43,7 @@ async def _read(
         return failed(place.reason)
     file = await files.read(place.uri)
     if not file.exists:
-        return failed(await context.missing(place, "Use write_file to create it."))
+        return failed(await context.no_such_file(place, "Use write_file to create it."))
     if file.text is None:
         return failed(unreadable(place.relative, file))
     return place, file, file.text

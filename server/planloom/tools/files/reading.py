@@ -47,7 +47,7 @@ async def read_spans(path: str, spans: Sequence[tuple[int, int | None]], context
         )
     snapshot = await context.files.read(place.uri)
     if not snapshot.exists:
-        return failed(await context.missing(place, "List its folder to see what is there."))
+        return failed(await context.no_such_file(place, "List its folder to see what is there."))
     if snapshot.text is None:
         return failed(unreadable(place.relative, snapshot))
     return _shown(place.relative, snapshot.text, spans)
