@@ -25,11 +25,11 @@ and reported once, with the name and the reason; it does not stop the server. On
 A `settings.json` of the user:
 
 ```json
-{
-    "planloom.model.baseUrl": "http://localhost:8080/v1",
+{{
+  "planloom.model.baseUrl": "http://localhost:8080/v1",
   "planloom.model.name": "qwen3",
   "planloom.execution.review": "end"
-}
+}}
 ```
 
 ## Sources
