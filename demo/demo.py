@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 
@@ -33,7 +33,7 @@ def main() -> int:
     request = (HERE / "request.txt").read_text(encoding="utf-8")
     print("A request for a small program. The demo presses the keys that stand after “>”.")
     print(f'{request}$ planloom run --trust "$(cat request.txt)"', flush=True)
-    code, _ = play(request, workspace, kept)
+    code, _ = play([sys.executable, "-I", "-m", "planloom", "run", "--trust", request], workspace, kept)
     print("$ python tides.py atlantis", flush=True)
     program = [sys.executable, "tides.py", "atlantis"]
     subprocess.run(program, cwd=workspace, stderr=subprocess.STDOUT, check=False)
@@ -46,15 +46,14 @@ def main() -> int:
     return code
 
 
-def play(request: str, folder: Path, variables: Mapping[str, str]) -> tuple[int, str]:
-    """Run the request in a terminal of its own and say yes to each question; the exit code, and what was shown."""
+def play(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> tuple[int, str]:
+    """Run a command in a terminal of its own and say yes to each question; the exit code, and what was shown."""
     size = shutil.get_terminal_size((100, 40))
     child, screen = pty.fork()
     if child == 0:
         os.chdir(folder)
         shape = {"COLUMNS": str(size.columns), "LINES": str(size.lines)}
-        command = [sys.executable, "-I", "-m", "planloom", "run", "--trust", request]
-        os.execve(sys.executable, command, {**os.environ, **shape, **variables})
+        os.execvpe(command[0], command, {**os.environ, **shape, **variables})
     shown, answers = b"", 0
     while data := _read(screen):
         shown += data
