@@ -414,10 +414,9 @@ class Resolved(NamedTuple):
 def resolve(sources: Sources, *, of_folder: Set[Source] = OF_FOLDER) -> Resolved:
     """Merge the sources field by field; a stronger source wins, except that a folder's limit or choice narrows.
 
-    Names may be nested (`{"model": {"name": …}}`) or dotted (`{"model.name": …}`), and may begin with `planloom.`, as
-    in the settings of an editor. An invalid value becomes a
-    problem and leaves the field to the other sources; nothing here raises. The sources `of_folder` may have their
-    values from an opened folder.
+    Names may be nested (`{"model": {"name": …}}`) or dotted (`{"model.name": …}`), and may begin with `planloom.` as in
+    an editor. An invalid value becomes a problem and leaves the field to the other sources; nothing here raises. The
+    sources `of_folder` may have their values from an opened folder.
     """
     accepted, problems = _merged(sources, of_folder)
     values = {name: given.value for name, given in accepted.items()}
