@@ -36,10 +36,10 @@ demo: $(READY) ## The main job on a sample workspace, without a model or network
 check: $(READY) format lint types imports unit ## The quick loop, without what is slow or starts processes
 
 format: $(READY)
-	@$(BIN)/ruff format --check server tests bench codegen supply demo/demo.py
+	@$(BIN)/ruff format --check server tests bench codegen supply demo
 
 lint: $(READY)
-	@$(BIN)/ruff check server tests bench codegen supply demo/demo.py
+	@$(BIN)/ruff check server tests bench codegen supply demo
 
 types: $(READY)
 	@$(BIN)/mypy

@@ -19,8 +19,19 @@ _PROSE = f"""\
 
 <!-- Written by `python -m codegen`; a test compares it with the code. -->
 
-In an editor every name begins with `planloom.`. All settings are optional. An invalid value is ignored and reported
-once, with the name and the reason; it does not stop the server.
+In an editor every name begins with `planloom.`; elsewhere it may. All settings are optional. An invalid value is
+ignored and reported once, with the name and the reason; it does not stop the server. On a command line it is wrong
+usage.
+
+A `settings.json` of the user:
+
+```json
+{{
+  "planloom.model.baseUrl": "http://localhost:8080/v1",
+  "planloom.model.name": "qwen3",
+  "planloom.execution.review": "end"
+}}
+```
 
 ## Sources
 

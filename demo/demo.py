@@ -1,74 +1,76 @@
-"""The main job on a sample workspace: a request becomes a plan, approvals and edits, without a model or network."""
+"""A request becomes a plan, and the plan edits, on a sample workspace without a model: the demo presses the keys."""
 
 from __future__ import annotations
 
 import os
+import pty
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-from rich.console import Console
-from rich.panel import Panel
-from rich.rule import Rule
-from rich.text import Text
-from rich.tree import Tree
+from shlex import quote
 
 HERE = Path(__file__).parent
-PLANLOOM = (sys.executable, "-I", "-m", "planloom")
+BIN = Path(sys.executable).parent
+QUESTION = re.compile(rb"\n(?:\x1b\[[\d;]*m)*> (?:\x1b\[0m)?$")
+"""The end of what is shown while the program waits for an answer."""
+MOST_ANSWERS = 10
+CTRL_D = b"\x04"
 
 
 def main() -> int:
-    console = Console(markup=False, emoji=False, highlight=False)
     place = Path(tempfile.mkdtemp(prefix="planloom-demo-"))
-    workspace = place / "tides"
-    shutil.copytree(HERE / "workspace", workspace)
-    request = (HERE / "request.txt").read_text(encoding="utf-8")
-
-    console.print(Rule("the request", style="dim"))
-    console.print(Panel(Text(request.strip()), border_style="cyan"))
-    console.print(Rule("planloom run --yes", style="dim"))
+    workspace, state = place / "tides", place / "state"
     # The demo keeps its plans to itself: the ledger of the person who runs it stays as it is.
-    ran = subprocess.run(
-        [
-            *PLANLOOM,
-            "run",
-            "-",
-            "--yes",
-            "--trust",
-            "-w",
-            str(workspace),
-            "--set",
-            f"storage.path={place / 'state'}",
-        ],
-        input=request.encode(),
-        check=False,
+    kept = {"PLANLOOM_STORAGE_PATH": str(state)}
+    if not sys.stdout.isatty():
+        kept["TERM"] = "dumb"
+    shutil.copytree(HERE / "workspace", workspace)
+
+    request = (HERE / "request.txt").read_text(encoding="utf-8")
+    print("A request for a small program. The demo presses the keys that stand after “>”.")
+    print(f'{request}$ planloom run --trust "$(cat request.txt)"', flush=True)
+    code, _ = play([sys.executable, "-I", "-m", "planloom", "run", "--trust", request], workspace, kept)
+    print("$ python tides.py atlantis", flush=True)
+    program = [sys.executable, "tides.py", "atlantis"]
+    subprocess.run(program, cwd=workspace, stderr=subprocess.STDOUT, check=False)
+    print(
+        "To go on yourself, in this shell:\n"
+        f"cd {quote(str(workspace))}\n"
+        f"export PLANLOOM_STORAGE_PATH={quote(str(state))} PATH={quote(str(BIN))}:$PATH\n"
+        "planloom undo"
     )
-    console.print(Rule("the workspace now", style="dim"))
-    console.print(_tree(workspace))
-    console.print(Rule("the tests that the plan wrote", style="dim"))
-    tested = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", workspace, "tests"],
-        cwd=workspace,
-        # Plugins are for our own tests; these need none.
-        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"},
-        check=False,
-    )
-    console.print(Text(f"The workspace stays in {workspace}", "dim"), soft_wrap=True)
-    return ran.returncode or tested.returncode
+    return code
 
 
-def _tree(folder: Path) -> Tree:
-    def grow(tree: Tree, at: Path) -> Tree:
-        for path in sorted(at.iterdir(), key=lambda path: (path.is_file(), path.name)):
-            if path.is_dir():
-                grow(tree.add(Text(f"{path.name}/", "bold")), path)
-            else:
-                tree.add(Text.assemble(path.name, (f"  {path.stat().st_size} bytes", "dim")))
-        return tree
+def play(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> tuple[int, str]:
+    """Run a command in a terminal of its own and say yes to each question; the exit code, and what was shown."""
+    size = shutil.get_terminal_size((100, 40))
+    child, screen = pty.fork()
+    if child == 0:
+        os.chdir(folder)
+        shape = {"COLUMNS": str(size.columns), "LINES": str(size.lines)}
+        os.execvpe(command[0], command, {**os.environ, **shape, **variables})
+    shown, answers = b"", 0
+    while data := _read(screen):
+        shown += data
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+        if QUESTION.search(shown):
+            answers += 1
+            os.write(screen, b"y\n" if answers < MOST_ANSWERS else CTRL_D)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), shown.decode()
 
-    return grow(Tree(Text(f"{folder.name}/", "bold"), guide_style="dim"), folder)
+
+def _read(screen: int) -> bytes:
+    try:
+        return os.read(screen, 65536)
+    except OSError:
+        # Linux reports the end of a terminal as an error.
+        return b""
 
 
 if __name__ == "__main__":

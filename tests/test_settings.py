@@ -13,7 +13,15 @@ REDIRECTS: list[dict[str, Any]] = [
     {"model.baseUrl": "http://evil"},
     {"model": {"base_url": "http://evil"}},
     {"model.base_url": "http://evil"},
+    {"planloom.model.baseUrl": "http://evil"},
+    {"planloom": {"model.base_url": "http://evil"}},
 ]
+
+
+@pytest.mark.parametrize("values", REDIRECTS)
+def test_a_user_may_write_a_name_in_any_spelling(values: dict[str, Any]) -> None:
+    settings, problems = resolve({"user": values})
+    assert (settings.model.base_url, problems) == ("http://evil", ())
 
 
 @pytest.mark.parametrize("values", REDIRECTS)

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { ATTENTION } from "./attention.mjs";
 import { COMPOSING } from "./composing.mjs";
 import { DECISIONS } from "./decisions.mjs";
+import { DEMO } from "./demo.mjs";
 import { DOCUMENTS } from "./documents.mjs";
 import { FIGURES } from "./figures.mjs";
 import { FIRST_RUN } from "./firstRun.mjs";
@@ -127,7 +128,18 @@ lap("the workbench is up");
 const fake = join(import.meta.dirname, "fake-server.mjs");
 // Without a choice, a request would be held until a model is found.
 const WITHOUT_MODEL = { "planloom.model.provider": "embedded" };
-const LITERAL = [JOURNEYS, DECISIONS, USED, ATTENTION, COMPOSING, TEMPLATES, DOCUMENTS, REVIEWING, WINDOWS].flat();
+const LITERAL = [
+  JOURNEYS,
+  DEMO,
+  DECISIONS,
+  USED,
+  ATTENTION,
+  COMPOSING,
+  TEMPLATES,
+  DOCUMENTS,
+  REVIEWING,
+  WINDOWS,
+].flat();
 const DRAFTED = [WITH_MODEL, GRAPH, NODES, IMAGES, FIGURES].flat();
 const { [SIXTY_FILES]: sixtyFilesMs } = await series(workbench, WITHOUT_MODEL, LITERAL);
 const log = workbench.log();

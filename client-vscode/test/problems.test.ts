@@ -7,7 +7,7 @@ import { ERROR_CODES, MODEL_CAUSES, type ModelEntry, type ModelProblem } from ".
 import { speak } from "../src/words";
 
 /** What the server tells people at a terminal. */
-const TERMINAL = "Set `model.baseUrl` (--base-url), or the key by `planloom/secret/set`.";
+const TERMINAL = "Set `planloom.model.baseUrl`, or PLANLOOM_API_KEY in the environment.";
 const FOR_TERMINALS = /--base-url|planloom\/|`|PLANLOOM_/;
 const OPENAI: ModelProblem = {
   cause: "none",

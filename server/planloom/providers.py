@@ -135,7 +135,7 @@ def _ways_to_a_model() -> str:
         [
             *local,
             f"set {keys} in the environment",
-            "set `planloom.model.baseUrl` (on the command line --base-url) to any OpenAI-compatible server, "
+            "set `planloom.model.baseUrl` to any OpenAI-compatible server, "
             "for example http://localhost:8080/v1 for `llama-server` or http://localhost:1234/v1 for LM Studio.",
         ]
     )

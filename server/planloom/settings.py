@@ -1,5 +1,6 @@
 """Every setting, and which of them each source may set; docs/settings.md is generated from this module."""
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Set
 from typing import Annotated, Any, Final, Literal, NamedTuple
@@ -413,9 +414,9 @@ class Resolved(NamedTuple):
 def resolve(sources: Sources, *, of_folder: Set[Source] = OF_FOLDER) -> Resolved:
     """Merge the sources field by field; a stronger source wins, except that a folder's limit or choice narrows.
 
-    Names may be nested (`{"model": {"name": …}}`) or dotted (`{"model.name": …}`). An invalid value becomes a
-    problem and leaves the field to the other sources; nothing here raises. The sources `of_folder` may have their
-    values from an opened folder.
+    Names may be nested (`{"model": {"name": …}}`) or dotted (`{"model.name": …}`), and may begin with `planloom.` as in
+    an editor. An invalid value becomes a problem and leaves the field to the other sources; nothing here raises. The
+    sources `of_folder` may have their values from an opened folder.
     """
     accepted, problems = _merged(sources, of_folder)
     values = {name: given.value for name, given in accepted.items()}
@@ -492,11 +493,19 @@ def dotted(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
     """The values by dotted name."""
     for key, value in values.items():
         # One spelling, so that a field of USER_ONLY is recognised under each of its names.
-        name = f"{prefix}{'.'.join(to_camel(part) for part in str(key).split('.'))}"
+        name = f"{prefix}{'.'.join(to_camel(part) for part in str(key).split('.'))}".removeprefix("planloom.")
         if isinstance(value, Mapping):
             yield from dotted(value, f"{name}.")
         else:
             yield name, value
+
+
+def from_text(text: str) -> Any:
+    """The value of a setting on a command line or in a variable; what is not JSON is a string."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:

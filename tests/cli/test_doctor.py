@@ -54,6 +54,22 @@ def test_the_model_in_use_is_told() -> None:
     assert found.found == "ollama small, 8192 tokens, in use"
 
 
+@pytest.mark.parametrize(
+    ("name", "states"),
+    [("gpt", ["found", "missing"]), ("small-2026", ["found", "missing"]), ("sma", ["found", "missing"])],
+)
+def test_a_model_that_its_server_does_not_list_is_missing(name: str, states: list[str]) -> None:
+    found = list(doctor.model({"models": [REACHABLE], "active": ACTIVE | {"name": name}}, needed=True))
+    assert [finding.state for finding in found] == states
+    assert found[-1].found == f"ollama {name}"
+
+
+@pytest.mark.parametrize("listed", ["small:latest", "small-2026-01-01"])
+def test_a_model_is_found_by_the_name_without_its_tag_or_date(listed: str) -> None:
+    found = list(doctor.model({"models": [REACHABLE | {"name": listed}], "active": ACTIVE}, needed=True))
+    assert [finding.state for finding in found] == ["found"]
+
+
 def test_an_assumed_context_is_told_as_one() -> None:
     known = {"models": [REACHABLE], "active": ACTIVE, "contextTokens": 4096, "contextAssumed": False}
     (found,) = doctor.model(known, needed=True)

@@ -116,7 +116,8 @@ def test_plans_are_listed_the_newest_first_and_filtered(machine: Machine, tmp_pa
 
     assert first_words(machine.run("plans", "--status", "completed").out) == [done[:8]]
     assert first_words(machine.run("plans", "-n", "1").out) == [waits[:8]]
-    assert machine.run("plans", "--status", "nonsense").code == 1
+    assert machine.run("plans", "--status", "nonsense").code == 2
+    assert machine.run("plans", "--status", "pending approval").code == 0
 
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -126,6 +126,8 @@ def test_json_is_one_event_a_line_and_people_read_the_other_stream(work: Path) -
         ([], "no terminal"),
         (["--yes", "--workspace", "/nowhere/at/all"], "is not a folder"),
         (["--yes", "--set", "nonsense"], "NAME=VALUE"),
+        (["--yes", "--set", "foo=1"], "--set foo: there is no such setting."),
+        (["--yes", "--setting", "planloom.budget.maxRequests=lots"], "--set budget.maxRequests: "),
         (["--yes", "--mode", "wild"], "wild"),
         (["--yes", "--unknown"], "--unknown"),
     ],

@@ -226,6 +226,9 @@ def test_a_request_that_is_one_step_is_no_list() -> None:
 )
 def test_problems_that_an_error_lists(details: Any, lines: list[str]) -> None:
     assert problems(details) == lines
+    assert problems(details, "The plan is off: step s1 is off.") == [
+        line for line in lines if "is off" not in line
+    ]
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,23 @@ def test_the_version_is_told_at_once(tmp_path: Path, arguments: list[str]) -> No
 def test_without_arguments_the_commands_are_told(tmp_path: Path) -> None:
     ended = command_line.run(tmp_path, [])
     assert ended.code == 2
-    for command in ("run", "plan", "doctor", "serve --stdio"):
+    for command in ("run", "plan", "doctor", "serve --stdio", "--version"):
         assert command in ended.out + ended.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_full_disk_behind_the_output_is_a_sentence(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-I", "-m", "planloom", "trust", "--list"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=command_line.environment(XDG_STATE_HOME=str(tmp_path)),
+        )
+    assert done.returncode == 1
+    assert done.stderr == "planloom: The output cannot be written: No space left on device.\n"
 
 
 def last_line(folder: Path, *arguments: str) -> str:

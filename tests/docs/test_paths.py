@@ -11,7 +11,7 @@ from lsprotocol import types
 PROJECT = Path(__file__).parents[2]
 SERVER = PROJECT / "server" / "planloom"
 CLIENT = PROJECT / "client-vscode"
-PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
+PAGES = [*sorted(PROJECT.glob("*.md")), *sorted((PROJECT / "docs").glob("*.md"))]
 
 ROOMS = [path.name for path in SERVER.iterdir() if path.is_dir() and path.name != "__pycache__"]
 MADE = ("dist",)
@@ -39,7 +39,7 @@ def is_there(path: str, name: str) -> bool:
     return exists(path) and (not name or (module.is_file() and name in module.read_text("utf-8")))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(PROJECT).as_posix())
 def test_every_path_that_a_page_names_exists(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     missing = [path for path in FILE.findall(text) if not exists(path)]
@@ -54,7 +54,7 @@ def test_every_path_that_a_page_names_exists(page: Path) -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(PROJECT).as_posix())
 def test_every_link_between_pages_leads_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for file, heading in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", text):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -226,10 +225,11 @@ def test_doctor_finds_what_is_there(work: Path) -> None:
         assert told in ended.out
 
 
-def test_the_demo_shows_the_main_job(tmp_path: Path) -> None:
+def test_the_demo_shows_a_review_and_its_last_lines_work_as_printed(tmp_path: Path) -> None:
     here = Path(__file__).parents[2] / "demo"
     copy = tmp_path / "demo"
     shutil.copytree(here, copy)
+    environment = command_line.environment(TMPDIR=str(tmp_path), XDG_STATE_HOME=str(tmp_path / "state"))
     done = subprocess.run(
         [sys.executable, str(copy / "demo.py")],
         capture_output=True,
@@ -237,14 +237,34 @@ def test_the_demo_shows_the_main_job(tmp_path: Path) -> None:
         stdin=subprocess.DEVNULL,
         timeout=command_line.SECONDS,
         check=False,
-        env=command_line.environment(TMPDIR=str(tmp_path), XDG_STATE_HOME=str(tmp_path / "state"))
-        | {"PATH": os.environ["PATH"]},
+        env=environment,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    for told in ("6 of 6 steps done", "+ from tides.names import known", "3 passed"):
+    for told in (
+        "Execute this plan?",
+        "\n> y\n",
+        "+     if bay not in BAYS:",
+        "2 of 2 steps done",
+        "There is no bay",
+    ):
         assert told in done.stdout
-    (made,) = tmp_path.glob("planloom-demo-*/tides/tides/__main__.py")
-    before = (here / "workspace" / "tides" / "__main__.py").read_text()
-    assert made.read_text() == before.replace("= sys.argv[1]", "= known(sys.argv[1])").replace(
-        "from tides.predict", "from tides.names import known\nfrom tides.predict"
-    )
+    # A newcomer reads it whole.
+    assert len(done.stdout.splitlines()) <= 60
+    (made,) = tmp_path.glob("planloom-demo-*/tides/tides.py")
+    assert "if bay not in BAYS:" in made.read_text()
+    assert not (tmp_path / "state" / "planloom" / "ledger.sqlite3").exists()
+
+    diff = done.stdout.partition("All changes: ")[2].partition("\n")[0]
+    *shell, undo = done.stdout.partition("in this shell:\n")[2].splitlines()
+    assert undo == "planloom undo"
+    for last, told in ((diff, "+    if bay not in BAYS:"), (f"{undo} --yes --trust", "Takes back plan")):
+        gone_on = subprocess.run(
+            ["sh", "-ec", "\n".join([*shell, last])],
+            capture_output=True,
+            text=True,
+            timeout=command_line.SECONDS,
+            check=False,
+            env=environment,
+        )
+        assert gone_on.returncode == 0 and told in gone_on.stdout, gone_on.stdout + gone_on.stderr
+    assert made.read_bytes() == (here / "workspace" / "tides.py").read_bytes()

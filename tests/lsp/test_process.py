@@ -178,8 +178,22 @@ def test_a_client_that_stops_reading_does_not_stop_the_server(server: Server) ->
     assert all("result" in answer for answer in answers)
 
 
+@pytest.mark.parametrize("ended", ["</dev/null", "<&-", ">&-"])
+def test_what_is_no_editor_ends_it_with_a_sentence(tmp_path: Path, ended: str) -> None:
+    served = f'"$0" -I -m planloom serve --stdio --storage "$1" --log-file "$1/log" {ended}'
+    done = subprocess.run(
+        ["sh", "-c", served, sys.executable, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("planloom serve: the language server") and done.stderr.count("\n") == 1
+
+
 def test_settings_of_the_command_line_and_bad_ones_are_told(tmp_path: Path) -> None:
-    server = Server(tmp_path, "--setting", "planning.format=json", "--setting", "budget.maxRequests=lots")
+    server = Server(tmp_path, "--set", "planning.format=json", "--setting", "budget.maxRequests=lots")
     try:
         server.initialize()
         shown = server.hear()

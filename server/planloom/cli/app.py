@@ -165,13 +165,21 @@ def main(arguments: Sequence[str], *, server_command: Sequence[str] = SERVER_COM
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        return _carry_out(arguments, server_command)
+        code = _carry_out(arguments, server_command)
+        sys.stdout.flush()
+        return code
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
         # Nobody reads the output any more.
+        return FAILED
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        # Only a stream has no name.
+        sys.stderr.write(f"planloom: The output cannot be written: {error.strerror}.\n")
         return FAILED
 
 
@@ -181,7 +189,10 @@ def _carry_out(arguments: Sequence[str], server_command: Sequence[str]) -> int:
         _overview().print_help(None if name else sys.stderr)
         return DONE if name else USAGE
     if name not in COMMANDS:
-        usage(f"There is no command {name!r}. `planloom --help` lists the commands.")
+        usage(
+            f"There is no command {name!r}. `planloom run TEXT` carries out a request; `planloom --help` lists the "
+            "commands."
+        )
     chosen = COMMANDS[name]
     given = chosen.parsed(rest)
     work = chosen.perform(given)
@@ -201,6 +212,7 @@ def _overview() -> ArgumentParser:
         description="Turn a request into a plan that you review, and the plan into edits of your files.",
         epilog="`planloom COMMAND --help` tells more. `planloom serve --stdio` is the language server, for editors.",
     )
+    parser.add_argument("-V", "--version", action="store_true", help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND [options]", prog="planloom")
     for each in COMMANDS.values():
         commands.add_parser(each.name, help=each.help)

@@ -20,7 +20,7 @@ from planloom.cli.client.messages import Json
 from planloom.cli.client.server_process import Server
 from planloom.cli.client.session import session
 from planloom.cli.exit_codes import DONE, FAILED
-from planloom.cli.plain import visible
+from planloom.cli.plain import with_flags
 from planloom.cli.terminal import show
 from planloom.cli.trust import decisions
 from planloom.providers import WAYS_TO_A_MODEL
@@ -33,7 +33,9 @@ _MARKS: Mapping[State, tuple[str, str]] = {
 }
 _NO_MODEL = f"Without one, only literal steps run. {WAYS_TO_A_MODEL}"
 
-_ASSUMED = "Its server does not say how large its context is: set model.contextTokens to the real size."
+_ASSUMED = (
+    "Its server does not say how large its context is: set `planloom.model.contextTokens` to the real size."
+)
 
 
 class Finding(NamedTuple):
@@ -165,6 +167,13 @@ def model(listed: Json, *, needed: bool) -> Iterator[Finding]:
             details.append("in use")
         found = ", ".join([name, *details, *([reason] if reason else [])])
         yield Finding("optional" if advice else "found", "model", found, advice)
+    provider, wanted = active.get("provider"), active.get("name")
+    there = [each["name"] for each in models if each.get("reachable") and each.get("provider") == provider]
+    # Services list the dated names of an alias.
+    if there and not any(
+        each == wanted or each.startswith((f"{wanted}-", f"{wanted}:latest")) for each in there
+    ):
+        yield Finding(without, "model", f"{provider} {wanted}", "Its server lists no such model.")
     if all(item.get("provider") == "embedded" for item in models):
         yield Finding(without, "model", "no language model", _NO_MODEL)
 
@@ -203,8 +212,8 @@ def _table(findings: Sequence[Finding]) -> Table:
     table.add_column(no_wrap=True, style="bold")
     table.add_column(ratio=1, overflow="fold")
     for finding in findings:
-        text = Text(visible(finding.found))
+        text = Text(with_flags(finding.found))
         if finding.advice:
-            text.append(f"\n{visible(finding.advice)}", "yellow")
+            text.append(f"\n{with_flags(finding.advice)}", "yellow")
         table.add_row(Text(*_MARKS[finding.state]), finding.subject, text)
     return table

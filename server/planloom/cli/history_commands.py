@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 from planloom.cli.client.server_process import Server
 from planloom.cli.options import (
@@ -31,10 +32,26 @@ PLAN = Option("plan", metavar="PLAN", nargs="?", help="the beginning of its id (
 JSON = flag("--json", help="the answer of the server as JSON, for programs")
 
 
+def _status(text: str) -> str:
+    """The type of an option whose value is the status of a plan."""
+    from planloom.cli.client.messages import PlanSummary
+
+    known = get_args(get_type_hints(PlanSummary)["status"])
+    status = text.replace(" ", "_")
+    if status not in known:
+        raise ArgumentTypeError(f"{text!r} is none of {', '.join(known)}")
+    return status
+
+
 @command(
     "plans",
     WORKSPACE,
-    several("--status", metavar="STATUS", help="only those that are paused, completed …; may be repeated"),
+    several(
+        "--status",
+        metavar="STATUS",
+        type=_status,
+        help="only those that are paused, completed …; may be repeated",
+    ),
     flag("--all", dest="everywhere", help="those of all folders"),
     Option("--here", dest="everywhere", action="store_false", help="those of this folder (the default)"),
     Option(
@@ -54,8 +71,7 @@ def plans(given: Namespace) -> Work:
     async def work(server: Server) -> int:
         from planloom.cli.history import Wanted, list_plans
 
-        statuses = tuple(each.replace(" ", "_") for each in given.status)
-        wanted = Wanted(statuses, given.everywhere, given.limit)
+        wanted = Wanted(given.status, given.everywhere, given.limit)
         return await list_plans(server, wanted, folders=where, as_json=given.json)
 
     return work

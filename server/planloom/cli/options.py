@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
@@ -91,7 +91,9 @@ WORKSPACE = several(
     type=Path,
     help="the folder to work in (default: this one); may be repeated",
 )
-SET = several("--set", metavar="NAME=VALUE", help="any setting, such as execution.maxParallelSteps=2")
+SET = several(
+    *("--set", "--setting"), metavar="NAME=VALUE", help="any setting, such as execution.maxParallelSteps=2"
+)
 MODEL = (
     Option("--base-url", metavar="URL", help="the address of an OpenAI-compatible server"),
     Option("--model", metavar="NAME", help="the model to ask there"),
@@ -132,8 +134,8 @@ def parameters(assignments: Sequence[str]) -> dict[str, str]:
 
 def server_options(given: Namespace) -> list[str]:
     """The options of the server with the settings of this command line, which override all others."""
-    for assignment in given.set:
-        _assignment("--set", assignment)
+    if given.set:
+        _check_settings(dict(_assignment("--set", assignment) for assignment in given.set))
     named = vars(given)
     values = {f"model.{name}": named.get(option) for name, option in _MODEL_SETTINGS}
     # Quoted as JSON, a name that looks like a number stays a string.
@@ -143,6 +145,16 @@ def server_options(given: Namespace) -> list[str]:
 
 _MODEL_SETTINGS = (("baseUrl", "base_url"), ("name", "model"), ("provider", "provider"))
 """The settings of the model, and the options that fill them."""
+
+
+def _check_settings(values: Mapping[str, str]) -> None:
+    """Wrong usage if one is no setting, or its value is none."""
+    # Imported here, with pydantic, since few command lines set anything.
+    from planloom.settings import from_text, resolve
+
+    problems = resolve({"command_line": {name: from_text(value) for name, value in values.items()}}).problems
+    if problems:
+        usage("; ".join(f"--set {field}: {reason.rstrip('.')}" for field, reason in problems) + ".")
 
 
 def _assignment(option: str, text: str) -> tuple[str, str]:

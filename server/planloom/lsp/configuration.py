@@ -94,23 +94,25 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def from_command_line(pairs: Sequence[str]) -> dict[str, Any]:
-    """Values of `--setting name=value`; a value that is not JSON is a string."""
+    """Values of `--setting name=value`."""
+    from planloom.settings import from_text
+
     found: dict[str, Any] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
-        found[name.strip().removeprefix(f"{SECTION}.")] = _parsed_value(value)
+        found[name.strip()] = from_text(value)
     return found
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     """Values of environment variables such as PLANLOOM_MODEL_BASE_URL, which exist for every setting."""
-    from planloom.settings import Settings
+    from planloom.settings import Settings, from_text
 
     found: dict[str, Any] = {}
     for name in flat(Settings().model_dump(by_alias=True)):
         variable = "PLANLOOM_" + re.sub(r"(?<=[a-z])(?=[A-Z])|\.", "_", name).upper()
         if variable in environment:
-            found[name] = _parsed_value(environment[variable])
+            found[name] = from_text(environment[variable])
     return found
 
 
@@ -137,13 +139,6 @@ def user_file() -> Path:
 def pushed(settings: Any) -> Any:
     """Planloom's section of the settings that a client pushes with `didChangeConfiguration`, or None."""
     return settings.get(SECTION) if isinstance(settings, dict) else None
-
-
-def _parsed_value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def _depth(value: Any) -> int:

@@ -12,6 +12,7 @@ import gc
 import logging
 import os
 import signal
+import stat
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -31,6 +32,9 @@ _FROM_USER = ("command_line", "environment", "user")
 """The sources of settings that only the user can have filled."""
 COLLECT_SECONDS = 2.0
 """Seconds between the end of loading and the first garbage collection."""
+_WHAT_IT_IS = (
+    "planloom serve: the language server; an editor starts it and speaks LSP over its stdin and stdout."
+)
 LOG_LIMIT = 5_000_000
 """Bytes of the log file after which a start renames it to `.1` and begins a new one."""
 
@@ -54,6 +58,11 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
         options_are_users=os.environ.get(OPTIONS) == "user",
     )
     _log_to_stderr(command_line.log_level)
+    if sys.stdin is None or sys.stdout is None:
+        sys.exit(f"{_WHAT_IT_IS} One of them is closed.")
+    if stat.S_ISCHR(os.fstat(sys.stdin.fileno()).st_mode):
+        # A terminal or /dev/null: editors connect a pipe or a socket.
+        sys.stderr.write(f"{_WHAT_IT_IS} `planloom --help` lists the commands for people.\n")
     # The keys in it are taken out of the process's own environment later (`_loaded`).
     with_keys = partial(open_application, environment=dict(os.environ))
     server = language_server.make_server(make_application or with_keys, options)
@@ -172,7 +181,11 @@ def _parsed(argv: Sequence[str]) -> CommandLine:
     parser.add_argument("--storage", type=Path, help="the folder of the ledger")
     parser.add_argument("--record", type=Path, metavar="FILE", help="record the model's traffic, for replay")
     parser.add_argument(
-        "--setting", action="append", default=[], metavar="NAME=VALUE", help="a setting; may be repeated"
+        *("--setting", "--set"),
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting; may be repeated",
     )
     # Some language clients always add this; the process id also comes with `initialize`.
     parser.add_argument("--clientProcessId", help=argparse.SUPPRESS)

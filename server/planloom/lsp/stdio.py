@@ -248,10 +248,13 @@ def _writer(
 async def _start_reading(
     stdin: BinaryIO, frames: FrameReader, on_end: Callable[[], None], transports: list[asyncio.ReadTransport]
 ) -> asyncio.Task[None] | None:
-    """Read stdin by the event loop; where it cannot (Windows, a plain file), by a thread, whose task is returned."""
+    """Read stdin by the event loop; by a thread, whose task is returned, where it cannot: Windows, files, /dev/null."""
     loop = asyncio.get_running_loop()
     if os.name == "posix":
         try:
+            # Raises where the loop cannot watch it, which `connect_read_pipe` would only log.
+            loop.add_reader(stdin, on_end)
+            loop.remove_reader(stdin)
             transport, _ = await loop.connect_read_pipe(lambda: _Input(frames, on_end), stdin)
         except (ValueError, OSError) as error:
             logger.info("The event loop cannot read stdin: %s", error)

@@ -14,7 +14,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from planloom.cli.client.messages import Attachment, Detection, Plan, Step, Unresolved
-from planloom.cli.plain import one_line, visible
+from planloom.cli.plain import one_line, visible, with_flags
 from planloom.domain.text.counted import counted
 from planloom.domain.text.hidden_characters import plain_spaces
 from planloom.workspace.paths.uris import to_path
@@ -237,16 +237,20 @@ def relative(uri: str, folders: Sequence[Path]) -> str:
 def failure(console: Console, message: str, hint: str | None, details: Any = None) -> None:
     """Print what was refused or has failed, each of its problems, and what to do about it."""
     if message:
-        console.print(Text(visible(message), "bold red"))
-    for problem in problems(details):
+        console.print(Text(with_flags(message), "bold red"))
+    for problem in problems(details, message):
         console.print(Text(f"  {problem}", "red"))
     if hint:
-        console.print(Text(f"  {visible(hint)}", "yellow"))
+        console.print(Text(f"  {with_flags(hint)}", "yellow"))
 
 
-def problems(details: Any) -> list[str]:
-    """The problems in an error's details, one line each; none for details of another kind."""
-    listed = [item for item in details if isinstance(item, dict)] if isinstance(details, list) else []
+def problems(details: Any, message: str = "") -> list[str]:
+    """The problems in an error's details that its message leaves out, one line each; none for other details."""
+    listed = [
+        item
+        for item in (details if isinstance(details, list) else ())
+        if isinstance(item, dict) and (not message or str(item.get("problem")) not in message)
+    ]
     return [line for line in map(_problem, listed) if line]
 
 

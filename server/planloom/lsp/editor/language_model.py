@@ -13,7 +13,7 @@ from planloom.models.port import Message, ModelRequest, ToolCall
 from planloom.models.providers.editor_model import EditorModelAnswer
 
 _UNREACHABLE = ModelProblem(cause="unreachable", provider="editor")
-_HINT = "Choose a model in the editor, or set `model.provider`."
+_HINT = "Choose a model in the editor, or set `planloom.model.provider`."
 
 
 class LanguageModel:

@@ -129,7 +129,7 @@ class ProviderAdapter(ABC):
 
     def model_advice(self, _name: str, /) -> str:
         """What to do if the server does not have the model."""
-        return "Set `model.name` to one that it lists (`planloom/model/list`)."
+        return "Set `planloom.model.name` to one that it lists: `planloom doctor` shows them."
 
     def listing(self, reply: Reply) -> ModelListing:
         """The models in the reply of `models_path`."""

@@ -25,14 +25,14 @@ def unreachable(error: Exception, context: ErrorContext, timeouts: Timeouts) -> 
                 context,
                 "certificate",
                 f"The certificate of {origin} is not trusted on this machine.",
-                "Check `model.baseUrl`, or let the system trust the server's certificate.",
+                "Check `planloom.model.baseUrl`, or let the system trust the server's certificate.",
             )
         return Transient(
             failures.unavailable(
                 context,
                 "unreachable",
                 f"Nothing answers at {origin}.",
-                f"{context.start_advice} Or set `model.baseUrl`.",
+                f"{context.start_advice} Or set `planloom.model.baseUrl`.",
             )
         )
     if isinstance(error, httpcore.ProxyError):
@@ -41,7 +41,7 @@ def unreachable(error: Exception, context: ErrorContext, timeouts: Timeouts) -> 
         )
     if isinstance(error, httpcore.UnsupportedProtocol | httpcore.LocalProtocolError):
         return failures.unavailable(
-            context, "wrong_address", f"{origin} is not a usable address.", "Check `model.baseUrl`."
+            context, "wrong_address", f"{origin} is not a usable address.", "Check `planloom.model.baseUrl`."
         )
     if isinstance(error, httpcore.TimeoutException):
         return failures.slow(context, "byte", timeouts.token, "model.tokenTimeoutSeconds")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from planloom.domain.errors import ModelFailed, ModelProblem
+from planloom.providers import OWN_VARIABLE
 from planloom.web.addresses import DEFAULT_PORTS, numeric, refused_address
 
 KNOWN_TAILS = (
@@ -59,7 +60,7 @@ def endpoint_of(url: str, *, default_path: str = "") -> Endpoint:
     ):
         raise _refused(url, "it must begin with http:// or https:// and a host")
     if "@" in parts.netloc:
-        raise _refused(url, "it must not contain a key or password: use `planloom/secret/set`")
+        raise _refused(url, f"it must not contain a key or password: set {OWN_VARIABLE} in the environment")
     if parts.query or parts.fragment:
         raise _refused(url, "it must not have a `?` or `#` part")
     problem = refused_address(scheme, host)
@@ -94,6 +95,6 @@ def _refused(url: str, why: str) -> ModelFailed:
     return ModelFailed(
         "model_unavailable",
         f"The model's address {shown_url(url)!r} cannot be used: {why}.",
-        hint="Set `model.baseUrl`, for example to http://localhost:11434 or https://api.openai.com/v1.",
+        hint="Set `planloom.model.baseUrl`, for example to http://localhost:11434 or https://api.openai.com/v1.",
         problem=ModelProblem(cause="wrong_address", address=shown_url(url)),
     )

@@ -16,7 +16,7 @@ TRANSIENT_STATUSES = frozenset({408, 409, 429})
 """Statuses below 500 that a retry may resolve."""
 FINAL_STATUSES = TRANSIENT_STATUSES | {401, 402, 403, 413, 503}
 """Statuses that do not concern the form of the request, so that another form would not help."""
-TOO_LONG_HINT = "Attach less, or set `model.contextTokens` to the model's real context size."
+TOO_LONG_HINT = "Attach less, or set `planloom.model.contextTokens` to the model's real context size."
 """What a user can do about a prompt that does not fit."""
 SHOWN = 300
 """Most characters of a server's message that are quoted."""
@@ -183,7 +183,7 @@ def not_an_api(context: ErrorContext, content_type: str) -> ModelFailed:
         context,
         "wrong_address",
         f"{context.origin} answered with {shown} instead of a model's answer.",
-        "Check `model.baseUrl`: most servers want it to end in /v1.",
+        "Check `planloom.model.baseUrl`: most servers want it to end in /v1.",
     )
 
 
@@ -193,7 +193,7 @@ def redirected(context: ErrorContext, target: str) -> ModelFailed:
         context,
         "wrong_address",
         f"{context.origin} redirects to {target or 'another address'}, and redirects are not followed.",
-        "Set `model.baseUrl` to the final address.",
+        "Set `planloom.model.baseUrl` to the final address.",
     )
 
 
@@ -291,13 +291,13 @@ def from_status(
             context,
             "wrong_address",
             f"{context.origin} has nothing at this address ({status}).",
-            f"Check `model.baseUrl` (most servers want it to end in /v1). {context.model_advice}",
+            f"Check `planloom.model.baseUrl` (most servers want it to end in /v1). {context.model_advice}",
             said=refusal,
         )
     return ModelFailed(
         "model_refused",
         f"{context.origin} refused the request ({status})." + quoted,
-        hint="Check `model.name`.",
+        hint="Check `planloom.model.name`.",
     )
 
 
@@ -356,7 +356,7 @@ _SPENT = "The account's quota is used up: top it up, or choose another model."
 
 def _passing_hint(status: int, context: ErrorContext) -> str:
     if status == 429:
-        return "Wait and resume, or choose another model in `model.name`."
+        return "Wait and resume, or choose another model in `planloom.model.name`."
     if status == 503:
         return f"It may still be loading: wait and resume. {context.start_advice}"
     return "Wait and resume; if it keeps failing, look at the log of the model server."

@@ -138,7 +138,7 @@ class HttpModel:
                 if probed.context_tokens is None:
                     log.warning(
                         "The context size of %s at %s is not known: %d tokens are assumed until the server says "
-                        "otherwise. Set `model.contextTokens` to its real size.",
+                        "otherwise. Set `planloom.model.contextTokens` to its real size.",
                         self._identity.name,
                         self._endpoint.origin,
                         probed.assumed_context,
@@ -317,7 +317,7 @@ class HttpModel:
                 self._errors,
                 "wrong_address",
                 f"{self._errors.origin} is not an address.",
-                "Check `model.baseUrl`.",
+                "Check `planloom.model.baseUrl`.",
             ) from None
 
     async def _objects(

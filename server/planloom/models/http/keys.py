@@ -29,7 +29,7 @@ class Key:
             raise ModelFailed(
                 "model_unavailable",
                 f"The key from {self.source} is for {self.origin} and is not sent to {origin}.",
-                hint=f"Set a key for {origin} with `planloom/secret/set`.",
+                hint=f"Set a key for {origin} in the editor, or {OWN_VARIABLE} in the environment.",
                 problem=ModelProblem(cause="key_missing", address=origin),
             )
         return self.__value
@@ -91,7 +91,7 @@ class Keyring:
                 "That is not a key: it contains spaces or non-ASCII characters.", details=[problem]
             )
         self.known.add(usable)
-        self._set[provider, origin] = Key(usable, origin, "`planloom/secret/set`")
+        self._set[provider, origin] = Key(usable, origin, "the editor")
 
     def find(self, provider: str, origin: str) -> Key | None:
         """The key to send to `origin`, or None."""
@@ -138,7 +138,7 @@ def key_advice(provider: str, origin: str, environment: Mapping[str, str]) -> st
         if row.key_variable and _home_origin(row, environment) == origin
     )
     variable = next(own, OWN_VARIABLE)
-    return f"Set {variable} in the environment, or the key for `{provider}` with `planloom/secret/set`."
+    return f"Set {variable} in the environment, or a key for `{provider}` in the editor."
 
 
 def _home_origin(provider: Provider, environment: Mapping[str, str]) -> str | None:

@@ -158,7 +158,7 @@ def _refused(peer: str, problem: str) -> ModelFailed:
     return ModelFailed(
         "model_unavailable",
         f"The model's address resolves to {peer}, which is refused: {problem}.",
-        hint="Set `model.baseUrl` to another address.",
+        hint="Set `planloom.model.baseUrl` to another address.",
         problem=ModelProblem(cause="wrong_address"),
     )
 

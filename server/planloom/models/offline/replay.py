@@ -149,5 +149,5 @@ def _unreadable(path: Path, reason: str) -> ModelFailed:
     return ModelFailed(
         "model_unavailable",
         f"The script {path} cannot be replayed: {reason}.",
-        hint="Set `model.baseUrl` to a file of JSON lines, as `--record` writes them.",
+        hint="Set `planloom.model.baseUrl` to a file of JSON lines, as `--record` writes them.",
     )

@@ -120,7 +120,7 @@ class StreamAccumulator:
             raise ModelFailed(
                 "model_output_invalid",
                 "The model gave an empty answer.",
-                hint="Try again, or choose another model in `model.name`.",
+                hint="Try again, or choose another model in `planloom.model.name`.",
             )
         reason = "tool_calls" if calls and self._reason == "stop" else self._reason
         events: list[ModelEvent] = []

@@ -78,7 +78,7 @@ class EditorModel:
         if self._context_tokens and tokens > self._context_tokens:
             raise ContextOverflow(
                 f"The prompt has about {tokens} tokens; the editor's model takes {self._context_tokens}.",
-                hint="Attach less, or raise `model.contextTokens`.",
+                hint="Attach less, or raise `planloom.model.contextTokens`.",
             )
         answer = await self._ask(request)
         if answer.text:

@@ -115,7 +115,7 @@ class Ollama(ProviderAdapter):
 
     def model_advice(self, name: str, /) -> str:
         """How to get the model."""
-        return f"Run `ollama pull {name}`, or set `model.name` to one that `ollama list` shows."
+        return f"Run `ollama pull {name}`, or set `planloom.model.name` to one that `ollama list` shows."
 
     def adapt_to(self, refusal: Refusal, request: ModelRequest) -> bool:
         """Learn that the model does not support tools or the field `think`."""

@@ -113,7 +113,7 @@ class SelectionContext(NamedTuple):
 async def choose_configured(context: SelectionContext, configured: str) -> Choice:
     """The model of the provider in the settings."""
     chosen = context.settings
-    reason = f"`model.provider` is {configured}"
+    reason = f"`planloom.model.provider` is {configured}"
     match configured:
         case "embedded":
             return _embedded(reason)
@@ -164,7 +164,7 @@ async def _first_that_answers(context: SelectionContext, rejected: list[str]) ->
         return _choice(_editor(context, "the editor offers a model" + _rejections(rejected)))
     if base_url:
         # A user who sets an address wants that server: the embedded rules would hide that it does not answer.
-        reason = f"`model.baseUrl` is {shown_url(base_url)}"
+        reason = f"`planloom.model.baseUrl` is {shown_url(base_url)}"
         return _choice(context.open(OPENAI, base_url, context.settings.name, reason))
     return _embedded("no model is configured and none answers")
 
@@ -172,12 +172,12 @@ async def _first_that_answers(context: SelectionContext, rejected: list[str]) ->
 async def _at_base_url(context: SelectionContext, url: str, rejected: list[str]) -> Choice | None:
     provider, found = await context.at_base_url()
     if not found.answered:
-        rejected.append(f"{shown_url(url)} (`model.baseUrl`) does not answer: {found.problem}")
+        rejected.append(f"{shown_url(url)} (`planloom.model.baseUrl`) does not answer: {found.problem}")
         return None
     name = context.settings.name or found.default
     if not name:
         return _choice(_without_name(context, provider, url, found))
-    return _choice(context.open(provider, url, name, f"{shown_url(url)} (`model.baseUrl`) answers"))
+    return _choice(context.open(provider, url, name, f"{shown_url(url)} (`planloom.model.baseUrl`) answers"))
 
 
 async def _with_key(context: SelectionContext, provider: Provider, rejected: list[str]) -> Choice | None:
@@ -192,7 +192,7 @@ async def _with_key(context: SelectionContext, provider: Provider, rejected: lis
     name = listed or wanted or (found.default if found.models else "")
     if not found.answered or not name or (found.problem and not found.models):
         rejected.append(
-            f"{shown_url(url)} (a key is in {key}) cannot be used: {found.problem or 'set `model.name`'}"
+            f"{shown_url(url)} (a key is in {key}) cannot be used: {found.problem or 'set `planloom.model.name`'}"
         )
         return None
     return _choice(context.open(provider, url, name, f"a key is in {key}" + _rejections(rejected)))
@@ -234,11 +234,14 @@ def _without_name(
     """The failure if a server is configured but the name of the model is unknown."""
     names = ", ".join(model.name for model in found.models[:8])
     if names:
-        message, hint = f"{shown_url(url)} has several models.", f"Set `model.name` to one of: {names}."
+        message, hint = (
+            f"{shown_url(url)} has several models.",
+            f"Set `planloom.model.name` to one of: {names}.",
+        )
     else:
         message = f"{shown_url(url)} names no model to use: {found.problem or 'it lists none'}"
         advice = "Set" if found.answered else "Start it, or set"
-        hint = f"{advice} `model.baseUrl` and `model.name`."
+        hint = f"{advice} `planloom.model.baseUrl` and `planloom.model.name`."
         if provider.local is not None:
             title, start, add_model = provider.local
             hint += f" {title}: `{start}`, then `{add_model}`."
