@@ -18,7 +18,7 @@ pytestmark = pytest.mark.process
 
 NEEDLESS = ("pydantic", "pygls", "lsprotocol", "attrs", "cattrs", "rich.markdown", "markdown_it", "pygments")
 ANSWER = {"type": "answer", "taskId": "s1", "text": "It is **bold**."}
-HEAVY = ("asyncio", "rich", "pygls", "lsprotocol", "pydantic", "httpcore")
+HEAVY = ("asyncio", "rich", "pygls", "lsprotocol", "pydantic")
 """What would delay the start of the server, which takes longest of all."""
 
 

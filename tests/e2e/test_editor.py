@@ -1,11 +1,8 @@
-"""The real server process, driven through pytest-lsp as an editor would: it plans and edits the unsaved buffer."""
+"""The main journeys of the protocol, by pytest-lsp against the real server process."""
 
 from __future__ import annotations
 
-import asyncio
-import os
-import sys
-import tempfile
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,162 +10,290 @@ from typing import Any
 import pytest
 import pytest_lsp
 from lsprotocol import types
-from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
-from pytest_lsp.client import register_lsp_features
-from pytest_lsp.protocol import LanguageClientProtocol
+from pygls.exceptions import JsonRpcException
 
-from planloom.domain.text.positions import LineIndex, Position
-from planloom.lsp.transport.codec import wire_converter
+from planloom.models.offline.scripted import Turn, makes, says
+from tests.support.desk import CONFIG, STATE, Desk
 
 pytestmark = pytest.mark.process
-STATE = tempfile.mkdtemp(prefix="planloom-test-")
-SERVER = [
-    sys.executable,
-    "-m",
-    "planloom",
-    "serve",
-    "--stdio",
-    "--storage",
-    STATE,
-    "--log-file",
-    f"{STATE}/log",
-]
+EDIT = '1. Replace "old" with "new" in @notes.txt\n2. List files'
+DONE = ("task_completed", {"summary": "Done."})
 
 
-class Desk(LanguageClient):
-    """A client with buffers: it applies versioned edits and refuses those for another version."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.buffers: dict[str, tuple[int, str]] = {}
-        self.events: list[dict[str, Any]] = []
-        self.edits: list[types.ApplyWorkspaceEditParams] = []
-        self.news = asyncio.Event()
-
-    def take(self, edit: types.WorkspaceEdit) -> bool:
-        """Apply text edits to open buffers; anything else this editor does not have."""
-        changes = [each for each in edit.document_changes or () if isinstance(each, types.TextDocumentEdit)]
-        for change in changes:
-            version, _ = self.buffers[change.text_document.uri]
-            if change.text_document.version not in (None, version):
-                return False
-        for change in changes:
-            uri = change.text_document.uri
-            version, text = self.buffers[uri]
-            for each in sorted(change.edits, key=_place, reverse=True):
-                assert isinstance(each, types.TextEdit | types.AnnotatedTextEdit)
-                index = LineIndex(text)
-                start, end = (
-                    index.offset(_position(at), "utf-16") for at in (each.range.start, each.range.end)
-                )
-                text = text[:start] + each.new_text + text[end:]
-            self.buffers[uri] = (version + 1, text)
-            self.text_document_did_change(
-                types.DidChangeTextDocumentParams(
-                    types.VersionedTextDocumentIdentifier(version + 1, uri),
-                    [types.TextDocumentContentChangeWholeDocument(text)],
-                )
-            )
-        return True
-
-    def open(self, uri: str, text: str) -> None:
-        """Open a buffer."""
-        self.buffers[uri] = (1, text)
-        item = types.TextDocumentItem(uri=uri, language_id="plaintext", version=1, text=text)
-        self.text_document_did_open(types.DidOpenTextDocumentParams(item))
-
-    async def ask(self, method: str, params: dict[str, Any]) -> Any:
-        """Send one of our own requests; the answer as plain JSON."""
-        return await self.protocol.send_request_async(method, params)
-
-    async def heard(self, kind: str) -> dict[str, Any]:
-        """Wait for an event of this type, whenever it came."""
-        async with asyncio.timeout(30):
-            while True:
-                for event in self.events:
-                    if event["type"] == kind:
-                        return event
-                self.news.clear()
-                await self.news.wait()
+def change(old: str, new: str) -> tuple[str, dict[str, Any]]:
+    """A model's call that changes the notes."""
+    return "edit_file", {"path": "notes.txt", "old_text": old, "new_text": new}
 
 
-def _place(edit: Any) -> tuple[int, int]:
-    return (edit.range.start.line, edit.range.start.character)
+def planned(*steps: dict[str, Any]) -> Turn:
+    """A model's answer to a request for a plan."""
+    return says(json.dumps({"summary": "Steps.", "steps": steps}))
 
 
-def _position(at: types.Position) -> Position:
-    return Position(line=at.line, character=at.character)
-
-
-def make_desk() -> Desk:
-    """A client whose custom messages are plain JSON."""
-    desk = Desk(protocol_cls=LanguageClientProtocol, converter_factory=wire_converter)
-    register_lsp_features(desk)
-
-    @desk.feature("planloom/event")
-    def event(params: Any) -> None:
-        desk.events.append(params)
-        desk.news.set()
-
-    @desk.feature(types.CLIENT_REGISTER_CAPABILITY)
-    def register(params: types.RegistrationParams) -> None:
-        """Everything may be registered."""
-
-    @desk.feature(types.WORKSPACE_APPLY_EDIT)
-    def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
-        desk.edits.append(params)
-        return types.ApplyWorkspaceEditResult(applied=desk.take(params.edit))
-
-    return desk
+def logged() -> str:
+    """What the servers have logged."""
+    return Path(f"{STATE.name}/log").read_text(encoding="utf-8")
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "notes.txt").write_bytes(b"on disk\n")
+    (tmp_path / "notes.txt").write_bytes(b"old\n")
     return tmp_path
 
 
-@pytest_lsp.fixture(
-    config=ClientServerConfig(
-        server_command=SERVER,
-        client_factory=make_desk,
-        server_env={**os.environ, "PLANLOOM_CONFIG": f"{STATE}/none.json"},
-    ),
-)
-async def client(lsp_client: Desk, folder: Path) -> AsyncIterator[None]:
-    capabilities = client_capabilities("visual_studio_code")
-    await lsp_client.initialize_session(
-        types.InitializeParams(
-            capabilities=capabilities,
-            workspace_folders=[types.WorkspaceFolder(uri=folder.as_uri(), name=folder.name)],
-            initialization_options={"planloomClient": {"events": True, "approvals": True}},
-        )
-    )
+@pytest.fixture
+def notes(folder: Path) -> str:
+    return (folder / "notes.txt").as_uri()
+
+
+@pytest_lsp.fixture(config=CONFIG)
+async def client(lsp_client: Desk) -> AsyncIterator[None]:
     yield
-    await lsp_client.shutdown_session()
+    await lsp_client.end()
 
 
-async def test_an_unsaved_buffer_is_planned_approved_and_edited(client: Desk, folder: Path) -> None:
-    uri = (folder / "notes.txt").as_uri()
-    client.open(uri, "first\r\nold, typed and unsaved 😀\r\nlast\r\n")
-    created = await client.ask(
-        "planloom/plan/create", {"text": '1. Replace "old" with "new" in @notes.txt\n2. List files'}
-    )
-    assert created["plan"]["attachments"][0]["version"] == 1
-    ready = await client.heard("plan_ready")
-    assert [step["tool"] for step in ready["plan"]["steps"]] == ["edit_file", "list_files"]
-    plan_id, version = ready["planId"], ready["plan"]["version"]
-    await client.ask("planloom/plan/approve", {"planId": plan_id, "version": version})
+async def test_a_request_is_planned_and_nothing_happens_before_its_approval(
+    client: Desk, folder: Path
+) -> None:
+    await client.begin(folder)
+    plan = await client.plan(EDIT)
+    assert [step["tool"] for step in plan["steps"]] == ["edit_file", "list_files"]
+    assert plan["status"] == "pending_approval" and client.editor.applied == []
+
+
+async def test_an_edited_plan_runs_as_it_was_edited(client: Desk, folder: Path, notes: str) -> None:
+    await client.begin(folder)
+    plan = await client.plan(EDIT)
+    first, last = (step["stepId"] for step in plan["steps"])
+    edits = [
+        {"op": "update", "stepId": first, "set": {"args": change("old", "newer")[1], "priority": "high"}},
+        {"op": "add", "after": None, "step": {"description": "Look", "tool": "list_files", "stepId": "look"}},
+        {"op": "skip", "stepId": last},
+    ]
+    edited = await client.ask("plan/edit", planId=plan["planId"], version=plan["version"], edits=edits)
+    told = await client.heard("plan_edited")
+    assert (told["edits"], told["plan"]["steps"]) == (edits, edited["plan"]["steps"])
+    assert [step["stepId"] for step in edited["plan"]["steps"]] == ["look", first, last]
+    with pytest.raises(JsonRpcException, match="has changed"):
+        await client.approve(plan)
+    await client.approve(edited["plan"])
+    await client.decide()
+    ended = await client.ended(plan)
+    assert [step["status"] for step in ended["steps"]] == ["completed", "completed", "skipped"]
+    assert client.editor.text(notes) == "newer\n"
+
+
+@pytest.mark.parametrize("editor", ["visual_studio_code", "neovim", "emacs"])
+async def test_an_approved_plan_edits_the_unsaved_buffer(
+    client: Desk, folder: Path, notes: str, editor: str
+) -> None:
+    await client.begin(folder, editor=editor)
+    client.editor.open(notes, "first\r\nold, typed and unsaved 😀\r\nlast\r\n")
+    plan = await client.plan(EDIT)
+    assert plan["attachments"][0]["version"] == 1
+    await client.approve(plan)
     approval = (await client.heard("approval_request"))["approval"]
-    shown = await client.ask("planloom/approval/diff", {"approvalId": approval["approvalId"], "uri": uri})
+    shown = await client.ask("approval/diff", approvalId=approval["approvalId"], uri=notes)
     assert shown["before"].startswith("first\r\nold") and shown["after"].startswith("first\r\nnew")
-    await client.ask("planloom/approval/respond", {"approvalId": approval["approvalId"], "decision": "allow"})
-    done = await client.heard("plan_completed")
-    assert done["progress"]["completed"] == 2
-    assert client.buffers[uri] == (2, "first\r\nnew, typed and unsaved 😀\r\nlast\r\n")
-    assert (folder / "notes.txt").read_bytes() == b"on disk\n"
-    (edit,) = client.edits
-    (change,) = edit.edit.document_changes or ()
-    assert isinstance(change, types.TextDocumentEdit) and change.text_document.version == 1
-    assert [(each.range.start.line, each.range.end.line) for each in change.edits] == [(1, 1)]
-    assert edit.label is not None and edit.label.startswith("Planloom: step 1")
+    await client.ask("approval/respond", approvalId=approval["approvalId"], decision="allow")
+    assert (await client.ended(plan))["status"] == "completed"
+    assert client.editor.text(notes) == "first\r\nnew, typed and unsaved 😀\r\nlast\r\n"
+    assert (folder / "notes.txt").read_bytes() == b"old\n"
+    (sent,) = client.editor.applied
+    assert sent["label"].startswith("Planloom: step 1")
+
+
+@pytest.mark.parametrize(("decision", "status"), [("deny", "completed"), ("cancel", "cancelled")])
+async def test_a_refused_edit_is_not_made(
+    client: Desk, folder: Path, notes: str, decision: str, status: str
+) -> None:
+    await client.begin(folder)
+    plan = await client.plan(EDIT)
+    await client.approve(plan)
+    await client.decide(decision)
+    assert (await client.ended(plan))["status"] == status
+    assert client.editor.text(notes) == "old\n" and client.editor.applied == []
+
+
+async def test_a_rejected_plan_is_drafted_again(client: Desk, folder: Path) -> None:
+    await client.begin(folder)
+    plan = await client.plan(EDIT)
+    rejected = (await client.ask("plan/reject", planId=plan["planId"], reason="Not now."))["plan"]
+    assert (rejected["status"], rejected["rejectionReason"]) == ("rejected", "Not now.")
+    await client.ask("plan/regenerate", planId=plan["planId"], version=plan["version"])
+    assert (await client.heard("plan_approval_request"))["plan"]["version"] > plan["version"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "text"),
+    [("mine", "old by me\n"), ("theirs", "new\n"), ("both", "old by me\nnew\n"), ("text", "ours\n")],
+)
+async def test_a_conflict_is_resolved_as_the_user_says(
+    client: Desk, folder: Path, notes: str, choice: str, text: str
+) -> None:
+    await client.begin(folder)
+    client.editor.open(notes)
+    plan = await client.plan(EDIT)
+    await client.approve(plan)
+    await client.heard("approval_request")
+    client.editor.type(notes, None, "old by me\n")
+    pending = (await client.ask("plan/get", planId=plan["planId"]))["plan"]["pending"]
+    await client.ask("approval/respond", approvalId=pending["approvals"][0]["approvalId"], decision="allow")
+    conflict = (await client.heard("edit_conflict"))["conflict"]
+    assert client.editor.text(notes) == "old by me\n"
+    chosen = {"uri": notes, "choice": choice} | ({"text": text} if choice == "text" else {})
+    await client.ask("conflict/resolve", planId=plan["planId"], editId=conflict["editId"], files=[chosen])
+    assert (await client.ended(plan))["status"] == "completed"
+    assert client.editor.text(notes) == text
+
+
+async def test_an_undo_keeps_what_was_typed_since_and_is_redone(
+    client: Desk, folder: Path, notes: str
+) -> None:
+    await client.begin(folder)
+    client.editor.open(notes, "old\n\nlast\n")
+    plan = await client.plan(EDIT)
+    await client.approve(plan)
+    await client.decide()
+    await client.ended(plan)
+    client.editor.type(notes, None, "new\n\nlast, and typed\n")
+    for redo, text in ((False, "old\n\nlast, and typed\n"), (True, "new\n\nlast, and typed\n")):
+        undone = await client.ask("plan/undo", planId=plan["planId"], redo=redo)
+        assert undone["conflicts"] == [] and client.editor.text(notes) == text
+
+
+async def test_a_step_asks_and_goes_on_with_the_answer(client: Desk, folder: Path, notes: str) -> None:
+    turns = (
+        planned({"id": "paint", "description": "Paint", "instruction": "Set the colour", "dependsOn": []}),
+        makes(("ask_user", {"question": "Which colour?", "options": ["red", "blue"]})),
+        makes(change("old", "blue"), DONE),
+    )
+    await client.begin(folder, turns)
+    plan = await client.plan("Paint @notes.txt", mode="plan")
+    await client.approve(plan)
+    asked = await client.heard("clarification_request")
+    assert (asked["question"], asked["options"]) == ("Which colour?", ["red", "blue"])
+    await client.ask("step/answer", planId=plan["planId"], stepId=asked["taskId"], answer="blue")
+    await client.decide()
+    assert (await client.ended(plan))["author"] == "model"
+    assert client.editor.text(notes) == "blue\n"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "statuses", "text"),
+    [
+        ({"action": "skip"}, ["skipped", "completed"], "old\n"),
+        ({"action": "retry", "args": change("old", "new")[1]}, ["completed", "completed"], "new\n"),
+        ({"action": "abort"}, ["failed", "pending"], "old\n"),
+    ],
+)
+async def test_a_failed_step_waits_for_a_decision(
+    client: Desk, folder: Path, notes: str, chosen: dict[str, Any], statuses: list[str], text: str
+) -> None:
+    await client.begin(folder)
+    plan = await client.plan(EDIT.replace('"old"', '"missing"'))
+    await client.approve(plan)
+    failed = await client.heard("recovery_request")
+    assert "not found" in failed["error"]
+    await client.ask("step/recover", planId=plan["planId"], stepId=failed["taskId"], **chosen)
+    if text == "new\n":
+        await client.decide()
+    assert [step["status"] for step in (await client.ended(plan))["steps"]] == statuses
+    assert client.editor.text(notes) == text
+
+
+async def test_a_plan_of_a_killed_server_is_resumed_by_the_next(
+    client: Desk, folder: Path, notes: str
+) -> None:
+    await client.begin(folder)
+    plan = await client.plan(f'1. Create file made.txt with content "made"\n{EDIT.replace("1.", "2.")}')
+    await client.approve(plan)
+    await client.decide()
+    await client.heard("edit_applied")
+    await client.heard("approval_request")
+    client = await client.killed()
+    await client.begin(folder)
+    assert (await client.heard("plan_paused"))["reason"] == "restart"
+    (folder / "made.txt").write_text("changed since")
+    await client.ask("plan/resume", planId=plan["planId"])
+    await client.decide()
+    assert (await client.ended(plan))["status"] == "completed"
+    assert client.editor.text(notes) == "new\n" and (folder / "made.txt").read_text() == "changed since"
+
+
+async def test_a_small_request_runs_directly(client: Desk, folder: Path, notes: str) -> None:
+    await client.begin(folder, [makes(change("old", "new"), DONE)])
+    created = (await client.ask("plan/create", text="Improve @notes.txt", mode="direct"))["plan"]
+    await client.decide()
+    ended = await client.ended(created)
+    assert (ended["status"], ended["route"]) == ("completed", "direct")
+    assert client.editor.text(notes) == "new\n"
+    assert "HTTP Request" not in logged()
+
+
+async def test_a_question_is_answered_and_changes_nothing(client: Desk, folder: Path) -> None:
+    await client.begin(folder, [says("It says “old”.")])
+    created = (await client.ask("plan/create", text="What does @notes.txt say?"))["plan"]
+    assert (await client.heard("answer"))["text"] == "It says “old”."
+    assert (await client.ended(created))["status"] == "completed"
+    assert client.editor.applied == []
+
+
+async def test_a_plan_becomes_a_template_and_the_template_a_plan(
+    client: Desk, folder: Path, notes: str
+) -> None:
+    await client.begin(folder, **{"approvals.write": "allow"})
+    plan = await client.plan(EDIT)
+    saved = await client.ask(
+        "template/save",
+        planId=plan["planId"],
+        name=f"Replace {folder.name}",
+        parameters=[{"name": "word", "value": "new"}],
+    )
+    again = await client.plan(
+        "Once more", templateId=saved["template"]["templateId"], parameters={"word": "fresh"}
+    )
+    assert again["author"] == "template"
+    await client.approve(again)
+    assert (await client.ended(again))["status"] == "completed"
+    assert client.editor.text(notes) == "fresh\n"
+
+
+async def test_a_plan_is_edited_in_its_document(client: Desk, folder: Path) -> None:
+    await client.begin(folder)
+    plan = await client.plan(EDIT)
+    uri = (await client.ask("plan/document", planId=plan["planId"]))["uri"]
+    text = client.editor.open(uri, language_id="markdown").text
+    client.editor.type(uri, None, text.replace("- [ ] List files", "- [-] List files"))
+    client.editor.save(uri)
+    edited = await client.heard("plan_edited")
+    assert edited["version"] == plan["version"] + 1
+    assert [step["status"] for step in edited["plan"]["steps"]] == ["pending", "skipped"]
+
+
+async def test_nothing_is_changed_before_the_folder_is_trusted(
+    client: Desk, folder: Path, notes: str
+) -> None:
+    await client.begin(folder, extension={"events": True, "approvals": True, "trusted": False})
+    plan = await client.plan(EDIT)
+    await client.approve(plan)
+    refused = await client.heard("task_failed")
+    assert (refused["code"], client.editor.applied) == ("untrusted_workspace", [])
+    client.protocol.notify("planloom/workspace/trust", {"trusted": True})
+    await client.ask("step/recover", planId=plan["planId"], stepId=refused["taskId"], action="retry")
+    await client.decide()
+    assert (await client.ended(plan))["status"] == "completed"
+    assert client.editor.text(notes) == "new\n"
+
+
+@pytest.mark.parametrize("editor", [None, "neovim", "emacs"])
+@pytest.mark.parametrize(("button", "text"), [("Allow", "new\n"), ("Deny", "old\n")])
+async def test_a_client_that_knows_nothing_of_planloom_decides_by_buttons(
+    client: Desk, folder: Path, notes: str, editor: str | None, button: str, text: str
+) -> None:
+    client.press = ("Start", button)
+    await client.begin(folder, editor=editor, extension=None)
+    params = types.ExecuteCommandParams("planloom.plan", [EDIT])
+    created = await client.workspace_execute_command_async(params)
+    assert (await client.ended(created))["status"] == "completed"
+    assert client.editor.text(notes) == text

@@ -29,8 +29,6 @@ OF_EXECUTION = (
     "planloom.workspace.edits",
 )
 OF_FEW_SERVERS = (
-    "httpcore",
-    "httpx._client",
     "planloom.domain.document",
     "planloom.execution.effects.reconcile",
     "planloom.lsp.commands",

@@ -47,23 +47,6 @@ async def finished(client: LspClient, plan: dict[str, Any]) -> dict[str, Any]:
             await client.request("planloom/approval/respond", answer)
 
 
-@pytest.mark.parametrize("capabilities", [FULL, EGLOT], ids=["full", "eglot"])
-async def test_a_request_becomes_edits_of_live_buffers(tmp_path: Path, capabilities: dict[str, Any]) -> None:
-    (tmp_path / "a.txt").write_text("on disk\n")
-    uri = (tmp_path / "a.txt").as_uri()
-    make = real_application()
-    async with connected(make, folders=[tmp_path], settings=EMBEDDED, capabilities=capabilities) as client:
-        client.open(uri, "old 😀\r\nand unsaved\r\n")
-        plan = await finished(client, await drafted(client))
-        assert plan["status"] == "completed", plan
-        assert client.buffers[uri].text == "new 😀\r\nand unsaved\r\n"
-        assert (tmp_path / "a.txt").read_text() == "on disk\n"
-        assert (tmp_path / "src" / "x.py").read_text() == "x = 1"
-        undone = await client.request("planloom/plan/undo", {"planId": plan["planId"]})
-        assert client.buffers[uri].text == "old 😀\r\nand unsaved\r\n"
-        assert undone["conflicts"] == []
-
-
 @pytest.mark.parametrize(
     "extension", [EXTENSION, {"events": True, "approvals": True}], ids=["saves", "does not save"]
 )
@@ -142,26 +125,6 @@ async def test_the_server_goes_on_after_every_mistake(tmp_path: Path) -> None:
             error = await client.fails(method, params)
             assert (error.word, bool(error.message)) == (word, True), (method, error)
         assert (await client.request("planloom/plan/get", named))["plan"]["version"] == plan["version"]
-
-
-async def test_an_edit_goes_there_and_back(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("old\n")
-    async with connected(real_application(), folders=[tmp_path], settings=EMBEDDED) as client:
-        plan = await drafted(client)
-        first = plan["steps"][0]["stepId"]
-        edits = [
-            {"op": "update", "stepId": first, "set": {"description": "Make it", "priority": "high"}},
-            {"op": "add", "after": None, "step": {"description": "Look", "stepId": "look"}},
-            {"op": "skip", "stepId": plan["steps"][2]["stepId"]},
-        ]
-        params = {"planId": plan["planId"], "version": plan["version"], "edits": edits}
-        edited = (await client.request("planloom/plan/edit", params))["plan"]
-        assert edited["version"] == plan["version"] + 1
-        assert [step["order"] for step in edited["steps"]] == [0, 1, 2, 3]
-        assert edited["steps"][0]["stepId"] == "look"
-        told = await client.wait_event("plan_edited")
-        assert told["edits"] == edits
-        assert told["plan"]["steps"] == edited["steps"]
 
 
 async def test_the_words_of_a_plan_are_edited_with_or_without_its_steps(tmp_path: Path) -> None:

@@ -237,6 +237,33 @@ async def test_a_redirect_is_not_followed() -> None:
         assert sink.asked == []
 
 
+@pytest.mark.parametrize("location", ["javascript:x", "mailto:x", "http://["])
+async def test_a_redirect_to_no_address_is_not_followed(location: str) -> None:
+    async def answer(asked: Asked, wire: Wire) -> None:
+        await wire.head(308, location=location, content_length="0")
+
+    async with serving(answer) as running, model_at(running.origin) as model:
+        with pytest.raises(ModelFailed, match="not followed"):
+            await events_of(model)
+        assert len(running.posts()) == 1
+
+
+async def test_no_cookie_is_kept() -> None:
+    server = PROTOCOLS["openai"].server()
+
+    class WithCookie(Wire):
+        async def head(self, status: int = 200, **headers: str) -> None:
+            await super().head(status, set_cookie="a=b; Path=/", **headers)
+
+    async def answer(asked: Asked, wire: Wire) -> None:
+        await server(asked, WithCookie(wire.writer, wire.reader))
+
+    async with serving(answer) as running, model_at(running.origin) as model:
+        for _ in range(2):
+            assert text_of(await events_of(model)) == TEXT
+        assert not any("cookie" in asked.headers for asked in running.asked)
+
+
 async def test_a_name_that_leads_to_a_forbidden_address_gets_nothing() -> None:
     """The address is checked after the connection is made, so DNS rebinding is caught too."""
     from planloom.models.http import transport

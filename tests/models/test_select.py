@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -381,19 +380,6 @@ def test_the_ways_to_a_model_are_commands() -> None:
     assert "ollama pull" in WAYS_TO_A_MODEL
     assert "OPENAI_API_KEY" in WAYS_TO_A_MODEL
     assert "model.baseUrl" in WAYS_TO_A_MODEL
-
-
-async def test_nothing_that_is_not_needed_is_imported() -> None:
-    code = (
-        "import sys, asyncio\n"
-        "import planloom.models.port, planloom.models.offline.scripted, planloom.models.offline.recording\n"
-        "from planloom.models.selection.select import choose_model\n"
-        "from planloom.settings import Settings\n"
-        "assert asyncio.run(choose_model(Settings(), {'OLLAMA_HOST': '127.0.0.1:9'})).model is None\n"
-        "assert not {'httpcore', 'certifi'} & set(sys.modules), sys.modules\n"
-    )
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
-    assert await process.wait() == 0
 
 
 async def test_a_model_that_cannot_be_used_is_not_looked_for_again_at_once() -> None:

@@ -200,6 +200,9 @@ async def test_the_next_address_is_tried_where_one_does_not_answer() -> None:
         ("http://localhost:1/", Redirected("http://localhost:1/")),
         ("http://user@127.0.0.1/", NotFetched("It redirects to an address that cannot be used")),
         ("file:///etc/passwd", NotFetched("It redirects to an address that cannot be used")),
+        ("javascript:x", NotFetched("It redirects to an address that cannot be used")),
+        ("mailto:x", NotFetched("It redirects to an address that cannot be used")),
+        ("http://[", NotFetched("It redirects to an address that cannot be used")),
         ("/again", NotFetched("It redirects more than 5 times.")),
     ],
 )

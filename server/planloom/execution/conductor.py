@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, assert_never
 
+from tenacity import RetryCallState, Retrying, wait_exponential
+
 from planloom.domain.errors import (
     DEFECT,
     BudgetExhausted,
@@ -30,8 +32,8 @@ from planloom.execution.step_questions import Proposer, StepQuestions
 from planloom.execution.step_waits import DRAFT, MODEL
 from planloom.execution.summary import ending_of, failed
 
-RETRY_WAITS = (1.0, 2.0)
-"""Seconds before each automatic retry of a step."""
+RETRY_WAIT = wait_exponential(multiplier=1.0)
+"""The seconds before each automatic retry of a step: 1, 2, …"""
 log = logging.getLogger(__name__)
 
 
@@ -370,10 +372,12 @@ class Conductor:
         )
         if again:
             self._waiting.add((plan.plan_id, step_id))
-            wait = RETRY_WAITS[min(step.failures, len(RETRY_WAITS) - 1)]
+            # The attempts of a step are in the ledger, since they outlive this process.
+            state = RetryCallState(Retrying(), None, (), {})
+            state.attempt_number = step.failures + 1
             self._jobs.start(
                 f"step:{plan.plan_id}:{step_id}:wait{step.attempts}",
-                self._wait_to_retry(plan.plan_id, step_id, wait),
+                self._wait_to_retry(plan.plan_id, step_id, RETRY_WAIT(state)),
             )
         happened: list[ev.Event] = [failure]
         if is_round:

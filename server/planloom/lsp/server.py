@@ -200,8 +200,9 @@ def _log_to_stderr(level: str) -> None:
     """Log warnings to stderr, which editors show; stdout belongs to the protocol."""
     root = logging.getLogger()
     root.setLevel(logging.DEBUG if level == "debug" else logging.INFO)
-    # pygls logs the body of every message.
-    logging.getLogger("pygls").setLevel(logging.WARNING)
+    # pygls logs the body of every message, httpx the whole address of every request.
+    for library in ("pygls", "httpx"):
+        logging.getLogger(library).setLevel(logging.WARNING)
     to_stderr = logging.StreamHandler(sys.stderr)
     to_stderr.setLevel(logging.WARNING)
     to_stderr.setFormatter(logging.Formatter(_LOG_FORMAT))

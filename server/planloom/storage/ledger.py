@@ -7,7 +7,6 @@ waits for another program's lock without blocking the event loop.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import sqlite3
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from planloom.domain.errors import PlanUnreadable, StorageFailed
 from planloom.domain.events import catalog as ev
@@ -41,7 +41,7 @@ from planloom.storage.event_rows import RawEvent, Row, as_event, as_row, instant
 from planloom.storage.faults import BUSY_SECONDS, DAMAGE, ERRORS, Fault, fault_of, gone, taken, unusable
 from planloom.storage.guard import Guard, guarded
 from planloom.storage.leases import Lease, alive, owned_elsewhere
-from planloom.storage.opening import BUSY_MS, BUSY_STEP, SQLITE, Connect, connected
+from planloom.storage.opening import BUSY_MS, BUSY_STEP, SQLITE, Connect, connected, is_busy
 from planloom.storage.schema import NewerSchema
 
 if TYPE_CHECKING:
@@ -123,27 +123,32 @@ class Ledger:
 
     async def ready(self) -> None:
         """Wait until no other program has the ledger locked. Raises StorageFailed after `patience` seconds."""
-        until = time.monotonic() + self._patience
-        while (error := self._locked()) is not None:
-            if time.monotonic() >= until:
-                raise self._failed(error)
-            await asyncio.sleep(BUSY_STEP)
-
-    def _locked(self) -> sqlite3.Error | None:
-        """The SQLite error for another program's lock, if there is one. Other faults show at the next write."""
-        if self._file is None:
-            return None
-        connection = self._connection
+        retrying = AsyncRetrying(
+            retry=retry_if_exception(is_busy),
+            stop=stop_after_delay(self._patience),
+            wait=wait_fixed(BUSY_STEP),
+            reraise=True,
+        )
         try:
-            connection.execute("PRAGMA busy_timeout = 0")
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                connection.execute("ROLLBACK")
-            finally:
-                connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+            async for attempt in retrying:
+                with attempt:
+                    self._lock_once()
         except sqlite3.Error as error:
-            return error if fault_of(error, self.path).kind == "busy" else None
-        return None
+            # Other faults show at the next write.
+            if is_busy(error):
+                raise self._failed(error) from error
+
+    def _lock_once(self) -> None:
+        """Take and release the lock for writing. Raises sqlite3.Error."""
+        if self._file is None:
+            return
+        connection = self._connection
+        connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+        finally:
+            connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
 
     def append(self, recorded: Sequence[ev.Recorded], plan: Plan, *, durable: bool = True) -> None:
         """Write events of one plan, and the plan's state after them, in one transaction.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Callable
 from pathlib import Path
+
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from planloom.storage.faults import fault_of
 from planloom.storage.schema import migrate, version_of
@@ -29,18 +30,28 @@ def connected(
     `patience` is how many seconds it waits for another program's locks in all, at most `MOST_SECONDS`. The opening is
     retried, since SQLite refuses some locks at once: a change of the journal while another program reads.
     """
-    until = time.monotonic() + min(patience, MOST_SECONDS)
-    while True:
-        connection = connect(where, isolation_level=None, check_same_thread=False)
-        try:
-            _prepare(connection, journal)
-            return connection
-        except BaseException as error:
-            connection.close()
-            is_busy = isinstance(error, sqlite3.Error) and fault_of(error, None).kind == "busy"
-            if not is_busy or time.monotonic() >= until:
-                raise
-        time.sleep(BUSY_STEP)
+    retrying = Retrying(
+        retry=retry_if_exception(is_busy),
+        stop=stop_after_delay(min(patience, MOST_SECONDS)),
+        wait=wait_fixed(BUSY_STEP),
+        reraise=True,
+    )
+    return retrying(_opened, where, connect, journal)
+
+
+def is_busy(error: BaseException) -> bool:
+    """Whether another program has a lock of the file."""
+    return isinstance(error, sqlite3.Error) and fault_of(error, None).kind == "busy"
+
+
+def _opened(where: Path | str, connect: Connect, journal: str | None) -> sqlite3.Connection:
+    connection = connect(where, isolation_level=None, check_same_thread=False)
+    try:
+        _prepare(connection, journal)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _prepare(connection: sqlite3.Connection, journal: str | None) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from planloom.web.addresses import AddressRefused, refused_address, web_address
-from planloom.web.transfer import RefusedPeer, peer_check, trusted_certificates
+from planloom.web.transfer import RefusedPeer, peer_check, strict_client, trusted_certificates
 
 SECONDS = 10.0
 """How long a request may take."""
@@ -56,16 +56,15 @@ async def send_json(
 async def _posted(place: str, body: bytes, headers: Mapping[str, str]) -> int:
     """The status of the answer, whose text is not read."""
     scheme = urlsplit(place).scheme
-    verify = trusted_certificates() if scheme == "https" else False
-    transport = httpx.AsyncHTTPTransport(verify=verify, trust_env=False)
-    async with httpx.AsyncClient(transport=transport, trust_env=False, timeout=SECONDS) as client:
-        request = client.build_request(
+    certificates = trusted_certificates() if scheme == "https" else None
+    async with (
+        strict_client(certificates, httpx.Timeout(SECONDS)) as client,
+        client.stream(
             "POST",
             place,
             content=body,
             headers={"User-Agent": "planloom", **headers, "Content-Type": "application/json"},
             extensions={"trace": peer_check(scheme, RefusedPeer)},
-        )
-        response = await client.send(request, stream=True, follow_redirects=False)
-        await response.aclose()
+        ) as response,
+    ):
         return response.status_code

@@ -16,7 +16,15 @@ import httpx
 from planloom.version import VERSION
 from planloom.web.addresses import AddressRefused, WebAddress, joined, reach_of, refusal, refusal_of
 from planloom.web.pages import Fetched, NotFetched, Redirected, is_text, media_type_of, page_of
-from planloom.web.transfer import AnswerBroken, AnswerUnusable, decompressed, trusted_certificates
+from planloom.web.transfer import (
+    LOCATION,
+    AnswerBroken,
+    AnswerUnusable,
+    decompressed,
+    is_of_certificate,
+    strict_client,
+    trusted_certificates,
+)
 
 SECONDS: Final = 30.0
 """The longest that one fetch may take, redirects included."""
@@ -27,7 +35,6 @@ _CONNECT_SECONDS: Final = 8.0
 _MOST_TRIED: Final = 4
 """The most addresses of one host that are tried."""
 _ERROR_TEXT: Final = 2_000
-_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _HEADERS: Final = {
     "User-Agent": f"planloom/{VERSION}",
     "Accept": "text/html, application/xhtml+xml, text/*;q=0.9, application/json;q=0.9, */*;q=0.1",
@@ -112,15 +119,13 @@ async def _answer(
     address: WebAddress, pinned: Sequence[str], certificates: ssl.SSLContext
 ) -> Fetched | _SentOn:
     """The answer of the first address that takes a connection. No name is resolved any more."""
-    transport = httpx.AsyncHTTPTransport(verify=certificates, trust_env=False)
-    timeout = httpx.Timeout(SECONDS, connect=_CONNECT_SECONDS)
-    async with httpx.AsyncClient(transport=transport, trust_env=False, timeout=timeout) as client:
+    async with strict_client(certificates, httpx.Timeout(SECONDS, connect=_CONNECT_SECONDS)) as client:
         for each in pinned:
             try:
                 async with contextlib.aclosing(await _sent(client, address, each)) as response:
                     return await _read(address, response)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-                if _is_of_certificate(error):
+                if is_of_certificate(error):
                     return NotFetched(f"The certificate of {address.host} is not valid or not trusted.")
             except (AnswerBroken, AnswerUnusable) as damage:
                 return NotFetched(f"The answer cannot be read: {damage}.")
@@ -139,13 +144,13 @@ async def _sent(client: httpx.AsyncClient, address: WebAddress, pinned: str) -> 
         # The target goes out as a person has seen it.
         extensions={"sni_hostname": address.host, "target": address.target.encode("ascii")},
     )
-    return await client.send(request, stream=True, follow_redirects=False)
+    return await client.send(request, stream=True)
 
 
 async def _read(address: WebAddress, response: httpx.Response) -> Fetched | _SentOn:
     status, headers = response.status_code, response.headers
-    if status in _REDIRECTS and headers.get("location"):
-        return _SentOn(headers["location"])
+    if location := response.extensions.get(LOCATION):
+        return _SentOn(location)
     content_type, encoding = headers.get("content-type", ""), headers.get("content-encoding", "")
     body = bytearray()
     cut = None
@@ -169,12 +174,3 @@ def _not_text(content_type: str, length: str) -> str:
     media_type = media_type_of(content_type) or "binary data"
     size = f" of {int(length):,} bytes" if length.isascii() and length.isdigit() else ""
     return f"It is no text but {media_type}{size}. Only text can be fetched."
-
-
-def _is_of_certificate(error: BaseException | None) -> bool:
-    """Whether TLS refused the host, rather than nothing answering there."""
-    while error is not None:
-        if isinstance(error, ssl.SSLError):
-            return True
-        error = error.__cause__ or error.__context__
-    return False

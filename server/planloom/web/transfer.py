@@ -1,4 +1,4 @@
-"""What HTTP clients share: trusted certificates, the check of the address reached, decompression in bounded pieces."""
+"""What HTTP clients share: a strict client, the check of the address reached, decompression in bounded pieces."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ import functools
 import ssl
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterable, Callable
-from typing import Any
+from http.cookiejar import DefaultCookiePolicy
+from typing import Any, Final
+
+import httpx
 
 from planloom.web.addresses import refused_address
+
+LOCATION: Final = "planloom.location"
+"""The extension of a response that says where a redirect leads."""
+_LIMITS: Final = httpx.Limits(max_connections=None, max_keepalive_connections=8, keepalive_expiry=5.0)
 
 
 class AnswerUnusable(Exception):
@@ -24,6 +31,30 @@ class RefusedPeer(Exception):
 
 class AnswerBroken(Exception):
     """The answer is damaged; a retry may help."""
+
+
+def strict_client(
+    certificates: ssl.SSLContext | None, timeout: httpx.Timeout, *, proxy: httpx.Proxy | None = None
+) -> httpx.AsyncClient:
+    """A client that sends what it is asked to and nothing else.
+
+    It follows no redirects, keeps no cookies, and takes no proxy or credentials from the environment. Without
+    `certificates` it trusts none, as is enough for plain http.
+    """
+    transport = httpx.AsyncHTTPTransport(
+        verify=certificates or _no_certificates(), trust_env=False, limits=_LIMITS, proxy=proxy
+    )
+    client = httpx.AsyncClient(
+        transport=transport, trust_env=False, timeout=timeout, event_hooks={"response": [_set_location_apart]}
+    )
+    client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
+    return client
+
+
+async def _set_location_apart(response: httpx.Response) -> None:
+    # httpx makes the request of a redirect even where none is followed, and fails if the location is no web address.
+    if response.has_redirect_location:
+        response.extensions[LOCATION] = response.headers.pop("location")
 
 
 async def decompressed(inner: AsyncIterable[bytes], encoding: str) -> AsyncGenerator[bytes]:
@@ -49,7 +80,7 @@ async def decompressed(inner: AsyncIterable[bytes], encoding: str) -> AsyncGener
 
 
 def peer_check(scheme: str, failure: Callable[[str, str], Exception]) -> Any:
-    """A trace listener of httpcore that closes a connection to a refused address before anything is sent.
+    """A trace listener of httpx that closes a connection to a refused address before anything is sent.
 
     It raises what `failure` makes of the address and the problem.
     """
@@ -75,3 +106,17 @@ def trusted_certificates() -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
     return context
+
+
+@functools.cache
+def _no_certificates() -> ssl.SSLContext:
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def is_of_certificate(error: BaseException | None) -> bool:
+    """Whether TLS refused the host, rather than nothing answering there."""
+    while error is not None:
+        if isinstance(error, ssl.SSLError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -10,6 +10,7 @@ from planloom.execution.effects.proposals import Denied
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.commands import CallDenied, CancelledByUser
 from planloom.web.addresses import WebAddress, refusal
+from planloom.web.fetching import fetch
 from planloom.web.pages import Fetched, NotFetched, Page
 
 _KEPT: Final = 4
@@ -43,9 +44,6 @@ class StepFetches:
             if verdict.cancelled:
                 raise CancelledByUser
             raise CallDenied(verdict.reason, "The page was not fetched")
-        # Importing httpx takes 100 ms, which a session without fetches need not spend.
-        from planloom.web.fetching import fetch
-
         fetched = await fetch(address, allow_internal=allow_internal)
         if isinstance(fetched, Page):
             self._pages.pop(address.url, None)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import ssl
-from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-import httpcore
+import httpx
 
 from planloom.domain.errors import ModelFailed
 from planloom.models.http import failures
 from planloom.models.http.failures import ErrorContext, Transient
 from planloom.models.http.transport import Timeouts
+from planloom.web.transfer import is_of_certificate
 
 
-def unreachable(error: Exception, context: ErrorContext, timeouts: Timeouts) -> Transient | ModelFailed:
-    """The failure for an error of the connection, one of `CONNECTION_ERRORS`."""
+def unreachable(
+    error: httpx.TransportError, context: ErrorContext, timeouts: Timeouts
+) -> Transient | ModelFailed:
+    """The failure for an error of the connection."""
     origin = context.origin
-    if isinstance(error, httpcore.ConnectTimeout):
+    if isinstance(error, httpx.ConnectTimeout):
         return failures.slow(context, "answer", timeouts.connect, "model.connectTimeoutSeconds")
-    if isinstance(error, httpcore.ConnectError):
-        if _caused_by(error, ssl.SSLError):
+    if isinstance(error, httpx.ConnectError):
+        if is_of_certificate(error):
             return failures.unavailable(
                 context,
                 "certificate",
@@ -35,33 +36,23 @@ def unreachable(error: Exception, context: ErrorContext, timeouts: Timeouts) -> 
                 f"{context.start_advice} Or set `planloom.model.baseUrl`.",
             )
         )
-    if isinstance(error, httpcore.ProxyError):
+    if isinstance(error, httpx.ProxyError):
         return failures.unavailable(
             context, "unreachable", "The proxy refused the connection.", "Check PLANLOOM_PROXY."
         )
-    if isinstance(error, httpcore.UnsupportedProtocol | httpcore.LocalProtocolError):
+    if isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError):
         return failures.unavailable(
             context, "wrong_address", f"{origin} is not a usable address.", "Check `planloom.model.baseUrl`."
         )
-    if isinstance(error, httpcore.TimeoutException):
+    if isinstance(error, httpx.TimeoutException):
         return failures.slow(context, "byte", timeouts.token, "model.tokenTimeoutSeconds")
     return failures.broken(context, "the connection was lost")
 
 
-def redirect_target(headers: Mapping[str, str]) -> str:
+def redirect_target(location: str) -> str:
     """Scheme and host of a redirect, without the path, which is untrusted text."""
     try:
-        parts = urlsplit(headers.get("location", ""))
+        parts = urlsplit(location)
     except ValueError:
         return ""
     return f"{parts.scheme}://{parts.hostname}" if parts.hostname else ""
-
-
-def _caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:
-    for _ in range(10):
-        if error is None:
-            return False
-        if isinstance(error, kind):
-            return True
-        error = error.__cause__ or error.__context__
-    return False

@@ -11,6 +11,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+import httpx
+
 from planloom.domain.errors import ContextOverflow, ModelFailed
 from planloom.domain.values import Json
 from planloom.models.hold import Hold
@@ -24,7 +26,7 @@ from planloom.models.http.failures import FINAL_STATUSES, ErrorContext, Refusal
 from planloom.models.http.json_text import Unreadable, read_object
 from planloom.models.http.retry import Sleep, with_retries
 from planloom.models.http.slots import Slot
-from planloom.models.http.transport import CONNECTION_ERRORS, Answer, FindKey, HttpClient, NoAddress, Timeouts
+from planloom.models.http.transport import Answer, FindKey, HttpClient, Timeouts
 from planloom.models.port import (
     HOSTED_CONTEXT,
     UNKNOWN_CONTEXT,
@@ -306,13 +308,13 @@ class HttpModel:
                 return None
             limit = deadlines.limit(setting)
             raise failures.slow(self._error_context, what, limit, setting) from None
-        except (AnswerBroken, *CONNECTION_ERRORS) as error:
+        except (AnswerBroken, httpx.TransportError) as error:
             if reader.complete:
                 return None
             if isinstance(error, AnswerBroken):
                 raise
             raise unreachable(error, self._error_context, self._options.timeouts) from error
-        except (NoAddress, UnicodeError):
+        except (httpx.InvalidURL, UnicodeError):
             raise failures.unavailable(
                 self._errors,
                 "wrong_address",
@@ -342,7 +344,7 @@ class HttpModel:
                             yield data
                     return
                 if answer.status < 400:
-                    raise failures.redirected(self._error_context, redirect_target(answer.headers))
+                    raise failures.redirected(self._error_context, redirect_target(answer.location))
                 refusal = failures.refusal_of(self._redacted(await payloads.bounded_text(answer)))
                 if answer.status in FINAL_STATUSES or not (
                     # Another request may have taught this refusal while this one was under way.
@@ -406,14 +408,12 @@ class HttpModel:
         except TimeoutError:
             self._unreachable = True
             return Reply(0, {}, f"it did not answer within {self._options.probe_seconds:g} seconds")
-        except (*CONNECTION_ERRORS, NoAddress, UnicodeError) as error:
+        except httpx.TransportError as error:
             self._unreachable = True
-            failure = (
-                unreachable(error, self._error_context, self._options.timeouts)
-                if isinstance(error, CONNECTION_ERRORS)
-                else None
-            )
-            return Reply(0, {}, str(failure) if failure is not None else "it is not an address")
+            return Reply(0, {}, str(unreachable(error, self._error_context, self._options.timeouts)))
+        except (httpx.InvalidURL, UnicodeError):
+            self._unreachable = True
+            return Reply(0, {}, "it is not an address")
         except (AnswerBroken, AnswerUnusable, ModelFailed) as error:
             return Reply(0, {}, str(error))
         data = read_object(text)

@@ -7,9 +7,11 @@ import contextlib
 import io
 from collections.abc import AsyncGenerator, AsyncIterator
 
+import httpx
+
 from planloom.domain.values import Json
 from planloom.models.http.json_text import Unreadable, read_object
-from planloom.models.http.transport import CONNECTION_ERRORS, Answer
+from planloom.models.http.transport import Answer
 from planloom.web.transfer import AnswerBroken, AnswerUnusable
 
 DONE = "[DONE]"
@@ -45,7 +47,7 @@ async def bounded_text(answer: Answer, limit: int = MAX_ERROR_BYTES) -> str:
     """The first `limit` characters of a body, for errors and small documents; ends silently at damage."""
     parts: list[str] = []
     size = 0
-    with contextlib.suppress(AnswerUnusable, AnswerBroken, *CONNECTION_ERRORS):
+    with contextlib.suppress(AnswerUnusable, AnswerBroken, httpx.TransportError):
         async for part in answer.texts:
             parts.append(part)
             size += len(part)
@@ -56,7 +58,7 @@ async def bounded_text(answer: Answer, limit: int = MAX_ERROR_BYTES) -> str:
 
 async def _drain(texts: AsyncIterator[str]) -> None:
     """Read the last few bytes of a stream, so that the connection can be reused."""
-    with contextlib.suppress(TimeoutError, AnswerBroken, AnswerUnusable, *CONNECTION_ERRORS):
+    with contextlib.suppress(TimeoutError, AnswerBroken, AnswerUnusable, httpx.TransportError):
         async with asyncio.timeout(DRAIN_SECONDS):
             async for _ in texts:
                 pass

@@ -7,6 +7,8 @@ import contextlib
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential
+
 from planloom.domain.errors import ModelFailed
 from planloom.models.http.failures import Transient
 from planloom.models.port import ModelEvent, Restarted
@@ -15,6 +17,7 @@ FIRST_WAIT_SECONDS = 0.5
 """The wait before the first retry; each further wait is twice as long."""
 LONGEST_WAIT_SECONDS = 120.0
 """If a server asks for a longer wait, there is no retry: the plan pauses instead."""
+_BACKOFF = wait_exponential(multiplier=FIRST_WAIT_SECONDS)
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -26,21 +29,48 @@ async def with_retries(
 
     Yields a `Restarted` before each wait. Raises the `ModelFailed` of the last failure.
     """
-    attempts, seconds = 1, FIRST_WAIT_SECONDS
-    while True:
-        try:
-            async with contextlib.aclosing(attempt()) as events:
-                async for event in events:
-                    yield event
-            return
-        except Transient as failed:
-            asked = failed.retry_after or 0.0
-            if attempts > retries or asked > LONGEST_WAIT_SECONDS:
-                raise _final_failure(failed, attempts) from failed
-            wait, problem = max(seconds, asked), failed.failure.message
-        attempts, seconds = attempts + 1, seconds * 2
-        yield Restarted(problem=problem, attempt=attempts, wait_seconds=wait)
-        await sleep(wait)
+    retrying = AsyncRetrying(
+        retry=retry_if_exception(lambda error: _asked_wait(error) <= LONGEST_WAIT_SECONDS),
+        stop=stop_after_attempt(retries + 1),
+        wait=_wait,
+        sleep=_left_to_the_caller,
+        reraise=True,
+    )
+    problem = ""
+    try:
+        async for each in retrying:
+            state = each.retry_state
+            if state.attempt_number > 1:
+                # The reader hears of a wait before it begins, so it is here and not in tenacity.
+                wait = state.upcoming_sleep
+                yield Restarted(problem=problem, attempt=state.attempt_number, wait_seconds=wait)
+                await sleep(wait)
+            try:
+                async with contextlib.aclosing(attempt()) as events:
+                    async for event in events:
+                        yield event
+                return
+            except Transient as failed:
+                problem = failed.failure.message
+                with each:
+                    raise
+    except Transient as failed:
+        raise _final_failure(failed, state.attempt_number) from failed
+
+
+def _wait(state: RetryCallState) -> float:
+    assert state.outcome is not None
+    return max(_BACKOFF(state), _asked_wait(state.outcome.exception()))
+
+
+def _asked_wait(error: BaseException | None) -> float:
+    """The seconds that the server asks to wait, 0 if it does not say."""
+    assert isinstance(error, Transient)
+    return error.retry_after or 0.0
+
+
+async def _left_to_the_caller(seconds: float) -> None:
+    pass
 
 
 def _final_failure(spent: Transient, attempts: int) -> ModelFailed:

@@ -12,10 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote
 
+from tenacity import AsyncRetrying, retry_if_result, wait_exponential
+
 from planloom.domain.text.counted import counted
 from planloom.execution.jobs import Jobs
 from planloom.models.http.endpoint import shown_url
 from planloom.service.tracing.spans import Span, document
+from planloom.web.collector import send_json
 
 CLOSE_SECONDS = 2.0
 """How long the last traces may take when the server ends."""
@@ -120,28 +123,33 @@ class TraceExporter:
             await self._jobs.stop("")
 
     async def _export(self) -> None:
-        pause = self._pause
+        retrying = AsyncRetrying(
+            retry=retry_if_result(bool),
+            stop=lambda _: self._closing.is_set(),
+            wait=wait_exponential(multiplier=self._pause, max=_LONGEST_PAUSE),
+            sleep=self._wait,
+            retry_error_callback=lambda _: True,
+        )
         await self._wait(self._gather)
-        while self._waiting and (target := self._target()):
-            if _is_address(target):
-                problem, again = await self._send(target)
-            else:
-                problem, again = await self._write(target), False
-            self._report(target, problem)
-            if not again:
-                pause = self._pause
-            elif self._closing.is_set():
+        while self._waiting and self._target():
+            is_left: bool = await retrying(self._export_some)
+            if is_left:
                 return
-            else:
-                await self._wait(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
         # Without a target, what waits has no place to go.
         self._waiting.taken()
 
+    async def _export_some(self) -> bool:
+        """Send the first traces or write all of them. Returns whether they wait to be sent again."""
+        target, again = self._target(), False
+        if _is_address(target):
+            problem, again = await self._send(target)
+        else:
+            problem = await self._write(target) if target else ""
+        self._report(target, problem)
+        return again
+
     async def _send(self, target: str) -> tuple[str, bool]:
         """Send the first traces; returns what is wrong, empty for nothing, and whether they wait to be sent again."""
-        from planloom.web.collector import send_json
-
         traces = self._waiting.taken(_MOST_SENT)
         body = _encoded([span for trace in traces for span in trace])
         problem = await send_json(target, body, self._headers(), default_path="/v1/traces")
