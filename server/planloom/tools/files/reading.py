@@ -54,7 +54,7 @@ async def read_spans(path: str, spans: Sequence[tuple[int, int | None]], context
 
 
 def _shown(name: str, text: str, spans: Sequence[tuple[int, int | None]]) -> ToolResult:
-    """The wanted lines with their numbers, up to a limit; the value is all of the same text as it stands in the file."""
+    """The wanted lines with their numbers, up to a limit; the value is all of that text as it stands in the file."""
     lines = split_lines(text)
     count = max(len(lines), 1)
     wanted = _within(spans or ((1, None),), count)
