@@ -281,11 +281,13 @@ _LINE = (
 
 _FORMS: Mapping[Callable[[_Match], _Calls], tuple[str, ...]] = {
     _folders: (
+        "create make add mkdir",
         rf"(?:create|make|add) {_ARTICLES}(?:{_FOLDER}s?|(?:sub)?directories):? {_NAMED}(?P<paths>{_TOKENS}?){_PLACED}",
         rf"mkdir (?:-p )?(?P<paths>{_TOKENS})",
         rf"(?:create|make|add) {_ARTICLES}(?P<paths>{_TOKEN}) (?P<before_noun>{_FOLDER}){_PLACED}",
     ),
     _write: (
+        "write save put create make add generate overwrite touch",
         rf"(?:write|save|put) (?:the )?(?:(?:text|content|contents|line|code|string) )?(?P<content>{PLACEHOLDER})"
         rf" (?:to|into|in|as) {_ARTICLES}(?P<file>(?:file|script) )?{_NAMED}(?P<paths>{_TOKEN})",
         rf"(?:in (?:the )?(?:{_FOLDER} )?(?P<front>{_TOKEN}),? )?"
@@ -298,6 +300,7 @@ _FORMS: Mapping[Callable[[_Match], _Calls], tuple[str, ...]] = {
         rf"touch (?P<paths>{_TOKEN}(?: {_TOKEN})*)",
     ),
     _replace: (
+        "replace change swap update bump",
         rf"(?:in {_FILE}(?P<path_2>{_TOKEN}),? )?{_CHANGE} (?P<all>{_EVERY})?{_TEXT}(?P<old>{_VALUE})"
         rf" (?:with|by|to|into) {_TEXT}(?P<new>{_VALUE})(?P<all_2> everywhere)?"
         rf"(?: (?:in|inside|within) {_FILE}(?P<path>{_TOKEN}))?(?P<all_3> everywhere)?",
@@ -307,27 +310,32 @@ _FORMS: Mapping[Callable[[_Match], _Calls], tuple[str, ...]] = {
         rf" (?P<new>{_WORD_VALUE})(?: in {_FILE}(?P<path>{_TOKEN}))?",
     ),
     _append: (
+        "append prepend add insert",
         rf"(?P<verb>append|prepend|add|insert) {_TEXT}:? ?(?P<content>{PLACEHOLDER}) (?:to|at) "
         rf"(?:(?:the )?(?:(?P<end>end|bottom)|(?P<top>top|start|beginning)) of )?{_FILE}(?P<path>{_TOKEN})",
-        rf"(?P<verb>append|prepend) {_TEXT}to (?:the (?:end|top|start|beginning) of )?{_FILE}(?P<path>{_TOKEN}?):?"
-        rf" (?P<content>{PLACEHOLDER})",
+        rf"(?P<verb>append|prepend) {_TEXT}to (?:the (?:end|(?P<top>top|start|beginning)) of )?{_FILE}"
+        rf"(?P<path>{_TOKEN}?):? (?P<content>{PLACEHOLDER})",
         r"(?P<verb>add|append) (?P<content>[\w./*-]+) to (?:the )?(?P<path>\.\w*ignore)",
     ),
     _copy: (
+        "copy cp",
         rf"(?P<verb>copy) {_ARTICLES}(?P<noun>file )?(?P<old>{_TOKEN}) (?P<into>to|as|into) {_ARTICLES}"
         rf"(?P<folder>{_FOLDER} )?(?P<new>{_TOKEN})",
         rf"(?P<verb>(?-i:cp)) (?P<old>{_TOKEN}) (?P<new>{_TOKEN})",
     ),
     _rename: (
+        "rename move mv",
         rf"(?P<verb>rename|move) {_ARTICLES}(?P<noun>(?:file|{_FOLDER}|path) )?(?P<old>{_TOKEN}) (?P<into>to|as|into)"
         rf" {_ARTICLES}(?P<folder>{_FOLDER} )?(?P<new>{_TOKEN})",
         rf"(?P<verb>(?-i:mv)|rename|move) (?P<old>{_TOKEN}) (?P<new>{_TOKEN})",
     ),
     _delete: (
+        "delete remove rm",
         rf"(?:delete|remove) {_ARTICLES}(?P<noun>(?:files?|{_FOLDER}s?|directories|path):? )?(?P<paths>{_TOKENS})",
         rf"(?-i:rm (?:-[rf]+ )?)(?P<paths>{_TOKEN}(?: {_TOKEN})*)",
     ),
     _run: (
+        f"run execute make {' '.join(PROGRAMS)}",
         r"(?:run|execute):? (?:the )?(?P<noun>(?:following )?(?:shell )?(?:commands?|script|cmd) ?)?:? ?"
         rf"(?P<marked>{PLACEHOLDER}){_in('in|inside|from')}",
         # An unquoted command line must be in lower case, as in a shell.
@@ -335,6 +343,7 @@ _FORMS: Mapping[Callable[[_Match], _Calls], tuple[str, ...]] = {
         rf"{_LINE}(?: (?:&&|\|\|) {_LINE})*){_in('in')})",
     ),
     _read: (
+        "read open view",
         r"(?:read|open|view) "
         r"(?:lines? (?P<first>[0-9]{1,9})(?: ?(?:-|–|to) ?(?P<last>[0-9]{1,9}))? (?:of|from|in) )?"
         rf"{_ARTICLES}(?:contents? of )?{_ARTICLES}(?:files? )?(?P<paths>{_TOKENS}?)"
@@ -342,27 +351,16 @@ _FORMS: Mapping[Callable[[_Match], _Calls], tuple[str, ...]] = {
         r"(?: ?(?:-|–|to) ?(?:line )?(?P<last_2>[0-9]{1,9}))?\)?)?",
     ),
     _list: (
+        "list",
         r"list (?P<deep>all )?(?:of )?(?:the )?(?:files|folder contents|contents)(?: and (?:folders|directories))?"
         rf"(?P<deep_2> recursively)?{_in('in|inside|under|of|within|from')}(?P<deep_3> recursively)?",
     ),
 }
-"""The forms of calls; the first that matches with all its arguments is used."""
-_VERBS: Mapping[Callable[[_Match], _Calls], str] = {
-    _folders: "create make add mkdir",
-    _write: "write save put create make add generate overwrite touch",
-    _replace: "replace change swap update bump",
-    _append: "append prepend add insert",
-    _copy: "copy cp",
-    _rename: "rename move mv",
-    _delete: "delete remove rm",
-    _run: f"run execute make {' '.join(PROGRAMS)}",
-    _read: "read open view",
-    _list: "list",
-}
-"""The verbs and programs of which a text has one if one of these forms matches it: the others are not even compiled."""
+"""The forms of each call, below the verbs and programs of which a text has one if a form matches it: other forms are
+not even compiled. The first form that matches with all its arguments is used."""
 _BY_VERBS = tuple(
-    (frozenset(_VERBS[read].split()), pattern(form, re.IGNORECASE), read)
-    for read, forms in _FORMS.items()
+    (frozenset(verbs.split()), pattern(form, re.IGNORECASE), read)
+    for read, (verbs, *forms) in _FORMS.items()
     for form in forms
 )
 _WORD = pattern(r"\w+")
@@ -376,7 +374,7 @@ _BETWEEN = pattern(
 )
 """The text between two calls."""
 _NEXT = pattern(
-    rf"(?P<verb>(?:{'|'.join(' '.join(_VERBS.values()).split())}) |\./"
+    rf"(?P<verb>(?:{'|'.join(sorted(frozenset().union(*(verbs for verbs, _, _ in _BY_VERBS))))}) |\./"
     rf"|in [^ ]+,? (?:replace|change|create|make|write|add|generate) )|{_ELLIPSIS}",
     re.IGNORECASE,
 )
