@@ -121,6 +121,25 @@ MENTIONS = [
     "Write a test that checks `delete a.txt` and create folder b",
     '"Delete a.txt and create folder b"',
     "“Delete a.txt”",
+    # An item that takes back others, and titles that do.
+    "1. Delete a.txt\n2. No, wait\n3. Create folder b",
+    "- Delete a.txt\n- Ignore the item above",
+    "Delete these files:\n- a.txt\n- but keep b.txt",
+    "Please don't create the following folders:\n- a",
+    "I created the following files:\n- a.txt\n- b.txt",
+    "Setup (do not run):\n1. Delete a.txt\n2. Create folder b",
+    "Tasks I finished:\n1. Delete a.txt\n2. Create folder b",
+    "No hagas esto:\n- Delete a.txt\n- Create folder b",
+    # Other languages.
+    "Lösche a.txt und nicht b.txt",
+    "No borres a.txt",
+    "Ne supprime pas a.txt",
+    "Non eliminare a.txt",
+    "Não apague a.txt",
+    "Er sagte: lösche a.txt",
+    # What comes after an article is no name.
+    "Copy a.txt to the clipboard",
+    "Move a.txt to the left",
     # Details below an item.
     "- improve the form\n  - delete a.txt\n  - create folder b",
     "1. Do not:\n   - delete a.txt\n   - create folder b",

@@ -85,6 +85,14 @@ class _Match:
         """The first path of a slot."""
         return self.paths(name, certain=certain, existing=existing)[0]
 
+    def target(self) -> str:
+        """The new path, of any form after "to", but not after an article: "to the left"."""
+        before = self.found.string[: self.found.start("new")].lower()
+        certain = bool(self["into"]) and (
+            bool(self["folder"]) or not before.endswith((" the ", " my ", " our "))
+        )
+        return self.path("new", certain=certain or self["verb"] in ("mv", "cp"))
+
     def value(self, name: str) -> str:
         """The text of a slot: that of its literal, or the words as written (`"port": 8080`, `foo`)."""
         slot = self.slot(name)
@@ -171,8 +179,7 @@ def _copy(match: _Match) -> _Calls:
 def _from_to(match: _Match, *, into: bool) -> tuple[str, str]:
     """The old path and the new one, which may be the folder above it. `into`: it certainly is."""
     old = match.path("old", certain=bool(match["noun"]), existing=True)
-    # Without "to" between them both must be paths.
-    new = match.path("new", certain=bool(match["into"]) or match["verb"].islower())
+    new = match.target()
     base = old.rstrip("/").rpartition("/")[2]
     into = into or new.endswith("/") or bool(match["folder"])
     if into or ("." in base.lstrip(".") and "." not in new.rpartition("/")[2]):
@@ -186,7 +193,7 @@ def _rename(match: _Match) -> _Calls:
         old, new = _from_to(match, into=match["into"].lower() == "into")
     else:
         old = match.path("old", certain=bool(match["noun"]), existing=True)
-        new = match.path("new", certain=bool(match["into"]))
+        new = match.target()
         folder = old.rstrip("/").rpartition("/")[0]
         new = f"{folder}/{new}" if folder and "/" not in new else new
     old, new = old.rstrip("/") or old, new.rstrip("/") or new

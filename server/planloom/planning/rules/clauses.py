@@ -99,6 +99,11 @@ _FOLLOWING = pattern(r"\S")
 _NEW_SENTENCE = _spaced(rf"(?-i:[A-ZÀ-Þ])|(?:{_KNOWN})")
 _CONTINUES = _spaced(rf"with (?:the )?(?:content|text)s?:? {PLACEHOLDER}")
 """A paragraph that goes on with the sentence above it."""
+_TAKES_BACK = _spaced(
+    r"\s*(?:(?:no|nope|wait|stop)(?:[,.!…]|\s*$)|(?:except|but|only|not|none)\b"
+    r"|(?:ignore|scratch|cancel|forget|undo|disregard|skip) (?:the|that|this|all|those|these|it)\b)"
+)
+"""The beginning of a list item that says what becomes of others."""
 _COLON = pattern(r"[:：][*_\s]*$")
 _FINISHED = pattern(r"[.!?;。！？][\"'”’)\]*_\s]*$")
 
@@ -357,8 +362,10 @@ def _of_block(text: str, block: _Block) -> Iterator[Part]:
                 if _FINISHED.search(text, part.start, part.end) is None:
                     yield Part(part.start, block.end, whole=True)
                     return
-            listed = block.listed or (bool(marks) and bool(place))
+            takes_back = _TAKES_BACK.match(text, start, end) is not None
+            listed = (block.listed or (bool(marks) and bool(place))) and not takes_back
             yield part._replace(
+                whole=part.whole or (block.listed and takes_back),
                 item=part.start == start and (block.listed or bool(marks)),
                 list_item=(start, end) if listed else None,
                 ticked=ticked,
