@@ -507,7 +507,7 @@ export interface Question {
   options?: readonly string[];
 }
 
-/** The model's proposal for a failed step. */
+/** A proposal for a failed step: the model's, or with the code `several_matches` to replace a text everywhere. */
 export interface Proposal {
   action: "retry" | "skip" | "insert" | "abort";
   args?: JsonObject;

@@ -55,7 +55,7 @@ def plan(text: str) -> tuple[Step, ...]:
         ("1) Add a\r\n2) Fix b\r\n", ["Add a", "Fix b"]),
         ("Please do this:\n- add a\n* fix b\n• test c", ["Add a", "Fix b", "Test c"]),
         ("Do the following steps\n\n1. add a\n2. fix b", ["Add a", "Fix b"]),
-        ("## Tasks\n- [ ] add a\n- [x] fix b", ["Add a", "Fix b"]),
+        ("## Tasks\n- [ ] add a\n- [x] fix b", ["Add a"]),
         ("Build it. 1. Add a 2. Fix b", ["Build it", "Add a", "Fix b"]),
         (
             "- improve the form\n  - label above\n  - error below",
@@ -192,7 +192,7 @@ def write(path: str, content: str) -> tuple[str, dict[str, Any]]:
         ("move @a.py into the folder src", [call("rename_path", path="a.py", new_path="src/a.py")]),
         ("rename the function foo to bar", None),
         ("Rename folder a to b", [call("rename_path", path="a", new_path="b")]),
-        ("Write file a.txt with content:\nline one\nline two", None),
+        ("Write file a.txt with content:\nline one\nline two", [write("a.txt", "line one\nline two\n")]),
         ("Write file a.txt with content two  spaces", None),
         ("delete a.txt", [call("delete_path", path="a.txt")]),
         (

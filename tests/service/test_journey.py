@@ -192,6 +192,44 @@ async def test_a_conflict_that_a_stop_cut_off_is_shown_anew_and_the_old_one_is_g
         assert (await at.until(plan, lambda now: now.status == "completed")).edits
 
 
+async def test_a_text_that_stands_in_two_places_can_be_replaced_in_both(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "old\nold\n"}) as at:
+        plan = await at.run('1. Replace "old" with "new" in @a.txt\n2. List files')
+        (waiting,) = plan.pending.recoveries
+        assert (
+            waiting.error
+            == "The text to replace stands at 2 places in a.txt, lines 1, 2: nothing was replaced."
+        )
+        assert waiting.options[0] == "accept" and waiting.proposal is not None
+        await at.app.steps.recover(plan.plan_id, waiting.step_id, "accept", None)
+        plan = await at.respond(await at.until(plan, lambda now: bool(now.pending.approvals)))
+        assert plan.status == "completed" and at.text("a.txt") == "new\nnew\n"
+
+
+async def test_a_copy_is_the_whole_file_with_its_unsaved_text(tmp_path: Path) -> None:
+    lines = "".join(f"line {number}\n" for number in range(3_000))
+    async with studio(tmp_path, {"a.txt": ""}) as at:
+        at.editor.open(at.path("a.txt"), lines)
+        plan = await at.run("1. Copy a.txt to b.txt\n2. List files")
+        while plan.pending.approvals:
+            plan = await at.respond(plan)
+        assert plan.status == "completed" and at.text("b.txt") == lines
+
+
+async def test_lines_are_added_at_either_end(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "one\ntwo\n"}) as at:
+        plan = await at.run('1. Prepend "zero" to a.txt\n2. Add the line "three" at the end of a.txt')
+        while plan.pending.approvals:
+            plan = await at.respond(plan)
+        assert plan.status == "completed" and at.text("a.txt") == "zero\none\ntwo\nthree\n"
+
+
+async def test_a_name_in_the_workspace_is_a_path(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"old/a.txt": "x"}) as at:
+        plan = await at.ask("1. Rename old to kept\n2. Rename lost to found")
+        assert [step.tool for step in plan.steps] == ["rename_path", None]
+
+
 async def test_an_editor_that_refuses_twice_fails_the_step_with_its_reason(tmp_path: Path) -> None:
     async with studio(tmp_path, {"a.txt": "old\n"}) as at:
         at.editor.script.extend([Refuse("read-only editor"), Refuse("read-only editor")])

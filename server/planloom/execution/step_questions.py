@@ -12,6 +12,7 @@ from planloom.domain.scheduling import directives as do
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
+from planloom.tools.tool import SEVERAL_MATCHES
 
 log = logging.getLogger(__name__)
 
@@ -91,8 +92,11 @@ class StepQuestions:
         self.recover(now, step, proposed.proposal)
 
     def recover(self, plan: Plan, step: Step, proposal: RecoveryProposal | None = None) -> None:
-        """Ask the user how to recover from a failed step, with the model's proposal if there is one."""
+        """Ask the user how to recover from a failed step, with the proposal if there is one."""
         error = _error(step)
+        if proposal is None and step.result is not None and step.result.code == SEVERAL_MATCHES:
+            every = {**(step.args or {}), "replace_all": True}
+            proposal = RecoveryProposal(action="retry", args=every, why="Replace all of them.")
         options = do.recovery_options(step)
         if self._proposer is not None:
             options = (*options, "model")

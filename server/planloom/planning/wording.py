@@ -61,8 +61,11 @@ PROGRAMS: Mapping[str, str] = {
 COMMAND_START = "|".join(
     rf"{program} (?:{'|'.join(commands.split())})(?!\S)"
     if commands
-    else rf"{program}(?= \S*[-./]|\s*(?:$|\n|[.,;]))"
+    else rf"{program}(?= \S*[-./]|\s*(?:$|\n|[.,;&]))"
     for program, commands in PROGRAMS.items()
+) + (
+    r"|make (?:all|build|check|clean|ci|coverage|dist|fmt|format|install|lint|release|run|setup|tests?)(?!\S)"
+    r"|\.{1,2}/[\w/-]+(?:\.(?:sh|bash|py|js|ts|rb|pl|ps1|bat|cmd|exe))?(?!\S)"
 )
 """A pattern of the beginning of such a command line."""
 

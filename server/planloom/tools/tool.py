@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel
 
@@ -23,12 +23,16 @@ SUMMARY_LIMIT = 500
 """Most characters of a summary."""
 
 
+SEVERAL_MATCHES: Final = "several_matches"
+"""The code of an edit that nothing came of, since its old text stands in several places: all can be replaced."""
+
+
 class ToolResult(NamedTuple):
     """The result of a call: a summary for people, a text for the model, a value for later steps.
 
     For a failed call `ok` is False and `text` tells the model what to do instead. `ended`: a command ran to its
     end, with any exit code, and `outcome` says how; `in_background`: it runs on. `refused`: a person or the policy did
-    not allow the call.
+    not allow the call. `code` names a failure that has a way out of its own.
     `call_id` is the recorded call's, by which the plan tells what became of its changes; None if it is not recorded.
     """
 
@@ -41,6 +45,7 @@ class ToolResult(NamedTuple):
     outcome: CommandOutcome | None = None
     refused: bool = False
     call_id: CallId | None = None
+    code: str | None = None
 
 
 def succeeded(summary: str, text: str | None = None, value: Json = None) -> ToolResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, MutableMapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -190,6 +191,12 @@ class WorkspaceView:
         if isinstance(place, PathRefused):
             return place, Listing(uri=key, problem="refused", detail=place.reason)
         return place, list_on_disk(place)
+
+    def has(self, path: str) -> bool:
+        """Whether a workspace folder has a file or folder at this relative path; links are not followed."""
+        return bool(path.strip("./")) and any(
+            os.path.lexists(root.path / path) for root in self.roots.folders
+        )
 
     def locate(self, uri: str, for_: Purpose) -> ResolvedPath | PathRefused:
         """Resolve a URI; call it from a thread."""

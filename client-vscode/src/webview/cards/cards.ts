@@ -109,7 +109,7 @@ function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
         ? nothing
         : html`<div class="proposal">
           <p>
-            <b>${proposed(proposal.action)}</b>
+            ${recovery.code === "several_matches" ? nothing : html`<b>${proposed(proposal.action)}</b>`}
             ${shown(proposal.why)}
           </p>
           ${proposal.args == null ? nothing : html`<pre>${shown(JSON.stringify(proposal.args, null, 2))}</pre>`}

@@ -225,7 +225,7 @@ class Question(TypedDict, total=False):
 
 
 class Proposal(TypedDict, total=False):
-    """The model's proposal for a failed step."""
+    """A proposal for a failed step: the model's, or with the code `several_matches` to replace a text everywhere."""
 
     action: Literal["retry", "skip", "insert", "abort"]
     args: Json

@@ -128,7 +128,8 @@ class Terminal:
 
     async def recovery(self, step: Step, recovery: Recovery) -> RecoveryChoice:
         proposal = recovery.get("proposal")
-        if proposal:
+        several = recovery.get("code") == "several_matches"
+        if proposal and not several:
             self.say(f"The model proposes to {proposal.get('action')}: {proposal.get('why')}", "cyan")
         options = [
             option
@@ -138,6 +139,8 @@ class Terminal:
         choices = {_RECOVERIES[option][0]: _RECOVERIES[option][1] for option in options}
         if recovery.get("code") == "lacked_network" and "retry" in options:
             choices["r"] = "retry, to be asked for the network"
+        if several and "accept" in options:
+            choices["p"] = "replace all of them"
         if "retry" in options and step.get("kind") == "tool_call":
             choices["a"] = "change its arguments and retry"
         by_key = {_RECOVERIES[option][0]: option for option in options}

@@ -48,6 +48,13 @@ def literal(argument: Json) -> Json:
     return argument
 
 
+def escaped(argument: Json) -> Json:
+    """The argument such that `literal` gives it back, and no reference is found in it."""
+    if isinstance(argument, str) and (argument.startswith("$$") or output_reference(argument)):
+        return f"${argument}"
+    return argument
+
+
 def unused_id(used: Container[object], number: int = 1, *, stem: str = "step") -> StepId:
     """The first of `step_1`, `step_2` and so on, counted from `number`, that is not used yet."""
     while (step_id := StepId(f"{stem}_{number}")) in used:

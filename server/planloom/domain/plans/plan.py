@@ -477,7 +477,7 @@ class Question(Value):
 
 
 class RecoveryProposal(Value):
-    """What the model proposes for a failed step."""
+    """What the model proposes for a failed step, or an edit for which its old text stands in several places."""
 
     action: Literal["retry", "skip", "insert", "abort"]
     args: Args | None = None

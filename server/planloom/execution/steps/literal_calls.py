@@ -84,8 +84,8 @@ class LiteralCalls:
             summary, _, output = result.text.partition("\n")
             lacked = result.outcome is not None and result.outcome.lacked_network
             failure = Failed(
-                error=_readable(result.summary if output else summary, output),
-                code=LACKED_NETWORK if lacked else None,
+                error=_readable(result.summary if output or result.code else summary, output),
+                code=LACKED_NETWORK if lacked else result.code,
             )
             return (
                 CallFailed(output=result.text, failure=failure, value=result.value)

@@ -54,7 +54,7 @@ def step(whole: plans.Plan, one: plans.Step) -> wire.Step:
 
 
 def recovery_proposal(whole: plans.Plan, proposal: plans.RecoveryProposal) -> wire.Proposal:
-    """The model's proposal for a failed step of this plan."""
+    """The proposal for a failed step of this plan."""
     return wire.Proposal.of(proposal, steps=steps(whole, proposal.steps))
 
 

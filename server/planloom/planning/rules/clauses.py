@@ -11,6 +11,7 @@ from typing import NamedTuple
 from planloom.domain.patterns import pattern
 from planloom.intake.words import any_of
 from planloom.planning.rules.literals import PLACEHOLDER, Masked
+from planloom.planning.rules.translations import translations
 from planloom.planning.wording import COMMAND_START, CONNECTING, KNOWN_VERBS, VERBS
 
 
@@ -40,12 +41,31 @@ _LEAD = (
 )
 _LEADING = _spaced(_LEAD)
 """Words before a task that do not describe it."""
+_SECTION = (
+    r"(?:set-?\s?up|install(?:ation)?|preparation|clean-?\s?up|scaffold(?:ing)?|structure|layout|skeleton|files|folders"
+    r"|directories|back-?end|front-?end|server|client|api|database|docs|documentation|tests|testing|config(?:uration)?"
+    r"|deployment|build|refactoring|assets|(?:phase|step|stage|part|milestone|day) [0-9]{1,3})"
+)
 _TASK_HEADING = _spaced(
     rf"[*_\s]*(?:(?:(?:(?:the|my|our) )?{_TASKS}|{_ORDERS}){_IN_ORDER}|do|(?:can|could|would|will) you"
-    r"|i (?:want|need) you to|you should)?[*_:.\s]*",
+    rf"|i (?:want|need) you to|you should|(?:(?:the|my|our) )?(?:(?:project|initial) )?{_SECTION}(?: {_TASKS})?"
+    rf"|(?:(?:here is|here['’]s|this is) )?what i (?:need|want)(?: you to do| done)?|i need(?: the following)?"
+    rf"|(?:here is|here['’]s|here are) (?:(?:the|my|our) )?{_TASKS})?[*_:.\s]*",
 )
-"""The headings, after lead-in words, under which tasks are instructions: a closed list. Under any other, they may be
-quoted."""
+"""The headings, after lead-in words, under which tasks are instructions: a closed list."""
+_ORDER_HEADING = _spaced(
+    rf"(?P<verb>create|add|make|delete|remove) (?:(?:all (?:of )?)?(?:the following|these)) (?:(?:new|empty) )*"
+    rf"(?:(?P<files>files?)|folders?|directories|directory){_IN_ORDER}[*_:.\s]*"
+)
+"""A heading whose verb and noun each item below it continues: "Create the following files:"."""
+_FRAMING = _spaced(
+    r"\b(?:old|bad|wrong|reject\w*|declined|done|finished|completed|failed|fixed|deleted|removed|later|tomorrow|yesterday"
+    r"|history|releases?|ideas?|maybe|optional|only|avoid|stop|skip|cancel\w*|was|were|did|ran|wrote|has|had|have|already"
+    r"|forbidden|dangerous|from|by|i|he|she|they|we|translate)\b"
+)
+"""Words of a heading that may take back or quote what is below it, besides those that govern a sentence."""
+_NAME_OF_PART = pattern(r"[*_\s]*(?:[A-Za-z][\w-]*(?:\s+|(?=[*_:\s]*$))){1,5}[*_:\s]*")
+"""A heading that may be the title of a part of the work."""
 _LONGEST_HEADING = 200
 _MOST_TASKS = 100
 _MOST_PARTS = 2_000
@@ -53,8 +73,8 @@ _MOST_PARTS = 2_000
 _POLITE = _spaced(r"(?:can|could|would|will) you\b")
 _LINE = pattern(
     r"^(?P<indent>[ \t]*)(?=\S)(?:(?P<quoted>>)|(?P<lead>(?P<heading>#{1,6}[ \t]+)|(?P<mark>"
-    r"(?:(?P<bullet>[-*+•‣▪◦○●·–—])|\(?(?:step[ \t]+)?(?P<number>[0-9]{1,4})[.):]\)?)"
-    r"(?:[ \t]+(?:\[(?P<tick>[ xX]?)\][ \t]*)?|$))))?.*",
+    r"(?:(?P<bullet>[-*+•‣▪◦○●·–—])|\(?(?:step[ \t]+)?(?P<number>[0-9]{1,4})[.):]\)?|\(?[a-z]\)|(?=\[[ xX]?\][ \t]))"
+    r"(?:[ \t]*(?:\[(?P<tick>[ xX]?)\]|(?P<done>[✅☑✔✓~](?:\ufe0f|(?<=~)~)?))[ \t]*|[ \t]+|$))))?.*",
     re.IGNORECASE | re.MULTILINE,
 )
 _INLINE_NUMBER = pattern(r"(?<=\S)[ \t]+\(?(?P<number>[0-9]{1,3})[.)](?=\s)")
@@ -69,12 +89,21 @@ _BOUNDARY = pattern(
 _ABBREVIATION = pattern(
     r"(?:eg|ie|etc|vs|cf|approx|no|nr|fig|dr|mr|mrs|ms|st|resp|incl|ca|al|sec|ch|p|pp)\.|(?:[a-z]\.){2,}"
 )
+_THANKS = "(?:(?:many )?thanks|thank you|thx|cheers)(?: (?:so much|very much|a lot|in advance))?"
 _COURTESY = _spaced(
-    r"(?:(?:many )?thanks|thank you|thx|cheers)(?: (?:so much|very much|a lot|in advance))?"
+    rf"{_THANKS}|(?:that is|that['’]s) (?:all|it)(?: for (?:now|today))?(?:,? {_THANKS})?|nothing else"
     r"|(?:hi|hello|hey|howdy|good (?:morning|afternoon|evening|day))(?: there)?"
 )
 """A sentence that asks for nothing."""
 _FOLLOWING = pattern(r"\S")
+_NEW_SENTENCE = _spaced(rf"(?-i:[A-ZÀ-Þ])|(?:{_KNOWN})")
+_CONTINUES = _spaced(rf"with (?:the )?(?:content|text)s?:? {PLACEHOLDER}")
+"""A paragraph that goes on with the sentence above it."""
+_TAKES_BACK = _spaced(
+    r"\s*(?:(?:no|nope|wait|stop)(?:[,.!…]|\s*$)|(?:except|but|only|not|none)\b"
+    r"|(?:ignore|scratch|cancel|forget|undo|disregard|skip) (?:the|that|this|all|those|these|it)\b)"
+)
+"""The beginning of a list item that says what becomes of others."""
 _COLON = pattern(r"[:：][*_\s]*$")
 _FINISHED = pattern(r"[.!?;。！？][\"'”’)\]*_\s]*$")
 
@@ -104,9 +133,11 @@ _INFINITIVE = _spaced(r"\bto ")
 class Part(NamedTuple):
     """A part of a masked text: a sentence, a list item, or a passage that is at most one task.
 
-    `polite`: "can you" or the like came before it. `whole`: an introduction with what it introduces, or a ticked
-    item, so nothing in it is certain to be an instruction. `introduces`: a line without a full stop above others, which
-    it may introduce. `item`: the first sentence of a list item.
+    `polite`: "can you" or the like came before it. `whole`: an introduction with what it introduces, so nothing in it
+    is certain to be an instruction. `introduces`: a line without a full stop above others, which it may introduce.
+    `item`: the first sentence of a list item. `list_item`: the range of its list item. `heading`: the range of the
+    title that its step repeats, since it may say what becomes of the item; `order`: the words of the title that the
+    item continues. `ticked`: it is not to do. `nested`: the item and those below it, each as a part of its own.
     """
 
     start: int
@@ -115,6 +146,11 @@ class Part(NamedTuple):
     whole: bool = False
     introduces: bool = False
     item: bool = False
+    list_item: tuple[int, int] | None = None
+    heading: tuple[int, int] | None = None
+    order: str = ""
+    ticked: bool = False
+    nested: tuple[Part, ...] = ()
 
 
 @dataclass(slots=True)
@@ -124,6 +160,7 @@ class _Block:
     start: int
     end: int
     first: re.Match[str]
+    nested: list[re.Match[str]]
 
     @property
     def listed(self) -> bool:
@@ -149,7 +186,9 @@ def parts(masked: Masked) -> tuple[Part, ...]:
         raw = [Part(0, len(text), whole=True)]
     found = [part for each in raw if (part := _stripped(text, each)) is not None]
     asking = [part for part in found if not _COURTESY.fullmatch(text, part.start, part.end)]
-    return tuple(asking or found)
+    if asking and all(part.ticked for part in asking):
+        return (Part(asking[0].start, asking[-1].end, whole=True),)
+    return tuple(part for part in asking if not part.ticked) or tuple(found)
 
 
 def tasks(text: str, part: Part) -> tuple[Part, ...]:
@@ -179,6 +218,7 @@ def is_plain(text: str, part: Part) -> bool:
     return (
         not part.whole
         and not part.introduces
+        and part.heading is None
         # A list item does not refer to the other items, but sentences with "Explain" or "Translate" may.
         and _begins(text, part, KNOWN_VERBS if part.item else VERBS)
         and _governing(text, part) is None
@@ -207,32 +247,59 @@ def _of_blocks(text: str, blocks: list[_Block]) -> Iterator[Part]:
     at = 0
     while at < len(blocks):
         block, at = blocks[at], at + 1
-        if block.heading:
-            if len(blocks) > 1 and _is_task_heading(text, block.start, block.end):
-                continue
-            while at < len(blocks) and not blocks[at].heading:
-                at += 1
-            yield Part(block.start, blocks[at - 1].end, whole=True)
-            continue
-        found = list(_of_block(text, block))
+        found = [Part(block.start, block.end)] if block.heading else list(_of_block(text, block))
         if not found:
             continue
         *above, last = found
         yield from above
-        below = blocks[at] if at < len(blocks) else None
-        if below is None or last.whole:
-            yield last
-        elif _is_task_heading(text, last.start, last.end):
+        below = blocks[at:]
+        if not below or last.whole or last.ticked:
+            yield last._replace(whole=last.whole or block.heading)
             continue
-        elif below.heading or _FINISHED.search(text, last.start, last.end):
+        if _is_task_heading(text, last.start, last.end):
+            continue
+        count = 0
+        if block.heading:
+            count = next((index for index, each in enumerate(below) if each.heading), len(below))
+        elif not below[0].heading and not _FINISHED.search(text, last.start, last.end):
+            listed = below[0].listed and not block.listed
+            if not listed and not _COLON.search(text, last.start, last.end):
+                yield last._replace(introduces=not block.listed)
+                continue
+            count = next((index for index, each in enumerate(below) if not each.listed), len(below)) or 1
+        elif block.listed or last.item:
             yield last
-        elif _COLON.search(text, last.start, last.end) or (below.listed and not block.listed):
-            at += 1
-            while below.listed and at < len(blocks) and blocks[at].listed:
+            continue
+        if not count:
+            yield last._replace(whole=block.heading)
+            continue
+        headed, at = below[:count], at + count
+        order = _order(text, last.start, last.end)
+        if not block.listed and all(each.listed for each in headed) and (order or _is_title(text, last)):
+            for each in headed:
+                for part in _of_block(text, each):
+                    yield part._replace(heading=(last.start, last.end), order=order)
+        else:
+            # A line right below may say what is to become of it all.
+            while at < len(blocks) and "\n\n" not in text[blocks[at - 1].end : blocks[at].start]:
                 at += 1
             yield Part(last.start, blocks[at - 1].end, whole=True)
-        else:
-            yield last._replace(introduces=not block.listed)
+
+
+def _order(text: str, start: int, end: int) -> str:
+    """The verb and noun with which each item below a heading begins; empty if there are none."""
+    found = _ORDER_HEADING.fullmatch(text, _after_lead(text, start, end), end)
+    return "" if found is None else f"{found['verb'].lower()} {'file' if found['files'] else 'folder'} "
+
+
+def _is_title(text: str, part: Part) -> bool:
+    """Whether a heading only names a part of the work: it neither negates, quotes nor asks for something else."""
+    words = text[part.start : part.end].rstrip("*_: \n")
+    if _NAME_OF_PART.fullmatch(words) is None or words.split()[0].lower() in KNOWN_VERBS:
+        return False
+    return not any(
+        _GOVERNING.search(each) or _FRAMING.search(each) for each in (words, *translations(words.lower()))
+    )
 
 
 def _blocks(text: str) -> list[_Block]:
@@ -246,10 +313,21 @@ def _blocks(text: str) -> list[_Block]:
         before = line.end()
         if current is not None:
             below = len(line["indent"]) > len(current.first["indent"]) + (line["mark"] is not None)
-            if (current.listed and below) or not begins or line[0].strip() == PLACEHOLDER or line["quoted"]:
+            # A sentence at the margin is no part of the list item above it.
+            apart = current.listed and not line["indent"] and _NEW_SENTENCE.match(line[0])
+            continues = _CONTINUES.match(line[0]) is not None and not line["lead"]
+            if (
+                (current.listed and below)
+                or (not begins and not apart)
+                or continues
+                or line[0].strip() == PLACEHOLDER
+                or line["quoted"]
+            ):
+                if line["mark"]:
+                    current.nested.append(line)
                 current.end = end
                 continue
-        block = _Block(line.end("lead") if line["lead"] else line.start(), end, line)
+        block = _Block(line.end("lead") if line["lead"] else line.start(), end, line, [])
         blocks.append(block)
         current = None if block.heading else block
     return blocks
@@ -264,7 +342,13 @@ def _of_block(text: str, block: _Block) -> Iterator[Part]:
             marks.append(mark)
     if len(marks) < 2 - block.listed:
         marks = []
-    ticked = (block.first["tick"] or " ") in "xX"
+    ticked = block.listed and ((block.first["tick"] or " ") in "xX" or block.first["done"] is not None)
+    nested: tuple[Part, ...] = ()
+    if block.listed and block.nested:
+        starts = (block.start, *(line.end("lead") for line in block.nested))
+        ends = (*(line.start() for line in block.nested), block.end)
+        found = (_stripped(text, Part(*span)) for span in zip(starts, ends, strict=True))
+        nested = tuple(part for part in found if part is not None)
     for place, start in enumerate((block.start, *(mark.end() for mark in marks))):
         end = block.end
         if place < len(marks):
@@ -278,8 +362,15 @@ def _of_block(text: str, block: _Block) -> Iterator[Part]:
                 if _FINISHED.search(text, part.start, part.end) is None:
                     yield Part(part.start, block.end, whole=True)
                     return
-            item = part.start == start and (block.listed or bool(marks))
-            yield part._replace(whole=part.whole or ticked, item=item)
+            takes_back = _TAKES_BACK.match(text, start, end) is not None
+            listed = (block.listed or (bool(marks) and bool(place))) and not takes_back
+            yield part._replace(
+                whole=part.whole or (block.listed and takes_back),
+                item=part.start == start and (block.listed or bool(marks)),
+                list_item=(start, end) if listed else None,
+                ticked=ticked,
+                nested=nested if part.start == block.start else (),
+            )
 
 
 def _sentences(text: str, start: int, end: int) -> Iterator[Part]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Literal, NamedTuple, get_args
 
 from planloom.domain.patterns import pattern
 from planloom.intake.references import SpecialKind
+from planloom.intake.words import any_of
+from planloom.planning.wording import KNOWN_VERBS
 
 PLACEHOLDER = "\ufdd0"
 """Replaces one literal: a code point that Unicode assigns to no character."""
@@ -57,6 +60,15 @@ class Masked:
 _CANDIDATE = pattern(
     r"`+|~{3,}|<<-?[ \t]*(?P<mark>['\"]?)(?P<word>[A-Za-z_]\w*)(?P=mark)|[“‘«]"
     r"|(?<![^ \t\n(\[{=:,;/—–\-@>])(?:\"|'(?=[^ \n]))"
+    r"|(?:(?<=content:)|(?<=contents:)|(?<=following text:)|(?<=following lines:))[ \t]*\n\s*(?=[^\s`~\"'“‘«<])"
+)
+_BELOW = pattern(
+    r"^(?![ \t]*(?:[-*+•]|\d+[.)])[ \t]).*\b(?:with|containing|following)\b.*\Z", re.MULTILINE | re.IGNORECASE
+)
+"""The line above content, up to its colon: no item of a list, since the next item would be content."""
+_LISTED = pattern(r"(?:(?:[-*+•]|\d+[.)])[ \t].*|[ \t].*|)(?:\n|\Z)")
+_ORDER = pattern(
+    rf"^(?:and|then|next|finally|{any_of(tuple(sorted(KNOWN_VERBS)))})\b", re.MULTILINE | re.IGNORECASE
 )
 _FENCE_OPENS = pattern(r"[ \t]*[\w.+#/ \t-]{0,80}\n")
 _CURLY: Mapping[str, str] = {"“": "”", "‘": "’", "«": "»"}
@@ -127,12 +139,15 @@ class _Scan:
 
 _SPACES = pattern(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\f\v\x1c-\x1f\x85\u2028\u2029]")
 _INVISIBLE = pattern(r"[\u200b\u2060\ufeff\u00ad]")
+_EMPHASIS = pattern(r"(?<![^\s(])(\*\*|__)(?=[^\s/*_])([^*\n]{1,200}?)(?<=\S)\1(?![\w/*.])")
 _LONG_SPACE = pattern(r"[ \t]{9,}")
 _BLANK_LINES = pattern(r"\n(?:[ \t]*\n){2,}")
 
 
 def mask(text: str) -> Masked:
     """Replace the literals of a text by placeholders and normalize white space outside of them, in linear time.
+
+    Marks of emphasis outside of literals are left out.
 
     Line ends become LF, in literals too.
     """
@@ -152,6 +167,7 @@ def mask(text: str) -> Masked:
             pieces += (text[done : found.start()], PLACEHOLDER, rest)
             done = end
     normalized = _INVISIBLE.sub("", _SPACES.sub(" ", "".join((*pieces, text[done:]))))
+    normalized = _EMPHASIS.sub(r"\2", normalized)
     return Masked(_BLANK_LINES.sub("\n\n", _LONG_SPACE.sub(" " * 8, normalized)), tuple(literals))
 
 
@@ -162,12 +178,27 @@ _Extracted = tuple[LiteralText, str, int]
 def _extract(scan: _Scan, found: re.Match[str]) -> _Extracted | None:
     """The literal that begins at a candidate; None if none does."""
     sign = found[0]
+    if sign.isspace():
+        return _content_below(scan, found)
     if sign.startswith("<<"):
         return _heredoc(scan, found)
     if sign[0] in "`~":
         fence = _fence(scan, found.start(), sign) if len(sign) >= 3 else None
         return fence or (_code(scan, found.start(), sign) if sign[0] == "`" else None)
     return _quote(scan, found.start(), sign)
+
+
+def _content_below(scan: _Scan, found: re.Match[str]) -> _Extracted | None:
+    """The list or the only paragraph that ends a request, below "with the following content:"."""
+    text = scan.text
+    if _BELOW.search(text, text.rfind("\n", 0, found.start()) + 1, found.start()) is None:
+        return None
+    body = text[found.end() :].strip("\n").rstrip()
+    listed = all(_LISTED.match(line) for line in body.split("\n"))
+    if not listed and ("\n\n" in body or _ORDER.search(body)):
+        # It may be a second paragraph of the request, or its next order.
+        return None
+    return LiteralText("block", f"{body}\n", text[found.start() :].rstrip()), "", len(text)
 
 
 def _fence(scan: _Scan, start: int, sign: str) -> _Extracted | None:
@@ -242,15 +273,27 @@ _LIMIT = 1_000
 _PATTERN = pattern(r"[*?<>|{}$…]")
 
 
-def written_path(token: Masked, references: Mapping[str, str], *, certain: bool = False) -> str | None:
+def nothing_exists(path: str) -> bool:  # noqa: ARG001
+    """Where there is no workspace."""
+    return False
+
+
+class Names(NamedTuple):
+    """The known paths: of the request's references, and whether something in the workspace has a name."""
+
+    references: Mapping[str, str] = MappingProxyType({})
+    exists: Callable[[str], bool] = nothing_exists
+
+
+def written_path(token: Masked, names: Names, *, certain: bool = False, existing: bool = False) -> str | None:
     """The workspace path that a token names, or None.
 
-    The token is a word or one literal. `references` maps references to paths. `certain`: the words before the
-    token ("folder", "file") announce a path, so any word is one.
+    The token is a word or one literal. `certain`: the words before the token ("folder", "file") announce a path, so
+    any word is one. `existing`: so is the name of what is in the workspace.
     """
     word = token.text
     if word.startswith("@"):
-        found = references.get(token.source) or references.get(token.source.rstrip(".!:"))
+        found = names.references.get(token.source) or names.references.get(token.source.rstrip(".!:"))
         if found is not None:
             return found
         certain, word = True, word[1:]
@@ -271,7 +314,7 @@ def written_path(token: Masked, references: Mapping[str, str], *, certain: bool 
         or text.lower().startswith("www.")
     ):
         return None
-    return text if certain or _looks_like_path(text) else None
+    return text if certain or _looks_like_path(text) or (existing and names.exists(text)) else None
 
 
 def _looks_like_path(word: str) -> bool:

@@ -15,7 +15,7 @@ from planloom.execution.step_rules import StepRules
 from planloom.execution.summary import cancelled
 from planloom.service.actions.plans import invalid
 from planloom.service.running.turns import Turns
-from planloom.tools.tool import shortened
+from planloom.tools.tool import SEVERAL_MATCHES, shortened
 
 
 class Steps:
@@ -68,7 +68,9 @@ class Steps:
                     by="user",
                 )
             proposal = recovery.proposal
-            by: Literal["user", "model"] = "model" if action == "accept" else "user"
+            by: Literal["user", "model"] = (
+                "model" if action == "accept" and recovery.code != SEVERAL_MATCHES else "user"
+            )
             if action == "accept" and proposal is not None:
                 if proposal.action == "insert":
                     return await self._insert(plan_id, step, proposal)

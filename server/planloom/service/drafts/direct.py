@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.agents import allowed_effects
 from planloom.domain.plans.outputs import unused_id
-from planloom.domain.plans.plan import Plan, Review, Step, StepResult
+from planloom.domain.plans.plan import Plan, Step, StepResult
 from planloom.domain.text.counted import counted
 from planloom.domain.values import Instant, Json, StepId
 from planloom.execution.plan_store import PlanStore
@@ -30,7 +30,7 @@ class DirectRuns:
 
     def begin(self, plan: Plan) -> Plan:
         """Record the steps of the request; the caller then has them executed."""
-        direct = direct_run(plan, self._tools, self._session.settings.execution.review)
+        direct = direct_run(plan, self._tools, self._session)
         steps = self._rules.with_approvals(direct.steps)
         return self._plan_store.record(plan.plan_id, direct.model_copy(update={"steps": steps}))
 
@@ -43,7 +43,7 @@ class DirectRuns:
         )
 
 
-def direct_run(plan: Plan, tools: Registry, review: Review) -> ev.PlanDirect:
+def direct_run(plan: Plan, tools: Registry, session: Session) -> ev.PlanDirect:
     """The request as literal tool calls, if it consists of calls that are allowed; else as one step for the model."""
 
     def allowed(step: Step) -> bool:
@@ -55,7 +55,8 @@ def direct_run(plan: Plan, tools: Registry, review: Review) -> ev.PlanDirect:
     # Imported here, since a server without requests needs no rules, and they are long.
     from planloom.planning.rules.planner import plan_by_rules
 
-    steps = plan_by_rules(plan.request, tools, plan.attachments)
+    review = session.settings.execution.review
+    steps = plan_by_rules(plan.request, tools, plan.attachments, session.view.has)
     if steps and all(map(allowed, steps)):
         return ev.PlanDirect(steps=steps, sequential=True, author="rules", review=review)
     whole = Step(

@@ -60,7 +60,8 @@ class PlannerFactory:
             from planloom.planning.rules.planner import RulesPlanner
 
             note = RULES_ONLY if plan.route == "perspectives" else ""
-            return RulesPlanner(self._tools, note=note), self._requests.request(plan)
+            planner = RulesPlanner(self._tools, self._session.view.has, note=note)
+            return planner, self._requests.request(plan)
         request = await self._requests.request_for_model(plan)
         can = await model.capabilities()
         unseen = () if can.images else images_of(request.attachments)

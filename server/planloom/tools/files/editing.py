@@ -13,12 +13,13 @@ from planloom.tools.files.patching import apply_hunks
 from planloom.tools.files.reading import unreadable
 from planloom.tools.files.replacing import CLOSEST, NoMatch, Replacement, replace
 from planloom.tools.files.writing import names_folder
-from planloom.tools.tool import ToolResult, failed, succeeded
+from planloom.tools.tool import SEVERAL_MATCHES, ToolResult, failed, succeeded
 from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.snapshots import Snapshot
 
 MOST_FILES = 100
+_SHOWN = 5
 
 
 async def edit_file(args: EditFile, context: ToolContext) -> ToolResult:
@@ -31,7 +32,15 @@ async def edit_file(args: EditFile, context: ToolContext) -> ToolResult:
     place, found, text = file
     result = replace(text, args.old_text or "", args.new_text or "", replace_all=args.replace_all)
     if isinstance(result, NoMatch):
-        return failed(_failure(place, result))
+        no_match = failed(_failure(place, result))
+        if not result.lines:
+            return no_match
+        lines = ", ".join(map(str, result.lines[:_SHOWN])) + (
+            " and more" if len(result.lines) > _SHOWN else ""
+        )
+        places = counted(len(result.lines), "place")
+        summary = f"The text to replace stands at {places} in {place.relative}, lines {lines}: nothing was replaced."
+        return no_match._replace(summary=summary, code=SEVERAL_MATCHES)
     return await _stage(place, found, result, context.files)
 
 
@@ -164,7 +173,15 @@ async def _update(patch: FilePatch, context: ToolContext, files: Overlay) -> Too
     place, found, text = file
     result = apply_hunks(text, patch.hunks)
     if isinstance(result, NoMatch):
-        return failed(_failure(place, result))
+        no_match = failed(_failure(place, result))
+        if not result.lines:
+            return no_match
+        lines = ", ".join(map(str, result.lines[:_SHOWN])) + (
+            " and more" if len(result.lines) > _SHOWN else ""
+        )
+        places = counted(len(result.lines), "place")
+        summary = f"The text to replace stands at {places} in {place.relative}, lines {lines}: nothing was replaced."
+        return no_match._replace(summary=summary, code=SEVERAL_MATCHES)
     staged = await _stage(place, found, result, files)
     if not staged.ok or patch.move_to is None:
         return staged

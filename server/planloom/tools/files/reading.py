@@ -54,14 +54,14 @@ async def read_spans(path: str, spans: Sequence[tuple[int, int | None]], context
 
 
 def _shown(name: str, text: str, spans: Sequence[tuple[int, int | None]]) -> ToolResult:
-    """The wanted lines with their numbers; the value is the same text as it stands in the file."""
+    """The wanted lines with their numbers, up to a limit; the value is all of that text as it stands in the file."""
     lines = split_lines(text)
     count = max(len(lines), 1)
     wanted = _within(spans or ((1, None),), count)
     if not wanted:
         return failed(f"{name} has {counted(count, 'line')}; ask for lines in that range.")
     parts = _limited(wanted, lines)
-    texts = ["".join(lines[part.start - 1 : part.stop - 1]) for part in parts]
+    value = "".join("".join(lines[part.start - 1 : part.stop - 1]) for part in wanted)
     shown = "\n[…]\n".join(
         numbered([_cut(line) for line in lines[part.start - 1 : part.stop - 1]], part.start) for part in parts
     )
@@ -72,7 +72,7 @@ def _shown(name: str, text: str, spans: Sequence[tuple[int, int | None]]) -> Too
     *most, last = (f"{part.start} to {part.stop - 1}" for part in parts)
     which = f"{', '.join(most)} and {last}" if most else last
     note = f"[lines {which} of {count}; ask for other lines with start_line and end_line, or with ranges]"
-    return succeeded(f"Read lines {which} of {name}", f"{shown}\n{note}", "".join(texts))
+    return succeeded(f"Read lines {which} of {name}", f"{shown}\n{note}", value)
 
 
 def _within(spans: Sequence[tuple[int, int | None]], count: int) -> list[range]:

@@ -31,9 +31,10 @@ class Replacement(NamedTuple):
 
 
 class NoMatch(NamedTuple):
-    """Why nothing was replaced; `reason` tells the model what to do instead."""
+    """Why nothing was replaced; `reason` tells the model what to do instead. `lines`: each has the old text exactly."""
 
     reason: str
+    lines: tuple[int, ...] = ()
 
 
 def replace(text: str, old: str, new: str, *, replace_all: bool = False) -> Replacement | NoMatch:
@@ -123,7 +124,8 @@ def _ambiguous(numbers: list[int], grade: Grade) -> NoMatch:
     if grade == "exact":
         return NoMatch(
             f"old_text occurs {len(numbers)} times (lines {shown}{more}). "
-            "Add lines around it to make it unique, or set replace_all."
+            "Add lines around it to make it unique, or set replace_all.",
+            tuple(numbers),
         )
     return NoMatch(
         f"old_text was not found exactly; {GRADE_TEXT[grade]} it occurs {len(numbers)} times "
