@@ -199,6 +199,16 @@ async def test_an_answer_that_was_cut_is_never_a_plan() -> None:
     assert plan_in(events).steps
 
 
+async def test_a_marked_plan_without_its_end_marker_counts_unless_the_answer_was_cut() -> None:
+    unended = MARKED.removesuffix("---PLAN-END---")
+    model, events = await drafted([says(unended)], capabilities=PLAIN)
+    assert [step.instruction for step in plan_in(events).steps] == ["x", "y"]
+    assert len(model.requests) == 1
+    model, events = await drafted([says(unended, finish="length"), says(MARKED)], capabilities=PLAIN)
+    assert len(model.requests) == 2
+    assert "The plan was cut" in model.requests[1].messages[-1].text
+
+
 async def test_endless_white_space_ends_the_read() -> None:
     model, events = await drafted([says(GOOD + " " * 20_000)])
     assert plan_in(events).steps
