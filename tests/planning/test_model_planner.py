@@ -25,7 +25,13 @@ from planloom.models.tokens import TokenCounter
 from planloom.planning.investigations.draft_investigations import DraftInvestigations
 from planloom.planning.investigations.planner import InvestigatingPlanner
 from planloom.planning.model.planner import DraftOptions, ModelPlanner
-from planloom.planning.model.prompts import repair_prompt, system_prompt, told_templates
+from planloom.planning.model.prompts import (
+    investigation_prompt,
+    planning_rules,
+    repair_prompt,
+    system_prompt,
+    told_templates,
+)
 from planloom.planning.port import DraftText, PlanDrafted, PlanningRequest, RequestUsage, StepDrafted
 from planloom.tools.registry import builtin
 from tests.support.small_tools import small_tools
@@ -207,6 +213,14 @@ async def test_a_marked_plan_without_its_end_marker_counts_unless_the_answer_was
     model, events = await drafted([says(unended, finish="length"), says(MARKED)], capabilities=PLAIN)
     assert len(model.requests) == 2
     assert "The plan was cut" in model.requests[1].messages[-1].text
+
+
+def test_every_planner_is_told_that_steps_can_run_in_parallel() -> None:
+    tools = builtin()
+    for synthesis in (False, True):
+        prompts = [system_prompt(tools, style, synthesis=synthesis) for style in ("json", "markers")]
+        for prompt in (*prompts, investigation_prompt(tools, synthesis=synthesis), planning_rules(tools)):
+            assert "Steps that do not depend on each other can run in parallel." in prompt
 
 
 async def test_endless_white_space_ends_the_read() -> None:

@@ -404,7 +404,7 @@ async def test_long_texts_of_a_plan_are_kept(tmp_path: Path) -> None:
 
 
 def test_prompt_and_tool_are_small() -> None:
-    assert len(investigation_prompt(synthesis=True)) <= 3_500
+    assert len(investigation_prompt(builtin(), synthesis=True)) <= 3_500
     assert len(plan_spec(builtin()).model_dump_json()) <= 1_600
 
 
