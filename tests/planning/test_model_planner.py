@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from planloom.agent.prompts import current_task
 from planloom.domain.errors import ContextOverflow, ModelFailed
 from planloom.domain.plans.attachments import Attachment, ResolvedAttachment
 from planloom.domain.plans.perspectives import KodaPerspective
@@ -213,6 +214,26 @@ async def test_a_marked_plan_without_its_end_marker_counts_unless_the_answer_was
     model, events = await drafted([says(unended, finish="length"), says(MARKED)], capabilities=PLAIN)
     assert len(model.requests) == 2
     assert "The plan was cut" in model.requests[1].messages[-1].text
+
+
+async def test_expected_calls_keep_their_arguments_and_the_step_is_shown_them() -> None:
+    calls = [
+        {"tool": "write_file", "args": {"path": "a", "content": "$one"}},
+        {"name": "write_file", "arguments": {"path": "b", "content": "y"}},
+        "read_file",
+        "read_file",
+        "fly",
+    ]
+    steps = [
+        {"id": "one", "description": "Look", "instruction": "Look."},
+        {"id": "2", "description": "Write", "instruction": "Write it.", "toolsToExecute": calls},
+    ]
+    _, events = await drafted([says(json.dumps(steps))])
+    shown = current_task(plan_in(events).steps[1])
+    assert (
+        'Expected tools: write_file {"path": "a", "content": "$one"}; '
+        'write_file {"path": "b", "content": "y"}; read_file' in shown.split("\n")
+    )
 
 
 def test_every_planner_is_told_that_steps_can_run_in_parallel() -> None:
