@@ -124,6 +124,7 @@ async def test_markers_if_the_provider_cannot_enforce_a_schema() -> None:
         (GOOD[:-80], "cut"),
         ("I would rather talk about the weather.", "There is no plan"),
         ("", "There is no plan"),
+        ('{"summary": "", "steps": []}', "The plan has no steps."),
     ],
 )
 async def test_an_unusable_plan_is_sent_back_once(text: str, told: str) -> None:

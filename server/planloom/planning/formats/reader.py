@@ -21,6 +21,7 @@ MARKER = re.compile(
     re.IGNORECASE,
 )
 _PLAN_LANGUAGES = TEXT_LANGUAGES | {"plan", "markdown", "md", "yaml", "yml"}
+_NO_STEPS = re.compile(r'"steps"\s{0,20}:\s{0,20}\[\s{0,20}\]')
 _CUE = re.compile(
     r"\b(?:examples?|e\.g\.|for instance|format|template|syntax|like this|as follows)\b", re.IGNORECASE
 )
@@ -37,6 +38,11 @@ def read_plan(text: str, tools: Collection[str] = ()) -> PlanText | NoPlan:
         # In reasoning that is never closed, only a marked plan counts.
         plan = _marked(visible.unclosed, tools)
     return plan or NoPlan()
+
+
+def has_no_steps(text: str) -> bool:
+    """Whether a text that holds no plan states an empty one."""
+    return _NO_STEPS.search(text) is not None
 
 
 def is_end(marker: re.Match[str]) -> bool:
