@@ -77,7 +77,7 @@ the answer to the request that caused it. Every event has `seq`, `planId`, `sess
 What a running step does is told by `activeForm`, the number of its run by `attempt`. `progress` is sent only where it
 is known: for a step that expects several files, the percentage of them that it has written. If a step fails and the
 setting `execution.onFailure` skips it, `recovery_chosen` with `by: policy` precedes `task_skipped` with the reason
-`policy`, and the step counts as failed. `by` is `model` if the user accepted the model's proposal.
+`policy`, and the step stays failed. `by` is `model` if the user accepted the model's proposal.
 """
 _COMMANDS = """\
 ## Commands

@@ -99,6 +99,14 @@ def test_references_are_checked_and_pass_types() -> None:
     assert found(call("a", "read_file", path="$r"), call("r", "read_file", path="p"), sequential=True) == []
 
 
+def test_a_reference_within_a_list_is_warned_of() -> None:
+    read = call("r", "read_file", path="p")
+    use = call("c", "run_command", command=["echo", "$r", "$HOME"], depends_on=("r",))
+    (warning,) = problems([read, use], {**TOOLS, "run_command": ToolRules("execute", lambda _: [])})
+    assert (warning.step_id, warning.field, warning.severity) == ("c", "args.command", "warning")
+    assert warning.problem.startswith("$r within a list is literal text")
+
+
 def test_unordered_writers_of_one_path_are_warned_of() -> None:
     one = call("a", "write_file", path="src/x", content="1")
     two = call("b", "write_file", path="./src//x", content="2")

@@ -192,6 +192,8 @@ async def test_a_command_that_may_not_write_says_so(tmp_path: Path) -> None:
         room.path(".vscode").mkdir()
         plan = await room.ask("run `echo x > .vscode/tasks.json`")
         (call,) = plan.steps[0].tools_executed
+        # The line that states the outcome is the command's own.
+        assert "It ran confined" not in call.summary
         assert "It ran confined" in (call.output or "") and not room.path(".vscode/tasks.json").exists()
 
 

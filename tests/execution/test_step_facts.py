@@ -99,7 +99,9 @@ async def test_a_recovery_names_the_code_of_the_failure(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("policy", ["skip", "ask"])
-async def test_a_step_that_the_policy_skips_counts_as_failed(tmp_path: Path, policy: str) -> None:
+async def test_a_step_that_the_policy_passes_over_has_failed_and_one_that_a_person_skips_is_skipped(
+    tmp_path: Path, policy: str
+) -> None:
     async with studio(tmp_path, settings={"execution.onFailure": policy}) as at:
         plan = await one_step(
             at, kind="tool_call", tool="read_file", instruction="x", args={"path": "none.txt"}
@@ -112,6 +114,9 @@ async def test_a_step_that_the_policy_skips_counts_as_failed(tmp_path: Path, pol
         assert plan.report is not None and plan.report.left[0].status == (
             "failed" if policy == "skip" else "skipped"
         )
+        ends = "failed" if policy == "skip" else "skipped"
+        _, listed = at.app.plans.tasks(plan.plan_id, None, (ends,), None)
+        assert [step.step_id for step in listed] == ["both"]
         counted = progress(plan)
         assert (counted.failed, counted.skipped) == ((1, 0) if policy == "skip" else (0, 1))
         chosen = [each.event for each in at.events if isinstance(each.event, ev.RecoveryChosen)]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from planloom.agent.prompts import current_task
 from planloom.domain.errors import ContextOverflow, ModelFailed
 from planloom.domain.plans.attachments import Attachment, ResolvedAttachment
 from planloom.domain.plans.perspectives import KodaPerspective
@@ -25,7 +26,13 @@ from planloom.models.tokens import TokenCounter
 from planloom.planning.investigations.draft_investigations import DraftInvestigations
 from planloom.planning.investigations.planner import InvestigatingPlanner
 from planloom.planning.model.planner import DraftOptions, ModelPlanner
-from planloom.planning.model.prompts import repair_prompt, system_prompt, told_templates
+from planloom.planning.model.prompts import (
+    investigation_prompt,
+    planning_rules,
+    repair_prompt,
+    system_prompt,
+    told_templates,
+)
 from planloom.planning.port import DraftText, PlanDrafted, PlanningRequest, RequestUsage, StepDrafted
 from planloom.tools.registry import builtin
 from tests.support.small_tools import small_tools
@@ -117,6 +124,7 @@ async def test_markers_if_the_provider_cannot_enforce_a_schema() -> None:
         (GOOD[:-80], "cut"),
         ("I would rather talk about the weather.", "There is no plan"),
         ("", "There is no plan"),
+        ('{"summary": "", "steps": []}', "The plan has no steps."),
     ],
 )
 async def test_an_unusable_plan_is_sent_back_once(text: str, told: str) -> None:
@@ -197,6 +205,44 @@ async def test_an_answer_that_was_cut_is_never_a_plan() -> None:
     model, events = await drafted([says(GOOD, finish="length"), says(GOOD)])
     assert len(model.requests) == 2
     assert plan_in(events).steps
+
+
+async def test_a_marked_plan_without_its_end_marker_counts_unless_the_answer_was_cut() -> None:
+    unended = MARKED.removesuffix("---PLAN-END---")
+    model, events = await drafted([says(unended)], capabilities=PLAIN)
+    assert [step.instruction for step in plan_in(events).steps] == ["x", "y"]
+    assert len(model.requests) == 1
+    model, events = await drafted([says(unended, finish="length"), says(MARKED)], capabilities=PLAIN)
+    assert len(model.requests) == 2
+    assert "The plan was cut" in model.requests[1].messages[-1].text
+
+
+async def test_expected_calls_keep_their_arguments_and_the_step_is_shown_them() -> None:
+    calls = [
+        {"tool": "write_file", "args": {"path": "a", "content": "$one"}},
+        {"name": "write_file", "arguments": {"path": "b", "content": "y"}},
+        "read_file",
+        "read_file",
+        "fly",
+    ]
+    steps = [
+        {"id": "one", "description": "Look", "instruction": "Look."},
+        {"id": "2", "description": "Write", "instruction": "Write it.", "toolsToExecute": calls},
+    ]
+    _, events = await drafted([says(json.dumps(steps))])
+    shown = current_task(plan_in(events).steps[1])
+    assert (
+        'Expected tools: write_file {"path": "a", "content": "$one"}; '
+        'write_file {"path": "b", "content": "y"}; read_file' in shown.split("\n")
+    )
+
+
+def test_every_planner_is_told_that_steps_can_run_in_parallel() -> None:
+    tools = builtin()
+    for synthesis in (False, True):
+        prompts = [system_prompt(tools, style, synthesis=synthesis) for style in ("json", "markers")]
+        for prompt in (*prompts, investigation_prompt(tools, synthesis=synthesis), planning_rules(tools)):
+            assert "Steps that do not depend on each other can run in parallel." in prompt
 
 
 async def test_endless_white_space_ends_the_read() -> None:

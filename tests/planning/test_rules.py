@@ -15,6 +15,7 @@ from planloom.domain.plans.plan import Step
 from planloom.domain.values import AttachmentId
 from planloom.planning.port import PlanningRequest
 from planloom.planning.rules.planner import RulesPlanner, plan_by_rules
+from planloom.planning.wording import active_form
 from planloom.tools.registry import READ_ONLY, builtin
 
 TOOLS = builtin()
@@ -447,3 +448,21 @@ async def test_others_go_on_while_a_long_plan_is_drafted() -> None:
     drafted = [event async for event in RulesPlanner(builtin()).draft(request)]
     other.cancel()
     assert turns >= len(drafted) - 1 == 200
+
+
+@pytest.mark.parametrize(
+    ("description", "shown"),
+    [
+        ("Write and run tests", "Writing and running tests"),
+        ("Write and edit", "Writing and editing"),
+        ("Read spec and extract key constraints", "Working on: Read spec and extract key constraints"),
+        ("Write src and docs", "Writing src and docs"),
+    ],
+)
+def test_the_second_of_two_verbs_is_never_left_as_it_is(description: str, shown: str) -> None:
+    assert active_form(description) == shown
+
+
+def test_then_and_next_together_divide_like_one() -> None:
+    steps = plan("Create a parser and add tests then next build the docs")
+    assert [step.description for step in steps] == ["Create a parser", "Add tests", "Build the docs"]

@@ -122,7 +122,7 @@ async def test_a_plan_that_stays_unusable_fails_with_its_text(tmp_path: Path) ->
         plan = await at.ask(REQUEST, mode="plan")
         assert plan.status == "failed" and plan.error is not None
         assert plan.error.code == "model_output_invalid"
-        assert "could not be used, 3 times: it holds no steps" in plan.error.message
+        assert "could not be used, 3 times: the plan has no steps" in plan.error.message
         assert "Nothing to do." in (plan.error.raw_text or "")
         assert len(model.requests) == 3
 
@@ -193,6 +193,16 @@ async def test_the_summary_beside_steps_given_as_a_string_is_kept(
     model = ScriptedModel([submits({"summary": " Polite,\nand tested.", "steps": steps})])
     async with studio(tmp_path, FILES, model=model) as at:
         assert (await at.ask(REQUEST, mode="plan")).summary == summary
+
+
+@pytest.mark.parametrize(
+    "empty", [submits({"steps": []}), says('{"steps": []}')], ids=["submitted", "printed"]
+)
+async def test_a_plan_without_steps_is_called_that(tmp_path: Path, empty: Turn) -> None:
+    async with studio(tmp_path, FILES, model=ScriptedModel([empty] * 3)) as at:
+        plan = await at.ask(REQUEST, mode="plan")
+        assert plan.error is not None
+        assert plan.error.message.endswith("could not be used, 3 times: the plan has no steps.")
 
 
 async def test_words_alone_get_one_reminder(tmp_path: Path) -> None:
@@ -404,7 +414,7 @@ async def test_long_texts_of_a_plan_are_kept(tmp_path: Path) -> None:
 
 
 def test_prompt_and_tool_are_small() -> None:
-    assert len(investigation_prompt(synthesis=True)) <= 3_500
+    assert len(investigation_prompt(builtin(), synthesis=True)) <= 3_500
     assert len(plan_spec(builtin()).model_dump_json()) <= 1_600
 
 

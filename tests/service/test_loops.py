@@ -250,8 +250,8 @@ async def test_a_step_is_repeated_until_its_condition_holds(tmp_path: Path) -> N
         assert plan.status == "completed", plan.error
         assert [(step.step_id, step.status) for step in plan.steps] == [
             ("s1", "completed"),
-            ("s1_1", "skipped"),
-            ("s1_2", "skipped"),
+            ("s1_1", "failed"),
+            ("s1_2", "failed"),
             ("s1_3", "completed"),
             ("s2", "completed"),
         ]

@@ -301,9 +301,7 @@ async def test_a_template_that_is_deleted_before_its_turn_fails_the_step(tmp_pat
         plan = await at.reach(plan, "attention")
         plan = await at.respond(plan)
         last = plan.steps[-1]
-        assert (
-            last.counts_as == "failed" and last.result is not None and template in (last.result.error or "")
-        )
+        assert last.status == "failed" and last.result is not None and template in (last.result.error or "")
 
 
 async def test_a_parameter_that_a_round_gives_its_number_is_a_number(tmp_path: Path) -> None:

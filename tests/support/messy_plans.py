@@ -156,7 +156,7 @@ def _marker_damages() -> Iterator[Damage]:
         yield Damage(
             name, lambda rng, p, start=start, end=end: (marked(labelled(p), start=start, end=end), p, False)
         )  # type: ignore[misc]
-    yield Damage("no end", lambda rng, p: ("---PLAN-START---\n" + labelled(p), p, True))
+    yield Damage("no end", lambda rng, p: ("---PLAN-START---\n" + labelled(p), p, False))
     yield Damage(
         "two blocks",
         lambda rng, p: (marked(labelled([("Old", "old")])) + "\nBetter:\n" + marked(labelled(p)), p, False),
@@ -186,7 +186,7 @@ def _cut_in_a_word(rng: random.Random, pairs: list[Pair]) -> tuple[str, list[Pai
     title, text = pairs[-1]
     short = text.split("\n")[0][: rng.randint(5, 12)].strip()
     cut = [*pairs[:-1], (title, short)]
-    return "---PLAN-START---\n" + labelled(cut), cut, True
+    return "---PLAN-START---\n" + labelled(cut), cut, False
 
 
 def _plain(pairs: list[Pair]) -> list[Pair]:

@@ -208,7 +208,8 @@ function foldTask(plan: Plan, event: TaskEvent): Plan {
       return {
         ...change(plan, event.taskId, (step) => ({
           ...step,
-          status: "skipped",
+          // A step that failed and that the setting leaves so stays failed.
+          status: event.reason === "policy" ? "failed" : "skipped",
           skipReason: event.reason,
           completedAt: event.at,
         })),

@@ -130,7 +130,7 @@ export function shownStatus(plan: Plan, step: Step): StepStatus {
 /** How many steps have each status; the percentage is rounded down. */
 export function progressOf(plan: Plan): Progress {
   const count = (...statuses: readonly StepStatus[]): number =>
-    plan.steps.filter((step) => statuses.includes(countsAs(step))).length;
+    plan.steps.filter((step) => statuses.includes(step.status)).length;
   const total = plan.steps.length;
   const completed = count("completed");
   return {
@@ -142,11 +142,6 @@ export function progressOf(plan: Plan): Progress {
     skipped: count("skipped"),
     percentComplete: total === 0 ? 0 : Math.floor((completed * 100) / total),
   };
-}
-
-/** The status, but failed for a step that the setting skipped: it has failed, and no person decided otherwise. */
-function countsAs({ status, skipReason }: Step): StepStatus {
-  return status === "skipped" && skipReason === "policy" ? "failed" : status;
 }
 
 /** How many decisions the plan waits for. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.agents import NAMES
 from planloom.domain.plans.background_commands import background_calls
 from planloom.domain.plans.perspectives import Agent
-from planloom.domain.plans.plan import SETTLED, Plan, Step
+from planloom.domain.plans.plan import SETTLED, ExpectedTool, Plan, Step
 from planloom.domain.text.hidden_characters import visible
 from planloom.domain.values import CallId, StepId
 from planloom.models.port import Image
@@ -190,10 +191,16 @@ def current_task(step: Step) -> str:
     if step.expected_files:
         lines.append("Expected files: " + ", ".join(step.expected_files))
     if step.tools_to_execute:
-        lines.append("Expected tools: " + ", ".join(tool.tool for tool in step.tools_to_execute))
+        lines.append("Expected tools: " + "; ".join(map(_expected_call, step.tools_to_execute)))
     if _ROLES[step.agent]:
         lines.append(_ROLES[step.agent])
     return "\n".join(lines)
+
+
+def _expected_call(expected: ExpectedTool) -> str:
+    if not expected.args:
+        return expected.tool
+    return f"{expected.tool} {json.dumps(expected.args, ensure_ascii=False)}"
 
 
 def completed_tasks(plan: Plan, current: Step, seen: Collection[StepId] = ()) -> str:

@@ -82,7 +82,7 @@ def execution_summary(plan: Plan) -> str:
     if staged:
         parts.append("never made, since the plan ended first: " + listed(staged, _LISTED, "; "))
     for status in ("failed", "skipped"):
-        names = [step.description for step in plan.steps if step.counts_as == status]
+        names = [step.description for step in plan.steps if step.status == status]
         if names:
             parts.append(f"{status}: " + listed(names, _LISTED, "; "))
     return ". ".join(parts) + "."
@@ -349,12 +349,11 @@ def _why_left(step: Step) -> tuple[LeftStatus, str] | None:
         case "completed":
             why = "its changes were never made, since the plan ended first"
             return ("not_made", why) if step.staged else None
-        case "skipped" if step.counts_as == "failed":
-            return "failed", f"{shortened(_error(step), _REASON)} ({_SKIPPED['policy']})"
         case "skipped":
             return ("skipped", _why_skipped(step)) if step.skip_reason != "condition" else None
         case "failed":
-            return "failed", shortened(_error(step), _REASON)
+            decided = f" ({_SKIPPED['policy']})" if step.skip_reason is not None else ""
+            return "failed", shortened(_error(step), _REASON) + decided
         case _:
             return "not_run", "the plan ended before it was done"
 

@@ -94,6 +94,7 @@ def agent_for(*texts: str) -> Agent:
 
 
 _FIRST_WORD = re.compile(r"[A-Za-z]+")
+_JOINED = re.compile(r" and ([A-Za-z]+)(?= |$)")
 _SPOKEN_VERBS = KNOWN_VERBS - _PROGRAMS
 
 
@@ -107,8 +108,16 @@ def active_form(description: str) -> str:
         or text[first.end() : first.end() + 1] not in ("", " ", ",")
     ):
         return f"Working on: {text}"
-    form = gerund(first[0].lower())
-    return form[0].upper() + form[1:] + text[first.end() :]
+    form, rest = gerund(first[0].lower()), text[first.end() :]
+    for joined in _JOINED.finditer(rest):
+        if joined[1].lower() not in _SPOKEN_VERBS:
+            continue
+        if joined.start():
+            # Whether a later word is a verb or a noun, no rule can say.
+            return f"Working on: {text}"
+        rest = f" and {gerund(joined[1].lower())}{rest[joined.end() :]}"
+        break
+    return form[0].upper() + form[1:] + rest
 
 
 def description_of(text: str) -> str:

@@ -96,7 +96,7 @@ class Models:
 
     @property
     def parallelism(self) -> int:
-        """How many requests the model accepts at a time; 1 if that is unknown."""
+        """How many steps may use the model at a time: one more than is known while that is measured."""
         return self._parallelism
 
     async def current(self) -> Model | None:
@@ -118,7 +118,8 @@ class Models:
                 if self._model is None:
                     self._hold.begin(since)
             if self._model is not None:
-                self._parallelism = (await self._model.capabilities()).parallelism
+                can = await self._model.capabilities()
+                self._parallelism = can.parallelism + can.may_take_more
             return self._model
 
     def _recorded(self, model: Model | None) -> Model | None:

@@ -19,6 +19,8 @@ DEFAULT_SECONDS: Final = 120.0
 MOST_SECONDS: Final = 3600.0
 MAX_COMMAND: Final = 20_000
 LONGEST_WAIT: Final = 60.0
+_PATHS: Final = '["src/app.py"]'
+_BACKGROUND: Final = '{"output": "done", "exit_code": 0, "running": false, "command_id": "c1"}'
 _RANGE: Final = re.compile(r"(\d{1,7})(?: ?(-|–|:|\.\.) ?(\d{1,7})?)?")
 
 
@@ -81,6 +83,7 @@ LIST_FILES = Tool(
     effect="read",
     run=Later("files.reading", "list_files"),
     paths=("path",),
+    result=_PATHS,
 )
 
 
@@ -103,6 +106,7 @@ FIND_FILES = Tool(
     effect="read",
     run=Later("search.find_files", "find_files"),
     paths=("path",),
+    result=_PATHS,
 )
 
 
@@ -125,6 +129,7 @@ SEARCH_TEXT = Tool(
     effect="read",
     run=Later("search.search_files", "search_text"),
     paths=("path",),
+    result='[{"path": "src/app.py", "line": 1, "text": "import sys"}]',
 )
 
 
@@ -141,6 +146,7 @@ READ_DIAGNOSTICS = Tool(
     effect="read",
     run=Later("diagnostics", "read_diagnostics"),
     paths=("path",),
+    result='[{"path": "src/app.py", "line": 1, "severity": "error", "message": "invalid syntax"}]',
     needs="diagnostics",
 )
 
@@ -331,6 +337,7 @@ RUN_COMMAND = Tool(
     effect="execute",
     run=Later("processes.run_command", "run_command"),
     paths=("cwd",),
+    result='{"output": "done", "exit_code": 0, "timed_out": false, "command_id": "c1"}',
 )
 
 
@@ -353,6 +360,7 @@ READ_OUTPUT = Tool(
     arguments=ReadOutput,
     effect="read",
     run=Later("processes.background", "read_output"),
+    result=_BACKGROUND,
     follows_commands=True,
 )
 STOP_COMMAND = Tool(
@@ -361,6 +369,7 @@ STOP_COMMAND = Tool(
     arguments=StopCommand,
     effect="read",
     run=Later("processes.background", "stop_command"),
+    result=_BACKGROUND,
     follows_commands=True,
 )
 

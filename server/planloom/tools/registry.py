@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -156,6 +157,8 @@ def _rules(tool: Tool) -> ToolRules:
         writes=tool.writes,
         removes=tool.removes,
         replaces=tool.replaces,
+        texts=tool.texts,
+        result=json.loads(tool.result),
     )
 
 

@@ -98,7 +98,8 @@ class Tool(NamedTuple):
 
     `paths` names the arguments that are workspace paths; of these, `writes` are those that the call changes,
     `removes` those that it deletes or moves away, `replaces` those whose whole content it sets. `follows_commands`: it
-    reads or stops a command that was allowed before. `needs` is that without which every call fails.
+    reads or stops a command that was allowed before. `needs` is that without which every call fails. `result` is an
+    example, in JSON, of the value that later steps can use, with every field, and one item of a list.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Tool(NamedTuple):
     replaces: tuple[str, ...] = ()
     follows_commands: bool = False
     needs: Need | None = None
+    result: str = '""'
 
     def named(self, args: Args) -> dict[str, tuple[str, Purpose]]:
         """The workspace paths that a call with these arguments names, by argument, each with what for."""
@@ -120,6 +122,12 @@ class Tool(NamedTuple):
             for name in self.paths
             if isinstance(value := args.get(name), str)
         }
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The arguments that take a text alone."""
+        fields = self.arguments.model_fields.items()
+        return frozenset(name for name, field in fields if field.annotation in (str, str | None))
 
     @property
     def is_of_commands(self) -> bool:

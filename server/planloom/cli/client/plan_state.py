@@ -86,6 +86,9 @@ def _with_status(steps: list[Step], step_id: str | None, status: str) -> list[St
 def _step_status(event: Json) -> str | None:
     if event["type"] == "task_failed":
         return None if event.get("willRetry") else "failed"
+    if event["type"] == "task_skipped" and event.get("reason") == "policy":
+        # The step failed, and the setting leaves it so.
+        return "failed"
     return _STATUSES.get(event["type"])
 
 

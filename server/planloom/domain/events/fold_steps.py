@@ -129,6 +129,7 @@ def task_failed(plan: Plan, event: ev.TaskFailed, at: Instant) -> Plan:
         lambda step: updated(
             step,
             status=status,
+            skip_reason=None,
             result=result,
             completed_at=at,
             failures=step.failures + 1,
@@ -141,7 +142,10 @@ def task_failed(plan: Plan, event: ev.TaskFailed, at: Instant) -> Plan:
 
 @folds(ev.TaskSkipped, when=ALIVE)
 def task_skipped(plan: Plan, event: ev.TaskSkipped, at: Instant) -> Plan:
-    """The plan with a step skipped; a completed one only if none of its changes is made."""
+    """The plan with a step skipped; a completed one only if none of its changes is made.
+
+    A step that failed and is left so by the setting stays failed.
+    """
     step = plan.step(event.task_id)
     reopened = step is not None and (step.staged or step.was_turned_down)
     if reopened:
@@ -152,7 +156,7 @@ def task_skipped(plan: Plan, event: ev.TaskSkipped, at: Instant) -> Plan:
         {"pending", "failed", "running", "needs_clarification"} | ({"completed"} if reopened else set()),
         lambda step: updated(
             step,
-            status="skipped",
+            status="failed" if event.reason == "policy" else "skipped",
             skip_reason=event.reason,
             result=_denial(event, at) if event.reason == "approval_denied" else step.result,
             staged=False,

@@ -201,7 +201,7 @@ def _make(draft: _Draft, edit: StepEdit) -> Problem | None:
         case SkipStep():
             draft.steps[index] = step.model_copy(update={"status": "skipped", "skip_reason": "user"})
         case UnskipStep():
-            if step.status != "skipped":
+            if not step.is_left:
                 return _refused(edit.step_id, "status", f"{edit.step_id} is not skipped.")
             draft.steps[index] = step.model_copy(
                 update={"status": "pending", "result": None, "passed_over": False}

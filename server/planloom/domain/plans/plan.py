@@ -303,7 +303,8 @@ class Step(Value):
     were interrupted) since the user last decided. `passed_over`: the user goes on without this failed step, so that
     those that depend on it run. The first `calls_before` calls no longer count against the limit
     of the step; the first `calls_closed` belong to runs that failed or were skipped, so a later run does not reuse
-    their results. `skip_reason` holds for a step that was skipped while the plan ran. `when` is a condition,
+    their results. `skip_reason` holds for a step that was skipped while the plan ran;
+    a step that failed and that the setting leaves so stays failed, with the reason "policy". `when` is a condition,
     `for_each` a list, `repeat_until` the condition that ends a loop of at most `repeat_most` rounds (docs/planning.md
     has the language); `condition_held` says how the condition was found, after which it is not evaluated again.
     `children` are the steps that a loop or a sub-plan was unrolled into and waits for, `parent` is that step.
@@ -360,9 +361,14 @@ class Step(Value):
         return self.model_copy(update={**fresh, "checks": checks})
 
     @property
-    def counts_as(self) -> StepStatus:
-        """The status; failed for a step that the setting has skipped, since no person chose to skip it."""
-        return "failed" if self.status == "skipped" and self.skip_reason == "policy" else self.status
+    def is_undecided(self) -> bool:
+        """Whether it has failed, and neither a person nor the setting has decided what follows from that."""
+        return self.status == "failed" and self.skip_reason is None
+
+    @property
+    def is_left(self) -> bool:
+        """Whether it is decided that it is not done: it was skipped, or it failed and is left so."""
+        return self.status == "skipped" or (self.status == "failed" and not self.is_undecided)
 
     @property
     def has_failed(self) -> bool:
@@ -373,7 +379,7 @@ class Step(Value):
     def frees_dependents(self) -> bool:
         """Whether the steps that depend on this one may run: it is done, or need not be."""
         not_needed = self.passed_over or self.skip_reason == "condition"
-        return self.status == "completed" or (self.status == "skipped" and not_needed)
+        return self.status == "completed" or (self.is_left and not_needed)
 
     @property
     def is_critical(self) -> bool:
@@ -699,7 +705,7 @@ def progress(plan: Plan) -> Progress:
     """Count the steps by status; blocked and ready count as pending, needs_clarification as running."""
     counts = {"pending": 0, "running": 0, "completed": 0, "failed": 0, "skipped": 0}
     for step in plan.steps:
-        key: str = step.counts_as
+        key: str = step.status
         if key in ("blocked", "ready"):
             key = "pending"
         elif key == "needs_clarification":

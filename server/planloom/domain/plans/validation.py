@@ -18,6 +18,7 @@ from planloom.domain.plans.loops import (
     placeholders,
     written_out,
 )
+from planloom.domain.plans.output_values import NoPart, Part, as_text, part_of, shape_of
 from planloom.domain.plans.outputs import (
     STEP_ID,
     OutputReference,
@@ -72,7 +73,8 @@ class ToolRules(NamedTuple):
 
     `check` gets the arguments with dollar signs unescaped and without references to other steps. `paths` are the
     names of the arguments that are workspace paths; of these, `writes` are the files that the call changes,
-    `removes` those that it deletes or renames, `replaces` those whose whole content it sets.
+    `removes` those that it deletes or renames, `replaces` those whose whole content it sets. `texts` are the arguments
+    that take a text alone. `result` is an example of its result: every field, one item of a list; None if unknown.
     """
 
     effect: Effect
@@ -81,6 +83,8 @@ class ToolRules(NamedTuple):
     writes: tuple[str, ...] = ()
     removes: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
+    texts: frozenset[str] = frozenset()
+    result: Json = None
 
 
 def problems(
@@ -108,10 +112,10 @@ def problems(
         found += _too_large(step)
         found += _empty_fields(step)
         found += _tool(step, tools)
-        found += _references(step, index, links, masks)
+        found += _references(step, index, steps, tools, links, masks)
         found += _paths(step, tools)
         found += _expressions(step, index, links, masks)
-        found += _loops(step, tools, links)
+        found += _loops(step, steps, tools, links)
         if template_of is not None and step.kind == "sub_plan":
             found += _template(step, tools, template_of)
         if request is not None and wanted is not None:
@@ -277,7 +281,14 @@ def _tool(step: Step, tools: Mapping[str, ToolRules]) -> Iterator[Problem]:
         yield _error(step, f"args.{field}" if field else "args", f"{text.removesuffix('.')}.")
 
 
-def _references(step: Step, index: int, links: DependencyGraph, masks: Sequence[int]) -> Iterator[Problem]:
+def _references(
+    step: Step,
+    index: int,
+    steps: Sequence[Step],
+    tools: Mapping[str, ToolRules],
+    links: DependencyGraph,
+    masks: Sequence[int],
+) -> Iterator[Problem]:
     for name, reference in output_references(step.args):
         target = links.index.get(reference.step_id)
         if target is None:
@@ -286,6 +297,43 @@ def _references(step: Step, index: int, links: DependencyGraph, masks: Sequence[
         elif target == index or not masks[index] >> target & 1:
             text = f"It uses the result of {reference.step_id}, which does not always end before this step starts."
             yield _error(step, f"args.{name}", text)
+
+        elif (part := _known_part(reference, steps[target], tools)) is not None:
+            yield from _unfit(step, name, part, tools)
+    for name, argument in (step.args or {}).items():
+        for word in argument if isinstance(argument, list) else ():
+            inner = output_reference(word)
+            if inner is not None and inner.step_id in links.index:
+                text = f"{word} within a list is literal text; only a whole argument is replaced by a result."
+                yield _warning(step, f"args.{name}", text)
+
+
+def _known_part(
+    reference: OutputReference, source: Step, tools: Mapping[str, ToolRules]
+) -> Part | NoPart | None:
+    """What a reference will find in the result of a call, by the example of its tool; None if that is unknown."""
+    rules = tools.get(source.tool or "")
+    if rules is None or rules.result is None or source.kind != "tool_call":
+        return None
+    if source.for_each is not None or source.repeat_until is not None:
+        return None
+    first = tuple(0 if isinstance(part, int) else part for part in reference.path)
+    part = part_of(rules.result, reference.model_copy(update={"path": first}))
+    if isinstance(part, NoPart):
+        return NoPart(f"{part.problem}; the result of {source.tool} is {shape_of(rules.result)}")
+    return part
+
+
+def _unfit(step: Step, name: str, part: Part | NoPart, tools: Mapping[str, ToolRules]) -> Iterator[Problem]:
+    """The error of an argument that cannot take the result that it refers to."""
+    rules = tools.get(step.tool or "")
+    if isinstance(part, NoPart):
+        yield _error(step, f"args.{name}", f"{part.problem}.")
+    elif rules is not None and not isinstance(part.value, str):
+        # A list of paths could be made text, but no path.
+        value = as_text(part.value) if name in rules.texts - set(rules.paths) else part.value
+        if any(field.split(".")[0] == name for field, _ in rules.check({name: value})):
+            yield _error(step, f"args.{name}", f"It cannot be {shape_of(part.value)}, which this result is.")
 
 
 def _expressions(step: Step, index: int, links: DependencyGraph, masks: Sequence[int]) -> Iterator[Problem]:
@@ -318,7 +366,9 @@ def _texts(step: Step) -> Iterator[tuple[str, str, frozenset[Name]]]:
         yield "forEach", step.for_each, EVERYWHERE
 
 
-def _loops(step: Step, tools: Mapping[str, ToolRules], links: DependencyGraph) -> Iterator[Problem]:
+def _loops(
+    step: Step, steps: Sequence[Step], tools: Mapping[str, ToolRules], links: DependencyGraph
+) -> Iterator[Problem]:
     """The errors of a loop that are none of its expressions."""
     if step.for_each is not None:
         try:
@@ -330,8 +380,8 @@ def _loops(step: Step, tools: Mapping[str, ToolRules], links: DependencyGraph) -
                 yield _error(
                     step, "forEach", f"It has {len(listed)} items; at most {MOST_ITEMS} are allowed."
                 )
-            if isinstance(listed, OutputReference) and listed.step_id not in links.index:
-                yield _error(step, "forEach", f"There is no step {listed.step_id!r}.")
+            if isinstance(listed, OutputReference):
+                yield from _listed(step, listed, steps, tools, links)
         yield from _items_in_commands(step, tools)
     if step.for_each is not None and step.repeat_until is not None:
         yield _error(step, "repeatUntil", "A step loops over a list or until a condition holds, not both.")
@@ -339,6 +389,25 @@ def _loops(step: Step, tools: Mapping[str, ToolRules], links: DependencyGraph) -
         yield _error(step, "repeatMost", f"It is a number from 1 to {MOST_ROUNDS}.")
     if step.repeat_most is not None and step.repeat_until is None:
         yield _error(step, "repeatMost", "It needs a condition that ends the loop.")
+
+
+def _listed(
+    step: Step,
+    listed: OutputReference,
+    steps: Sequence[Step],
+    tools: Mapping[str, ToolRules],
+    links: DependencyGraph,
+) -> Iterator[Problem]:
+    """The error of a loop whose list is the result of a step."""
+    target = links.index.get(listed.step_id)
+    if target is None:
+        yield _error(step, "forEach", f"There is no step {listed.step_id!r}.")
+        return
+    part = _known_part(listed, steps[target], tools)
+    if isinstance(part, NoPart):
+        yield _error(step, "forEach", f"{part.problem}.")
+    elif part is not None and not isinstance(part.value, list):
+        yield _error(step, "forEach", f"It needs a list; the result is {shape_of(part.value)}.")
 
 
 def _items_in_commands(step: Step, tools: Mapping[str, ToolRules]) -> Iterator[Problem]:

@@ -100,16 +100,16 @@ def after_failures(plan: Plan, steps: Sequence[Step], limits: Limits) -> Iterato
     """The directives for failed steps: the end of the plan if one demands it, else a decision on each."""
     undecided = {recovery.step_id for recovery in plan.pending.recoveries}
     for step in steps:
-        final = step.status == "failed" and limits.on_failure in ("retry", "abort")
-        abandoned = step.status == "skipped" and step.attempts > 0 and step.has_failed
+        final = step.is_undecided and limits.on_failure in ("retry", "abort")
+        abandoned = step.is_left and step.attempts > 0 and step.has_failed
         if step.is_critical and not step.passed_over and (final or abandoned):
             yield Fail(code="step_failed", message=f"The step “{step.description}” is critical and failed.")
             return
-        if step.status == "failed" and limits.on_failure == "abort":
+        if step.is_undecided and limits.on_failure == "abort":
             yield Fail(code="step_failed", message=f"The step “{step.description}” failed.")
             return
     for step in steps:
-        if step.status != "failed" or step.step_id in undecided:
+        if not step.is_undecided or step.step_id in undecided:
             continue
         if limits.on_failure == "skip":
             yield Skip(step_id=step.step_id, reason="policy")

@@ -35,8 +35,10 @@ def _any_step(_step: Step) -> bool:
 
 
 def _status_of(step: Step) -> StepStatus:
-    """The status of a step as its dependents see it."""
-    return "completed" if step.frees_dependents else step.status
+    """The status of a step as its dependents see it; failed only as long as nothing is decided about that."""
+    if step.frees_dependents:
+        return "completed"
+    return "skipped" if step.is_left else step.status
 
 
 class Schedule:
@@ -65,7 +67,9 @@ class Schedule:
         self._running = self._status.count("running")
         self._failed = {index for index, status in enumerate(self._status) if status == "failed"}
         self._abandoned = {
-            index for index, step in enumerate(plan.steps) if step.is_critical and step.status == "skipped"
+            index
+            for index, step in enumerate(plan.steps)
+            if step.is_critical and self._status[index] == "skipped"
         }
         self._spreading = {index for index, status in enumerate(self._status) if status in _FAILED_OR_SKIPPED}
         self._questions = any(step.kind == "clarification" for step in plan.steps)
@@ -104,7 +108,7 @@ class Schedule:
             self._count_missing(index, -1 if now == "completed" else 1)
         for group, holds in (
             (self._failed, now == "failed"),
-            (self._abandoned, step.status == "skipped" and step.is_critical),
+            (self._abandoned, now == "skipped" and step.is_critical),
             (self._spreading, now in _FAILED_OR_SKIPPED),
         ):
             group.add(index) if holds else group.discard(index)

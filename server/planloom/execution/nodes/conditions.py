@@ -81,7 +81,7 @@ def outcome_of(step: Step) -> dict[str, Json]:
     """The outcome of a step, as expressions see it."""
     result = step.result
     return {
-        "status": step.counts_as,
+        "status": step.status,
         "ok": step.status == "completed" and result is not None and result.ok,
         "value": None if result is None else result.value,
         "summary": None if result is None else result.summary,

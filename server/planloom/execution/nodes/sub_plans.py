@@ -26,7 +26,7 @@ async def run_sub_plan(run: StepRun, gate: Gate, template_of: TemplateOf) -> Out
     step = run.now
     if step.children:
         children = children_of(run, step)
-        lost = [each.description for each in children if each.counts_as == "failed"]
+        lost = [each.description for each in children if each.status == "failed"]
         if lost:
             return Failed(error=f"This failed: {', '.join(lost)}", code="step_failed")
         last = children[-1].result if children else None

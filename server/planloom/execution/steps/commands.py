@@ -212,7 +212,7 @@ class StepCommands:
         if without and result.code not in (0, None) and lacks_network(result.output):
             return result._replace(lacked_network=True)
         if gets.confined and result.code not in (0, None) and _READ_ONLY.search(result.output):
-            return result._replace(output=f"{result.output.rstrip()}\n{_MAY_NOT_WRITE}\n")
+            return result._replace(note=_MAY_NOT_WRITE)
         return result
 
     def _metered(self) -> Output:

@@ -47,7 +47,7 @@ class LiteralCalls:
         if self._context_factory.tools_of(run).get(tool.name) is None:
             detail = READS_DENIED if tool.effect == "read" else NOT_ALLOWED.format(tool=tool.name)
             return Skipped(reason="approval_denied", detail=detail)
-        args = resolved(plan, step.args or {})
+        args = resolved(plan, step.args or {}, tool.texts)
         if isinstance(args, NoOutput):
             return Failed(error=f"{args.argument}: {args.problem}.", code="invalid_plan")
         problems = argument_problems(tool, args)

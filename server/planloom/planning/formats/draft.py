@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from planloom.domain.plans.plan import Risk
+from planloom.domain.plans.plan import ExpectedTool, Risk
 from planloom.domain.values import Args, Json, Value
 
 _BOX = re.compile(r"\[[ xX>~!*✓✔-]?\]\s{1,20}(?=\S)")
@@ -34,7 +34,7 @@ class DraftStep(Value):
     critical: bool = False
     checks: tuple[Json, ...] = ()
     expected_files: tuple[str, ...] = ()
-    expected_tools: tuple[str, ...] = ()
+    expected_tools: tuple[ExpectedTool, ...] = ()
     stated_seconds: int | None = None
     when: str | None = None
     for_each: str | None = None

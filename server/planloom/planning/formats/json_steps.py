@@ -10,6 +10,7 @@ from types import UnionType
 from typing import Any
 
 from planloom.domain.model_text.lenient_json import is_cut
+from planloom.domain.plans.plan import ExpectedTool
 from planloom.domain.values import Json
 from planloom.planning.formats.draft import DraftStep, draft, without_box
 from planloom.planning.formats.durations import seconds_in
@@ -228,7 +229,7 @@ def _other_fields(keyed: Mapping[str, Json]) -> dict[str, object]:
     if dependencies is not None:
         fields["depends_on"] = tuple(_ids(dependencies))
     fields["blocks"] = tuple(_ids(keyed.get("blocks") or []))
-    fields["expected_tools"] = tuple(_tool_names(_first(keyed, _EXPECTED, list) or ()))
+    fields["expected_tools"] = tuple(_expected_tools(_first(keyed, _EXPECTED, list) or ()))
     fields["stated_seconds"] = seconds_in(_first(keyed, _DURATION, str | int | float))
     for field_name, names in _TEXTS.items():
         text = _first(keyed, names, str)
@@ -246,12 +247,13 @@ def _other_fields(keyed: Mapping[str, Json]) -> dict[str, object]:
     return fields
 
 
-def _tool_names(expected: Iterable[Json]) -> Iterator[str]:
-    """The names of the tools in a list of names or of calls."""
+def _expected_tools(expected: Iterable[Json]) -> Iterator[ExpectedTool]:
+    """The calls in a list of calls, or of names of tools."""
     for entry in expected:
         named = (_tool(_keyed(entry), ()) or entry.get("name")) if isinstance(entry, dict) else entry
         if isinstance(named, str) and named.strip():
-            yield named.strip()
+            args = _first(_keyed(entry), _ARGS, dict) if isinstance(entry, dict) else None
+            yield ExpectedTool(tool=named.strip(), args=args)
 
 
 def _id(value: object) -> str | None:

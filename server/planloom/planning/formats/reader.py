@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from planloom.domain.model_text.fences import TEXT_LANGUAGES, closes, code_lines, fences, opening
 from planloom.domain.model_text.reasoning import without_reasoning
@@ -22,6 +21,7 @@ MARKER = re.compile(
     re.IGNORECASE,
 )
 _PLAN_LANGUAGES = TEXT_LANGUAGES | {"plan", "markdown", "md", "yaml", "yml"}
+_NO_STEPS = re.compile(r'"steps"\s{0,20}:\s{0,20}\[\s{0,20}\]')
 _CUE = re.compile(
     r"\b(?:examples?|e\.g\.|for instance|format|template|syntax|like this|as follows)\b", re.IGNORECASE
 )
@@ -40,33 +40,30 @@ def read_plan(text: str, tools: Collection[str] = ()) -> PlanText | NoPlan:
     return plan or NoPlan()
 
 
+def has_no_steps(text: str) -> bool:
+    """Whether a text that holds no plan states an empty one."""
+    return _NO_STEPS.search(text) is not None
+
+
 def is_end(marker: re.Match[str]) -> bool:
     """Whether a marker ends a plan."""
     return (marker["edge"] or marker["first"]).upper() in ("END", "STOP")
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """The text between two markers; `closed` if the second one is there."""
-
-    text: str
-    closed: bool
-
-
 def _marked(text: str, tools: Collection[str]) -> PlanText | None:
     """The last marked block with steps (P2)."""
     for block in reversed(_blocks(text)):
-        steps, cut = _inside(block.text, tools)
+        steps, cut = _inside(block, tools)
         if steps:
-            return PlanText(steps=steps, format="markers", cut=cut or not block.closed)
+            return PlanText(steps=steps, format="markers", cut=cut)
     return None
 
 
-def _blocks(text: str) -> list[_Block]:
-    """The marked blocks of a text. A marker in a fence that was opened inside the block is text."""
+def _blocks(text: str) -> list[str]:
+    """The text of each marked block. A marker in a fence that was opened inside the block is text."""
     if MARKER.search(text) is None:
         return []
-    blocks: list[_Block] = []
+    blocks: list[str] = []
     inside: list[str] | None = None
     around = fence = ""
     for line in text.split("\n"):
@@ -77,7 +74,7 @@ def _blocks(text: str) -> list[_Block]:
                 continue
         elif around and inside is not None and closes(line, around):
             # The fence around the whole plan ends before its end marker.
-            blocks.append(_Block("\n".join(inside), closed=False))
+            blocks.append("\n".join(inside))
             inside, around = None, ""
             continue
         else:
@@ -89,7 +86,7 @@ def _blocks(text: str) -> list[_Block]:
                 continue
             if inside is not None:
                 inside.append(_bare(line[offset : marker.start()]))
-                blocks.append(_Block("\n".join(inside), closed=is_end(marker)))
+                blocks.append("\n".join(inside))
                 inside = None
             offset = marker.end()
             if not is_end(marker):
@@ -104,7 +101,7 @@ def _bare(before: str) -> str:
     return before.rstrip("*_# \t>")
 
 
-def _unended(lines: Sequence[str]) -> _Block:
+def _unended(lines: Sequence[str]) -> str:
     """A block without an end marker outside of code; one that only an unclosed fence hides counts after all."""
     code = [False] * len(lines)
     for fence in fences(lines):
@@ -113,8 +110,8 @@ def _unended(lines: Sequence[str]) -> _Block:
     for number in range(len(lines) - 1, -1, -1):
         marker = None if code[number] else MARKER.search(lines[number])
         if marker is not None and is_end(marker):
-            return _Block("\n".join(lines[:number]), closed=True)
-    return _Block("\n".join(lines), closed=False)
+            return "\n".join(lines[:number])
+    return "\n".join(lines)
 
 
 def _inside(text: str, tools: Collection[str]) -> tuple[tuple[DraftStep, ...], bool]:

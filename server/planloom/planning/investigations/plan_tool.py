@@ -12,7 +12,7 @@ from planloom.domain.values import Args
 from planloom.planning.estimates import ModelSpeed
 from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
 from planloom.planning.formats.json_plan import plan_of, summary_in
-from planloom.planning.formats.reader import read_plan
+from planloom.planning.formats.reader import has_no_steps, read_plan
 from planloom.planning.model.finished_plan import PlanAssembler
 from planloom.planning.model.prompts import listed_problems
 from planloom.planning.port import PlanDrafted, PlanningRequest
@@ -20,7 +20,7 @@ from planloom.planning.wording import description_of
 from planloom.tools.registry import Registry
 
 _CORRECTIONS = 2
-_NO_PLAN = "it holds no steps"
+_NO_STEPS = "the plan has no steps"
 
 
 def plan_report(
@@ -40,7 +40,9 @@ def plan_report(
 
     def find(text: str) -> PlanDrafted | str | None:
         plan = read_plan(text, tools.names())
-        return None if isinstance(plan, NoPlan) else finished(plan)
+        if isinstance(plan, NoPlan):
+            return _NO_STEPS if has_no_steps(text) else None
+        return finished(plan)
 
     def read(args: Args) -> PlanDrafted | str:
         plan = plan_of(args, tools.names())
@@ -49,7 +51,7 @@ def plan_report(
             text = steps if isinstance(steps, str) else json.dumps(args, ensure_ascii=False)
             printed = read_plan(text, tools.names())
             if isinstance(printed, NoPlan):
-                return _NO_PLAN
+                return _NO_STEPS
             plan = printed.model_copy(update={"summary": printed.summary or summary_in(args)})
         return finished(plan)
 

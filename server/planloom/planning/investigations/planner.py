@@ -47,7 +47,7 @@ class InvestigatingPlanner:
         self._system = SYSTEM
         if opening is None:
             self._system = investigation_prompt(
-                options.extra, synthesis=synthesis, templates=options.templates
+                tools, options.extra, synthesis=synthesis, templates=options.templates
             )
         self._opening = opening
         self._assembler = PlanAssembler(tools, options.parallel, options.template_of)

@@ -122,8 +122,14 @@ class StepBuilder:
         """The tools that a step in words will probably use; the author may have named one without its arguments."""
         if tool is not None:
             return ()
-        named = dict.fromkeys((*((draft.tool,) if draft.tool else ()), *draft.expected_tools))
-        return tuple(ExpectedTool(tool=name) for name in named if name in self._tools)
+        named = list(draft.expected_tools)
+        if draft.tool is not None and all(each.tool != draft.tool for each in named):
+            named.insert(0, ExpectedTool(tool=draft.tool))
+        return tuple(
+            each.model_copy(update={"args": renamed(each.args, self._ids)})
+            for index, each in enumerate(named)
+            if each.tool in self._tools and each not in named[:index]
+        )
 
     def _agent(self, draft: DraftStep, rules: ToolRules | None) -> Agent:
         named = _AGENTS.get((draft.agent or "").strip().lower())

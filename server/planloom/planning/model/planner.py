@@ -25,6 +25,7 @@ from planloom.models.port import (
     TextDelta,
 )
 from planloom.planning.formats.draft import DraftStep, NoPlan
+from planloom.planning.formats.reader import has_no_steps
 from planloom.planning.formats.stream import PlanStream
 from planloom.planning.model.assemble import StepBuilder
 from planloom.planning.model.finished_plan import PlanAssembler, no_usable_plan
@@ -241,6 +242,8 @@ class ModelPlanner:
             text = (
                 "The answer was cut before its first step was complete."
                 if answer.cut
+                else "The plan has no steps."
+                if has_no_steps(answer.whole)
                 else "There is no plan in the answer."
             )
             return (Problem(step_id=None, field="", problem=text),)

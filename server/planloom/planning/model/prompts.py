@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from planloom.agent.prompt_frame import framed, one_line, section
+from planloom.domain.plans.output_values import shape_of
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.templates import Template
 from planloom.domain.plans.validation import Problem
@@ -28,6 +29,7 @@ _TO_REVISE = """THE PLAN SO FAR
 Give the whole plan anew, revised as the feedback says. A step that stays keeps its id and its words. Repeat a step that
 is marked [edited by the user] unchanged, unless the feedback speaks of it."""
 
+_PARALLEL = "Steps that do not depend on each other can run in parallel."
 _MOST_OF_TEMPLATES = 600
 _SUB_PLANS = """- A step with template, a name, and args, its parameters (those with ? can be left out), stands for the
   steps of a template of the user:"""
@@ -56,7 +58,7 @@ def system_prompt(
                 _text("guidelines"),
                 _text("synthesis") if synthesis else "",
                 _tools(tools),
-                _format(templates, brief=brief) if style == "json" else _text(markers),
+                _format(tools, templates, brief=brief) if style == "json" else _text(markers),
                 _example(tools, style, synthesis=synthesis),
                 extra.strip(),
             ),
@@ -65,22 +67,33 @@ def system_prompt(
 
 
 def investigation_prompt(
-    extra: str = "", *, synthesis: bool = False, templates: Sequence[Template] = ()
+    tools: Registry, extra: str = "", *, synthesis: bool = False, templates: Sequence[Template] = ()
 ) -> str:
     """The prompt of a model that investigates before it plans; the tools are listed only in the request."""
-    rules = _text("investigation").replace("{conditions}", _conditions(templates))
+    rules = _with_results("investigation", tools).replace("{conditions}", _conditions(templates))
     return "\n\n".join(filter(None, (rules, _text("synthesis") if synthesis else "", extra.strip())))
 
 
-def planning_rules(extra: str = "", templates: Sequence[Template] = ()) -> str:
+def planning_rules(tools: Registry, extra: str = "", templates: Sequence[Template] = ()) -> str:
     """The rules of planning for a model whose conversation goes on with the steps of the plan."""
-    rules = "\n".join((_text("planning"), _conditions(templates)))
+    rules = "\n".join((_with_results("planning", tools), _conditions(templates)))
     return "\n\n".join(filter(None, (rules, extra.strip())))
 
 
-def _format(templates: Sequence[Template], *, brief: bool) -> str:
+def _format(tools: Registry, templates: Sequence[Template], *, brief: bool) -> str:
     """The form of a plan in JSON; in small contexts without conditions, loops, checks, approvals and sub-plans."""
-    return _text("format_json") if brief else "\n".join((_text("format_json"), _conditions(templates)))
+    form = _with_results("format_json", tools)
+    return form if brief else "\n".join((form, _conditions(templates)))
+
+
+def _with_results(name: str, tools: Registry) -> str:
+    """A text that says what the results of these tools are, for steps that use them."""
+    named: dict[str, list[str]] = {}
+    for tool in tools.before_commands().shown():
+        named.setdefault(shape_of(json.loads(tool.result)), []).append(tool.name)
+    named.pop("a text", None)
+    shapes = "; of ".join(f"{' and '.join(names)} {shape}" for shape, names in named.items())
+    return _text(name).replace("{results}", _text("results").replace("{shapes}", shapes))
 
 
 def _conditions(templates: Sequence[Template]) -> str:
@@ -125,7 +138,8 @@ def _example(tools: Registry, style: PlanStyle, *, synthesis: bool) -> str:
 @cache
 def _text(name: str) -> str:
     """A text of the prompt, from the folder `texts`; an indented line continues the one before."""
-    return (_TEXTS / f"{name}.md").read_text("utf-8").removesuffix("\n").replace("\n  ", " ")
+    text = (_TEXTS / f"{name}.md").read_text("utf-8").removesuffix("\n").replace("\n  ", " ")
+    return text.replace("{parallel}", _PARALLEL)
 
 
 @cache

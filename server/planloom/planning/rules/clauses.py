@@ -109,7 +109,7 @@ _FINISHED = pattern(r"[.!?;。！？][\"'”’)\]*_\s]*$")
 
 _BETWEEN_TASKS = _spaced(
     rf"(?:\s*[,;]| (?:and|also)),? (?:{CONNECTING},? )*(?={_VERB})"
-    rf"|\s*[,;]? (?:and )?(?:then|next|after that|afterwards|finally),? (?={_KNOWN})"
+    rf"|\s*[,;]? (?:and )?(?:then|next|after that|afterwards|finally),? (?:{CONNECTING},? )*(?={_KNOWN})"
     rf"|\s*; (?:{CONNECTING},? )*(?={_KNOWN})"
 )
 _SEPARATING = pattern(r"[,;]|\s(?:and|also|then|next|after\s|afterwards|finally)", re.IGNORECASE)

@@ -76,5 +76,5 @@ class PlanningConversations:
         if PROJECT_INSTRUCTIONS in thread.sent and PROJECT_INSTRUCTIONS not in {each.name for each in shown}:
             # The workspace is no longer trusted, so nothing in it may instruct the model any more.
             thread = NEW_THREAD
-        rules = planning_rules(settings.planning.system_prompt, templates)
+        rules = planning_rules(tools, settings.planning.system_prompt, templates)
         return Opening(rules, tools, controls_of(plan, tools, mode), shown, keep, thread)

@@ -24,7 +24,7 @@ def claims_of(tools: Registry, plan: Plan, step: Step) -> Iterator[str]:
         return
     if tool.effect == "execute":
         yield TERMINAL
-    args = resolved(plan, step.args or {})
+    args = resolved(plan, step.args or {}, tool.texts)
     if isinstance(args, NoOutput):
         return
     for name in tool.writes:

@@ -50,6 +50,7 @@ class ProcessResult(NamedTuple):
 
     `output` is both streams in order of arrival, without the middle if it was long. `problem` says why the process
     could not start. `lacked_network`: it failed, as it seems for want of the network that it did not get.
+    `note` stands behind the output for whoever reads it, and is no part of it.
     """
 
     code: int | None
@@ -58,6 +59,7 @@ class ProcessResult(NamedTuple):
     output: str = ""
     problem: str | None = None
     lacked_network: bool = False
+    note: str = ""
 
 
 def shell_argv(command: str) -> tuple[str, ...]:
