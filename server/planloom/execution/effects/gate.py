@@ -15,7 +15,11 @@ from planloom.domain.safety.approvals import Approval, Effect, Grant
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.safety.destructive_intent import destructive_command
 from planloom.domain.values import ApprovalId, PlanId, Sha256, Uri
-from planloom.execution.effects.command_approval import CommandProposal, command_approval
+from planloom.execution.effects.command_approval import (
+    CommandProposal,
+    command_approval,
+    is_covered_command,
+)
 from planloom.execution.effects.edited_proposals import edit_notes, edited_proposals
 from planloom.execution.effects.fetch_approval import FetchProposal, fetch_approval
 from planloom.execution.effects.journal import EditJournal
@@ -36,6 +40,7 @@ from planloom.execution.effects.proposals import (
     Permitted,
     change_approval,
     facts_of,
+    is_covered_change,
     label_of,
     restricted,
 )
@@ -55,13 +60,17 @@ from planloom.workspace.paths.uris import display_name, normalized
 
 
 class _Permit(NamedTuple):
-    """What may be made. `look` is how the files were found, if nobody had to be asked since."""
+    """What may be made. `look` is how the files were found, if nobody had to be asked since.
+
+    `covered_by` is the version of the plan whose approval covers it, None if something else permits it.
+    """
 
     changeset: Changeset
     touches: Touches
     denied: tuple[Uri, ...] = ()
     edited: tuple[str, ...] = ()
     look: Look | None = None
+    covered_by: int | None = None
 
 
 class _GrantedCommand(NamedTuple):
@@ -131,7 +140,7 @@ class Gate:
                 proposal = proposal._replace(changeset=permit.changeset)
                 # What the editor has made while a person was asked is claimed first.
                 await self._session.view.unanswered.look(proposal.changeset.uris())
-            journal = journal_of(self._plan_store, proposal, denied)
+            journal = journal_of(self._plan_store, proposal, denied, permit.covered_by)
             edit = Edit(
                 self._session.view,
                 self._session.editor,
@@ -247,13 +256,15 @@ class Gate:
         plan = self._plan_store.plan(proposal.plan_id)
         facts = await facts_of(self._session.view, proposal)
         repeats = self._possible_repeats(plan, proposal)
-        verdict = self._verdict(plan, facts)
+        covered = not repeats and is_covered_change(plan, proposal, facts)
+        verdict = self._verdict(plan, facts, covered=covered)
         if isinstance(verdict, Denied):
             return verdict
         granted = (plan.plan_id, plan.version, facts.effect) in self._granted
         is_covered = granted and not facts.protected and facts.effect == "write"
         if not repeats and (verdict == "allow" or is_covered):
-            return _Permit(proposal.changeset, facts.touches, look=facts.look)
+            by = self._covering(plan, covered=covered)
+            return _Permit(proposal.changeset, facts.touches, look=facts.look, covered_by=by)
         facts = facts._replace(warnings=(*facts.warnings, *repeats, *news))
         approval = change_approval(proposal, facts, ApprovalId(uuid.uuid4().hex))
         response = await self.approvals.ask(approval, proposal.changeset)
@@ -294,17 +305,23 @@ class Gate:
         """What the policy or an earlier "allow for plan" says of a command; None if the user is to be asked."""
         proposed = proposal.command.confinement
         destroys = _is_unreviewed(plan) and destructive_command(proposal.command.text)
-        verdict = self._session.settings.approvals.policy().verdict(
-            "execute", protected=destroys or not proposed.confined
-        )
+        policy = self._session.settings.approvals.policy()
+        # Where the plan's own changes are not asked about, nobody has seen what a command that names them would run.
+        unseen = bool(proposal.changed) and policy.verdict("write", auto=plan.review == "auto") == "allow"
+        covered = not unseen and is_covered_command(plan, proposal)
+        verdict = policy.verdict("execute", covered=covered, protected=destroys or not proposed.confined)
         if verdict == "deny":
             return Denied(reason="The setting planloom.approvals.execute denies commands.")
         if proposal.again is not None:
             return None
         if verdict == "allow":
-            return CommandPermitted(confinement=proposed)
+            return CommandPermitted(proposed, self._covering(plan, covered=covered))
         earlier = None if proposal.lacked_network else self._granted_for(plan, proposal)
         return CommandPermitted(confinement=earlier) if earlier is not None else None
+
+    def _covering(self, plan: Plan, *, covered: bool) -> int | None:
+        """The version of the plan, if it is its approval that permits what nobody is asked."""
+        return plan.version if covered and self._session.settings.approvals.plan == "literal" else None
 
     def _granted_for(self, plan: Plan, proposal: CommandProposal) -> Confinement | None:
         """What the user has chosen for this very command in this version of the plan, if anything."""
@@ -332,11 +349,14 @@ class Gate:
                 warnings[uri] = _INTERRUPTED
         return tuple(warning.format(name=display_name(uri)) for uri, warning in warnings.items())
 
-    def _verdict(self, plan: Plan, facts: ChangeFacts) -> Literal["allow", "ask"] | Denied:
+    def _verdict(
+        self, plan: Plan, facts: ChangeFacts, *, covered: bool = False
+    ) -> Literal["allow", "ask"] | Denied:
         policy = self._session.settings.approvals.policy()
         verdict = policy.verdict(
             facts.effect,
             auto=plan.review == "auto",
+            covered=covered,
             protected=facts.protected,
             unseen=_is_unreviewed(plan),
         )
@@ -380,10 +400,15 @@ def _is_unreviewed(plan: Plan) -> bool:
     return plan.route == "direct" and plan.author == "rules"
 
 
-def journal_of(plan_store: PlanStore, proposal: ChangeProposal, denied: Collection[Uri]) -> EditJournal:
+def journal_of(
+    plan_store: PlanStore,
+    proposal: ChangeProposal,
+    denied: Collection[Uri],
+    covered_by: int | None = None,
+) -> EditJournal:
     """The journal for the edit that makes a proposal, with the steps whose staged changes it contains."""
     parts = tuple(part for part in proposal.parts if not part.is_denied(denied))
-    return EditJournal(plan_store, proposal.plan_id, proposal.step_id, parts=parts)
+    return EditJournal(plan_store, proposal.plan_id, proposal.step_id, parts=parts, covered_by=covered_by)
 
 
 def grant_of(plan: Plan) -> Grant:
