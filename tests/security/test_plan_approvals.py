@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +32,14 @@ def step(tool: str, **more: Any) -> AddStep:
         step_id=step_id,
         step=StepChanges(description=f"{tool} {len(more)}", kind="tool_call", tool=tool, args=more, **rules),
     )
+
+
+@asynccontextmanager
+async def literal_studio(folder: Path, files: Mapping[str, str] = {}, **more: Any) -> AsyncIterator[Studio]:
+    """A studio with the default of what an approval covers."""
+    more["settings"] = {"approvals.plan": "literal", **more.get("settings", {})}
+    async with studio(folder, files, **more) as at:
+        yield at
 
 
 async def approved(at: Studio, steps: Sequence[AddStep]) -> tuple[int, int]:
@@ -127,21 +136,21 @@ CASES = {
 @CONFINED
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 async def test_what_is_asked_after_the_approval_of_a_plan(case: Case, tmp_path: Path) -> None:
-    async with studio(tmp_path, {"old.txt": "old\n"}, settings=case.settings) as at:
+    async with literal_studio(tmp_path, {"old.txt": "old\n"}, settings=case.settings) as at:
         asked, said = await approved(at, case.steps)
         assert (asked, said) == (case.asked, case.asked if case.said is None else case.said)
 
 
 @CONFINED
 async def test_the_events_name_the_version_whose_approval_covers_them(tmp_path: Path) -> None:
-    async with studio(tmp_path) as at:
+    async with literal_studio(tmp_path) as at:
         await approved(at, (FOLDER, NEW, step("run_command", command="echo hello")))
         assert covering(at) == [1, 1, 1]
         assert at.text("data/new.txt") == "one\ntwo\n"
 
 
 async def test_deny_is_stronger_than_the_approval_of_a_plan(tmp_path: Path) -> None:
-    async with studio(tmp_path, settings={"approvals": {"write": "deny"}}) as at:
+    async with literal_studio(tmp_path, settings={"approvals": {"write": "deny"}}) as at:
         assert await approved(at, (NEW,)) == (0, 0)
         assert not at.path("data").exists()
 
@@ -162,7 +171,7 @@ async def test_what_is_there_by_the_time_is_asked(
 ) -> None:
     first = step("edit_file", path="old.txt", old_text="old", new_text="new", step_id=StepId("first"))
     second = step("write_file", path="data/new.txt", content="theirs", depends_on=(StepId("first"),))
-    async with studio(tmp_path, {"old.txt": "old\n"}) as at:
+    async with literal_studio(tmp_path, {"old.txt": "old\n"}) as at:
         plan = await at.approve(await at.app.plans.adopt("Do it", "", (first, second)))
         meanwhile(at)
         plan = await at.respond(plan)
@@ -174,7 +183,7 @@ async def test_what_is_there_by_the_time_is_asked(
 async def test_a_version_that_was_edited_is_not_covered_by_an_earlier_approval(tmp_path: Path) -> None:
     """Each version is approved by itself; what the ledger does not say was covered is asked."""
     gate = AddStep(step=StepChanges(description="Go on?", kind="approval", question="Go on?"))
-    async with studio(tmp_path) as at:
+    async with literal_studio(tmp_path) as at:
         plan = await at.approve(await at.app.plans.adopt("Do it", "", (gate, NEW)))
         assert (plan.version, plan.covering_version) == (1, 1)
         plan = await at.app.plans.pause(plan.plan_id)
@@ -191,11 +200,11 @@ async def test_a_restart_keeps_what_the_ledger_says(tmp_path: Path) -> None:
     gate = AddStep(step=StepChanges(description="Go on?", kind="approval", question="Go on?"))
     after = step("write_file", path="a.txt", content="a")
     ledger = tmp_path / "ledger"
-    async with studio(tmp_path, ledger=ledger) as at:
+    async with literal_studio(tmp_path, ledger=ledger) as at:
         plan = await at.app.plans.adopt("Do it", "", (gate, after))
         plan = await at.approve(plan)
         await at.app.plans.pause(plan.plan_id)
-    async with studio(tmp_path, ledger=ledger) as at:
+    async with literal_studio(tmp_path, ledger=ledger) as at:
         await at.app.plans.resume(plan.plan_id)
         plan = await at.until(plan, lambda now: bool(now.pending.approvals))
         plan = await at.respond(plan)
@@ -205,7 +214,7 @@ async def test_a_restart_keeps_what_the_ledger_says(tmp_path: Path) -> None:
 @CONFINED
 async def test_a_call_is_covered_once(tmp_path: Path) -> None:
     settings = {"execution": {"onFailure": "ask"}}
-    async with studio(tmp_path, settings=settings) as at:
+    async with literal_studio(tmp_path, settings=settings) as at:
         plan = await at.app.plans.adopt("Do it", "", (step("run_command", command="exit 3"),))
         plan = await at.approve(plan)
         assert not plan.pending.approvals and covering(at) == [1]
@@ -215,7 +224,7 @@ async def test_a_call_is_covered_once(tmp_path: Path) -> None:
 
 
 async def test_the_calls_of_a_direct_request_are_asked(tmp_path: Path) -> None:
-    async with studio(tmp_path) as at:
+    async with literal_studio(tmp_path) as at:
         plan = await at.ask("Create folder data", mode="direct")
         assert len(plan.pending.approvals) == 1 and plan.steps[0].requires_approval
 
