@@ -165,12 +165,25 @@ def _link(at: Studio) -> None:
     at.path("data").symlink_to("other")
 
 
-@pytest.mark.parametrize("meanwhile", [_file, _link], ids=["the file", "a link in place of its folder"])
+BY_THE_TIME = {
+    "the file": (_file, {"tool": "write_file", "path": "data/new.txt", "content": "theirs"}),
+    "a link in place of its folder": (
+        _link,
+        {"tool": "write_file", "path": "data/new.txt", "content": "theirs"},
+    ),
+    "a link in place of a command's folder": (
+        _link,
+        {"tool": "run_command", "command": "echo hello", "cwd": "data"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("meanwhile", "call"), BY_THE_TIME.values(), ids=BY_THE_TIME)
 async def test_what_is_there_by_the_time_is_asked(
-    meanwhile: Callable[[Studio], None], tmp_path: Path
+    meanwhile: Callable[[Studio], None], call: dict[str, Any], tmp_path: Path
 ) -> None:
     first = step("edit_file", path="old.txt", old_text="old", new_text="new", step_id=StepId("first"))
-    second = step("write_file", path="data/new.txt", content="theirs", depends_on=(StepId("first"),))
+    second = step(**call, depends_on=(StepId("first"),))
     async with literal_studio(tmp_path, {"old.txt": "old\n"}) as at:
         plan = await at.approve(await at.app.plans.adopt("Do it", "", (first, second)))
         meanwhile(at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import posixpath
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -92,10 +93,15 @@ def command_approval(proposal: CommandProposal, approval_id: ApprovalId) -> Appr
 
 
 def is_covered_command(plan: Plan, proposal: CommandProposal) -> bool:
-    """Whether the approval of the plan covers a command: it stood whole in it, and is harmless."""
+    """Whether the approval of the plan covers a command: it stood whole in it, and is harmless.
+
+    Its folder has to be the one that stood there, not one to which a link leads.
+    """
     args, command = covered_args(plan, proposal.step_id), proposal.command
-    text = command.line if command.line is not None else [*command.argv]
-    return args is not None and args.get("command") == text and is_harmless(proposal)
+    if args is None or args.get("command") != (command.line if command.line is not None else [*command.argv]):
+        return False
+    named = posixpath.normpath(str(args.get("cwd") or ".").replace("\\", "/"))
+    return named in (".", command.folder) and is_harmless(proposal)
 
 
 def is_harmless(proposal: CommandProposal) -> bool:
