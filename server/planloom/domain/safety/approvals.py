@@ -105,12 +105,14 @@ def same_question(one: Approval, other: Approval) -> bool:
 class Grant(NamedTuple):
     """Permission to run the writing tools of exactly one version of one plan.
 
-    It comes from the approval of that version or, in direct mode, from the request itself.
+    It comes from the approval of that version or, in direct mode, from the request itself. `covers`: that approval
+    permits the effect, too, without a question of its own.
     """
 
     plan_id: PlanId
     version: int
     source: Literal["approval", "request"]
+    covers: bool = False
 
 
 class Policy(NamedTuple):

@@ -62,7 +62,7 @@ from planloom.workspace.paths.uris import display_name, normalized
 class _Permit(NamedTuple):
     """What may be made. `look` is how the files were found, if nobody had to be asked since.
 
-    `covered_by` is the version of the plan whose approval covers it, None if something else permits it.
+    `covered`: the approval of the plan permits it.
     """
 
     changeset: Changeset
@@ -70,7 +70,7 @@ class _Permit(NamedTuple):
     denied: tuple[Uri, ...] = ()
     edited: tuple[str, ...] = ()
     look: Look | None = None
-    covered_by: int | None = None
+    covered: bool = False
 
 
 class _GrantedCommand(NamedTuple):
@@ -140,11 +140,11 @@ class Gate:
                 proposal = proposal._replace(changeset=permit.changeset)
                 # What the editor has made while a person was asked is claimed first.
                 await self._session.view.unanswered.look(proposal.changeset.uris())
-            journal = journal_of(self._plan_store, proposal, denied, permit.covered_by)
+            journal = journal_of(self._plan_store, proposal, denied)
             edit = Edit(
                 self._session.view,
                 self._session.editor,
-                grant,
+                grant._replace(covers=permit.covered),
                 label_of(proposal),
                 journal,
                 approved=permit.touches,
@@ -256,15 +256,15 @@ class Gate:
         plan = self._plan_store.plan(proposal.plan_id)
         facts = await facts_of(self._session.view, proposal)
         repeats = self._possible_repeats(plan, proposal)
-        covered = not repeats and is_covered_change(plan, proposal, facts)
+        counts = self._session.settings.approvals.plan == "literal"
+        covered = counts and not repeats and is_covered_change(plan, proposal, facts)
         verdict = self._verdict(plan, facts, covered=covered)
         if isinstance(verdict, Denied):
             return verdict
         granted = (plan.plan_id, plan.version, facts.effect) in self._granted
         is_covered = granted and not facts.protected and facts.effect == "write"
         if not repeats and (verdict == "allow" or is_covered):
-            by = self._covering(plan, covered=covered)
-            return _Permit(proposal.changeset, facts.touches, look=facts.look, covered_by=by)
+            return _Permit(proposal.changeset, facts.touches, look=facts.look, covered=covered)
         facts = facts._replace(warnings=(*facts.warnings, *repeats, *news))
         approval = change_approval(proposal, facts, ApprovalId(uuid.uuid4().hex))
         response = await self.approvals.ask(approval, proposal.changeset)
@@ -308,20 +308,16 @@ class Gate:
         policy = self._session.settings.approvals.policy()
         # Where the plan's own changes are not asked about, nobody has seen what a command that names them would run.
         unseen = bool(proposal.changed) and policy.verdict("write", auto=plan.review == "auto") == "allow"
-        covered = not unseen and is_covered_command(plan, proposal)
+        covered = policy.plan == "literal" and not unseen and is_covered_command(plan, proposal)
         verdict = policy.verdict("execute", covered=covered, protected=destroys or not proposed.confined)
         if verdict == "deny":
             return Denied(reason="The setting planloom.approvals.execute denies commands.")
         if proposal.again is not None:
             return None
         if verdict == "allow":
-            return CommandPermitted(proposed, self._covering(plan, covered=covered))
+            return CommandPermitted(proposed, plan.version if covered else None)
         earlier = None if proposal.lacked_network else self._granted_for(plan, proposal)
         return CommandPermitted(confinement=earlier) if earlier is not None else None
-
-    def _covering(self, plan: Plan, *, covered: bool) -> int | None:
-        """The version of the plan, if it is its approval that permits what nobody is asked."""
-        return plan.version if covered and self._session.settings.approvals.plan == "literal" else None
 
     def _granted_for(self, plan: Plan, proposal: CommandProposal) -> Confinement | None:
         """What the user has chosen for this very command in this version of the plan, if anything."""
@@ -400,15 +396,10 @@ def _is_unreviewed(plan: Plan) -> bool:
     return plan.route == "direct" and plan.author == "rules"
 
 
-def journal_of(
-    plan_store: PlanStore,
-    proposal: ChangeProposal,
-    denied: Collection[Uri],
-    covered_by: int | None = None,
-) -> EditJournal:
+def journal_of(plan_store: PlanStore, proposal: ChangeProposal, denied: Collection[Uri]) -> EditJournal:
     """The journal for the edit that makes a proposal, with the steps whose staged changes it contains."""
     parts = tuple(part for part in proposal.parts if not part.is_denied(denied))
-    return EditJournal(plan_store, proposal.plan_id, proposal.step_id, parts=parts, covered_by=covered_by)
+    return EditJournal(plan_store, proposal.plan_id, proposal.step_id, parts=parts)
 
 
 def grant_of(plan: Plan) -> Grant:

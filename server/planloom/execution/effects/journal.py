@@ -24,17 +24,14 @@ class EditJournal:
         reverts: tuple[EditId, ...] = (),
         partly: tuple[EditId, ...] = (),
         parts: tuple[StepPart, ...] = (),
-        covered_by: int | None = None,
     ) -> None:
         """`reverts` are the edits that an undo reverts, `partly` those of them that it reverts in part only.
 
-        `parts` are the steps' shares in an edit of a whole plan. `covered_by` is the version of the plan whose approval
-        covers the edit.
+        `parts` are the steps' shares in an edit of a whole plan.
         """
         self._reverts = reverts
         self._partly = partly
         self._parts = parts
-        self._covered_by = covered_by
         self._plan_store = plan_store
         self._plan_id = plan_id
         self._step_id = step_id
@@ -59,7 +56,7 @@ class EditJournal:
             reverts=self._reverts,
             partly=self._partly,
             settles=tuple(part.step_id for part in self._parts if part.uris & uris),
-            covered_by=self._covered_by,
+            covered_by=grant.version if grant.covers else None,
         )
         self._plan_store.record(self._plan_id, started)
         return edit_id
