@@ -567,6 +567,7 @@ export interface Plan {
   statedDuration?: number;
   forecast?: Forecast;
   overallRisk: Risk;
+  asksAgain?: string;
   route: Route;
   review?: Review;
   author: "rules" | "model" | "template" | "user";
@@ -1527,6 +1528,7 @@ export interface PlanApproved extends OfPlan {
   type: "plan_approved";
   version: number;
   review: Review;
+  covers: boolean;
 }
 
 /** The user rejected the plan. */
@@ -1556,6 +1558,7 @@ export interface TaskUpdate extends OfTask {
   activeForm?: string;
   attempt?: number;
   usage?: Usage;
+  coveredBy?: number;
 }
 
 /** A model was asked outside of the steps: for the route, a draft or a recovery. */
@@ -1659,6 +1662,7 @@ export interface ApprovalResolved extends OfPlan {
 /** The intent to change files, recorded on disk before the editor is asked to change them. */
 export interface EditStarted extends OfEdit {
   type: "edit_started";
+  coveredBy?: number;
 }
 
 /** The files hold the intended text, or its merge with what the user wrote meanwhile. */

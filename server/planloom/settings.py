@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from planloom.domain.safety.approvals import Policy, Verdict
+from planloom.domain.safety.approvals import PlanCovers, Policy, Verdict
 from planloom.domain.safety.confinement import Network
 from planloom.providers import ProviderChoice
 
@@ -58,6 +58,7 @@ MADE_STRICTER: Final[Mapping[str, tuple[Any, ...]]] = {
         f"approvals.{effect}": ("deny", "ask", "allow")
         for effect in ("read", "write", "destroy", "execute", "fetch")
     },
+    "approvals.plan": ("none", "literal"),
     "execution.review": ("each", "end", "auto"),
     "fetch.allowInternal": (False, True),
     "commands.network": ("none", "loopback", "all"),
@@ -234,11 +235,22 @@ class ApprovalSettings(_Group):
     )
     execute: Verdict = Field("ask", description="Running commands.")
     fetch: Verdict = Field("ask", description="Fetching pages from the web.")
+    plan: PlanCovers = Field(
+        "literal",
+        description="What the approval of a plan covers. `literal`: a new file or folder, and a command that runs "
+        "confined without network, if the whole call stood in the plan that you approved; `deny` is stronger. `none`: "
+        "each is asked again.",
+    )
 
     def policy(self) -> Policy:
         """These settings as a value of the domain."""
         return Policy(
-            read=self.read, write=self.write, destroy=self.destroy, execute=self.execute, fetch=self.fetch
+            read=self.read,
+            write=self.write,
+            destroy=self.destroy,
+            execute=self.execute,
+            fetch=self.fetch,
+            plan=self.plan,
         )
 
 

@@ -54,7 +54,7 @@ class Circumstances:
         return {
             "model": {"provider": "openai", "baseUrl": f"{model_url}/v1", "name": "scripted"},
             "planning": {"perspectives": "never", "classifyWithModel": "never"},
-            "approvals": {"execute": "allow" if self.commands_allowed else "ask"},
+            "approvals": {"execute": "allow" if self.commands_allowed else "ask", "plan": "none"},
         }
 
 

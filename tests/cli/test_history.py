@@ -70,7 +70,7 @@ class Machine:
     async def left_at(self, request: str, waits: str) -> str:
         """The id of a plan whose server died when it had told of the event `waits`."""
         self.ledger.parent.mkdir(exist_ok=True)
-        settings = {"model": {"provider": "embedded"}}
+        settings = {"model": {"provider": "embedded"}, "approvals": {"plan": "none"}}
         async with connected(real_application(self.ledger), folders=[self.work], settings=settings) as client:
             created = await client.request("planloom/plan/create", {"text": request, "mode": "plan"})
             plan_id: str = created["plan"]["planId"]

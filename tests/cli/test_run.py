@@ -96,6 +96,7 @@ def test_the_server_is_told_what_this_editor_can_do(work: Path) -> None:
         "--setting=execution.maxParallelSteps=2",
         '--setting=model.baseUrl="http://x"',
         '--setting=model.name="7"',
+        "--setting=approvals.plan=none",
     ]
     client = params["initializationOptions"]["planloomClient"]
     assert client == dict.fromkeys(

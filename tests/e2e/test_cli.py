@@ -143,6 +143,12 @@ def test_what_cannot_be_done_fails_with_a_sentence_and_changes_nothing(
 PROTECTED = '1. Create file .vscode/tasks.json with content "{}"\n2. Create file plain.txt with content "x"'
 
 
+def test_a_plan_that_nobody_has_read_covers_no_command(work: Path) -> None:
+    ended = planloom(work, "run", "1. Create folder data\n2. Run `touch data/ran`", "--yes")
+    assert "--yes-commands" in ended.out
+    assert (work / "data").is_dir() and not (work / "data/ran").exists()
+
+
 def test_a_protected_name_needs_more_than_yes(work: Path) -> None:
     ended = planloom(work, "run", PROTECTED, "--yes")
     assert not (work / ".vscode").exists()

@@ -87,7 +87,7 @@ def plain(
     return connected(
         real_application(ledger),
         folders=[folder],
-        settings=EMBEDDED,
+        settings={**EMBEDDED, "approvals": {"plan": "none"}},
         capabilities=capabilities,
         extension=NONE,
         **editor,

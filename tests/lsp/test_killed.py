@@ -305,13 +305,14 @@ def test_another_command_beside_what_a_dead_server_left_running_is_asked(left_ru
 
 def test_killed_while_a_command_is_asked(start: Start) -> None:
     """What came before stays as it is, and nobody says that the command has run."""
-    editor = start({})
+    settings = {"approvals": {"plan": "none"}}
+    editor = start(settings)
     plan_id = editor.approved(
         '1. Replace "two" with "two\nINS" in a.txt\n2. Run `echo ran >> ran.log`', "auto"
     )
     editor.until("approval_request")
     editor.kill()
-    editor = start({})
+    editor = start(settings)
     editor.request("planloom/plan/resume", {"planId": plan_id})
     asked = editor.until("approval_request")
     assert "started before" not in (asked["approval"].get("warning") or "")

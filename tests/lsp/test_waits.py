@@ -10,7 +10,7 @@ import pytest
 from tests.support.lsp_client import LspClient, connected
 from tests.support.real_application import real_application
 
-SETTINGS = {"model": {"provider": "embedded"}}
+SETTINGS = {"model": {"provider": "embedded"}, "approvals": {"plan": "none"}}
 
 
 @pytest.fixture(autouse=True)

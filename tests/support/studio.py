@@ -111,6 +111,8 @@ class Studio:
         self.editor = FakeEditor(self.documents, capabilities, script=script)
         self.view = WorkspaceView(Roots((root_at(self.folder),)), self.documents)
         self.model = OneModel(model)
+        # Most tests are about what is asked, so each literal call is, unless a test says otherwise.
+        settings = {"approvals.plan": "none", **settings}
         session = Session(resolve({"user": settings}).settings, self.view, self.editor, trusted=trusted)
         self.app = Application(
             session,

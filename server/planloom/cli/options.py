@@ -140,7 +140,9 @@ def server_options(given: Namespace) -> list[str]:
     values = {f"model.{name}": named.get(option) for name, option in _MODEL_SETTINGS}
     # Quoted as JSON, a name that looks like a number stays a string.
     options = [f"{name}={json.dumps(value)}" for name, value in values.items() if value is not None]
-    return [f"--setting={assignment}" for assignment in given.set + options]
+    # A plan that a flag has approved was read by nobody, so its approval covers no command.
+    unread = ["approvals.plan=none"] if getattr(given, "yes", False) else []
+    return [f"--setting={assignment}" for assignment in given.set + options + unread]
 
 
 _MODEL_SETTINGS = (("baseUrl", "base_url"), ("name", "model"), ("provider", "provider"))

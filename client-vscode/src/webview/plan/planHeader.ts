@@ -343,7 +343,11 @@ function controls(panel: Panel, view: PlanView): View {
 function asks(panel: Panel, plan: Plan): View {
   const { server } = panel.ui;
   return server.kind === "running"
-    ? html`<p class="quiet" id="asks">${whatIsAsked(reviewOf(panel, plan), server.unasked)}</p>`
+    ? html`<p class="quiet" id="asks">${
+        reviewOf(panel, plan) === "each" && plan.asksAgain != null
+          ? shown(plan.asksAgain)
+          : whatIsAsked(reviewOf(panel, plan), server.unasked)
+      }</p>`
     : nothing;
 }
 

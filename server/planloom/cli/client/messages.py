@@ -334,6 +334,7 @@ class Plan(TypedDict, total=False):
     statedDuration: int
     forecast: Json
     overallRisk: Literal["low", "medium", "high"]
+    asksAgain: str
     route: Literal["plan", "perspectives", "direct", "undecided"]
     review: Literal["each", "end", "auto"]
     author: Literal["rules", "model", "template", "user"]

@@ -93,6 +93,8 @@ def _plan_title(plan: Plan) -> Text:
     title.append(f" · written by {plan.get('author', 'rules')} · version {plan.get('version', 0)}", "dim")
     if plan.get("summary"):
         title.append(f"\n{visible(plan['summary'])}", "italic")
+    if plan.get("asksAgain"):
+        title.append(f"\n{visible(plan['asksAgain'] or '')}")
     return title
 
 
@@ -127,20 +129,29 @@ def _what_runs(step: Step) -> Text:
         )
         return Text.assemble(("checks ", "magenta"), visible(", ".join(checks)))
     if step.get("kind") == "tool_call" and step.get("tool"):
-        return Text.assemble((visible(step["tool"] or ""), "cyan"), " ", arguments(step.get("args") or {}))
+        # What is not asked again is approved as it stands here.
+        whole = not step.get("requiresApproval")
+        args = arguments(step.get("args") or {}, whole=whole)
+        return Text.assemble((visible(step["tool"] or ""), "cyan"), " ", args)
     text = Text.assemble((f"{visible(step.get('agent', 'koda'))} ", "magenta"))
     instruction = step.get("instruction", "")
     # It is approved as it stands here, so nothing of it is cut.
     return text.append(visible(instruction) if instruction != step.get("description") else "works it out")
 
 
-def arguments(args: Mapping[str, Any]) -> Text:
-    """The arguments of a call: a command is shown whole, other long texts are cut or become their line count."""
+def arguments(args: Mapping[str, Any], *, whole: bool = False) -> Text:
+    """The arguments of a call: a command is shown whole, other long texts are cut or become their line count, unless
+    all is to be `whole`.
+    """
     text = Text()
     for key, value in args.items():
         name = one_line(key, 40)
         if not text and name in ("path", "command", "old_path"):
-            text.append(visible(str(value)) if name == "command" else one_line(str(value), 120))
+            text.append(visible(str(value)) if whole or name == "command" else one_line(str(value), 120))
+        elif whole and isinstance(value, str):
+            text.append(f" {name} ", "dim").append(
+                f"\n{visible(value)}" if "\n" in value else f"“{visible(value)}”"
+            )
         elif name == "new_text" and "old_text" in args:
             text.append(" → ", "dim").append_text(_value(value))
         elif name == "old_text":

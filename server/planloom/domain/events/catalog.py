@@ -192,11 +192,14 @@ class PlanEdited(Value):
 
 
 class PlanApproved(Value):
-    """The user approved exactly this version."""
+    """The user approved exactly this version. `covers`: also its literal calls (`domain/plans/covered_calls.py`);
+    older ledgers lack it.
+    """
 
     type: Literal["plan_approved"] = "plan_approved"
     version: int
     review: Review
+    covers: bool = False
 
 
 class PlanRejected(Value):
@@ -231,7 +234,7 @@ class TaskUpdate(Value):
     `held` is the new fate of the changes that the running step held (only those to `files`, if any are named); they
     replace staged changes to the files of `replaces`. `command_started`: the command that the step was allowed to
     run starts now, with `command_confinement`, which older ledgers lack; `command_process` is its process once there
-    is one.
+    is one. `covered_by` is the version of the plan whose approval covers the command, None if it has its own.
     """
 
     type: Literal["task_update"] = "task_update"
@@ -250,6 +253,7 @@ class TaskUpdate(Value):
     command_started: bool = False
     command_process: CommandProcess | None = None
     command_confinement: GivenConfinement | None = None
+    covered_by: int | None = None
 
 
 class ModelUsed(Value):
@@ -389,7 +393,7 @@ class EditStarted(Value):
     """The intent to change files, recorded on disk before the editor is asked to change them.
 
     `reverts` are the edits that it reverts, `partly` those that it reverts only in part, `settles` the steps whose
-    staged changes it applies.
+    staged changes it applies. `covered_by` is the version of the plan whose approval covers it, None if it has its own.
     """
 
     type: Literal["edit_started"] = "edit_started"
@@ -399,6 +403,7 @@ class EditStarted(Value):
     reverts: tuple[EditId, ...] = ()
     partly: tuple[EditId, ...] = ()
     settles: tuple[StepId, ...] = ()
+    covered_by: int | None = None
 
 
 class EditApplied(Value):

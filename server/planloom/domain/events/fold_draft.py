@@ -180,7 +180,17 @@ def _revised(plan: Plan, event: ev.PlanEdited, task_id: StepId, at: Instant) -> 
     if any(not is_to_come(each) and after.get(each.step_id) != each for each in plan.steps):
         raise IllegalTransition(f"{task_id} changed a step that is not still to come")
     steps = as_plan_steps(event.steps, at)
-    return updated(plan, steps=steps, version=event.version, approved_version=event.version)
+    covering = plan.covering_version
+    if event.approval_id is None and covering == plan.version:
+        # What only narrows a plan leaves each call as it was approved.
+        covering = event.version
+    return updated(
+        plan,
+        steps=steps,
+        version=event.version,
+        approved_version=event.version,
+        covering_version=covering,
+    )
 
 
 def _with_calls(plan: Plan, steps: Iterable[Step]) -> Iterator[Step]:

@@ -33,7 +33,12 @@ def plan_approved(plan: Plan, event: ev.PlanApproved, at: Instant) -> Plan:
     if event.version != plan.version:
         raise IllegalTransition(f"version {event.version} approved, but the plan is at {plan.version}")
     return updated(
-        plan, status="approved", approved_version=event.version, review=event.review, approved_at=at
+        plan,
+        status="approved",
+        approved_version=event.version,
+        covering_version=event.version if event.covers else None,
+        review=event.review,
+        approved_at=at,
     )
 
 

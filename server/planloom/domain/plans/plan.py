@@ -542,7 +542,8 @@ class Plan(Value):
     `files_read`: what was read while this version was made, which its steps are shown. `edited`: the steps that the
     user has added or changed by hand. `follows`: the ended plan whose conversation this one continues.
     `models`: what the planner and the steps have used of each model, as far as events name it.
-    `made_elsewhere`: the edits that were imported with the plan.
+    `made_elsewhere`: the edits that were imported with the plan. `covering_version`: the version whose approval covers
+    its literal calls, too.
     """
 
     plan_id: PlanId
@@ -589,6 +590,7 @@ class Plan(Value):
     completed_at: Instant | None = None
     updated_at: Instant | None = None
     approved_version: int | None = None
+    covering_version: int | None = None
     pause_reason: PauseReason | None = None
     pause_detail: str | None = None
     model_problem: ModelProblem | None = None

@@ -9,6 +9,8 @@ from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri, Valu
 Effect = Literal["read", "write", "destroy", "execute", "fetch"]
 """`fetch` sends an address to a host of the web, and brings its text in."""
 Verdict = Literal["allow", "ask", "deny"]
+PlanCovers = Literal["literal", "none"]
+"""What the approval of a plan covers: the literal calls that stand whole in it and only add, or nothing."""
 UserDecision = Literal["allow", "allowForPlan", "deny", "cancel"]
 Decision = Literal[UserDecision, "superseded"]
 
@@ -103,12 +105,14 @@ def same_question(one: Approval, other: Approval) -> bool:
 class Grant(NamedTuple):
     """Permission to run the writing tools of exactly one version of one plan.
 
-    It comes from the approval of that version or, in direct mode, from the request itself.
+    It comes from the approval of that version or, in direct mode, from the request itself. `covers`: that approval
+    permits the effect, too, without a question of its own.
     """
 
     plan_id: PlanId
     version: int
     source: Literal["approval", "request"]
+    covers: bool = False
 
 
 class Policy(NamedTuple):
@@ -119,17 +123,26 @@ class Policy(NamedTuple):
     destroy: Verdict = "ask"
     execute: Verdict = "ask"
     fetch: Verdict = "ask"
+    plan: PlanCovers = "literal"
 
     def verdict(
-        self, effect: Effect, *, auto: bool = False, protected: bool = False, unseen: bool = False
+        self,
+        effect: Effect,
+        *,
+        auto: bool = False,
+        covered: bool = False,
+        protected: bool = False,
+        unseen: bool = False,
     ) -> Verdict:
         """The verdict for one effect: deny wins over ask, and ask over allow.
 
-        `auto` (the review mode) turns only the ask of `write` into allow. A `protected` name is never allowed without
+        `auto` (the review mode) turns only the ask of `write` into allow; `covered` (by the approval of the plan) also
+        that of `execute`. A `protected` name is never allowed without
         asking, nor is `destroy` in a call that is `unseen`: read from the request by rules and reviewed by nobody.
         """
         verdict: Verdict = getattr(self, effect)
-        if verdict == "ask" and auto and effect == "write":
+        covered = covered and self.plan == "literal" and effect in ("write", "execute")
+        if verdict == "ask" and (covered or (auto and effect == "write")):
             verdict = "allow"
         if verdict == "allow" and (protected or (unseen and effect == "destroy")):
             verdict = "ask"

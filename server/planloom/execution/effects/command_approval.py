@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import posixpath
 import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from planloom.domain.plans.covered_calls import covered_args
+from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval
-from planloom.domain.safety.confinement import Abilities
+from planloom.domain.safety.confinement import Abilities, Confinement, Network
 from planloom.domain.safety.confinement_choices import confinement_request
 from planloom.domain.safety.destructive_intent import destructive_command
 from planloom.domain.safety.network_commands import needed_network
@@ -74,7 +77,6 @@ class CommandProposal(NamedTuple):
 def command_approval(proposal: CommandProposal, approval_id: ApprovalId) -> Approval:
     """The approval request to show the user."""
     command = proposal.command
-    needed = "all" if proposal.lacked_network else needed_network(command.text, background=command.background)
     return Approval(
         approval_id=approval_id,
         plan_id=proposal.plan_id,
@@ -86,8 +88,36 @@ def command_approval(proposal: CommandProposal, approval_id: ApprovalId) -> Appr
         warning=" ".join(_warnings(proposal)) or None,
         command=escaped(command.text),
         cwd=command.folder or ".",
-        confinement=confinement_request(command.confinement, needed, proposal.abilities),
+        confinement=confinement_request(command.confinement, _needed(proposal), proposal.abilities),
     )
+
+
+def is_covered_command(plan: Plan, proposal: CommandProposal) -> bool:
+    """Whether the approval of the plan covers a command: it stood whole in it, and is harmless.
+
+    Its folder has to be the one that stood there, not one to which a link leads.
+    """
+    args, command = covered_args(plan, proposal.step_id), proposal.command
+    if args is None or args.get("command") != (command.line if command.line is not None else [*command.argv]):
+        return False
+    named = posixpath.normpath(str(args.get("cwd") or ".").replace("\\", "/"))
+    return named in (".", command.folder) and is_harmless(proposal)
+
+
+def is_harmless(proposal: CommandProposal) -> bool:
+    """Whether nothing warns of a command, and it runs confined, without network, writing in the workspace alone.
+
+    That it runs what its plan has changed is no warning here, since that has been approved, too.
+    """
+    has = proposal.abilities
+    is_narrow = has.files and has.network and not has.writable
+    is_narrow = is_narrow and proposal.command.confinement == Confinement() and _needed(proposal) == "none"
+    return is_narrow and not any(_warnings(proposal._replace(changed=())))
+
+
+def _needed(proposal: CommandProposal) -> Network:
+    command = proposal.command
+    return "all" if proposal.lacked_network else needed_network(command.text, background=command.background)
 
 
 def _warnings(proposal: CommandProposal) -> Iterable[str]:

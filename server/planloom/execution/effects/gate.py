@@ -15,7 +15,11 @@ from planloom.domain.safety.approvals import Approval, Effect, Grant
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.safety.destructive_intent import destructive_command
 from planloom.domain.values import ApprovalId, PlanId, Sha256, Uri
-from planloom.execution.effects.command_approval import CommandProposal, command_approval
+from planloom.execution.effects.command_approval import (
+    CommandProposal,
+    command_approval,
+    is_covered_command,
+)
 from planloom.execution.effects.edited_proposals import edit_notes, edited_proposals
 from planloom.execution.effects.fetch_approval import FetchProposal, fetch_approval
 from planloom.execution.effects.journal import EditJournal
@@ -36,6 +40,7 @@ from planloom.execution.effects.proposals import (
     Permitted,
     change_approval,
     facts_of,
+    is_covered_change,
     label_of,
     restricted,
 )
@@ -55,13 +60,17 @@ from planloom.workspace.paths.uris import display_name, normalized
 
 
 class _Permit(NamedTuple):
-    """What may be made. `look` is how the files were found, if nobody had to be asked since."""
+    """What may be made. `look` is how the files were found, if nobody had to be asked since.
+
+    `covered`: the approval of the plan permits it.
+    """
 
     changeset: Changeset
     touches: Touches
     denied: tuple[Uri, ...] = ()
     edited: tuple[str, ...] = ()
     look: Look | None = None
+    covered: bool = False
 
 
 class _GrantedCommand(NamedTuple):
@@ -135,7 +144,7 @@ class Gate:
             edit = Edit(
                 self._session.view,
                 self._session.editor,
-                grant,
+                grant._replace(covers=permit.covered),
                 label_of(proposal),
                 journal,
                 approved=permit.touches,
@@ -247,13 +256,15 @@ class Gate:
         plan = self._plan_store.plan(proposal.plan_id)
         facts = await facts_of(self._session.view, proposal)
         repeats = self._possible_repeats(plan, proposal)
-        verdict = self._verdict(plan, facts)
+        counts = self._session.settings.approvals.plan == "literal"
+        covered = counts and not repeats and is_covered_change(plan, proposal, facts)
+        verdict = self._verdict(plan, facts, covered=covered)
         if isinstance(verdict, Denied):
             return verdict
         granted = (plan.plan_id, plan.version, facts.effect) in self._granted
         is_covered = granted and not facts.protected and facts.effect == "write"
         if not repeats and (verdict == "allow" or is_covered):
-            return _Permit(proposal.changeset, facts.touches, look=facts.look)
+            return _Permit(proposal.changeset, facts.touches, look=facts.look, covered=covered)
         facts = facts._replace(warnings=(*facts.warnings, *repeats, *news))
         approval = change_approval(proposal, facts, ApprovalId(uuid.uuid4().hex))
         response = await self.approvals.ask(approval, proposal.changeset)
@@ -294,15 +305,17 @@ class Gate:
         """What the policy or an earlier "allow for plan" says of a command; None if the user is to be asked."""
         proposed = proposal.command.confinement
         destroys = _is_unreviewed(plan) and destructive_command(proposal.command.text)
-        verdict = self._session.settings.approvals.policy().verdict(
-            "execute", protected=destroys or not proposed.confined
-        )
+        policy = self._session.settings.approvals.policy()
+        # Where the plan's own changes are not asked about, nobody has seen what a command that names them would run.
+        unseen = bool(proposal.changed) and policy.verdict("write", auto=plan.review == "auto") == "allow"
+        covered = policy.plan == "literal" and not unseen and is_covered_command(plan, proposal)
+        verdict = policy.verdict("execute", covered=covered, protected=destroys or not proposed.confined)
         if verdict == "deny":
             return Denied(reason="The setting planloom.approvals.execute denies commands.")
         if proposal.again is not None:
             return None
         if verdict == "allow":
-            return CommandPermitted(confinement=proposed)
+            return CommandPermitted(proposed, plan.version if covered else None)
         earlier = None if proposal.lacked_network else self._granted_for(plan, proposal)
         return CommandPermitted(confinement=earlier) if earlier is not None else None
 
@@ -332,11 +345,14 @@ class Gate:
                 warnings[uri] = _INTERRUPTED
         return tuple(warning.format(name=display_name(uri)) for uri, warning in warnings.items())
 
-    def _verdict(self, plan: Plan, facts: ChangeFacts) -> Literal["allow", "ask"] | Denied:
+    def _verdict(
+        self, plan: Plan, facts: ChangeFacts, *, covered: bool = False
+    ) -> Literal["allow", "ask"] | Denied:
         policy = self._session.settings.approvals.policy()
         verdict = policy.verdict(
             facts.effect,
             auto=plan.review == "auto",
+            covered=covered,
             protected=facts.protected,
             unseen=_is_unreviewed(plan),
         )

@@ -56,6 +56,7 @@ class EditJournal:
             reverts=self._reverts,
             partly=self._partly,
             settles=tuple(part.step_id for part in self._parts if part.uris & uris),
+            covered_by=grant.version if grant.covers else None,
         )
         self._plan_store.record(self._plan_id, started)
         return edit_id

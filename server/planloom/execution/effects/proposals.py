@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import posixpath
 from collections.abc import Collection
 from typing import Literal, NamedTuple
 
 from planloom.domain.changes import (
     Changeset,
     CreateFile,
+    CreateFolder,
     DeleteFile,
     EditFile,
     FileChange,
     RenameFile,
     sha256,
 )
+from planloom.domain.plans.covered_calls import covered_args
+from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval, ApprovalFile, Effect
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.diff import changed_lines
@@ -107,9 +111,10 @@ class Permitted(NamedTuple):
 
 
 class CommandPermitted(NamedTuple):
-    """The command may run, confined as it says."""
+    """The command may run, confined as it says. `covered_by` is the version of the plan whose approval covers it."""
 
     confinement: Confinement
+    covered_by: int | None = None
     kind: Literal["command_permitted"] = "command_permitted"
 
 
@@ -186,6 +191,33 @@ def change_approval(proposal: ChangeProposal, facts: ChangeFacts, approval_id: A
         protected=facts.protected,
         files=facts.files,
     )
+
+
+def is_covered_change(plan: Plan, proposal: ChangeProposal, facts: ChangeFacts) -> bool:
+    """Whether the approval of the plan covers changes: they only add what stood whole in it, and nothing warns."""
+    args = covered_args(plan, proposal.step_id)
+    if args is None or facts.effect != "write" or facts.warnings:
+        return False
+    texts = [text for text in args.values() if isinstance(text, str)]
+    places = [facts.touches[change.uri].place for change in proposal.changeset.changes]
+    if not all(any(is_plain(place, text) for text in texts) for place in places):
+        return False
+    shown = [text.splitlines() for text in texts]
+    return all(
+        isinstance(change, CreateFolder)
+        or (isinstance(change, CreateFile) and change.after.splitlines() in shown)
+        for change in proposal.changeset.changes
+    )
+
+
+def is_plain(place: ResolvedPath | PathRefused, text: str) -> bool:
+    """Whether a text names a place or one below it as it is, without a link on the way, and no name of secrets or a
+    protected one.
+    """
+    if not isinstance(place, ResolvedPath) or place.secret or place.protected or place.notes:
+        return False
+    named = posixpath.normpath(text.replace("\\", "/")) + "/"
+    return named.startswith((f"{place.relative}/", f"{place.path.as_posix()}/"))
 
 
 def label_of(proposal: ChangeProposal) -> str:

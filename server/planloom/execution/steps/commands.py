@@ -18,7 +18,7 @@ from planloom.domain.values import Args
 from planloom.execution.effects.command_approval import CommandProposal, folder_id_of
 from planloom.execution.effects.command_scripts import scripts_of
 from planloom.execution.effects.gate import Gate
-from planloom.execution.effects.proposals import Denied, NotMade
+from planloom.execution.effects.proposals import CommandPermitted, Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFiles, UnsavedFileSaver
 from planloom.execution.step_run import StepRun
@@ -146,15 +146,17 @@ class Terminal:
         """Withdraw what was asked for a step ahead of its calls."""
         self._gate.approvals.withdraw_ahead(run.plan_id, run.step_id)
 
-    async def permit(self, proposal: CommandProposal, following: Sequence[CommandProposal]) -> Command:
-        """Get a command approved, asked with those following. Returns it with the confinement in which it may run.
+    async def permit(
+        self, proposal: CommandProposal, following: Sequence[CommandProposal]
+    ) -> CommandPermitted:
+        """Get a command approved, asked with those following.
 
         Raises CallDenied, CancelledByUser, UntrustedWorkspace.
         """
         verdict = await self._gate.permit_command(proposal, following)
         if isinstance(verdict, Denied):
             raise _denied(verdict, verdict.reason)
-        return proposal.command._replace(confinement=verdict.confinement)
+        return verdict
 
     async def run(
         self, command: Command, confined: Confined, on_output: Output, on_start: Callable[[int], None]
@@ -275,8 +277,10 @@ class StepCommands:
                         end_left_over(process)
                     # A crash while the command waited must differ from a crash later: the start is durable first.
                     given = given_confinement(permitted.confinement, proposal.abilities)
-                    self._run.update(command_started=True, command_confinement=given)
-                    yield permitted._replace(folder_id=proposal.folder_id)
+                    self._run.update(
+                        command_started=True, command_confinement=given, covered_by=permitted.covered_by
+                    )
+                    yield command._replace(confinement=permitted.confinement, folder_id=proposal.folder_id)
                     return
             changed = _CHANGED
 
@@ -299,8 +303,8 @@ class StepCommands:
 
     async def _permitted(
         self, proposal: CommandProposal, following: Sequence[CommandProposal], left: _Left
-    ) -> Command | None:
-        """The command as the user has allowed it; None if meanwhile a process that the question names has ended."""
+    ) -> CommandPermitted | None:
+        """How the command is permitted; None if meanwhile a process that the question names has ended."""
         if not left.own and not left.others:
             return await self._terminal.permit(proposal, following)
         asking = asyncio.ensure_future(self._terminal.permit(proposal, following))

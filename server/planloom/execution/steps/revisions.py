@@ -131,7 +131,7 @@ class PlanRevisions:
 
     def _with_approvals(self, plan: Plan, edited: Sequence[Step]) -> tuple[Step, ...]:
         """The steps, those that have changed with whether the policy asks before their tool's effect."""
-        marked = self._rules.with_approvals(edited)
+        marked = self._rules.with_approvals(edited, reviewed=False)
         return tuple(
             old if plan.step(old.step_id) == old else new for old, new in zip(edited, marked, strict=True)
         )

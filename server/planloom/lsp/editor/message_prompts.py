@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from planloom.domain.document.render import ANSWER_LINE
 from planloom.domain.errors import PlanloomError, UnknownThing
 from planloom.domain.events import catalog as ev
+from planloom.domain.plans.covered_calls import asks_again
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.counted import counted, cut
 from planloom.domain.values import Uri
@@ -188,7 +189,7 @@ class MessagePrompts:
         """Show a plan that waits for its review in its document, and ask whether to start it."""
         uri = await self._documents.show(plan)
         steps = counted(len(plan.steps), "step")
-        text = f"Planloom has planned {steps} for “{_first_line(plan.request)}”."
+        text = f"Planloom has planned {steps} for “{_first_line(plan.request)}”. {asks_again(plan)}"
         if uri is not None:
             path = f"{FOLDER}/{display_name(uri)}"
             text += f" They are in {path}, where you can change them: save it before you start."

@@ -92,6 +92,7 @@ class TaskUpdate(OfTask):
     active_form: Maybe[str] = None
     attempt: Maybe[Int] = None
     usage: Maybe[Usage] = None
+    covered_by: Maybe[Int] = None
 
 
 class TaskFailed(OfTask):
@@ -120,6 +121,7 @@ class ToolCompleted(OfTask):
 
 class EditStarted(OfEdit):
     type: Literal["edit_started"] = "edit_started"
+    covered_by: Maybe[Int] = None
 
 
 class EditRejected(OfEdit):

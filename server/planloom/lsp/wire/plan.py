@@ -289,6 +289,7 @@ class Plan(Wire):
     stated_duration: Maybe[Int] = None
     forecast: Maybe[Forecast] = None
     overall_risk: Risk
+    asks_again: Maybe[str] = None
     route: Route
     review: Maybe[Review] = None
     author: Literal["rules", "model", "template", "user"]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from planloom.domain.plans import graph
 from planloom.domain.plans import plan as plans
+from planloom.domain.plans.covered_calls import asks_again
 from planloom.domain.plans.templates import Template
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.step_waits import StepWait
@@ -24,6 +25,7 @@ def plan(whole: plans.Plan) -> wire.Plan:
         perspectives={view.agent: view for view in whole.perspectives},
         steps=steps(whole),
         pending=_pending(whole),
+        asks_again=asks_again(whole) if whole.status == "pending_approval" else None,
     )
 
 

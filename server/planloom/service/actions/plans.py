@@ -192,7 +192,8 @@ class Plans(PlanReader):
                 raise StaleVersion(plan.version, status=plan.status)
             self._refuse_errors(plan, plan.steps)
             review = review or self._session.settings.execution.review
-            approval = ev.PlanApproved(version=version, review=review)
+            covers = self._session.settings.approvals.plan == "literal"
+            approval = ev.PlanApproved(version=version, review=review, covers=covers)
             approved = self._plan_store.record(plan_id, approval)
             self._turns.conductor.conduct(plan_id)
             return approved

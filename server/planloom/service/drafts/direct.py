@@ -31,7 +31,7 @@ class DirectRuns:
     def begin(self, plan: Plan) -> Plan:
         """Record the steps of the request; the caller then has them executed."""
         direct = direct_run(plan, self._tools, self._session)
-        steps = self._rules.with_approvals(direct.steps)
+        steps = self._rules.with_approvals(direct.steps, reviewed=False)
         return self._plan_store.record(plan.plan_id, direct.model_copy(update={"steps": steps}))
 
     def reroute(self, plan: Plan, running: Step, wanted: Sequence[Json]) -> None:
