@@ -30,6 +30,9 @@ CLIENT_CAN: Final[Mapping[str, str]] = {
     "language_model": "it answers `planloom/editor/complete`",
     "diff": "it shows diffs itself; the server ignores this",
     "save": "it answers `planloom/editor/save`",
+    "create_contents": "a `CreateFile` followed by the text edit of that same URI is one creation: the file is on disk "
+    "with its whole text when the edit is answered, and nothing of it is unsaved",
+    "create_folder": "it answers `planloom/editor/createFolder`",
     "messages": "it shows `window/showMessageRequest` to a person, who is asked whether to trust the folder",
     "trusted": "whether the user trusts the workspace; the default is true, but an editor that names itself and "
     "shows messages with buttons is asked, unless it has started the server with `PLANLOOM_OPTIONS=user`",

@@ -8,12 +8,22 @@ from typing import Literal, NamedTuple, Protocol
 from planloom.domain.text.positions import Encoding, Range, TextEdit
 from planloom.domain.values import Uri, Value
 
+NewFiles = Literal["auto", "editor", "disk"]
+"""Who makes new files, as the setting `edits.newFiles` names it."""
+
 
 class EditorCapabilities(NamedTuple):
-    """The client's capabilities; an absent one is off. `failure_handling` is LSP's `FailureHandlingKind`."""
+    """The client's capabilities; an absent one is off. `failure_handling` is LSP's `FailureHandlingKind`.
+
+    `create_contents`: a new file and its text are one creation, whole on disk at once. `create_folders`: it makes empty
+    folders.
+    """
 
     apply_edit: bool = False
     document_changes: bool = False
+    create_files: bool = False
+    create_contents: bool = False
+    create_folders: bool = False
     rename_files: bool = False
     delete_files: bool = False
     change_annotations: bool = False
@@ -21,6 +31,11 @@ class EditorCapabilities(NamedTuple):
     save: bool = False
     diagnostics: bool = False
     encoding: Encoding = "utf-16"
+
+    def makes_files(self, wanted: NewFiles) -> bool:
+        """Whether the editor makes new files: by default only one that leaves none of them unsaved."""
+        able = self.apply_edit and self.document_changes and self.create_files
+        return able and (wanted == "editor" or (wanted == "auto" and (self.create_contents or self.save)))
 
 
 class TextOperation(NamedTuple):
@@ -30,6 +45,13 @@ class TextOperation(NamedTuple):
     version: int | None
     edits: tuple[TextEdit, ...]
     kind: Literal["text"] = "text"
+
+
+class CreateOperation(NamedTuple):
+    """Creates an empty file with the folders above it; never overwrites. A text operation for it follows at once."""
+
+    uri: Uri
+    kind: Literal["create"] = "create"
 
 
 class RenameOperation(NamedTuple):
@@ -48,7 +70,7 @@ class DeleteOperation(NamedTuple):
     kind: Literal["delete"] = "delete"
 
 
-Operation = TextOperation | RenameOperation | DeleteOperation
+Operation = TextOperation | CreateOperation | RenameOperation | DeleteOperation
 
 
 class EditorEdit(NamedTuple):
@@ -79,6 +101,13 @@ class SaveAnswer(NamedTuple):
 
     saved: tuple[Uri, ...] = ()
     failed: tuple[SaveFailure, ...] = ()
+
+
+class FolderAnswer(NamedTuple):
+    """Whether the editor made an empty folder, and why not."""
+
+    created: bool
+    reason: str | None = None
 
 
 class Diagnostic(Value):
@@ -135,5 +164,7 @@ class Editor(Protocol):
     async def apply(self, edit: EditorEdit) -> EditAnswer: ...
 
     async def save(self, uris: tuple[Uri, ...]) -> SaveAnswer: ...
+
+    async def create_folder(self, uri: Uri) -> FolderAnswer: ...
 
     async def diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...]: ...
