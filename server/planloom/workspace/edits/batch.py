@@ -302,9 +302,8 @@ async def _record_findings(
     refused = given is not None and not given.applied
     may_come = isinstance(answer, EditorSilent) and answer.late is not None
     arrived = acknowledged and await wait_for_buffers(edit.view, effects, edit.patience)
-    if not may_come:
-        created = new_files.of_effects(effects)
-        await new_files.complete(edit.view, edit.editor, created, is_made=acknowledged)
+    created = new_files.of_effects(effects)
+    await new_files.complete(edit.view, edit.editor, created, is_made=acknowledged, may_come=may_come)
     findings = await verified(edit.view, effects, acknowledged=acknowledged)
     if arrived and any(is_awaited(edit.view, effect) for effect in effects):
         # The editor may have opened a file during the check, and report its change only now.

@@ -282,8 +282,9 @@ def _executor(
     if is_folder(effect.change):
         return "disk"
     if effect.change.kind == "create":
-        made = capabilities.create_files and names and _is_plain_utf8(effect.change)
-        return "editor" if made else "disk"
+        # An editor that has kept a buffer of a file that is gone would put the text into it, beside its own.
+        able = capabilities.create_files and names and view.documents.get(effect.change.uri) is None
+        return "editor" if able and _is_plain_utf8(effect.change) else "disk"
     if effect.change.kind != "edit":
         return "editor" if names else "disk"
     # An editor guesses the encoding of a file that it opens, and reliably guesses only UTF-8. It offers no way to
