@@ -228,7 +228,7 @@ async def test_a_new_file_that_was_left_empty_gets_its_text_at_the_restart(
     await killed(before, ledger, job)
     after = restarted(before, tmp_path / "l.db", settings, job)
     try:
-        after.app.set_trusted(known != "untrusted")
+        after.app.set_trusted(known == "ours")
         (plan,) = after.app.plans.list(None, (), None, True)
         if known == "imported":
             plan = after.now(plan)
