@@ -82,8 +82,8 @@ def unanswered(
         acknowledged = said is not None and said.applied
         if acknowledged:
             await wait_for_buffers(view, edit.effects, _PATIENCE)
-        if said is not None:
-            await complete(view, editor, of_effects(edit.effects), is_made=acknowledged)
+        created = of_effects(edit.effects)
+        await complete(view, editor, created, is_made=acknowledged, may_come=said is None)
         if said is None:
             findings = await compare(view, [effect.recorded() for effect in edit.effects])
         else:
