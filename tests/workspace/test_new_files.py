@@ -129,6 +129,16 @@ async def test_a_file_that_is_made_late_is_whole(tmp_path: Path, client: str, an
 
 
 @pytest.mark.parametrize("client", MAKES)
+async def test_an_editor_that_hangs_is_not_sent_the_file_again(tmp_path: Path, client: str) -> None:
+    room = room_of(tmp_path, client, script=[Hang()])
+    await room.apply(room.create("new", TEXT))
+    assert (await room.apply(room.create("new", TEXT))).kind == "applied"
+    assert len(room.editor.received) == 1
+    room.editor.wake()
+    assert tree(tmp_path) == {"new": TEXT} and room.editor.buffers == {}
+
+
+@pytest.mark.parametrize("client", MAKES)
 async def test_what_is_typed_in_a_new_file_at_once_is_kept_by_its_undo(tmp_path: Path, client: str) -> None:
     path = tmp_path / "new"
 

@@ -282,8 +282,11 @@ def _executor(
     if is_folder(effect.change):
         return "disk"
     if effect.change.kind == "create":
-        # An editor that has kept a buffer of a file that is gone would put the text into it, beside its own.
-        able = capabilities.create_files and names and view.documents.get(effect.change.uri) is None
+        # An editor that has kept a buffer of a file that is gone would put the text into it, beside its own. One that
+        # has not answered an edit that creates the file can no longer make it once the file is there.
+        uri = effect.change.uri
+        is_free = view.documents.get(uri) is None and not view.unanswered.over((uri,))
+        able = capabilities.create_files and names and is_free
         return "editor" if able and _is_plain_utf8(effect.change) else "disk"
     if effect.change.kind != "edit":
         return "editor" if names else "disk"
