@@ -32,10 +32,12 @@ class EditorCapabilities(NamedTuple):
     diagnostics: bool = False
     encoding: Encoding = "utf-16"
 
-    def makes_files(self, wanted: NewFiles) -> bool:
-        """Whether the editor makes new files: by default only one that leaves none of them unsaved."""
+    def creating(self, wanted: NewFiles) -> EditorCapabilities:
+        """The capabilities that are used, by who is to make new files: by default an editor that leaves none unsaved."""
+        asked = wanted == "editor" or (wanted == "auto" and (self.create_contents or self.save))
         able = self.apply_edit and self.document_changes and self.create_files
-        return able and (wanted == "editor" or (wanted == "auto" and (self.create_contents or self.save)))
+        folders = self.create_folders and wanted != "disk"
+        return self._replace(create_files=able and asked, create_folders=folders)
 
 
 class TextOperation(NamedTuple):

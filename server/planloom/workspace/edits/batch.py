@@ -111,10 +111,7 @@ class Edit:
     @property
     def can(self) -> EditorCapabilities:
         """What the editor does of these changes."""
-        can, asked = self.editor.capabilities, self.new_files != "disk"
-        return can._replace(
-            create_files=can.makes_files(self.new_files), create_folders=asked and can.create_folders
-        )
+        return self.editor.capabilities.creating(self.new_files)
 
 
 @dataclass
@@ -302,8 +299,9 @@ async def _record_findings(
     refused = given is not None and not given.applied
     may_come = isinstance(answer, EditorSilent) and answer.late is not None
     arrived = acknowledged and await wait_for_buffers(edit.view, effects, edit.patience)
-    created = new_files.of_effects(effects)
-    await new_files.complete(edit.view, edit.editor, created, is_made=acknowledged, may_come=may_come)
+    if not may_come:
+        created = new_files.of_effects(effects)
+        await new_files.complete(edit.view, edit.editor, created, is_made=acknowledged)
     findings = await verified(edit.view, effects, acknowledged=acknowledged)
     if arrived and any(is_awaited(edit.view, effect) for effect in effects):
         # The editor may have opened a file during the check, and report its change only now.
@@ -324,6 +322,9 @@ async def _record_findings(
             result.record(effect, "verified")
         else:
             result.record(effect, "unexpected" if may_come and not made else finding)
+    if may_come:
+        # The editor may still put the text into the others.
+        await new_files.complete(edit.view, edit.editor, new_files.of_effects(result.made), is_made=False)
     if not result.stopped:
         return
     if given is None:

@@ -86,11 +86,12 @@ def unanswered(
         acknowledged = said is not None and said.applied
         if acknowledged:
             await wait_for_buffers(view, edit.effects, _PATIENCE)
-        created = of_effects(edit.effects)
-        await complete(view, editor, created, is_made=acknowledged, may_come=said is None)
         if said is None:
             findings = await compare(view, [effect.recorded() for effect in edit.effects])
+            made = [effect for effect, each in zip(edit.effects, findings, strict=True) if each in _MADE]
+            await complete(view, editor, of_effects(made), is_made=False)
         else:
+            await complete(view, editor, of_effects(edit.effects), is_made=acknowledged)
             findings = await verified(view, edit.effects, acknowledged=acknowledged)
         if not all(finding in _MADE for finding in findings) and not acknowledged:
             if not is_answered:
