@@ -33,7 +33,7 @@ class EditorCapabilities(NamedTuple):
     encoding: Encoding = "utf-16"
 
     def creating(self, wanted: NewFiles) -> EditorCapabilities:
-        """The capabilities that are used, by who is to make new files: by default an editor that leaves none unsaved."""
+        """The capabilities that are used by who is to make new files: by default an editor that leaves them saved."""
         asked = wanted == "editor" or (wanted == "auto" and (self.create_contents or self.save))
         able = self.apply_edit and self.document_changes and self.create_files
         folders = self.create_folders and wanted != "disk"
