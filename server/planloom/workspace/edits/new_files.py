@@ -55,7 +55,8 @@ async def complete(view: WorkspaceView, editor: Editor, files: Sequence[NewFile]
     for file in left:
         if not _text(view, file):
             view.mark_stale(file.uri)
-    await asyncio.to_thread(_write_all, left)
+    if left:
+        await asyncio.to_thread(_write_all, left)
 
 
 async def complete_after_crash(view: WorkspaceView, files: Sequence[JournalFile]) -> None:
