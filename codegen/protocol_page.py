@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Final, Literal, get_args, get_type_hints
 
-from codegen import notation, without_extension
+from codegen import lsp_capabilities, notation, without_extension
 from planloom.domain import errors
 from planloom.domain.events import catalog as domain_events
 from planloom.lsp import methods
@@ -30,6 +30,9 @@ CLIENT_CAN: Final[Mapping[str, str]] = {
     "language_model": "it answers `planloom/editor/complete`",
     "diff": "it shows diffs itself; the server ignores this",
     "save": "it answers `planloom/editor/save`",
+    "create_contents": "a `CreateFile` followed by the text edit of that same URI is one creation: the file is on disk "
+    "with its whole text when the edit is answered, and nothing of it is unsaved",
+    "create_folder": "it answers `planloom/editor/createFolder`",
     "messages": "it shows `window/showMessageRequest` to a person, who is asked whether to trust the folder",
     "trusted": "whether the user trusts the workspace; the default is true, but an editor that names itself and "
     "shows messages with buttons is asked, unless it has started the server with `PLANLOOM_OPTIONS=user`",
@@ -122,6 +125,7 @@ def page() -> str:
     """The whole page, in Markdown."""
     parts = (
         (_INTRODUCTION, *_declared()),
+        ("## LSP capabilities that are used\n", *lsp_capabilities.rows()),
         (_REQUESTS, *_requests(methods.CLIENT_REQUESTS)),
         ("## Notifications and requests of the server\n", *_ours()),
         (_STATES, *_states()),

@@ -1371,6 +1371,17 @@ export interface EditorSaveResult {
   failed: readonly SaveFailure[];
 }
 
+/** `planloom/editor/createFolder`. */
+export interface EditorCreateFolderParams {
+  uri: string;
+}
+
+/** Whether the empty folder was made, and why not. */
+export interface EditorCreateFolderResult {
+  created: boolean;
+  reason?: string;
+}
+
 /** A tool call of the editor's model. */
 export interface ChatCall {
   callId: string;
@@ -2008,6 +2019,7 @@ export interface Requests {
 export interface EditorRequests {
   "planloom/editor/diagnostics": { params: EditorDiagnosticsParams; result: EditorDiagnosticsResult };
   "planloom/editor/save": { params: EditorSaveParams; result: EditorSaveResult };
+  "planloom/editor/createFolder": { params: EditorCreateFolderParams; result: EditorCreateFolderResult };
   "planloom/editor/complete": { params: EditorCompleteParams; result: EditorCompleteResult };
 }
 

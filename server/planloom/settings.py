@@ -331,7 +331,7 @@ class ContextSettings(_Group):
 
 
 class EditSettings(_Group):
-    """When the editor is asked to save the files that a plan changed."""
+    """When the editor is asked to save the files that a plan changed, and who makes new files."""
 
     save: Literal["commands", "always", "never"] = Field(
         "commands",
@@ -341,6 +341,17 @@ class EditSettings(_Group):
                 "Save files that were clean before a command needs them.",
                 "Save files that were clean after each edit.",
                 "Never save.",
+            ]
+        },
+    )
+    new_files: Literal["auto", "editor", "disk"] = Field(
+        "auto",
+        description="Who makes new files: the editor, as a part of its edit, or the server, on disk.",
+        json_schema_extra={
+            "enumDescriptions": [
+                "The editor, if it makes a file with its text or saves it when it is asked; else the server.",
+                "The editor, if it can make files; its buffer may then ask before it is saved for the first time.",
+                "The server.",
             ]
         },
     )

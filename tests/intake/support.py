@@ -15,6 +15,7 @@ from planloom.workspace.editor import (
     EditorEdit,
     EditorSilent,
     FileDiagnostics,
+    FolderAnswer,
     SaveAnswer,
 )
 from planloom.workspace.index.file_index import FileIndex
@@ -44,6 +45,9 @@ class TellingEditor:
         raise EditorSilent
 
     async def save(self, uris: tuple[Uri, ...]) -> SaveAnswer:
+        raise EditorSilent
+
+    async def create_folder(self, uri: Uri) -> FolderAnswer:
         raise EditorSilent
 
     async def diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...]:

@@ -16,6 +16,7 @@ from planloom.domain.values import Args
 from planloom.models.offline.scripted import ScriptedModel, makes, says
 from planloom.models.port import ModelEvent, ModelRequest
 from planloom.storage.ledger import Ledger
+from tests.support.fake_editor import EVERYTHING
 from tests.support.studio import studio
 
 ALLOWED = {"approvals.write": "allow", "execution.review": "auto"}
@@ -50,7 +51,7 @@ def read() -> list[Call]:
 
 @pytest.mark.parametrize(
     ("calls", "most"),
-    [(written("new/"), 12), (written(""), 11), (edited(), 10), (read(), 6)],
+    [(written("new/"), 14), (written(""), 13), (edited(), 10), (read(), 6)],
     ids=["new files in a new folder", "new files beside others", "edits", "reads"],
 )
 async def test_three_files_of_one_answer_cost_few_visits_to_the_disk(
@@ -59,7 +60,8 @@ async def test_three_files_of_one_answer_cost_few_visits_to_the_disk(
     executor = CountingExecutor()
     asyncio.get_running_loop().set_default_executor(executor)
     model = ScriptedModel([makes(*calls), says("Done.")])
-    async with studio(tmp_path, OLD, model=model, settings=ALLOWED) as at:
+    able = EVERYTHING._replace(create_contents=True, create_folders=True)
+    async with studio(tmp_path, OLD, model=model, settings=ALLOWED, capabilities=able) as at:
         assert await at.app.index.current().wait_until_listed(10)
         executor.visits = 0
         plan = await at.ask("Do it in the three files", mode="direct")

@@ -265,7 +265,7 @@ async def test_a_command_finds_the_files_as_the_plan_has_left_them(tmp_path: Pat
         assert [approval.step_id is None for approval in asked] == [True, False, True]
         assert plan.status == "completed"
         assert "two" in str(plan.steps[1].result)
-        assert at.text("b.txt") == "b" and len(at.editor.received) == 1
+        assert at.text("b.txt") == "b" and len(at.editor.received) == 2
 
 
 async def test_a_command_is_not_run_on_changes_that_are_denied(tmp_path: Path) -> None:

@@ -16,12 +16,14 @@ from planloom.domain.text.positions import ContentChange, Encoding, Position, Ra
 from planloom.domain.values import Uri
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import (
+    CreateOperation,
     DeleteOperation,
     EditAnswer,
     EditorCapabilities,
     EditorEdit,
     EditorSilent,
     FileDiagnostics,
+    FolderAnswer,
     Operation,
     RenameOperation,
     SaveAnswer,
@@ -33,6 +35,7 @@ from planloom.workspace.paths.uris import from_path, normalized, to_path
 EVERYTHING = EditorCapabilities(
     apply_edit=True,
     document_changes=True,
+    create_files=True,
     rename_files=True,
     delete_files=True,
     change_annotations=True,
@@ -159,6 +162,8 @@ class FakeEditor:
         self.reached = asyncio.Event()
         self.buffers: dict[Uri, Buffer] = {}
         self.findings: dict[Uri, FileDiagnostics] = {}
+        self.folders: list[Uri] = []
+        self._new: set[Uri] = set()
         self._untold: list[Callable[[], object]] = []
         self._hung: list[tuple[EditorEdit, asyncio.Future[EditAnswer | None]]] = []
 
@@ -278,6 +283,14 @@ class FakeEditor:
                 saved.append(uri)
         return SaveAnswer(saved=tuple(saved), failed=tuple(failed))
 
+    async def create_folder(self, uri: Uri) -> FolderAnswer:
+        self.folders.append(uri)
+        try:
+            _path(uri).mkdir(parents=True)
+        except OSError as error:
+            return FolderAnswer(created=False, reason=error.strerror)
+        return FolderAnswer(created=True)
+
     async def diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...]:
         return tuple(self.findings.get(uri, FileDiagnostics(uri=uri, items=())) for uri in uris)
 
@@ -291,7 +304,10 @@ class FakeEditor:
             problem = self._missing(operation) if operation in texts else self._problem(operation)
             if problem:
                 return EditAnswer(applied=False, reason=problem, failed_change=index)
-            self._apply((operation,))
+            try:
+                self._apply((operation,))
+            except OSError as error:
+                return EditAnswer(applied=False, reason=error.strerror, failed_change=index)
         return EditAnswer(applied=True)
 
     def _missing(self, operation: Operation) -> str | None:
@@ -308,6 +324,9 @@ class FakeEditor:
             buffer = self.buffers.get(normalized(operation.uri))
             return None if buffer is not None and buffer.version == operation.version else "version"
         assert able.document_changes, "The editor knows no operations on files."
+        if isinstance(operation, CreateOperation):
+            assert able.create_files
+            return "exists" if _path(operation.uri).exists() else None
         if isinstance(operation, RenameOperation):
             assert able.rename_files
             return "exists" if _path(operation.new_uri).exists() else None
@@ -319,6 +338,10 @@ class FakeEditor:
             match operation:
                 case TextOperation():
                     self._edit(operation)
+                case CreateOperation(uri=uri):
+                    _path(uri).parent.mkdir(parents=True, exist_ok=True)
+                    _path(uri).touch()
+                    self._new.add(normalized(uri))
                 case RenameOperation(uri=uri, new_uri=new_uri):
                     self._rename(uri, new_uri)
                 case DeleteOperation(uri=uri):
@@ -342,7 +365,8 @@ class FakeEditor:
         if buffer is None:
             saved, mark, codec = _decoded(path)
             text = applied(saved, operation.edits, self.capabilities.encoding)
-            if self.closed == "disk":
+            contents = self.capabilities.create_contents and normalized(operation.uri) in self._new
+            if self.closed == "disk" or contents:
                 path.write_bytes(mark + text.encode(codec))
             elif self.closed == "hidden":
                 self.buffers[normalized(operation.uri)] = Buffer(operation.uri, text, saved, told=False)

@@ -123,6 +123,7 @@ class LspClient:
             "window/showMessageRequest": lambda _: None,
             "workspace/codeLens/refresh": lambda _: None,
             "planloom/editor/save": self._save,
+            "planloom/editor/createFolder": self.editor.create_folder,
             "planloom/editor/diagnostics": lambda asked: {
                 "diagnostics": [{"uri": uri, "items": []} for uri in asked["uris"]]
             },

@@ -93,17 +93,19 @@ class MemoryEditor:
     is written to disk. `applied` keeps the params of every edit that was asked for, `overwritten` what was on disk
     and never in a buffer when its file was saved. With `late`, changes are told so many seconds after they were made,
     and until then an edit of the version that was told before is applied, as Neovim does; `misplaced` names the
-    documents to which that has happened.
+    documents to which that has happened. With `contents` a new file is written with its text, as our extension does.
     """
 
     tell: Tell
     encoding: str = "utf-16"
     open_on_edit: bool = True
     late: float = 0.0
+    contents: bool = False
     buffers: dict[str, Buffer] = field(default_factory=dict)
     applied: list[dict[str, Any]] = field(default_factory=list)
     overwritten: list[str] = field(default_factory=list)
     misplaced: list[str] = field(default_factory=list)
+    new: set[str] = field(default_factory=set)
 
     def open(self, uri: str, text: str | None = None, language_id: str = "plaintext") -> Buffer:
         """Open a document, with the text on disk unless another is given."""
@@ -182,6 +184,14 @@ class MemoryEditor:
         on_disk = path_of(uri)
         return on_disk.read_bytes().decode("utf-8") if on_disk.is_file() else None
 
+    def create_folder(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Answer `planloom/editor/createFolder`."""
+        try:
+            path_of(params["uri"]).mkdir(parents=True)
+        except OSError as error:
+            return {"created": False, "reason": error.strerror}
+        return {"created": True}
+
     def close(self, uri: str) -> None:
         """Close a document; what is unsaved is lost."""
         del self.buffers[uri]
@@ -223,6 +233,7 @@ class MemoryEditor:
                     raise Refused(f"{target.name} exists")
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.touch()
+                self.new.add(change["uri"])
             case "rename":
                 self._rename(change["oldUri"], change["newUri"])
             case "delete":
@@ -232,7 +243,7 @@ class MemoryEditor:
         if uri not in self.buffers:
             if not path_of(uri).is_file():
                 raise Refused(f"{path_of(uri).name} does not exist")
-            if not self.open_on_edit:
+            if not self.open_on_edit or (self.contents and uri in self.new):
                 target = path_of(uri)
                 text = edited(target.read_bytes().decode("utf-8"), edits, self.encoding)
                 target.write_bytes(text.encode("utf-8"))

@@ -37,6 +37,8 @@ class ClientExtensions(NamedTuple):
     language_model: bool = False
     diff: bool = False
     save: bool = False
+    create_contents: bool = False
+    create_folder: bool = False
     messages: bool = False
     trusted: bool = True
 

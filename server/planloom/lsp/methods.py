@@ -142,6 +142,12 @@ SERVER_REQUESTS: tuple[ServerRequest, ...] = (
     ),
     ServerRequest("planloom/editor/save", "EditorSaveParams", "EditorSaveResult", "save"),
     ServerRequest(
+        "planloom/editor/createFolder",
+        "EditorCreateFolderParams",
+        "EditorCreateFolderResult",
+        "createFolder",
+    ),
+    ServerRequest(
         "planloom/editor/complete", "EditorCompleteParams", "EditorCompleteResult", "languageModel"
     ),
 )

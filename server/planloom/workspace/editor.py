@@ -8,12 +8,22 @@ from typing import Literal, NamedTuple, Protocol
 from planloom.domain.text.positions import Encoding, Range, TextEdit
 from planloom.domain.values import Uri, Value
 
+NewFiles = Literal["auto", "editor", "disk"]
+"""Who makes new files, as the setting `edits.newFiles` names it."""
+
 
 class EditorCapabilities(NamedTuple):
-    """The client's capabilities; an absent one is off. `failure_handling` is LSP's `FailureHandlingKind`."""
+    """The client's capabilities; an absent one is off. `failure_handling` is LSP's `FailureHandlingKind`.
+
+    `create_contents`: a new file and its text are one creation, whole on disk at once. `create_folders`: it makes empty
+    folders.
+    """
 
     apply_edit: bool = False
     document_changes: bool = False
+    create_files: bool = False
+    create_contents: bool = False
+    create_folders: bool = False
     rename_files: bool = False
     delete_files: bool = False
     change_annotations: bool = False
@@ -21,6 +31,13 @@ class EditorCapabilities(NamedTuple):
     save: bool = False
     diagnostics: bool = False
     encoding: Encoding = "utf-16"
+
+    def creating(self, wanted: NewFiles) -> EditorCapabilities:
+        """The capabilities that are used by who is to make new files: by default an editor that leaves them saved."""
+        asked = wanted == "editor" or (wanted == "auto" and (self.create_contents or self.save))
+        able = self.apply_edit and self.document_changes and self.create_files
+        folders = self.create_folders and wanted != "disk"
+        return self._replace(create_files=able and asked, create_folders=folders)
 
 
 class TextOperation(NamedTuple):
@@ -30,6 +47,13 @@ class TextOperation(NamedTuple):
     version: int | None
     edits: tuple[TextEdit, ...]
     kind: Literal["text"] = "text"
+
+
+class CreateOperation(NamedTuple):
+    """Creates an empty file with the folders above it; never overwrites. A text operation for it follows at once."""
+
+    uri: Uri
+    kind: Literal["create"] = "create"
 
 
 class RenameOperation(NamedTuple):
@@ -48,7 +72,7 @@ class DeleteOperation(NamedTuple):
     kind: Literal["delete"] = "delete"
 
 
-Operation = TextOperation | RenameOperation | DeleteOperation
+Operation = TextOperation | CreateOperation | RenameOperation | DeleteOperation
 
 
 class EditorEdit(NamedTuple):
@@ -79,6 +103,13 @@ class SaveAnswer(NamedTuple):
 
     saved: tuple[Uri, ...] = ()
     failed: tuple[SaveFailure, ...] = ()
+
+
+class FolderAnswer(NamedTuple):
+    """Whether the editor made an empty folder, and why not."""
+
+    created: bool
+    reason: str | None = None
 
 
 class Diagnostic(Value):
@@ -135,5 +166,7 @@ class Editor(Protocol):
     async def apply(self, edit: EditorEdit) -> EditAnswer: ...
 
     async def save(self, uris: tuple[Uri, ...]) -> SaveAnswer: ...
+
+    async def create_folder(self, uri: Uri) -> FolderAnswer: ...
 
     async def diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...]: ...

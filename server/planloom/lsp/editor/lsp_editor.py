@@ -25,6 +25,7 @@ from planloom.workspace.editor import (
     EditorGone,
     EditorSilent,
     FileDiagnostics,
+    FolderAnswer,
     Operation,
     SaveAnswer,
     SaveFailure,
@@ -52,6 +53,9 @@ def capabilities(
     return EditorCapabilities(
         apply_edit=bool(get_capability(client, "workspace.apply_edit", False)),
         document_changes=bool(get_capability(client, "workspace.workspace_edit.document_changes", False)),
+        create_files="create" in names,
+        create_contents=declared.create_contents,
+        create_folders=declared.create_folder,
         rename_files="rename" in names,
         delete_files="delete" in names,
         change_annotations=annotations is not None,
@@ -105,6 +109,14 @@ class LspEditor:
             saved=tuple(Uri(uri) for uri in result.saved),
             failed=tuple(SaveFailure(uri=Uri(each.uri), reason=each.reason) for each in result.failed),
         )
+
+    async def create_folder(self, uri: Uri) -> FolderAnswer:
+        """Ask the editor to make an empty folder. Raises EditorSilent."""
+        method = "planloom/editor/createFolder"
+        request = self._protocol.request(method, {"uri": self._spelling(uri)})
+        raw = await self._answer(asyncio.ensure_future(request))
+        result = _read(wire.EditorCreateFolderResult, raw, method)
+        return FolderAnswer(created=result.created, reason=result.reason)
 
     async def diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...]:
         """The editor's current diagnostics of files. Raises EditorSilent."""
@@ -244,6 +256,8 @@ def _operation(
                 "textDocument": {"uri": uri, "version": operation.version},
                 "edits": [{**_text_edit(edit), **annotation} for edit in operation.edits],
             }
+        case "create":
+            return {"kind": "create", "uri": uri, "options": no_overwrite, **annotation}
         case "rename":
             return {
                 "kind": "rename",

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from planloom.domain.changes import EditedFile, sha256
+from planloom.domain.changes import Changeset, EditedFile, sha256
 from planloom.domain.values import EditId, Uri
-from planloom.workspace.editor import EditAnswer, EditorEdit
+from planloom.workspace.editor import EditAnswer, Editor, EditorCapabilities, EditorEdit
+from planloom.workspace.edits.new_files import complete, of_effects
 from planloom.workspace.edits.outcomes import EditResult, Journal
 from planloom.workspace.edits.prepare import PlannedEffect
 from planloom.workspace.edits.verify import FileOutcome, compare, verified, wait_for_buffers
@@ -45,8 +46,35 @@ def results_of(effects: Sequence[PlannedEffect]) -> Mapping[Uri, str | None]:
     return results
 
 
+def over_unanswered(
+    view: WorkspaceView, capabilities: EditorCapabilities, changeset: Changeset
+) -> str | None:
+    """Why these changes must wait, if the editor may still make an earlier edit of their files; None if they need not.
+
+    A change of an open document names its version. The editor that has made the earlier edit by then refuses it. A
+    file that both create is created once, since neither overwrites the other.
+    """
+    out = view.unanswered.over(changeset.uris())
+    unversioned = {uri for edit in out for uri in edit.unversioned}
+    exclusive = {
+        change.uri
+        for change in changeset.changes
+        if (change.kind == "edit" and capabilities.document_changes and view.buffer(change.uri) is not None)
+        or (change.kind == "create" and normalized(change.uri) not in unversioned)
+    }
+    files = frozenset(normalized(uri) for uri in changeset.uris() if uri not in exclusive)
+    uris = [uri for late in view.unanswered.over(files) for uri in sorted(late.uris & files)]
+    if not uris:
+        return None
+    return (
+        f"The editor has not answered an earlier edit of {display_names(uris)}, and may still make it."
+        " Try again when it has answered, or open the file in the editor and try again."
+    )
+
+
 def unanswered(
     view: WorkspaceView,
+    editor: Editor,
     journal: Journal,
     edit: GivenUp,
     answer: asyncio.Future[EditAnswer | None],
@@ -60,7 +88,10 @@ def unanswered(
             await wait_for_buffers(view, edit.effects, _PATIENCE)
         if said is None:
             findings = await compare(view, [effect.recorded() for effect in edit.effects])
+            made = [effect for effect, each in zip(edit.effects, findings, strict=True) if each in _MADE]
+            await complete(view, editor, of_effects(made), is_made=False)
         else:
+            await complete(view, editor, of_effects(edit.effects), is_made=acknowledged)
             findings = await verified(view, edit.effects, acknowledged=acknowledged)
         if not all(finding in _MADE for finding in findings) and not acknowledged:
             if not is_answered:
@@ -75,7 +106,7 @@ def unanswered(
     versioned = {
         normalized(each.uri)
         for each in edit.sent.operations
-        if each.kind == "text" and each.version is not None
+        if each.kind == "create" or (each.kind == "text" and each.version is not None)
     }
     return UnansweredEdit(results, frozenset(results.keys() - versioned), seconds, [answer], look)
 

@@ -102,6 +102,19 @@ class EditorSaveResult(Wire):
     failed: tuple[SaveFailure, ...]
 
 
+class EditorCreateFolderParams(Wire):
+    """`planloom/editor/createFolder`."""
+
+    uri: str
+
+
+class EditorCreateFolderResult(Wire):
+    """Whether the empty folder was made, and why not."""
+
+    created: Bool
+    reason: Maybe[str] = None
+
+
 class ChatCall(Wire):
     """A tool call of the editor's model."""
 
