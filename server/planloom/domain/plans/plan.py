@@ -101,6 +101,11 @@ class Detection(Value):
     score: int
     ambiguous: bool
 
+    @property
+    def only_asks(self) -> bool:
+        """Whether it surely is a question, in which nothing is ordered."""
+        return self.rule == "question" and not self.ambiguous
+
 
 class Qualification(Value):
     """The kind of work a request is, its complexity and risk, with the reasons."""
@@ -595,7 +600,7 @@ class Plan(Value):
     @property
     def only_asks(self) -> bool:
         """Whether the request is a question or a review that is answered directly; nothing may be changed for it."""
-        detected = self.detection is not None and self.detection.rule == "question"
+        detected = self.detection is not None and self.detection.only_asks
         qualified = self.qualification is not None and self.qualification.task_type == "question"
         return self.route == "direct" and (detected or qualified)
 
