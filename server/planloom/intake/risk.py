@@ -20,11 +20,17 @@ _DATA = (
     r"|cuentas|dados|contas|dati|utenti)\b|\w*datenbank"
 )
 _GUARDS = (
-    r"\b(?:auth|authentication|authorization|permissions?|access\s+control|encryption|security|csrf|signature|certificate"
-    r"\s+(?:check|validation))\b"
+    r"\b(?:auth|authentication|authorization|permissions?|access\s+control|encryption|security|csrf|signature"
+    r"|(?:certificate|ssl|tls)\s+(?:checks?|validation|verification))\b"
 )
-_CREDENTIALS = r"\b(?:secrets?|credentials?|passwords?|tokens?|certificates?|certs?|(?:api|ssh|signing|private)[\s-]keys?)\b"
-_PRODUCTION = r"\bprod(?:uction|ukti\w*|uccion|ucao|uzione)?\b|\blive\s+(?:system|site|server|data|database)|customer\s+data"
+_CREDENTIALS = (
+    r"\b(?:secrets?|credentials?|passwords?|tokens?|certificates?|certs?"
+    r"|(?:api|ssh|signing|private)[\s-]keys?)\b"
+)
+_PRODUCTION = (
+    r"\bprod(?:uction|ukti\w*|uccion|ucao|uzione)?\b"
+    r"|\blive\s+(?:system|site|server|data|database)|customer\s+data"
+)
 
 
 class _Rule(NamedTuple):
@@ -58,7 +64,7 @@ _RULES = (
     _rule(
         "high",
         "It publishes",
-        r"\A\s*(?:publish|release|roll(?:\s+\w+)?\s+out|go\s+live|ship)\b(?!.*\b(?:staging|test|dev)\b)",
+        r"\A\s*(?:publish|release|veroffentlich\w*|publi[aeq]\w*|pubblica|roll(?:\s+\w+)?\s+out|go\s+live|ship)\b(?!.*\b(?:staging|test|dev)\b)",
     ),
     _rule(
         "medium",
@@ -70,8 +76,8 @@ _RULES = (
     _rule(
         "medium",
         "It changes much",
-        r"\b(?:replac|rewrit|refactor|restructur|port|convert|swap|ersetz|remplac|reemplaz|substitu|sostitu)\w*",
-        r"\b(?:all|every|each|whole|entire|everywhere|across|alle[sn]?|uberall|partout|todos?|todas?|tutt[ioe]|ovunque)\b",
+        r"\b(?:replac|updat|rewrit|refactor|restructur|port|convert|swap|ersetz|remplace|reemplaz|substitu|sostitu)\w*",
+        r"\b(?:all|every|each|whole|entire|everywhere|across|alle[sn]?|uberall|partout|toutes?|tous|todos?|todas?|tutt[ioe]|ovunque)\b",
     ),
 )
 _MENDS = pattern(r"\s*(?:fix|debug|investigate|find|log|handle|reproduce|behebe?|corrige|sistema)\b")
