@@ -142,11 +142,13 @@ def route(
 ) -> Routing:
     """The route of a request; pure. An explicit mode overrides everything else.
 
-    Only an ambiguous request of mode `auto` becomes `undecided`, if the settings and `model_at_hand` allow it.
+    Only an ambiguous request of mode `auto` becomes `undecided`, if the settings and `model_at_hand` allow it, and
+    unless its weight decides: then it is planned, whatever a model says.
     """
     if mode != "auto":
         return Routing(route=mode, detection=detection, qualification=qualification)
-    if _is_unsure(detection, qualification) and settings.classify_with_model == "ambiguous" and model_at_hand:
+    unsure = _is_unsure(detection, qualification) and not _is_weighty(qualification)
+    if unsure and settings.classify_with_model == "ambiguous" and model_at_hand:
         return Routing(route="undecided", detection=detection, qualification=qualification)
     return _decided(detection, qualification, settings)
 
@@ -174,12 +176,16 @@ def _is_unsure(detection: Detection, qualification: Qualification) -> bool:
     return detection.ambiguous and qualification.task_type != "question"
 
 
-def _decided(detection: Detection, qualification: Qualification, settings: PlanningSettings) -> Routing:
-    is_weighty = (
+def _is_weighty(qualification: Qualification) -> bool:
+    return (
         qualification.task_type == "mixed"
         or qualification.complexity == "complex"
         or qualification.risk_level == "high"
     )
+
+
+def _decided(detection: Detection, qualification: Qualification, settings: PlanningSettings) -> Routing:
+    is_weighty = _is_weighty(qualification)
     planned = detection.planned
     is_question = qualification.task_type == "question"
     if detection.rule != "disabled" and not planned and is_weighty and not is_question:

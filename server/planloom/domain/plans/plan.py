@@ -609,11 +609,6 @@ class Plan(Value):
         """The messages that no planner and no step has read yet."""
         return tuple(each for each in self.messages if each.state == "open")
 
-    @property
-    def may_be_planned(self) -> bool:
-        """Whether the model of a direct run may propose a plan instead: not if nothing may be changed."""
-        return self.route == "direct" and not self.only_asks
-
     def edits_of(self, step_id: StepId) -> Iterator[EditRecord]:
         """The edits of a step, including those made for several steps at once; oldest first."""
         return (self.edits[index] for index in self.edits.referencing(step_id))
