@@ -109,7 +109,7 @@ class ModelSettings(_Group):
         0,
         ge=0,
         description="Size of the model's context in tokens; 0 asks the server. If the server does not state it, "
-        "128,000 are assumed (16,384 for a server on this machine), until a refusal states the real size.",
+        "128,000 are assumed (16,384 for a lean model, see `model.profile`), until a refusal states the real size.",
     )
     profile: ModelProfile = Field(
         "auto",

@@ -158,9 +158,9 @@ ModelEvent = TextDelta | ReasoningDelta | CallMade | CallBroken | UsageReported 
 
 
 UNKNOWN_CONTEXT = 16_384
-"""The assumed context size in tokens of a server on this machine that does not state it."""
+"""The assumed context size in tokens of a lean model whose server does not state it."""
 HOSTED_CONTEXT = 128_000
-"""The assumed context size in tokens of any other server that does not state it."""
+"""The assumed context size in tokens of any other model whose server does not state it."""
 LARGE_CONTEXT = 65_536
 """The stated context size from which a model on this machine is taken for a large one."""
 
