@@ -251,6 +251,7 @@ CLEAR = [
     "See chapter 1",
     "",
     "make a folder called assets",
+    "run `echo $$; exec sleep 60`",
     "führ mal die tests aus",
     "renomme le dossier src en source",
     "cria uma pasta docs",

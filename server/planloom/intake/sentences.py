@@ -57,7 +57,8 @@ def only_asks(plain: str) -> bool:
 
 def moods_of(plain: str) -> list[Mood]:
     """The mood of each sentence."""
-    return [_mood(each) for each in _SENTENCES.split(plain[:_EXAMINED].strip()) if each.strip()]
+    text = _QUOTED.sub("\0", plain[:_EXAMINED]).strip()
+    return [_mood(each) for each in _SENTENCES.split(text) if each.strip()]
 
 
 def folded(text: str) -> str:
@@ -117,7 +118,7 @@ def _first_word(clause: str) -> str:
 
 def _action(sentence: str, text: str) -> Mood:
     """The mood of a sentence that is no question: a look, one small action, or work."""
-    bare = _ENDING.sub("", _CONTENT.sub("", _QUOTED.sub("\0", text)))
+    bare = _ENDING.sub("", _CONTENT.sub("", text))
     first, *further = (part.strip() for clause in _CLAUSES.split(bare) for part in _JOINED.split(clause))
     tokens = _TOKEN.findall(first)
     if not tokens or len(tokens) > MOST_WORDS:

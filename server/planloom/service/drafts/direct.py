@@ -34,9 +34,12 @@ class DirectRuns:
 def direct_run(plan: Plan, tools: Registry, review: Review) -> ev.PlanDirect:
     """The request as literal tool calls, if it consists of calls that are allowed; else as one step for the model."""
 
+    # "Could you delete a.txt?" is an order, but its words alone do not suffice to delete.
+    may_ask = plan.only_asks or (plan.detection is not None and plan.detection.rule == "question")
+
     def allowed(step: Step) -> bool:
         tool = tools.get(step.tool or "")
-        if tool is None or (plan.only_asks and tool.effect != "read"):
+        if tool is None or (may_ask and tool.effect != "read"):
             return False
         return tool.effect in allowed_effects(plan, step.agent)
 
