@@ -1458,7 +1458,7 @@ export interface PlanStart extends OfPlan {
   templateId?: string;
 }
 
-/** A model changed the classification by the rules. */
+/** The route of an undecided request: a model's (`detection.rule` is `model`), or that of the rules without one. */
 export interface PlanRouted extends OfPlan {
   type: "plan_routed";
   detection: Detection;

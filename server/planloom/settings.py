@@ -26,6 +26,7 @@ USER_ONLY = (
     "model.baseUrl",
     "model.provider",
     "model.name",
+    "model.profile",
     "model.prices",
     "approvals.",
     "fetch.",
@@ -65,6 +66,9 @@ MADE_STRICTER: Final[Mapping[str, tuple[Any, ...]]] = {
     "context.memory": (False, True),
 }
 """Choices, from the strictest, that `workspace` may make stricter."""
+
+
+ModelProfile = Literal["auto", "lean", "full"]
 
 
 class _Group(BaseModel):
@@ -107,7 +111,19 @@ class ModelSettings(_Group):
         0,
         ge=0,
         description="Size of the model's context in tokens; 0 asks the server. If the server does not state it, "
-        "128,000 are assumed (16,384 for a server on this machine), until a refusal states the real size.",
+        "128,000 are assumed (16,384 for a lean model, see `model.profile`), until a refusal states the real size.",
+    )
+    profile: ModelProfile = Field(
+        "auto",
+        description="Whether the model is small, so that it plans with a short prompt and tools that only read, or "
+        "large, so that planning and steps are one conversation with all tools.",
+        json_schema_extra={
+            "enumDescriptions": [
+                "Lean for Ollama, and for a server on this machine that states less than 65,536 tokens of context.",
+                "A small model.",
+                "A large model, also behind a gateway on this machine.",
+            ]
+        },
     )
     parallel_requests: int = Field(
         0, ge=0, le=64, description="The most requests to the model at a time; 0 asks or measures the server."

@@ -9,7 +9,7 @@ from planloom.models.port import ToolCall
 from tests.scoring import offered_tools
 
 READ = '<tool_call>{"name":"read_file","arguments":{"path":"p"}}</tool_call>'
-TOOLS = (*offered_tools(), *control_specs(may_plan=False))
+TOOLS = (*offered_tools(), *control_specs(with_confidence=True))
 
 
 def new_decoder(mode: ToolCallMode = "native", *, fallback: bool = True) -> AnswerDecoder:

@@ -9,11 +9,12 @@ import pytest
 
 from planloom.agent.answer import Turn, control_specs
 from planloom.agent.answer_decoder import AnswerDecoder, ToolCallMode, answer_schema
+from planloom.agent.plan_spec import plan_in_words_spec
 from planloom.domain.values import CallId
 from planloom.models.port import ToolCall
 from planloom.tools.registry import builtin
 
-TOOLS = (*builtin().specs(), *control_specs(may_plan=True))
+TOOLS = (*builtin().specs(), *control_specs(with_confidence=True), plan_in_words_spec())
 READ: dict[str, Any] = {"name": "read_file", "arguments": {"path": "a.py"}}
 MODES: tuple[ToolCallMode, ...] = ("native", "json", "text")
 

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from planloom.agent.answer import Turn, control_specs
 from planloom.agent.answer_decoder import AnswerDecoder, ToolCallMode, mode_of, turn_request
 from planloom.agent.fenced_files import fenced_files
+from planloom.agent.plan_spec import plan_in_words_spec
 from planloom.models.port import Capabilities, ToolSpec
 from planloom.models.tool_lines import tool_line
 from planloom.tools.registry import builtin
 
-TOOLS = (*builtin().specs(), *control_specs(may_plan=True))
+TOOLS = (*builtin().specs(), *control_specs(with_confidence=True), plan_in_words_spec())
 
 
 def decoded(mode: ToolCallMode, text: str, *, cut: bool = False, fallback: bool = True) -> Turn:
@@ -71,9 +72,9 @@ def test_an_object_has_calls_and_control_fields() -> None:
         ({"tool_calls": [], "final_answer": "All."}, "final_answer", "All."),
         ({"tool_calls": [], "ask_user": "Which?"}, "question", "Which?"),
         (
-            {"tool_calls": [], "plan_actions": {"steps": [{"description": "a"}]}},
-            "plan_actions",
-            ({"description": "a"},),
+            {"tool_calls": [], "submit_plan": {"steps": [{"description": "a"}]}},
+            "report",
+            {"steps": [{"description": "a"}]},
         ),
     ],
 )

@@ -56,7 +56,14 @@ TOLD: list[tuple[dict[str, Any], str]] = [
     ({"type": "approval_resolved", "approvalId": "a", "decision": "allow", "by": "user"}, ""),
     ({"type": "perspective_complete", "agent": "devo", "perspective": {"analysis": "Fine."}}, "Devo: Fine."),
     ({"type": "perspective_complete", "agent": "devo", "error": "It broke."}, "Devo: It broke."),
-    ({"type": "plan_routed", "route": "direct"}, "The model chose: direct"),
+    (
+        {"type": "plan_routed", "route": "direct", "detection": {"rule": "model"}},
+        "The model has decided: it goes ahead without a plan.",
+    ),
+    (
+        {"type": "plan_routed", "route": "plan", "detection": {"rule": "unsure"}},
+        "No model has decided, so it is planned: it may be more than one small action.",
+    ),
     ({"type": "plan_paused", "reason": "user"}, "Paused."),
     (
         {"type": "steps_unrolled", "taskId": "s1", "tasks": [*STEPS, {**step(3, "One"), "parent": "s1"}]},

@@ -223,6 +223,12 @@ AMBIGUOUS = [
     "Could you please create folder X?",
     "Would you fix the typo?",
     "We need a login page, right?",
+    "why is there no retry on the webhook?? fix that",
+    "describe, then refactor the module",
+    "Could we have the sidebar collapse on small screens?",
+    "What I want:\n- a login page\n- a logout button",
+    "puoi sistemare il login?",
+    "Führe Typen ein",
 ]
 CLEAR = [
     "Create a recipe app",
@@ -244,6 +250,14 @@ CLEAR = [
     "Run the tests",
     "See chapter 1",
     "",
+    "make a folder called assets",
+    "run `echo $$; exec sleep 60`",
+    "führ mal die tests aus",
+    "renomme le dossier src en source",
+    "cria uma pasta docs",
+    "¿puedes explicar esta función?",
+    "whats the diff between these two branches",
+    "この関数は何をしますか",
 ]
 
 
@@ -283,15 +297,18 @@ def test_items_are_counted() -> None:
     assert count_items("1. a") == 0
 
 
-NATURAL = [
-    json.loads(line) for line in (EXAMPLES.parent / "natural_requests.jsonl").read_text("utf-8").splitlines()
-]
+def requests(name: str) -> list[dict[str, str]]:
+    return [json.loads(line) for line in (EXAMPLES.parent / name).read_text("utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("case", NATURAL, ids=lambda case: case["text"][:40])
+@pytest.mark.parametrize(
+    "case",
+    [*requests("natural_requests.jsonl"), *requests("fresh_requests.jsonl")],
+    ids=lambda case: case["text"][:40],
+)
 def test_what_is_neither_a_question_nor_one_small_action_is_planned_or_unsure(case: dict[str, str]) -> None:
     found = detect(case["text"])
-    assert (found.planned or found.ambiguous) == (case["kind"] == "change")
+    assert (found.planned or found.ambiguous) == (case["kind"] in ("change", "work"))
 
 
 @given(st.text())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +18,14 @@ from planloom.intake.qualification import Classification, Mode, Routing, qualify
 from planloom.settings import PlanningSettings
 
 AUTO = PlanningSettings()
+WEBAPP = (
+    "Create a TypeScript project called webapp, write src/index.ts with a main function, write public/index.html, "
+    "ingest all files"
+)
+VERDICTS = [
+    json.loads(line)
+    for line in (Path(__file__).parents[1] / "data" / "risk_verdicts.jsonl").read_text("utf-8").splitlines()
+]
 
 
 def attached(uri: str, *, secret: bool = False) -> Attachment:
@@ -63,6 +74,11 @@ def test_the_rules_judge(text: str, wanted: str) -> None:
     assert found.by == "rules"
 
 
+@pytest.mark.parametrize("case", VERDICTS, ids=lambda case: case["text"][:40])
+def test_risk_follows_from_what_a_request_does(case: dict[str, Any]) -> None:
+    assert qualify(case["text"], (), detect(case["text"])).risk_level in case["risk"]
+
+
 def test_verdicts_above_the_plainest_have_reasons() -> None:
     text = "Delete all users and update the docker pipeline and fix the login page of the entire app"
     found = qualify(text, (), detect(text))
@@ -83,7 +99,9 @@ def test_attachments_count() -> None:
         ("Create folder TestFolder", "direct none"),
         ("Create a recipe app", "plan verb_and_scope"),
         ("Delete all users", "perspectives qualification"),
-        ("Delete all users?", "direct question"),
+        ("Delete all users?", "perspectives qualification"),
+        ("query all functions", "direct none"),
+        (WEBAPP, "plan verb_and_scope"),
         ("Deploy the app to production and add a health endpoint", "perspectives multiple_tasks"),
     ],
 )
@@ -141,8 +159,19 @@ def test_a_model_refines_both_verdicts() -> None:
     )
     assert (found.route, found.detection.rule, found.qualification.by) == ("plan", "model", "model")
     assert found.qualification.reasons == ("Big.",)
+    assert found.qualification.risk_level == "low"
     heavy = refined(Classification(planned=True, task_type="mixed", complexity="complex", risk_level="low"))
     assert heavy.route == "perspectives"
+
+
+def test_a_models_word_raises_the_risk_alone() -> None:
+    text = "Migrate the settings to the new format"
+    detection = detect(text)
+    undecided = route("auto", detection, qualify(text, (), detection), AUTO, model_at_hand=True)
+    low = Classification(planned=False, task_type="devops", complexity="simple", risk_level="low")
+    assert undecided.route == "undecided"
+    assert refine(undecided, AUTO, low).qualification.risk_level == "medium"
+    assert refined(low).qualification.risk_level == "low"
 
 
 def test_without_an_answer_the_rules_hold() -> None:

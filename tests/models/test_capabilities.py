@@ -12,7 +12,7 @@ from planloom.models.providers.text_tools import describe_in_prompt
 from tests.models.support import READ_FILE, asks, events_of, model_at
 from tests.support.http_server import Answer, Asked, Wire, serving
 
-TRIED = Capabilities(tools=True, json_schema=True, may_take_more=True, local=True)
+TRIED = Capabilities(tools=True, json_schema=True, may_take_more=True, local=True, lean=True)
 
 
 def saying(gets: dict[str, object], *, tools: bool = True, schema: bool = True) -> Answer:
@@ -77,7 +77,7 @@ PROPS = {"chat_template": "x", "default_generation_settings": {"n_ctx": 2048}, "
                     ]
                 }
             },
-            Capabilities(images=True, context_tokens=99, may_take_more=True, local=True),
+            Capabilities(images=True, context_tokens=99, may_take_more=True, local=True, lean=True),
             id="openrouter",
         ),
         pytest.param(

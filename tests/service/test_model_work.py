@@ -194,6 +194,7 @@ async def test_a_question_gets_no_tools_that_change_files_and_prose_is_its_answe
             "task_completed",
             "final_answer",
             "ask_user",
+            "submit_plan",
             "run_command",
         } | {
             tool.name
@@ -266,7 +267,7 @@ async def test_a_direct_run_can_become_a_plan(tmp_path: Path) -> None:
         {"description": "First", "instruction": "do it"},
         {"description": "Second", "instruction": "and that"},
     ]
-    model = ScriptedModel([makes(("plan_actions", {"steps": steps}))])
+    model = ScriptedModel([makes(("submit_plan", {"summary": "Two.", "steps": steps}))])
     async with studio(tmp_path, model=model) as at:
         plan = await at.ask("Fix everything that is broken in here", mode="direct")
         assert plan.status == "pending_approval" and plan.version == 2
@@ -280,8 +281,8 @@ async def test_a_direct_run_that_becomes_a_plan_tells_what_was_really_done(tmp_p
     model = ScriptedModel(
         [
             makes(("list_files", {}), write),
-            makes(("plan_actions", {"steps": [{"instruction": "no description"}]})),
-            makes(("plan_actions", {"steps": steps})),
+            makes(("submit_plan", {"steps": []})),
+            makes(("submit_plan", {"steps": steps})),
         ]
     )
     async with studio(tmp_path, {"b.txt": "b"}, model=model) as at:
@@ -290,8 +291,8 @@ async def test_a_direct_run_that_becomes_a_plan_tells_what_was_really_done(tmp_p
             ("Done before the plan: Created a.txt", "completed"),
             ("First", "pending"),
         ]
-        assert at.text("a.txt") == "a" and plan.summary.startswith("1 step, ")
-        assert "each with a description" in asked(model.requests[2])
+        assert at.text("a.txt") == "a" and plan.summary == "1 step."
+        assert "it holds no steps. Call submit_plan again." in asked(model.requests[2])
 
 
 async def test_writes_of_a_step_are_asked_for_once_and_a_denial_reaches_the_model(tmp_path: Path) -> None:

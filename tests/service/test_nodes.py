@@ -261,7 +261,7 @@ async def test_a_model_gets_a_sub_plan_back_that_cannot_be_made(
 
 
 SHARES = Capabilities(tools=True, context_tokens=128_000)
-LOCAL = Capabilities(tools=True, context_tokens=32_000, local=True)
+LOCAL = Capabilities(tools=True, context_tokens=32_000, lean=True)
 SMALL = Capabilities(json_schema=True, context_tokens=6_000)
 
 

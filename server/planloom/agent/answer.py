@@ -33,7 +33,7 @@ class Turn(NamedTuple):
     """One answer of a model. `cut`: it was cut off at its length limit. `refused`: the model declined to answer.
 
     `made` are all calls as the model wrote them, control calls too, and `reasoning` is what its provider wants back.
-    `report` has the arguments of the call that ends an investigation.
+    `report` has the arguments of the call that ends an investigation, or submits a plan.
     """
 
     text: str = ""
@@ -46,20 +46,18 @@ class Turn(NamedTuple):
     confidence: Confidence | None = None
     question: str | None = None
     options: tuple[str, ...] = ()
-    plan_actions: tuple[Json, ...] | None = None
     report: Args | None = None
     cut: bool = False
     refused: bool = False
 
 
 @cache
-def control_specs(*, may_plan: bool, direct: bool = True) -> tuple[ToolSpec, ...]:
-    """The control tools as models see them; with `may_plan` also `plan_actions`.
-
-    The answer to a `direct` request has the model's confidence.
-    """
-    confidence: dict[str, Json] = {"confidence": {"type": "string", "enum": [*CONFIDENCE]}} if direct else {}
-    specs = [
+def control_specs(*, with_confidence: bool = False) -> tuple[ToolSpec, ...]:
+    """The control tools as models see them; `with_confidence` a final answer has the model's confidence."""
+    confidence: dict[str, Json] = (
+        {"confidence": {"type": "string", "enum": [*CONFIDENCE]}} if with_confidence else {}
+    )
+    return (
         _spec(
             "task_completed",
             "The task is done. Beside other calls it counts only if they succeed.",
@@ -80,29 +78,7 @@ def control_specs(*, may_plan: bool, direct: bool = True) -> tuple[ToolSpec, ...
             },
             required=("question",),
         ),
-    ]
-    if may_plan:
-        specs.append(
-            _spec(
-                "plan_actions",
-                "Propose several steps that the user should see first, instead of working. "
-                "Not for what a few tool calls can do.",
-                {
-                    "steps": {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "properties": {
-                                "description": {"type": "string"},
-                                "instruction": {"type": "string"},
-                            },
-                            "required": ["description", "instruction"],
-                        },
-                    }
-                },
-            )
-        )
-    return tuple(specs)
+    )
 
 
 def _spec(
@@ -173,19 +149,8 @@ def _with_control(turn: Turn, name: str, args: Args) -> Turn | str:
                 return turn._replace(question=question.strip())
             options = [str(option) for option in given if isinstance(option, str | int | float)]
             return turn._replace(question=question.strip(), options=tuple(options[:6]))
-        case "report" | "submit_plan":
-            return turn._replace(report=args)
         case _:
-            listed = args.get("steps")
-            steps = [each for each in listed if _is_step(each)] if isinstance(listed, list) else []
-            if not steps:
-                return "steps must be a list with at least one step, each with a description"
-            return turn._replace(plan_actions=tuple(steps))
-
-
-def _is_step(value: Json) -> bool:
-    description = value.get("description") if isinstance(value, dict) else None
-    return isinstance(description, str) and bool(description.strip())
+            return turn._replace(report=args)
 
 
 def call_key(call: ToolCall) -> str:

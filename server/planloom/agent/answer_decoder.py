@@ -100,9 +100,7 @@ def answer_schema(tools: Sequence[ToolSpec]) -> dict[str, Json]:
         if "confidence" in of_words:
             properties["confidence"] = of_words["confidence"]
     reports = [name for name in REPORTS if name in named]
-    for name in ("plan_actions", *reports):
-        if name in named:
-            properties[name] = bounded(named[name].parameters, _SHORT)
+    properties |= {name: bounded(named[name].parameters, _SHORT) for name in reports}
     return {**closed(properties, ["tool_calls"] if calls else reports), "$defs": definitions()}
 
 

@@ -52,7 +52,7 @@ class Report(NamedTuple, Generic[R]):
 
     def controls(self) -> tuple[ToolSpec, ...]:
         """The tools that end the investigation."""
-        asking = (each for each in control_specs(may_plan=False) if each.name == "ask_user")
+        asking = (each for each in control_specs() if each.name == "ask_user")
         return (self.spec, *(asking if self.from_question is not None else ()))
 
 

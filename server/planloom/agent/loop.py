@@ -10,7 +10,7 @@ from typing import Literal
 from planloom.agent.answer import Confidence, Turn, control_specs, parted
 from planloom.agent.answer_decoder import ToolCallMode, mode_of, turn_request
 from planloom.agent.conversation import Ahead
-from planloom.agent.plan_spec import plan_spec
+from planloom.agent.plan_spec import plan_in_words_spec, plan_spec
 from planloom.agent.prompts import SYSTEM, Brief, remaining, task_brief
 from planloom.agent.result_budget import head_and_tail
 from planloom.agent.task import (
@@ -27,7 +27,7 @@ from planloom.agent.turns import LoopState, ask_model, run_calls
 from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.background_commands import background_calls
 from planloom.domain.plans.plan import SETTLED, Plan
-from planloom.domain.values import Json
+from planloom.domain.values import Args
 from planloom.models.port import Capabilities, Model, ModelRequest, ToolSpec
 from planloom.tools.registry import Registry
 
@@ -90,9 +90,12 @@ def shown_in(plan: Plan, tools: Registry) -> Registry:
 
 
 def controls_of(plan: Plan, tools: Registry, mode: ToolCallMode) -> tuple[ToolSpec, ...]:
-    """The control tools of a task, and in a conversation `submit_plan`, so that all phases of a plan list the same."""
-    submit = (plan_spec(tools, offered=True),) if mode == "native" and plan.route == "plan" else ()
-    return (*control_specs(may_plan=plan.may_be_planned, direct=plan.route == "direct"), *submit)
+    """The control tools of a task. All phases of a conversation list the same: a direct run can become a plan."""
+    if mode == "native":
+        submit = (plan_spec(tools, offered=True),) if plan.route in ("plan", "direct") else ()
+        return (*control_specs(with_confidence=True), *submit)
+    direct = plan.route == "direct"
+    return (*control_specs(with_confidence=direct), *((plan_in_words_spec(),) if direct else ()))
 
 
 class _State(LoopState):
@@ -166,12 +169,13 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
         succeeded, rest = await run_calls(task.limits, runner, state, rest), None
     if isinstance(succeeded, GaveUp):
         return succeeded
-    ends = (turn.task_completed, turn.final_answer, turn.plan_actions) != (None, None, None)
+    submits = turn.report is not None and plan.route == "direct"
+    ends = submits or (turn.task_completed, turn.final_answer) != (None, None)
     if state.has_unread and (ends or not turn.calls):
         state.put_off()
         return None
-    if turn.plan_actions is not None and task.plan().may_be_planned:
-        return await _proposes_plan(runner, state, turn.plan_actions, succeeded=succeeded)
+    if submits and turn.report is not None:
+        return await _proposes_plan(task, runner, state, turn.report, succeeded=succeeded)
     if turn.report is not None:
         state.conversation.tell(await task.revise(turn.report))
         return None
@@ -211,18 +215,22 @@ async def _may_end(runner: ToolRunner) -> bool:
 
 
 async def _proposes_plan(
-    runner: ToolRunner, state: _State, steps: tuple[Json, ...], *, succeeded: bool
+    task: AgentTask, runner: ToolRunner, state: _State, plan: Args, *, succeeded: bool
 ) -> ProposesPlan | None:
     """Settle what is staged, then end the direct run by the plan; else say why the plan was set aside."""
+    problem = task.plan_problem(plan)
+    if problem:
+        state.conversation.tell(f"Your submit_plan cannot be used: {problem}. Call submit_plan again.")
+        return None
     not_made = await runner.commit()
     if not_made is not None:
-        state.conversation.add_failure("changes", f"{not_made} Your plan was set aside: propose it again.")
+        state.conversation.add_failure("changes", f"{not_made} Your plan was set aside: submit it again.")
     elif not succeeded:
         state.conversation.tell(
-            "A call failed, so your plan was set aside: propose it again if it still fits."
+            "A call failed, so your plan was set aside: submit it again if it still fits."
         )
     else:
-        return ProposesPlan(steps=steps)
+        return ProposesPlan(plan)
     return None
 
 

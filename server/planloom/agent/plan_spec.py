@@ -20,6 +20,12 @@ _PLANNING_AND_TASKS = "Give the plan to the user for review; in a task, the step
 _TEXTS = ("id", "description", "instruction", "tool", "question", "when", "forEach", "repeatUntil")
 
 
+def plan_in_words_spec() -> ToolSpec:
+    """The tool in few fields, for a run without review on an engine that takes no tools."""
+    step: dict[str, Json] = {"description": {"type": "string"}, "instruction": {"type": "string"}}
+    return _of_steps(_REVIEW, step, ["description"])
+
+
 def plan_spec(tools: Registry, *, offered: bool = False) -> ToolSpec:
     """The tool, for plans whose steps may call `tools`. What its fields are for stands in the rules of planning.
 
@@ -53,10 +59,14 @@ def _spec(names: tuple[str, ...] | None, calls: str) -> ToolSpec:
     }
     if names is None:
         step["done"] = {"type": "string"}
-    items: Json = {"type": "object", "properties": step, "required": ["id", "description"]}
+    return _of_steps(_REVIEW if names is not None else _PLANNING_AND_TASKS, step, ["id", "description"])
+
+
+def _of_steps(description: str, step: dict[str, Json], required: list[Json]) -> ToolSpec:
+    items: Json = {"type": "object", "properties": step, "required": required}
     return ToolSpec(
         name="submit_plan",
-        description=_REVIEW if names is not None else _PLANNING_AND_TASKS,
+        description=description,
         parameters={
             "type": "object",
             "properties": {"summary": {"type": "string"}, "steps": {"type": "array", "items": items}},

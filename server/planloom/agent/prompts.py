@@ -46,7 +46,15 @@ after it in the same answer already belong to the next task of the list."""
 _REVISION = """
 - If the steps still to come do not fit any more, call submit_plan with all of them anew: known ones by their id; those
 left out are dropped; done says how the work of one was done already."""
+_FOR_A_QUESTION = """You answer the user's question in words. Look with the tools where you need to; nothing is changed
+in this run.
+- If the user wants something changed after all, call submit_plan with the steps of that work: a person reviews them,
+  then you carry them out here.
+- At the end call final_answer with the answer."""
 _FOR_THE_REQUEST = """You carry out the user's request with tool calls, or answer it in words.
+- If it takes several steps that the user should see first, look where you need to, then call submit_plan instead of
+  working: each step has a description (one line for the reviewer) and an instruction (files, expected result, edge
+  cases); dependsOn names the steps whose work it needs. What you have changed by then stays. A few calls need no plan.
 - Check your work where the workspace has tests or other checks for it.
 - At the end call final_answer with the answer, or task_completed beside your last calls."""
 
@@ -152,8 +160,12 @@ def task_brief(
     sections.append(Section("CONTEXT SUMMARY", fenced(plan.context_summary) if plan.context_summary else ""))
     sections += user_messages(plan)
     filled = tuple(section for section in sections if section.text)
-    rules = _FOR_THE_REQUEST if direct else _FOR_TASKS + (_REVISION if may_revise else "")
+    rules = _for_the_request(plan) if direct else _FOR_TASKS + (_REVISION if may_revise else "")
     return Brief(SYSTEM, filled, instructions(plan, step), how_to_work(rules))
+
+
+def _for_the_request(plan: Plan) -> str:
+    return _FOR_A_QUESTION if plan.only_asks else _FOR_THE_REQUEST
 
 
 def user_messages(plan: Plan, *, unread: bool = False) -> tuple[Section, ...]:

@@ -10,7 +10,7 @@ from planloom.agent.answer import Confidence
 from planloom.agent.conversation import Conversation
 from planloom.agent.prompts import Section
 from planloom.domain.plans.plan import Plan, Step, Usage
-from planloom.domain.values import Args, Json
+from planloom.domain.values import Args
 from planloom.models.port import ToolCall
 from planloom.tools.registry import Registry
 from planloom.tools.tool import ToolResult
@@ -34,9 +34,9 @@ class NeedsAnswer(NamedTuple):
 
 
 class ProposesPlan(NamedTuple):
-    """The model of a direct run proposes a plan instead."""
+    """The model of a direct run submits a plan instead, by these arguments of `submit_plan`."""
 
-    steps: tuple[Json, ...]
+    plan: Args
     kind: Literal["proposes_plan"] = "proposes_plan"
 
 
@@ -128,7 +128,7 @@ class AgentTask(NamedTuple):
 
     `calls` of the step's earlier runs count against the limit. `read` is called with the number of the plan's
     messages that the model has been sent. `revise` changes the rest of the plan by the arguments of `submit_plan`, and
-    returns the outcome as a text for the model.
+    returns the outcome as a text for the model; in a direct run `plan_problem` says why they are no plan.
     """
 
     plan: Callable[[], Plan]
@@ -138,4 +138,5 @@ class AgentTask(NamedTuple):
     background: tuple[Section, ...]
     read: Callable[[int], None]
     revise: Callable[[Args], Awaitable[str]]
+    plan_problem: Callable[[Args], str]
     calls: int = 0

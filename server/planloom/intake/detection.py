@@ -9,7 +9,7 @@ from typing import NamedTuple
 from planloom.domain.patterns import pattern
 from planloom.domain.plans.plan import Detection, DetectionRule
 from planloom.intake import words
-from planloom.intake.small_actions import needs_no_plan
+from planloom.intake.sentences import needs_no_plan, only_asks
 
 LONG_REQUEST = 250
 """Code points, after trimming, above which a request is planned for its length alone."""
@@ -41,8 +41,6 @@ class _Features(NamedTuple):
     text: str
     words: str
     is_question: bool
-    requests_work: bool
-    ends_with_question_mark: bool
     items: int
     leading_verb: bool
     leading_verb_and_scope: bool
@@ -165,14 +163,10 @@ def _read(text: str) -> _Features:
     body = request_body(trimmed)
     plain, paths = without_paths(body)
     verb = words.LEADING_VERB.match(plain)
-    is_question = words.LEADING_QUESTION.match(body) is not None
     return _Features(
         text=trimmed,
         words=plain,
-        is_question=is_question,
-        requests_work=words.POLITE_REQUEST.match(body) is not None
-        or (is_question and _names_work(body, plain)),
-        ends_with_question_mark=trimmed.endswith(("?", "？")),
+        is_question=trimmed.endswith(("?", "？")) or words.LEADING_QUESTION.match(body) is not None,
         items=count_items(body),
         leading_verb=verb is not None,
         leading_verb_and_scope=verb is not None
@@ -182,18 +176,8 @@ def _read(text: str) -> _Features:
     )
 
 
-def _names_work(body: str, plain: str) -> bool:
-    """Whether a text that begins like a question names work all the same."""
-    if words.REAL_QUESTION.match(body) is not None:
-        return False
-    if words.JOINED_TASK.search(plain) is not None or count_items(body):
-        return True
-    verb = words.VERB_AFTER_CONDITION.match(plain)
-    return verb is not None and words.ANY_SCOPE.search(plain, verb.end()) is not None
-
-
 def _rule(features: _Features) -> DetectionRule:
-    if features.is_question or features.ends_with_question_mark:
+    if features.is_question:
         return "question"
     if features.items:
         return "numbered_list"
@@ -235,8 +219,8 @@ def _ambiguous(features: _Features, rule: DetectionRule, score: int) -> bool:
     if rule == "disabled" or not features.text:
         return False
     if rule == "question":
-        # "How do I …" is clearly a question. "Can you add …?", "When it starts, add …", "Show me … and add …" are not.
-        return features.requests_work or (not features.is_question and score >= BAND.start)
+        # A sentence that only asks is a question; anything with an order in it is not.
+        return not only_asks(features.words)
     if rule == "none":
         return not needs_no_plan(features.words)
     return rule == "long_request" and score in BAND

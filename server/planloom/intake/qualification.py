@@ -12,6 +12,7 @@ from planloom.domain.plans.plan import Detection, Qualification, Risk, Route
 from planloom.domain.values import Value
 from planloom.intake import operations
 from planloom.intake.detection import count_items, request_body, without_paths
+from planloom.intake.risk import RISKS, risk_of
 from planloom.intake.words import JOINED_TASK, SCOPE_SET, WORD_END, WORD_START, listed
 from planloom.settings import PlanningSettings
 
@@ -48,28 +49,10 @@ _CODE = _Vocabulary(
     *("feature", "features", "app", "application", "website", "game", "ui", "frontend", "backend"),
 )
 _BROAD = _Vocabulary(
-    *("entire", "whole codebase", "whole project", "whole application", "all files", "every file"),
-    *("everywhere", "across the codebase", "across the project", "across all", "from scratch", "end to end"),
+    *("entire", "whole codebase", "whole project", "whole application"),
+    *("across the codebase", "across the project", "from scratch", "end to end"),
     *("end-to-end", "architecture", "rearchitect", "rewrite", "re-architect", "migrate", "migration"),
-    *("port to", "microservices", "monorepo", "full stack", "full-stack", "all modules", "all services"),
-)
-_DESTRUCTIVE = _Vocabulary(
-    *("delete", "remove", "drop", "wipe", "erase", "purge", "truncate", "destroy", "overwrite", "reset")
-)
-_PRECIOUS = _Vocabulary(
-    *("all", "everything", "every", "database", "databases", "table", "tables", "production", "prod", "data"),
-    *("users", "accounts", "history", "branch", "branches", "repository", "backups", "bucket", "volume"),
-)
-_DANGEROUS = pattern(
-    rf"\brm\s+-\w*[rf]|\bforce[- ]push|push\s+(?:--force|-f\b)|drop\s+(?:table|database)|reset\s+--hard"
-    rf"|{WORD_START}(?:on|in|to)\s+(?:production|prod){WORD_END}|{WORD_START}(?:live|customer)\s+data{WORD_END}",
-    re.IGNORECASE,
-)
-_DELICATE = _Vocabulary(
-    *("authentication", "authorization", "auth", "login", "permissions", "permission", "security", "secret"),
-    *("secrets", "credentials", "password", "passwords", "encryption", "payment", "payments", "billing"),
-    *("migrate", "migration", "migrations", "schema", "deploy", "deployment", "dependencies", "upgrade"),
-    *("rename", "configuration", "environment variables", "breaking change", "public api", "rollback"),
+    *("port to", "microservices", "monorepo", "full stack", "full-stack"),
 )
 _LOOKS = pattern(
     rf"(?:review|audit|check|explain|inspect|assess|analy[sz]e|summari[sz]e|compare|describe|find|list|look){WORD_END}",
@@ -128,9 +111,6 @@ class _Features(NamedTuple):
     devops: tuple[str, ...]
     code: tuple[str, ...]
     broad: tuple[str, ...]
-    destructive: tuple[str, ...]
-    precious: tuple[str, ...]
-    delicate: tuple[str, ...]
     only_looks: bool
 
 
@@ -146,7 +126,7 @@ def qualify(text: str, attachments: Sequence[Attachment], detection: Detection) 
     if task_type == "mixed" and _RESTRUCTURES.search(features.text):
         reasons.append("It restructures code and puts it into operation.")
         complexity = "complex"
-    risk = _risk(features, attachments, detection, reasons)
+    risk: Risk = "low" if detection.only_asks else _risk(features, attachments, reasons)
     return Qualification(
         task_type=task_type, complexity=complexity, risk_level=risk, reasons=tuple(reasons), by="rules"
     )
@@ -162,11 +142,13 @@ def route(
 ) -> Routing:
     """The route of a request; pure. An explicit mode overrides everything else.
 
-    Only an ambiguous request of mode `auto` becomes `undecided`, if the settings and `model_at_hand` allow it.
+    Only an ambiguous request of mode `auto` becomes `undecided`, if the settings and `model_at_hand` allow it, and
+    unless its weight decides: then it is planned, whatever a model says.
     """
     if mode != "auto":
         return Routing(route=mode, detection=detection, qualification=qualification)
-    if _is_unsure(detection, qualification) and settings.classify_with_model == "ambiguous" and model_at_hand:
+    unsure = _is_unsure(detection, qualification) and not _is_weighty(qualification)
+    if unsure and settings.classify_with_model == "ambiguous" and model_at_hand:
         return Routing(route="undecided", detection=detection, qualification=qualification)
     return _decided(detection, qualification, settings)
 
@@ -181,7 +163,8 @@ def refine(undecided: Routing, settings: PlanningSettings, answer: Classificatio
     qualification = Qualification(
         task_type=answer.task_type,
         complexity=answer.complexity,
-        risk_level=answer.risk_level,
+        # A model's word raises the risk, and never lowers it.
+        risk_level=max(undecided.qualification.risk_level, answer.risk_level, key=RISKS.index),
         reasons=(answer.reason,) if answer.reason else undecided.qualification.reasons,
         by="model",
     )
@@ -190,17 +173,21 @@ def refine(undecided: Routing, settings: PlanningSettings, answer: Classificatio
 
 def _is_unsure(detection: Detection, qualification: Qualification) -> bool:
     """Whether the rules leave it open; they do not where a request surely only looks, whatever its words are."""
-    return detection.ambiguous and (detection.rule == "question" or qualification.task_type != "question")
+    return detection.ambiguous and qualification.task_type != "question"
 
 
-def _decided(detection: Detection, qualification: Qualification, settings: PlanningSettings) -> Routing:
-    is_weighty = (
+def _is_weighty(qualification: Qualification) -> bool:
+    return (
         qualification.task_type == "mixed"
         or qualification.complexity == "complex"
         or qualification.risk_level == "high"
     )
-    is_question = detection.rule == "question" or qualification.task_type == "question"
+
+
+def _decided(detection: Detection, qualification: Qualification, settings: PlanningSettings) -> Routing:
+    is_weighty = _is_weighty(qualification)
     planned = detection.planned
+    is_question = qualification.task_type == "question"
     if detection.rule != "disabled" and not planned and is_weighty and not is_question:
         planned = True
         detection = detection.model_copy(
@@ -232,9 +219,6 @@ def _read(text: str, attachments: Sequence[Attachment]) -> _Features:
         devops=_DEVOPS.found(tokens, spaced) + names,
         code=_CODE.found(tokens, spaced),
         broad=_BROAD.found(tokens, spaced),
-        destructive=_DESTRUCTIVE.found(tokens, spaced),
-        precious=_PRECIOUS.found(tokens, spaced),
-        delicate=_DELICATE.found(tokens, spaced),
         only_looks=_only_looks(body, tokens, spaced),
     )
 
@@ -247,7 +231,7 @@ def _only_looks(body: str, tokens: Sequence[str], spaced: str) -> bool:
 
 
 def _task_type(features: _Features, detection: Detection, reasons: list[str]) -> TaskType:
-    if detection.rule == "question":
+    if detection.only_asks:
         reasons.append("It asks a question.")
         return "question"
     if features.only_looks:
@@ -280,7 +264,7 @@ def _complexity(features: _Features, detection: Detection, reasons: list[str]) -
         reasons.append(f"It names {features.files} files or folders.")
     if length > 1000:
         reasons.append(f"It is long: {length} characters.")
-    if detection.rule == "question":
+    if detection.only_asks:
         return "simple" if weight > 1 else "trivial"
     if weight >= 9:
         return "complex"
@@ -289,24 +273,15 @@ def _complexity(features: _Features, detection: Detection, reasons: list[str]) -
     return "simple" if weight > 1 or detection.planned else "trivial"
 
 
-def _risk(
-    features: _Features, attachments: Sequence[Attachment], detection: Detection, reasons: list[str]
-) -> Risk:
-    if detection.rule == "question":
+def _risk(features: _Features, attachments: Sequence[Attachment], reasons: list[str]) -> Risk:
+    if features.only_looks:
         return "low"
-    dangerous = tuple(match.group() for match in _DANGEROUS.finditer(features.text))
-    if dangerous or (features.destructive and features.precious):
-        named = dangerous or (*features.destructive, *features.precious)
-        reasons.append(f"It may not be possible to undo: {_listed(named)}.")
-        return "high"
-    delicate = features.delicate + features.destructive
-    if any(attachment.secret for attachment in attachments):
-        reasons.append("A secret is attached.")
-        return "medium"
-    if delicate:
-        reasons.append(f"It changes what other things depend on: {_listed(delicate)}.")
-        return "medium"
-    return "low"
+    risk, reason = risk_of(features.text)
+    if risk == "low" and any(attachment.secret for attachment in attachments):
+        risk, reason = "medium", "A secret is attached."
+    if reason:
+        reasons.append(reason)
+    return risk
 
 
 def _listed(found: Sequence[str]) -> str:

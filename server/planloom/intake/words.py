@@ -64,20 +64,6 @@ ANY_SCOPE = pattern(rf"(?<![{LETTER}]){SCOPE}", re.I)
 REFACTORING = pattern(r"refactor\s+\0\s+(?:to|so\s+that|into|using)\s", re.I)
 """A refactoring of a named file with its aim: work on a part of a program, whatever the file is called."""
 JOINED_TASK = pattern(rf"{WORD_START}(?:and|also),?\s+{VERB}", re.I)
-VERB_AFTER_CONDITION = pattern(rf"when\s[^,\n]*,\s*{VERB}", re.I)
-POLITE_REQUEST = pattern(
-    rf"(?:can|could|would|will)\s+you\s+(?:please\s+|kindly\s+)?{VERB}|(?:i|we)\s+(?:want|need|would\s+like){WORD_END}"
-    rf"|how\s+about{WORD_END}",
-    re.I,
-)
-"""Phrases that ask for work, even before a question mark."""
-REAL_QUESTION = pattern(
-    r"(?:what|why|how|when|where|who|which)(?:['’]s|(?:\s+\w+){0,2}?\s+(?:is|are|was|were|do|does|did|can|could|should|would"
-    rf"|will|has|have|had|to|many|much)){WORD_END}",
-    re.I,
-)
-"""A question word with its auxiliary verb; unlike "when it starts" or "show me", it does not introduce work."""
-
 WORD = pattern(r"[^\W\d_]+")
 VERB_SET = frozenset(VERBS)
 SCOPE_SET = frozenset(SCOPES + tuple(map(plural, SCOPES)))

@@ -158,13 +158,16 @@ ModelEvent = TextDelta | ReasoningDelta | CallMade | CallBroken | UsageReported 
 
 
 UNKNOWN_CONTEXT = 16_384
-"""The assumed context size in tokens of a server on this machine that does not state it."""
+"""The assumed context size in tokens of a lean model whose server does not state it."""
 HOSTED_CONTEXT = 128_000
-"""The assumed context size in tokens of any other server that does not state it."""
+"""The assumed context size in tokens of any other model whose server does not state it."""
+LARGE_CONTEXT = 65_536
+"""The stated context size from which a model on this machine is taken for a large one."""
 
 
 class Capabilities(NamedTuple):
-    """What a model supports, as probed or configured. `local`: its server is on this machine.
+    """What a model supports, as probed or configured. `local`: its server is on this machine. `lean`: it is small, so
+    that it plans with a short prompt, and tools that only read.
 
     `parallelism` is the number of concurrent requests; `may_take_more`: nobody states it, so that it is the number
     that was seen to be taken, and one request more may be.
@@ -181,6 +184,7 @@ class Capabilities(NamedTuple):
     parallelism: int = 1
     may_take_more: bool = False
     local: bool = False
+    lean: bool = False
 
     @property
     def usable_context(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -21,6 +22,19 @@ TOKENS_A_TURN = 400
 
 _UNKNOWN_STEP = 30
 _RANK: Mapping[Risk, int] = {"low": 0, "medium": 1, "high": 2}
+_WORDS: Mapping[Risk, str] = {
+    "low": r"low|minor|minimal|negligible|niedrig|gering|faible|bajo|baixo|basso",
+    "medium": r"medium|moderate|mittel|mäßig|moyen|modéré|medio|médio|moderado|moderato",
+    "high": r"high|critical|severe|hoch|kritisch|élevé|critique|alto|elevado|crítico|critico",
+}
+_NAMED = re.compile(
+    r"\W*(?:(?:(?:the|das|le|el|o|il)\s+)?(?:overall\s+|gesamt)?(?:risk|risiko|risque|riesgo|risco|rischio)(?:\s+level)?"
+    r"(?:\s+(?:is|ist|est|es|é|è))?\W+)?(?:(?:very|rather|quite|sehr|eher|très|muy|muito|molto)\s+)?(?:"
+    + "|".join(f"(?P<{risk}>{words})" for risk, words in _WORDS.items())
+    + r")(?:e|es|er|[ao])?\b(?![\w-])",
+    re.IGNORECASE,
+)
+"""A text that begins with the risk, in the words of a model."""
 
 
 class ModelSpeed(NamedTuple):
@@ -73,6 +87,12 @@ def estimated_duration(
         duration for step, duration in zip(steps, seconds, strict=True) if step.kind == "processing"
     )
     return round(max(chain, model_seconds, sum(seconds) / max(parallel, 1)))
+
+
+def named_risk(words: str) -> Risk | None:
+    """The risk that a text begins with, in the words of a model; None if it says it in other words."""
+    found = _NAMED.match(words)
+    return None if found is None else next(risk for risk in _WORDS if found[risk])
 
 
 def overall_risk(

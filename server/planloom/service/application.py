@@ -118,8 +118,7 @@ class Application:
         UserUndo(plan_store, session.view)
 
         # From a request to a plan.
-        self._direct_runs = DirectRuns(session, plan_store, tools, rules)
-        requests = PlanningRequests(references, self._surroundings)
+        requests = self._requests = PlanningRequests(references, self._surroundings)
         planners = PlannerFactory(
             session,
             tools.before_commands(),
@@ -128,7 +127,7 @@ class Application:
             requests,
             lambda: self._execution.conversations,
         )
-        drafting = Drafting(
+        drafting = self._drafting = Drafting(
             plan_store,
             feed,
             planners.planner_for,
@@ -146,7 +145,8 @@ class Application:
         self.references = references
         self.templates = templates
         self.intake = Intake(session, references, models, templates)
-        self._drafts = Drafts(plan_store, jobs, conductor, self.intake, drafting, self._direct_runs)
+        direct_runs = DirectRuns(session, plan_store, tools, rules)
+        self._drafts = Drafts(plan_store, jobs, conductor, self.intake, drafting, direct_runs)
         self.plans = Plans(session, plan_store, ledger, self._turns, self._drafts, rules)
         self.messages = Messages(plan_store, self._turns, jobs, self.plans, self._drafts, models.current)
 
@@ -178,9 +178,19 @@ class Application:
     @cached_property
     def _execution(self) -> Execution:
         """What carries plans out. It is imported here, since a server of which no plan executes needs none of it."""
+        from planloom.service.drafts.submitted_plans import DirectRunPlans
         from planloom.service.execution import Execution
 
-        execution = Execution(self._parts, self.memory, self._direct_runs.reroute)
+        parts = self._parts
+        submitted = DirectRunPlans(
+            parts.session,
+            parts.tools.before_commands(),
+            self._requests,
+            self._drafting,
+            parts.templates.find,
+            parts.plan_store.clock,
+        )
+        execution = Execution(parts, self.memory, submitted)
         execution.gate.on_cancel(self._cancel_soon)
         return execution
 

@@ -5,10 +5,6 @@ Most of the program's code is behind this module: the gate, commands, the tools 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-from planloom.domain.plans.plan import Plan, Step
-from planloom.domain.values import Json
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.recovery_proposals import ModelProposer
@@ -16,7 +12,7 @@ from planloom.execution.steps.attached_files import StepAttachments
 from planloom.execution.steps.background import BackgroundCommands
 from planloom.execution.steps.commands import Terminal
 from planloom.execution.steps.literal_calls import LiteralCalls
-from planloom.execution.steps.model_work import ModelWork
+from planloom.execution.steps.model_work import ModelWork, SubmittedPlans
 from planloom.execution.steps.runner import Runner, Work
 from planloom.execution.steps.tool_contexts import StepEffects, ToolContextFactory
 from planloom.service.drafts.followup import FollowUp
@@ -27,11 +23,9 @@ from planloom.service.parts import Parts
 
 
 class Execution:
-    """The gate, the runner of steps, and the conversations with models. `reroute` puts a direct run to review."""
+    """The gate, the runner of steps, and the conversations with models. `submitted` puts a direct run to review."""
 
-    def __init__(
-        self, parts: Parts, memory: Memory, reroute: Callable[[Plan, Step, Sequence[Json]], None]
-    ) -> None:
+    def __init__(self, parts: Parts, memory: Memory, submitted: SubmittedPlans) -> None:
         session, plan_store, tools = parts.session, parts.plan_store, parts.tools
         self.gate = Gate(session, plan_store)
         staging = StagingArea(plan_store, session.view, self.gate, parts.applied_edits)
@@ -53,7 +47,7 @@ class Execution:
         )
         model = parts.models.current
         model_work = ModelWork(
-            model, staging, contexts, self.surroundings.of, parts.feed.stream_step, reroute
+            model, staging, contexts, self.surroundings.of, parts.feed.stream_step, submitted
         )
         self.conversations = PlanningConversations(session, contexts, model_work.threads)
         self.runner = Runner(

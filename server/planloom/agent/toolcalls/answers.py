@@ -7,7 +7,7 @@ from typing import NamedTuple
 from planloom.agent.toolcalls.offered_tools import OfferedTools, RawCall, decoded
 from planloom.domain.values import Args, Json
 
-CONTROL = ("task_completed", "final_answer", "ask_user", "plan_actions", "report", "submit_plan")
+CONTROL = ("task_completed", "final_answer", "ask_user", "report", "submit_plan")
 """Names of the control tools, which steer the loop and change nothing themselves."""
 THOUGHT = "(reasoning)"
 """In place of a tool's name: the model's reasoning, as a string."""

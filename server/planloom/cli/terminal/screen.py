@@ -177,7 +177,7 @@ class Screen:
             case "plan_drafting":
                 self._busy("draft", "Planning again …" if event.get("version") else "Planning …")
             case "plan_routed":
-                self._console.print(Text(f"The model chose: {event.get('route')}", "dim"))
+                self._console.print(Text(show.route_line(event), "dim"))
             case "perspective_start":
                 agent = _agent_name(event)
                 self._busy(f"perspective {agent}", f"{agent} looks at the request …")

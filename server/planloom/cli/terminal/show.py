@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from planloom.cli.client.messages import Attachment, Detection, Plan, Step, Unresolved
+from planloom.cli.client.messages import Attachment, Detection, Json, Plan, Step, Unresolved
 from planloom.cli.plain import one_line, visible, with_flags
 from planloom.domain.text.counted import counted
 from planloom.domain.text.hidden_characters import plain_spaces
@@ -168,12 +168,25 @@ def _value(value: Any) -> Text:
     return Text(f"({lines} lines)", "dim") if lines > 1 else Text(f"“{one_line(value, 60)}”")
 
 
+def route_line(event: Json) -> str:
+    """How a request that was undecided continues, and who has decided that."""
+    routes = {"direct": "it goes ahead without a plan", "perspectives": "it is planned after three reports"}
+    how = routes.get(str(event.get("route")), "it is planned")
+    rule = (event.get("detection") or {}).get("rule", "")
+    if rule == "model":
+        return f"The model has decided: {how}."
+    return f"No model has decided, so {how}: {_RULES.get(rule, rule)}."
+
+
 def request_lines(
     detection: Detection, attachments: Iterable[Attachment], unresolved: Iterable[Unresolved], route: str
 ) -> Iterable[Text]:
     """How the request continues and why, and a line for each of its references."""
     why = _RULES.get(detection.get("rule", ""), detection.get("rule", ""))
-    routes = {"direct": "Goes ahead without a plan", "undecided": "The model decides whether it needs a plan"}
+    routes = {
+        "direct": "Goes ahead without a plan",
+        "undecided": "Whether it needs a plan is for a model to decide",
+    }
     heading = routes.get(route, "Needs a plan")
     natural = bool(detection.get("planned")) == (route != "direct")
     yield Text.assemble((heading, "bold"), f": {why}." if natural and why and route != "undecided" else ".")

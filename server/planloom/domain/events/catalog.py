@@ -70,7 +70,7 @@ class PlanStart(Value):
 
 
 class PlanRouted(Value):
-    """A model changed the classification by the rules."""
+    """The route of an undecided request: a model's (`detection.rule` is `model`), or that of the rules without one."""
 
     type: Literal["plan_routed"] = "plan_routed"
     detection: Detection

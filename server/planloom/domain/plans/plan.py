@@ -101,6 +101,11 @@ class Detection(Value):
     score: int
     ambiguous: bool
 
+    @property
+    def only_asks(self) -> bool:
+        """Whether it surely is a question, in which nothing is ordered."""
+        return self.rule == "question" and not self.ambiguous
+
 
 class Qualification(Value):
     """The kind of work a request is, its complexity and risk, with the reasons."""
@@ -603,7 +608,7 @@ class Plan(Value):
     @property
     def only_asks(self) -> bool:
         """Whether the request is a question or a review that is answered directly; nothing may be changed for it."""
-        detected = self.detection is not None and self.detection.rule == "question"
+        detected = self.detection is not None and self.detection.only_asks
         qualified = self.qualification is not None and self.qualification.task_type == "question"
         return self.route == "direct" and (detected or qualified)
 
@@ -611,11 +616,6 @@ class Plan(Value):
     def unread(self) -> tuple[UserMessage, ...]:
         """The messages that no planner and no step has read yet."""
         return tuple(each for each in self.messages if each.state == "open")
-
-    @property
-    def may_be_planned(self) -> bool:
-        """Whether the model of a direct run may propose a plan instead: not if nothing may be changed."""
-        return self.route == "direct" and not self.only_asks
 
     def edits_of(self, step_id: StepId) -> Iterator[EditRecord]:
         """The edits of a step, including those made for several steps at once; oldest first."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Literal
+from collections.abc import Awaitable, Callable
+from typing import Final, Literal, Protocol
 
 from planloom.agent.answer_decoder import mode_of
 from planloom.agent.conversation import Conversation, Thread
@@ -26,7 +26,7 @@ from planloom.domain.errors import BudgetExhausted, ModelFailed, ModelProblem
 from planloom.domain.events import catalog as ev
 from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.plan import Plan, Step
-from planloom.domain.values import Json, PlanId, StepId
+from planloom.domain.values import Args, PlanId, StepId
 from planloom.execution.effects.previous_calls import call_fate, changed_so_far, earlier_results, not_made
 from planloom.execution.effects.proposals import Denied
 from planloom.execution.effects.staging_area import StagingArea
@@ -62,13 +62,24 @@ _CHANGED: Final = (
 )
 _ANSWERED: Final = "The user was asked: COMPLETED TASKS has the answer."
 Stream = Callable[[PlanId, StepId, Literal["text", "reasoning"], str], None]
-Reroute = Callable[[Plan, Step, Sequence[Json]], None]
+
+
+class SubmittedPlans(Protocol):
+    """Puts the plan that the model of a direct run has submitted to review."""
+
+    def problem(self, plan: Plan, running: Step, submitted: Args) -> str:
+        """Why the arguments of `submit_plan` are no plan, as a phrase; empty if they are one."""
+        ...
+
+    def put_to_review(self, plan: Plan, running: Step, submitted: Args, model: str | None) -> None:
+        """Record the plan in place of the run, whose changes are settled."""
+        ...
 
 
 class ModelWork:
     """Runs the agent's loop on steps.
 
-    `surroundings` are what every prompt of a plan begins with; `reroute` turns a direct run into a plan under review.
+    `surroundings` are what every prompt of a plan begins with; `submitted` turns a direct run into a plan under review.
     `threads` are the conversations of plans, which steps continue.
     """
 
@@ -79,14 +90,14 @@ class ModelWork:
         context_factory: ToolContextFactory,
         surroundings: Callable[[Plan], Awaitable[Surroundings]],
         stream: Stream,
-        reroute: Reroute,
+        submitted: SubmittedPlans,
     ) -> None:
         self._model = model
         self._staging = staging
         self._context_factory = context_factory
         self._surroundings = surroundings
         self._stream = stream
-        self._reroute = reroute
+        self._submitted = submitted
         self.threads = PlanThreads()
         self._counters: dict[str, TokenCounter] = {}
 
@@ -158,6 +169,7 @@ class ModelWork:
                 background=background,
                 read=lambda count: _read(run, count),
                 revise=runner.revise,
+                plan_problem=lambda args: self._submitted.problem(run.plan, run.step, args),
                 calls=len(step.tools_executed) - step.calls_before,
             )
             clock.at_limit = runner.commit
@@ -169,9 +181,13 @@ class ModelWork:
                 return Interrupted(reason="budget", detail=f"{spent.message} {changed_so_far(run.now)}")
             finally:
                 runner.close()
-                done = isinstance(end, TaskDone)
                 kept = conversation.thread._replace(seen=runner.seen() if is_native else {})
-                self.threads.end(run.plan_id, run.step_id, kept, done=done)
+                if isinstance(end, ProposesPlan):
+                    # The plan's steps go on in the conversation in which it was made.
+                    submitted = kept._replace(planned=run.plan.version + 1)
+                    self.threads.planned(run.plan_id, submitted, model.identity)
+                else:
+                    self.threads.end(run.plan_id, run.step_id, kept, done=isinstance(end, TaskDone))
             if isinstance(end, ProposesPlan):
                 await self._settle_staged(run)
             return self._outcome(run, end)
@@ -220,7 +236,7 @@ class ModelWork:
             case NeedsAnswer():
                 return Asked(question=end.question, options=end.options)
             case ProposesPlan():
-                self._reroute(run.plan, run.step, end.steps)
+                self._submitted.put_to_review(run.plan, run.step, end.plan, run.model)
                 return Rerouted()
             case GaveUp():
                 return Failed(error=end.reason, code="model_output_invalid")

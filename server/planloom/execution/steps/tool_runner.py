@@ -35,6 +35,9 @@ from planloom.workspace.paths.uris import display_name, display_names, normalize
 
 _MOST_AHEAD = 8
 """Calls of one answer whose files are read before the first of them runs: all their texts are in memory then."""
+_ONLY_ASKED = (
+    "Nothing is changed for a question. If the user wants a change, call submit_plan with its steps."
+)
 _AS_BEFORE = "Nothing was done, since an earlier call did just this. Its result: "
 
 
@@ -118,7 +121,10 @@ class StepToolRunner:
         """The tool for a call, or the result that says why the call cannot be run."""
         if call.name in self._of_plan.names() and self._tools.get(call.name) is None:
             return refused(f"This task changes no files, so {call.name} cannot be called in it.")
-        return callable_tool(self._tools, call.name, call.arguments)
+        tool = callable_tool(self._tools, call.name, call.arguments)
+        if isinstance(tool, ToolResult) and self._run.plan.only_asks and self._tools.get(call.name) is None:
+            return refused(f"{tool.text} {_ONLY_ASKED}")
+        return tool
 
     async def _not_run(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """The result of a call that is not run, recorded if its tool is known."""

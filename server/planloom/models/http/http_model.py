@@ -29,6 +29,7 @@ from planloom.models.http.slots import Slot
 from planloom.models.http.transport import Answer, FindKey, HttpClient, Timeouts
 from planloom.models.port import (
     HOSTED_CONTEXT,
+    LARGE_CONTEXT,
     UNKNOWN_CONTEXT,
     Capabilities,
     Effort,
@@ -38,6 +39,8 @@ from planloom.models.port import (
     UsageReported,
 )
 from planloom.models.tokens import TokenCounter
+from planloom.providers import PROVIDERS
+from planloom.settings import ModelProfile
 from planloom.shielded import ReadAhead, interrupted_once
 from planloom.web.transfer import AnswerBroken, AnswerUnusable
 
@@ -60,6 +63,7 @@ class Options(NamedTuple):
     effort: Effort | None = None
     thinking_tokens: int | None = None
     context_tokens: int = 0
+    profile: ModelProfile = "auto"
     parallelism: int = 0
     proxy: str | None = None
     probe_seconds: float = 5.0
@@ -157,13 +161,22 @@ class HttpModel:
     def _refined(self, probed: Capabilities) -> Capabilities:
         """What the server reports, as the user's settings and earlier refusals correct it."""
         stated = self._options.context_tokens or probed.context_tokens
+        lean = self._options.profile == "lean" or (self._options.profile == "auto" and self._is_small(stated))
         return self._adapter.reduced(probed)._replace(
             context_tokens=self._adapter.learned.context(stated),
             local=self._endpoint.local,
-            assumed_context=UNKNOWN_CONTEXT if self._endpoint.local else HOSTED_CONTEXT,
+            lean=lean,
+            assumed_context=UNKNOWN_CONTEXT if lean else HOSTED_CONTEXT,
             parallelism=self._options.parallelism or probed.parallelism,
             may_take_more=probed.may_take_more and not self._options.parallelism,
         )
+
+    def _is_small(self, stated: int | None) -> bool:
+        """Whether the model is taken for a small one: a gateway on this machine may serve a large one, and says so."""
+        provider = PROVIDERS.get(self._identity.provider)
+        if provider is not None and provider.local is not None:
+            return True
+        return self._endpoint.local and (stated or 0) < LARGE_CONTEXT
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         request = self._with_options(request)

@@ -96,6 +96,7 @@ class ModelServers(NamedTuple):
                 effort=None if chosen.reasoning_effort == "default" else chosen.reasoning_effort,
                 thinking_tokens=chosen.thinking_tokens or None,
                 context_tokens=chosen.context_tokens,
+                profile=chosen.profile,
                 parallelism=chosen.parallel_requests,
                 proxy=self.environment.get(PROXY_VARIABLE) or None,
             ),

@@ -11,6 +11,7 @@ from planloom.agent.plan_spec import LONGEST_SUMMARY
 from planloom.domain.model_text.fences import JSON_LANGUAGES, TEXT_LANGUAGES, Fence, fences
 from planloom.domain.model_text.lenient_json import Unreadable, read_container
 from planloom.domain.plans.plan import Risk
+from planloom.planning.estimates import named_risk
 from planloom.planning.formats.draft import DraftStep, PlanText
 from planloom.planning.formats.durations import seconds_in
 from planloom.planning.formats.json_steps import JsonSteps, steps_in
@@ -18,7 +19,6 @@ from planloom.planning.formats.json_steps import JsonSteps, steps_in
 _CANDIDATE = re.compile(r"\[\s*(?:\[\s*)?(?:[{\"'“]|//|/\*)|\{\s*(?:[\"'“A-Za-z_$]|//|/\*)")
 _NO_PROGRAM = TEXT_LANGUAGES | JSON_LANGUAGES | {"plan", "javascript", "js", "markdown", "md"}
 """The languages of fences in which a plan may stand."""
-_RISKS: dict[str, Risk] = {"low": "low", "medium": "medium", "high": "high", "critical": "high"}
 _EFFORT = 15
 """Characters that are tried for each character of the text before the search for JSON ends."""
 
@@ -94,9 +94,9 @@ def stated_in(value: object) -> tuple[Risk | None, int | None]:
     """The risk and the seconds that the author states for the whole plan."""
     plan = _of_plan(value)
     word = plan.get("overallRisk", plan.get("overall_risk"))
-    risk = word.strip().lower() if isinstance(word, str) else ""
+    risk = named_risk(word) if isinstance(word, str) else None
     stated = plan.get("estimatedDuration", plan.get("estimated_duration"))
-    return _RISKS.get(risk), seconds_in(stated)
+    return risk, seconds_in(stated)
 
 
 def summary_in(value: object) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from planloom.domain.errors import ModelFailed
@@ -11,17 +10,12 @@ from planloom.domain.plans.plan import Risk, Step
 from planloom.domain.plans.sub_plans import TemplateOf
 from planloom.domain.plans.validation import Problem, errors, problems
 from planloom.domain.text.counted import counted
-from planloom.planning.estimates import ModelSpeed, estimated_duration, overall_risk
+from planloom.planning.estimates import ModelSpeed, estimated_duration, named_risk, overall_risk
 from planloom.planning.formats.draft import PlanText
 from planloom.planning.model.assemble import StepBuilder
 from planloom.planning.model.deployments import deployments_in_turn
 from planloom.planning.port import PlanDrafted, PlanningRequest
 from planloom.tools.registry import Registry
-
-_RISKS: dict[str, Risk] = {"low": "low", "medium": "medium", "high": "high"}
-_RISK = re.compile(
-    r"\W*(?:(?:overall )?risk(?: level)?(?: is)?\W+)?(low|medium|high)\b(?![\w-])", re.IGNORECASE
-)
 
 
 class PlanAssembler:
@@ -124,8 +118,7 @@ def _reported_risk(request: PlanningRequest) -> Risk | None:
     """The risk that the strategist's report begins with; None if it says it in other words."""
     for each in request.perspectives:
         if isinstance(each, ChapoPerspective):
-            found = _RISK.match(each.risk_assessment)
-            return None if found is None else _RISKS[found[1].lower()]
+            return named_risk(each.risk_assessment)
     return None
 
 

@@ -101,7 +101,10 @@ class Drafting:
                         self._publish(plan.plan_id, event)
         if drafted is None:
             raise ModelFailed("model_output_invalid", "The planner wrote no plan.")
-        self._ready(plan.plan_id, drafted, request.model)
+        finished = tuple(
+            step for step in self._plan_store.plan(plan.plan_id).steps if step.status == "completed"
+        )
+        self.put_to_review(plan.plan_id, drafted, request.model, finished)
 
     def _publish(self, plan_id: PlanId, event: PlannerEvent) -> None:
         """Record or stream what a planner reports while it works."""
@@ -133,9 +136,11 @@ class Drafting:
             step = step.model_copy(update={"step_id": unused_id(used, 2, stem=step.step_id)})
         self._plan_store.record(plan_id, ev.TaskCreated(task=self._rules.with_approvals((step,))[0]))
 
-    def _ready(self, plan_id: PlanId, drafted: PlanDrafted, model: str | None) -> None:
+    def put_to_review(
+        self, plan_id: PlanId, drafted: PlanDrafted, model: str | None, finished: Sequence[Step]
+    ) -> None:
+        """Record the plan after its finished steps, and ask for its approval."""
         plan = self._plan_store.plan(plan_id)
-        finished = tuple(step for step in plan.steps if step.status == "completed")
         ids = {step.step_id for step in finished}
         fresh = tuple(step for step in drafted.steps if step.step_id not in ids)
         before = plan.before_draft

@@ -94,9 +94,10 @@ class Intake:
         )
 
     async def choose_route(self, plan: Plan) -> tuple[ev.Event, ...]:
-        """The route that the model chooses for an undecided request, or that of the rules if it chooses none.
+        """The route of an undecided request, then what a model has used for choosing it.
 
-        After it comes what the model has used for that.
+        A model that takes tools begins to work, and can submit a plan. Another classifies the request; if it does not,
+        the rules decide.
         """
         assert plan.detection is not None and plan.qualification is not None
         undecided = Routing(route="undecided", detection=plan.detection, qualification=plan.qualification)
@@ -104,6 +105,10 @@ class Intake:
         cost = Cost()
         answer = None
         if model is not None:
+            can = await model.capabilities()
+            if can.tools and not can.lean:
+                detection = plan.detection.model_copy(update={"rule": "model", "ambiguous": False})
+                return (ev.PlanRouted(detection=detection, qualification=plan.qualification, route="direct"),)
             answer = await classify(model, plan.request, plan.qualification, cost=cost)
         routing = refine(undecided, self._session.settings.planning, answer)
         routed = ev.PlanRouted(

@@ -47,12 +47,12 @@ class PlanningConversations:
     ) -> Opening | None:
         """The opening for a plan that is drafted next; None if its steps would not continue the conversation.
 
-        They do if the model takes tools, has the room, and the settings share conversations. A local server's model
-        plans with tools that read alone: it is often small, and calls what it is offered.
+        They do if the model takes tools, has the room, and the settings share conversations. A lean model plans with
+        tools that read alone: it is small, and calls what it is offered.
         """
         settings, can = self._session.settings, await model.capabilities()
         mode = mode_of(can)
-        if mode != "native" or can.local or not settings.context.share_conversation:
+        if mode != "native" or can.lean or not settings.context.share_conversation:
             return None
         offered = self._context_factory.offered_tools(plan)
         tools = shown_in(plan, await self.for_models(plan, offered))

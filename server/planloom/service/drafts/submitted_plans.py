@@ -1,0 +1,77 @@
+"""Puts the plan that a model submits during a direct run to review, in place of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planloom.domain.plans.plan import Plan, Step, StepResult
+from planloom.domain.plans.sub_plans import TemplateOf
+from planloom.domain.values import Args, Instant
+from planloom.execution.session import Session
+from planloom.planning.investigations.plan_tool import plan_report
+from planloom.planning.model.finished_plan import PlanAssembler
+from planloom.planning.port import PlanDrafted
+from planloom.service.drafts.direct import HEADLINE
+from planloom.service.drafts.drafting import Drafting
+from planloom.service.drafts.planning_requests import PlanningRequests
+from planloom.tools.registry import Registry
+from planloom.tools.tool import shortened
+
+
+class DirectRunPlans:
+    """Reads the plans that models submit during direct runs, as those that planners submit."""
+
+    def __init__(
+        self,
+        session: Session,
+        tools: Registry,
+        requests: PlanningRequests,
+        drafting: Drafting,
+        template_of: TemplateOf,
+        clock: Callable[[], Instant],
+    ) -> None:
+        self._session = session
+        self._tools = tools
+        self._requests = requests
+        self._drafting = drafting
+        self._template_of = template_of
+        self._clock = clock
+
+    def problem(self, plan: Plan, running: Step, submitted: Args) -> str:
+        """Why the arguments of `submit_plan` are no plan, as a phrase; empty if they are one."""
+        read = self._read(plan, running, submitted)
+        return read if isinstance(read, str) else ""
+
+    def put_to_review(self, plan: Plan, running: Step, submitted: Args, model: str | None) -> None:
+        """Record the plan in place of the run, whose changes are settled."""
+        read = self._read(plan, running, submitted)
+        assert not isinstance(read, str), "the plan was read before the changes were settled"
+        self._drafting.put_to_review(plan.plan_id, read, model, done_so_far(plan, running, self._clock()))
+
+    def _read(self, plan: Plan, running: Step, submitted: Args) -> PlanDrafted | str:
+        done = done_so_far(plan, running, self._clock())
+        parallel = self._session.settings.execution.max_parallel_steps
+        assembler = PlanAssembler(self._tools, parallel, self._template_of)
+        request = self._requests.request(plan)._replace(finished=done)
+        return plan_report(self._tools, assembler, request, lambda: None).read(submitted)
+
+
+def done_so_far(plan: Plan, running: Step, at: Instant) -> tuple[Step, ...]:
+    """What a direct run has done, and only that, as completed steps: the request itself is not done."""
+    now = plan.step(running.step_id) or running
+    done = tuple(
+        step for step in plan.steps if step.status == "completed" and step.step_id != running.step_id
+    )
+    calls = [call for call in now.tools_executed if call.has_effect or call.command == "ended"]
+    if not calls:
+        return done
+    summary = shortened("; ".join(call.summary for call in calls))
+    so_far = {
+        "description": shortened(f"Done before the plan: {summary}", HEADLINE),
+        "instruction": summary,
+        "status": "completed",
+        "result": StepResult(ok=True, summary=summary, duration_ms=0, timestamp=at),
+        "completed_at": at,
+        "progress": 100,
+    }
+    return (*done, now.model_copy(update=so_far))
