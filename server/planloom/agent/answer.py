@@ -14,6 +14,7 @@ from planloom.models.port import Reasoning, ToolCall, ToolSpec
 REPORTS = ("report", "submit_plan")
 """The control tools that end an investigation; their arguments are its result."""
 Confidence = Literal["high", "medium", "low"]
+UNCHANGED = "only if the task needed no change: why"
 CONFIDENCE: tuple[Confidence, ...] = get_args(Confidence)
 
 
@@ -33,7 +34,8 @@ class Turn(NamedTuple):
     """One answer of a model. `cut`: it was cut off at its length limit. `refused`: the model declined to answer.
 
     `made` are all calls as the model wrote them, control calls too, and `reasoning` is what its provider wants back.
-    `report` has the arguments of the call that ends an investigation.
+    `unchanged` is the model's reason why its task needed no change; `report` has the arguments of the call that ends
+    an investigation.
     """
 
     text: str = ""
@@ -42,6 +44,7 @@ class Turn(NamedTuple):
     calls: tuple[ToolCall, ...] = ()
     malformed: tuple[Malformed, ...] = ()
     task_completed: str | None = None
+    unchanged: str = ""
     final_answer: str | None = None
     confidence: Confidence | None = None
     question: str | None = None
@@ -63,7 +66,8 @@ def control_specs(*, may_plan: bool, direct: bool = True) -> tuple[ToolSpec, ...
         _spec(
             "task_completed",
             "The task is done. Beside other calls it counts only if they succeed.",
-            {"summary": {"type": "string"}},
+            {"summary": {"type": "string"}, "unchanged": {"type": "string", "description": UNCHANGED}},
+            required=("summary",),
         ),
         _spec(
             "final_answer",
@@ -137,11 +141,12 @@ def turn_of(
 
 
 def parted(turn: Turn) -> tuple[Turn, Turn | None]:
-    """The answer up to the end of a task, and the rest if calls are in it: they are for the next task."""
+    """The answer up to the end of a task, and the rest if it has calls or another end: they are for the next task."""
     ends = (index for index, call in enumerate(turn.made, start=1) if call.name == "task_completed")
     end = next(ends, len(turn.made))
     before = sum(call.name not in CONTROL for call in turn.made[:end])
-    if turn.malformed or not turn.calls[before:]:
+    goes_on = any(call.name == "task_completed" for call in turn.made[end:]) or turn.calls[before:]
+    if turn.malformed or not goes_on:
         return turn, None
     first = turn_of(turn.text, turn.made[:end])._replace(calls=turn.calls[:before], reasoning=turn.reasoning)
     rest = turn_of("", turn.made[end:], cut=turn.cut)._replace(calls=turn.calls[before:])
@@ -155,7 +160,9 @@ def _with_control(turn: Turn, name: str, args: Args) -> Turn | str:
             summary = args.get("summary", args.get("text", ""))
             if not isinstance(summary, str):
                 return "summary must be a string"
-            return turn._replace(task_completed=summary.strip() or "Done.")
+            why = args.get("unchanged")
+            unchanged = why.strip() if isinstance(why, str) else ""
+            return turn._replace(task_completed=summary.strip() or unchanged or "Done.", unchanged=unchanged)
         case "final_answer":
             answer = args.get("text", args.get("answer"))
             if not isinstance(answer, str) or not answer.strip():

@@ -15,7 +15,6 @@ from planloom.agent.prompts import SYSTEM, Brief, remaining, task_brief
 from planloom.agent.result_budget import head_and_tail
 from planloom.agent.task import (
     AgentTask,
-    Evidence,
     GaveUp,
     LoopEnd,
     NeedsAnswer,
@@ -26,7 +25,7 @@ from planloom.agent.task import (
 from planloom.agent.turns import LoopState, ask_model, run_calls
 from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.background_commands import background_calls
-from planloom.domain.plans.plan import SETTLED, Plan
+from planloom.domain.plans.plan import Plan
 from planloom.domain.values import Json
 from planloom.models.port import Capabilities, Model, ModelRequest, ToolSpec
 from planloom.tools.registry import Registry
@@ -41,6 +40,15 @@ _WRITTEN_BEFORE = (
     "{what} was set aside, since it was written before the results of the other calls. "
     "Look at them, then call {name} again."
 )
+_NOTHING_DONE = (
+    "Nothing was changed. If the request asks for a change, make it with the tools now; "
+    "if it asks for words alone, give your answer again."
+)
+_NOTHING_CHANGED = (
+    "Nothing was changed in this task{}. Do it with the tools; if it was done before or needs no change, call "
+    "task_completed with unchanged: why."
+)
+_TWICE = "The model said twice that the task is done, but it changed nothing and gave no reason."
 _CALL_FAILED = "task_completed does not count, since a call beside it failed. Look at its result, then go on."
 MAX_REFUSALS = 3
 """How often a premature final answer, or an unfounded claim to be done, is refused before the task fails."""
@@ -62,6 +70,8 @@ async def work_on(task: AgentTask, model: Model, runner: ToolRunner) -> LoopEnd:
             state.put_off()
             continue
         if end is not None:
+            if isinstance(end, TaskDone):
+                task.conversation.accept("task_completed" if turn.task_completed else "final_answer")
             # A later step that continues the conversation is the first to send the results of this turn.
             task.conversation.tell_fates()
             return end
@@ -126,13 +136,14 @@ def _written_ahead(task: AgentTask, state: _State) -> Turn | None:
     """
     conversation, plan, step = state.conversation, task.plan(), task.step
     ahead, conversation.ahead = conversation.ahead, None
-    if ahead is None or ahead.version != plan.version or not conversation.has_shown(step.instruction):
+    if ahead is None or (ahead.step_id, ahead.version) != (step.step_id, plan.version):
+        return None
+    if not conversation.has_shown(step.instruction):
         return None
     state.messages_sent = ahead.messages
     if state.has_unread:
         return None
-    first = next(each for each in plan.steps if each.status not in SETTLED)
-    return ahead.turn if first.step_id == step.step_id else None
+    return ahead.turn
 
 
 async def _ask(task: AgentTask, model: Model, state: _State) -> Turn:
@@ -189,15 +200,18 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
         if _is_whole_request(plan) and not _proves(turn, task.limits.tools):
             state.conversation.tell(_WRITTEN_BEFORE.format(what="Your task_completed", name="task_completed"))
             return None
-        end = await _finish(task, runner, state, turn.task_completed, turn.final_answer, turn.confidence)
-        if rest is not None and isinstance(end, TaskDone):
-            state.conversation.ahead = Ahead(rest, plan.version, state.messages_sent)
+        end = await _finish(
+            task, runner, state, turn, turn.task_completed, turn.final_answer, turn.confidence
+        )
+        following = next((each for each in plan.steps if each.status == "pending"), None)
+        if isinstance(end, TaskDone) and rest is not None and following and following.kind == "processing":
+            state.conversation.ahead = Ahead(rest, following.step_id, plan.version, state.messages_sent)
         return end
     if turn.final_answer is not None:
         return await _final_answer(task, runner, state, turn, succeeded=succeeded)
     if turn.calls or turn.malformed:
         return None
-    return await _prose(task, runner, state, turn.text.strip())
+    return await _prose(task, runner, state, turn)
 
 
 def _is_whole_request(plan: Plan) -> bool:
@@ -207,7 +221,7 @@ def _is_whole_request(plan: Plan) -> bool:
 
 async def _may_end(runner: ToolRunner) -> bool:
     """Whether the calls so far leave the claim open that the task is done."""
-    return await runner.evidence() != "idle" and not await runner.missing()
+    return runner.has_worked() and not await runner.missing()
 
 
 async def _proposes_plan(
@@ -230,12 +244,13 @@ async def _finish(
     task: AgentTask,
     runner: ToolRunner,
     state: _State,
+    turn: Turn,
     summary: str,
     answer: str | None,
     confidence: Confidence | None,
 ) -> LoopEnd | None:
     """End the task if its checks pass and its staged changes are made; else note for the model what is missing."""
-    denial = runner.denial()
+    plan, denial = task.plan(), runner.denial()
     if denial is not None:
         return denial._replace(answer=answer, confidence=confidence)
     failed_changes = runner.failed_changes()
@@ -246,9 +261,11 @@ async def _finish(
     if missing:
         state.conversation.tell("The task is not done yet: " + " ".join(missing))
         return None
-    challenged = await _challenge(task, runner, state)
-    if challenged is not None:
-        return challenged if isinstance(challenged, GaveUp) else None
+    unchanged = ""
+    if not runner.has_worked():
+        challenged = _challenge(task, state, unchanged := turn.unchanged)
+        if challenged is not None:
+            return challenged if isinstance(challenged, GaveUp) else None
     not_made = await runner.commit()
     if not_made is not None:
         # Later prompts show the calls that staged these changes as successful, so they must show this failure too.
@@ -260,47 +277,26 @@ async def _finish(
         found = head_and_tail("\n".join(failed_checks), window.room // 4, window.text)
         state.conversation.tell(f"The task is not done yet. What its checks found:\n{fenced(found)}")
         return None
-    last = remaining(task.plan(), task.step) == 0
-    return TaskDone(summary=summary, answer=answer if last else None, confidence=confidence if last else None)
+    if remaining(plan, task.step):
+        answer = confidence = None
+    if unchanged:
+        return TaskDone(f"Nothing to change: {unchanged}", "unchanged", answer, confidence)
+    return TaskDone(summary, None, answer, confidence)
 
 
-async def _challenge(
-    task: AgentTask, runner: ToolRunner, state: _State
-) -> GaveUp | Literal["challenged"] | None:
-    """Note for the model that its claim to be done lacks evidence. None accepts the claim.
+def _challenge(task: AgentTask, state: _State, reason: str) -> GaveUp | Literal["challenged"] | None:
+    """Note for the model, once, that nothing supports its claim to be done. None accepts the claim.
 
-    Doubtful evidence is accepted at the second claim; a claim without any effect or success never is.
+    A direct request may only want words. In a task of a plan a `reason` is believed, and people see it.
     """
-    plan = task.plan()
-    evidence = await runner.evidence()
-    if _is_whole_request(plan):
-        return _challenge_once(task, state, evidence)
-    if evidence == "worked" or (evidence == "doubtful" and state.challenges > 0):
+    if reason or not any(tool.writes for tool in task.limits.tools):
         return None
+    whole = _is_whole_request(task.plan())
+    if state.challenges > 0:
+        return None if whole else GaveUp(reason=_TWICE)
     state.challenges += 1
-    if state.challenges > MAX_REFUSALS:
-        return GaveUp(reason="The model kept saying that the task is done, but it has done nothing.")
-    state.conversation.tell(
-        "The task does not look done: what it names is not there, or nothing was changed. Do it with the tools first."
-        + (
-            " If there is truly nothing left to do, call task_completed again."
-            if evidence == "doubtful"
-            else ""
-        )
-    )
-    return "challenged"
-
-
-def _challenge_once(task: AgentTask, state: _State, evidence: Evidence) -> Literal["challenged"] | None:
-    """A direct request may only want a text answer, so the model is challenged once at most."""
-    may_change = any(tool.writes for tool in task.limits.tools)
-    if evidence != "idle" or state.challenges > 0 or not may_change:
-        return None
-    state.challenges += 1
-    state.conversation.tell(
-        "Nothing was changed. If the request asks for a change, make it with the tools now; "
-        "if it asks for words alone, give your answer again."
-    )
+    files = f", which is to change {', '.join(task.step.expected_files)}" if task.step.expected_files else ""
+    state.conversation.tell(_NOTHING_DONE if whole else _NOTHING_CHANGED.format(files))
     return "challenged"
 
 
@@ -323,10 +319,10 @@ async def _final_answer(
         state.conversation.tell(_WRITTEN_BEFORE.format(what="Your final answer", name="final_answer"))
         return None
     if left == 0:
-        return await _finish(task, runner, state, answer, answer, turn.confidence)
+        return await _finish(task, runner, state, turn, answer, answer, turn.confidence)
     state.early_answers += 1
     if runner.denial() or (state.early_answers > 1 and await _is_done(runner)):
-        return await _finish(task, runner, state, answer, None, None)
+        return await _finish(task, runner, state, turn, answer, None, None)
     if state.early_answers > MAX_REFUSALS:
         return GaveUp(reason="The model kept giving a final answer instead of doing the task.")
     state.conversation.tell(
@@ -356,17 +352,17 @@ async def _is_done(runner: ToolRunner) -> bool:
     return runner.looks_done() and not await runner.missing()
 
 
-async def _prose(task: AgentTask, runner: ToolRunner, state: _State, text: str) -> LoopEnd | None:
+async def _prose(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn) -> LoopEnd | None:
     """An answer without calls: the summary of a task that looks done, else one reminder, then the task fails."""
-    plan = task.plan()
+    plan, text = task.plan(), turn.text.strip()
     if text and _is_whole_request(plan):
-        return await _finish(task, runner, state, text, text, None)
+        return await _finish(task, runner, state, turn, text, text, None)
     if text and (runner.denial() or await _is_done(runner)):
-        return await _finish(task, runner, state, text, None, None)
+        return await _finish(task, runner, state, turn, text, None, None)
     if state.reminded:
         return GaveUp(reason="The model answered in words twice instead of doing the task with tools.")
     state.reminded = True
     state.conversation.tell(
-        "You answered in words, but nothing was done. Use the tools; when the task is done, call task_completed."
+        "You answered in words. Use the tools; when the task is done, call task_completed."
     )
     return None

@@ -216,7 +216,7 @@ class ModelWork:
             case ChangesDenied():
                 return Skipped(reason="approval_denied", detail=end.reason)
             case TaskDone():
-                return Done(summary=shortened(end.summary), value=end.answer or end.summary)
+                return Done(shortened(end.summary), end.answer or end.summary, end.caveat)
             case NeedsAnswer():
                 return Asked(question=end.question, options=end.options)
             case ProposesPlan():
