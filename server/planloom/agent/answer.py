@@ -56,24 +56,23 @@ class Turn(NamedTuple):
 
 
 @cache
-def control_specs(*, may_plan: bool, direct: bool = True) -> tuple[ToolSpec, ...]:
+def control_specs(*, may_plan: bool, direct: bool = True, native: bool = False) -> tuple[ToolSpec, ...]:
     """The control tools as models see them; with `may_plan` also `plan_actions`.
 
-    The answer to a `direct` request has the model's confidence.
+    In a `native` conversation `task_completed` is the only end, and the summary of the last task the answer; elsewhere
+    that is `final_answer`. The answer to a `direct` request has the model's confidence.
     """
     confidence: dict[str, Json] = {"confidence": {"type": "string", "enum": [*CONFIDENCE]}} if direct else {}
     specs = [
         _spec(
             "task_completed",
             "The task is done. Beside other calls it counts only if they succeed.",
-            {"summary": {"type": "string"}, "unchanged": {"type": "string", "description": UNCHANGED}},
+            {
+                "summary": {"type": "string"},
+                "unchanged": {"type": "string", "description": UNCHANGED},
+                **(confidence if native else {}),
+            },
             required=("summary",),
-        ),
-        _spec(
-            "final_answer",
-            "The answer to the whole request, once all of it is done.",
-            {"text": {"type": "string"}, **confidence},
-            required=("text",),
         ),
         _spec(
             "ask_user",
@@ -85,6 +84,8 @@ def control_specs(*, may_plan: bool, direct: bool = True) -> tuple[ToolSpec, ...
             required=("question",),
         ),
     ]
+    if not native:
+        specs.append(_final_answer(confidence))
     if may_plan:
         specs.append(
             _spec(
@@ -107,6 +108,18 @@ def control_specs(*, may_plan: bool, direct: bool = True) -> tuple[ToolSpec, ...
             )
         )
     return tuple(specs)
+
+
+def _final_answer(confidence: dict[str, Json]) -> ToolSpec:
+    about = "The answer to the whole request, once all of it is done."
+    return _spec("final_answer", about, {"text": {"type": "string"}, **confidence}, required=("text",))
+
+
+def readable(tools: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
+    """The tools whose calls are read: with `task_completed` also `final_answer`, which models print unasked."""
+    names = {tool.name for tool in tools}
+    is_read = "task_completed" in names and "final_answer" not in names
+    return (*tools, _final_answer({})) if is_read else tuple(tools)
 
 
 def _spec(
@@ -162,15 +175,13 @@ def _with_control(turn: Turn, name: str, args: Args) -> Turn | str:
                 return "summary must be a string"
             why = args.get("unchanged")
             unchanged = why.strip() if isinstance(why, str) else ""
-            return turn._replace(task_completed=summary.strip() or unchanged or "Done.", unchanged=unchanged)
+            done = turn._replace(task_completed=summary.strip() or unchanged or "Done.", unchanged=unchanged)
+            return done._replace(confidence=_confidence(args) or turn.confidence)
         case "final_answer":
             answer = args.get("text", args.get("answer"))
             if not isinstance(answer, str) or not answer.strip():
                 return "text must be the answer, a string that is not empty"
-            confidence = next(
-                (each for each in CONFIDENCE if each == args.get("confidence")), turn.confidence
-            )
-            return turn._replace(final_answer=answer, confidence=confidence)
+            return turn._replace(final_answer=answer, confidence=_confidence(args) or turn.confidence)
         case "ask_user":
             question = args.get("question", args.get("text"))
             if not isinstance(question, str) or not question.strip():
@@ -188,6 +199,10 @@ def _with_control(turn: Turn, name: str, args: Args) -> Turn | str:
             if not steps:
                 return "steps must be a list with at least one step, each with a description"
             return turn._replace(plan_actions=tuple(steps))
+
+
+def _confidence(args: Args) -> Confidence | None:
+    return next((each for each in CONFIDENCE if each == args.get("confidence")), None)
 
 
 def _is_step(value: Json) -> bool:

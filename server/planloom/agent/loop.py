@@ -11,7 +11,7 @@ from planloom.agent.answer import Confidence, Turn, control_specs, parted
 from planloom.agent.answer_decoder import ToolCallMode, mode_of, turn_request
 from planloom.agent.conversation import Ahead
 from planloom.agent.plan_spec import plan_spec
-from planloom.agent.prompts import SYSTEM, Brief, remaining, task_brief
+from planloom.agent.prompts import SYSTEM, Brief, TaskForm, remaining, task_brief
 from planloom.agent.result_budget import head_and_tail
 from planloom.agent.task import (
     AgentTask,
@@ -24,7 +24,6 @@ from planloom.agent.task import (
 )
 from planloom.agent.turns import LoopState, ask_model, run_calls
 from planloom.domain.model_text.fences import fenced
-from planloom.domain.plans.background_commands import background_calls
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import Json
 from planloom.models.port import Capabilities, Model, ModelRequest, ToolSpec
@@ -87,32 +86,26 @@ async def work_on(task: AgentTask, model: Model, runner: ToolRunner) -> LoopEnd:
 def frame_of(plan: Plan, tools: Registry, can: Capabilities) -> ModelRequest:
     """The part of every request of a task that never changes: the system prompt and the tools."""
     mode = mode_of(can)
-    specs = (*shown_in(plan, tools).specs(), *controls_of(plan, tools, mode))
+    specs = (*tools.specs(), *controls_of(plan, tools, mode))
     return turn_request(mode, SYSTEM, "", specs).model_copy(update={"response_schema": None})
-
-
-def shown_in(plan: Plan, tools: Registry) -> Registry:
-    """The tools that the plan's models are shown: those that follow a background command come with the first one.
-
-    Few plans have such a command, and all would send these tools in every request.
-    """
-    return tools if any(background_calls(plan)) else tools.before_commands()
 
 
 def controls_of(plan: Plan, tools: Registry, mode: ToolCallMode) -> tuple[ToolSpec, ...]:
     """The control tools of a task, and in a conversation `submit_plan`, so that all phases of a plan list the same."""
     submit = (plan_spec(tools, offered=True),) if mode == "native" and plan.route == "plan" else ()
-    return (*control_specs(may_plan=plan.may_be_planned, direct=plan.route == "direct"), *submit)
+    ends = control_specs(may_plan=plan.may_be_planned, direct=plan.route == "direct", native=mode == "native")
+    return (*ends, *submit)
 
 
 class _State(LoopState):
-    """The state of the loop over one task."""
+    """The state of the loop over one task. `is_known`: the conversation has shown its instruction from the first."""
 
     def __init__(self, task: AgentTask) -> None:
         super().__init__(task.conversation, _HAND_OVER)
         self.calls = task.calls
         self._task = task
         self.messages_sent = 0
+        self.is_known = True
         self.reminded = False
         self.early_answers = 0
         self.challenges = 0
@@ -148,17 +141,20 @@ def _written_ahead(task: AgentTask, state: _State) -> Turn | None:
 
 async def _ask(task: AgentTask, model: Model, state: _State) -> Turn:
     task.limits.allow()
-    tools = shown_in(task.plan(), task.limits.tools)
-    controls = controls_of(task.plan(), tools, mode_of(await model.capabilities()))
+    mode = mode_of(await model.capabilities())
+    controls = controls_of(task.plan(), task.limits.tools, mode)
     may_revise = any(spec.name == "submit_plan" for spec in controls)
 
     def brief() -> Brief:
         plan = task.plan()
         step = plan.step(task.step.step_id) or task.step
         state.messages_sent = len(plan.messages)
-        return task_brief(plan, step, task.background, task.conversation.steps, may_revise=may_revise)
+        is_native = mode == "native"
+        state.is_known = state.is_known and is_native and task.conversation.has_shown(step.instruction)
+        form = TaskForm(native=is_native, may_revise=may_revise, is_known=state.is_known)
+        return task_brief(plan, step, task.background, task.conversation.steps, form)
 
-    turn = await ask_model(task.limits._replace(tools=tools), model, state.conversation, brief, controls)
+    turn = await ask_model(task.limits, model, state.conversation, brief, controls)
     task.read(state.messages_sent)
     return turn
 
