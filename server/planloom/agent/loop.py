@@ -11,7 +11,7 @@ from planloom.agent.answer import Confidence, Turn, control_specs, parted
 from planloom.agent.answer_decoder import ToolCallMode, mode_of, turn_request
 from planloom.agent.conversation import Ahead
 from planloom.agent.plan_spec import plan_spec
-from planloom.agent.prompts import SYSTEM, Brief, TaskForm, remaining, task_brief
+from planloom.agent.prompts import SYSTEM, Brief, TaskForm, concerns, remaining, task_brief
 from planloom.agent.result_budget import head_and_tail
 from planloom.agent.task import (
     AgentTask,
@@ -34,7 +34,7 @@ MAX_TURNS = 60
 MOST_IDLE = 8
 """Consecutive turns without a successful call, after which the task fails."""
 _HAND_OVER = "Finish, or call task_completed and say what is done and what is left."
-_UNREAD = "It is too early to end: the user has written to you. Follow the newest USER MESSAGE, then finish."
+_UNREAD = "The user has written to you: see the newest USER MESSAGE, then call task_completed again."
 _WRITTEN_BEFORE = (
     "{what} was set aside, since it was written before the results of the other calls. "
     "Look at them, then call {name} again."
@@ -113,8 +113,9 @@ class _State(LoopState):
 
     @property
     def has_unread(self) -> bool:
-        """Whether the user has written since the last request."""
-        return len(self._task.plan().messages) > self.messages_sent
+        """Whether the user has written to this task since the last request."""
+        plan = self._task.plan()
+        return any(concerns(plan, self._task.step, each) for each in plan.messages[self.messages_sent :])
 
     def put_off(self) -> None:
         """Let the model read what the user has written before the task ends."""

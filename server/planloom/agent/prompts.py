@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from pathlib import PurePath
 from typing import NamedTuple
 
 from planloom.agent.prompt_frame import one_line, section
@@ -10,7 +11,7 @@ from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.agents import NAMES
 from planloom.domain.plans.background_commands import background_calls
 from planloom.domain.plans.perspectives import Agent
-from planloom.domain.plans.plan import SETTLED, Plan, Step
+from planloom.domain.plans.plan import SETTLED, Plan, Step, UserMessage
 from planloom.domain.text.hidden_characters import visible
 from planloom.domain.values import CallId, StepId
 from planloom.models.port import Image
@@ -18,6 +19,7 @@ from planloom.models.port import Image
 TASK_LIST = "TASK LIST"
 USER_MESSAGE = "USER MESSAGE"
 """The beginning of the headings of what the user has said to this plan."""
+_AROUND_A_NAME = "@`'\"“”„.,;:!?()[]"
 _MARKS = {
     "completed": "[x]",
     "running": "[>]",
@@ -165,7 +167,7 @@ def task_brief(
         sections.append(Section("COMPLETED TASKS", completed_tasks(plan, step, seen), of_lines=True))
         sections.append(Section("BACKGROUND COMMANDS", background_commands(plan, step)))
     sections.append(Section("CONTEXT SUMMARY", fenced(plan.context_summary) if plan.context_summary else ""))
-    sections += user_messages(plan)
+    sections += user_messages(plan, step)
     filled = tuple(section for section in sections if section.text)
     if direct:
         rules = _FOR_THE_REQUEST + (_END if form.native else _END_IN_WORDS)
@@ -174,17 +176,46 @@ def task_brief(
     return Brief(SYSTEM, filled, instructions(plan, step, native=form.native), how_to_work(rules))
 
 
-def user_messages(plan: Plan, *, unread: bool = False) -> tuple[Section, ...]:
+def user_messages(plan: Plan, step: Step | None = None, *, unread: bool = False) -> tuple[Section, ...]:
     """What the user has said since the request, in a section each, so that a conversation is sent only what is new.
 
-    With `unread` only what nobody has read yet.
+    With `unread` only what nobody has read yet. The heading says what `step` has to do with it.
     """
     states = ("open",) if unread else ("open", "read")
     return tuple(
-        Section(f"{USER_MESSAGE} {number} (written after the request: follow it)", message.text.strip())
+        Section(f"{USER_MESSAGE} {number} ({_what_to_do(plan, step, message)})", message.text.strip())
         for number, message in enumerate(plan.messages, start=1)
         if message.state in states
     )
+
+
+def concerns(plan: Plan, step: Step, message: UserMessage) -> bool:
+    """Whether a step must read a message of the user before it ends: not if the message names files of others alone."""
+    return not (others := _addressed(plan, message)) or step.step_id in others
+
+
+def _addressed(plan: Plan, message: UserMessage) -> frozenset[StepId]:
+    """The steps that have not ended and expect a file that the message names; empty if it names none of theirs."""
+    words = frozenset(word.strip(_AROUND_A_NAME) for word in message.text.split())
+    return frozenset(
+        step.step_id
+        for step in plan.steps
+        if step.status not in SETTLED
+        and not words.isdisjoint(
+            (*step.expected_files, *(PurePath(path).name for path in step.expected_files))
+        )
+    )
+
+
+def _what_to_do(plan: Plan, step: Step | None, message: UserMessage) -> str:
+    if step is not None and not concerns(plan, step, message):
+        return "for another task, which follows it: you need not act"
+    beside = step is not None and any(
+        each.status == "running" and each.step_id != step.step_id for each in plan.steps
+    )
+    if beside and step is not None and step.step_id not in _addressed(plan, message):
+        return "written after the request: follow it if it concerns the CURRENT TASK"
+    return "written after the request: follow it"
 
 
 def task_list(plan: Plan, current: Step, *, with_ids: bool = False) -> str:
