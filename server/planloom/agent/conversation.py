@@ -67,13 +67,14 @@ class ContextWindow(Protocol):
 
 
 class Ahead(NamedTuple):
-    """The rest of an answer that has ended a task: the model's work on task `step_id` of that version of the plan.
+    """The rest of an answer that has ended a task: the model's work on the first of the tasks in `steps`.
 
-    `messages` is how many of the user's messages the model had been sent when it wrote the answer.
+    These were the tasks to come of that `version` of the plan when the model wrote the answer. `messages` is how many
+    of the user's messages the model had been sent by then.
     """
 
     turn: Turn
-    step_id: StepId
+    steps: tuple[StepId, ...]
     version: int
     messages: int
 

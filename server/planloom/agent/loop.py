@@ -25,7 +25,7 @@ from planloom.agent.task import (
 from planloom.agent.turns import LoopState, ask_model, run_calls
 from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.plan import Plan
-from planloom.domain.values import Json
+from planloom.domain.values import Json, StepId
 from planloom.models.port import Capabilities, Model, ModelRequest, ToolSpec
 from planloom.tools.registry import Registry
 
@@ -98,7 +98,10 @@ def controls_of(plan: Plan, tools: Registry, mode: ToolCallMode) -> tuple[ToolSp
 
 
 class _State(LoopState):
-    """The state of the loop over one task. `is_known`: the conversation has shown its instruction from the first."""
+    """The state of the loop over one task. `is_known`: the conversation has shown its instruction from the first.
+
+    `to_come` are the tasks that the model was shown as still to come when it wrote the answer at hand.
+    """
 
     def __init__(self, task: AgentTask) -> None:
         super().__init__(task.conversation, _HAND_OVER)
@@ -106,6 +109,7 @@ class _State(LoopState):
         self._task = task
         self.messages_sent = 0
         self.is_known = True
+        self.to_come: tuple[StepId, ...] = ()
         self.reminded = False
         self.early_answers = 0
         self.challenges = 0
@@ -130,11 +134,11 @@ def _written_ahead(task: AgentTask, state: _State) -> Turn | None:
     """
     conversation, plan, step = state.conversation, task.plan(), task.step
     ahead, conversation.ahead = conversation.ahead, None
-    if ahead is None or (ahead.step_id, ahead.version) != (step.step_id, plan.version):
+    if ahead is None or (ahead.steps[0], ahead.version) != (step.step_id, plan.version):
         return None
     if not conversation.has_shown(step.instruction):
         return None
-    state.messages_sent = ahead.messages
+    state.messages_sent, state.to_come = ahead.messages, ahead.steps[1:]
     if state.has_unread:
         return None
     return ahead.turn
@@ -150,6 +154,7 @@ async def _ask(task: AgentTask, model: Model, state: _State) -> Turn:
         plan = task.plan()
         step = plan.step(task.step.step_id) or task.step
         state.messages_sent = len(plan.messages)
+        state.to_come = tuple(each.step_id for each in plan.steps if each.status == "pending")
         is_native = mode == "native"
         state.is_known = state.is_known and is_native and task.conversation.has_shown(step.instruction)
         form = TaskForm(native=is_native, may_revise=may_revise, is_known=state.is_known)
@@ -200,9 +205,9 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
         end = await _finish(
             task, runner, state, turn, turn.task_completed, turn.final_answer, turn.confidence
         )
-        following = next((each for each in plan.steps if each.status == "pending"), None)
+        following = plan.step(state.to_come[0]) if rest is not None and state.to_come else None
         if isinstance(end, TaskDone) and rest is not None and following and following.kind == "processing":
-            state.conversation.ahead = Ahead(rest, following.step_id, plan.version, state.messages_sent)
+            state.conversation.ahead = Ahead(rest, state.to_come, plan.version, state.messages_sent)
         return end
     if turn.final_answer is not None:
         return await _final_answer(task, runner, state, turn, succeeded=succeeded)

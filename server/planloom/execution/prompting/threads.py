@@ -81,7 +81,7 @@ class PlanThreads:
             fits = _characters(thread) <= most_characters
             if thread.planned is not None and not _same(threads.planner, model):
                 fits = False
-            if thread.ahead is not None and thread.ahead.step_id == step_id:
+            if thread.ahead is not None and thread.ahead.steps[0] == step_id:
                 threads.shared, threads.leading = thread._replace(ahead=None), step_id
             else:
                 thread = thread._replace(ahead=None)
@@ -96,7 +96,7 @@ class PlanThreads:
         if threads.leading is not None:
             return threads.leading
         ahead = threads.shared.ahead
-        step = None if ahead is None or ahead.version != plan.version else plan.step(ahead.step_id)
+        step = None if ahead is None or ahead.version != plan.version else plan.step(ahead.steps[0])
         may_run = step is not None and (step.status == "running" or step.step_id in ready(plan))
         return step.step_id if step is not None and may_run else None
 
