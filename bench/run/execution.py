@@ -17,7 +17,7 @@ from pathlib import Path
 from bench.figures import Figure, Measured, main
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.graph import dependency_graph, ordered
-from planloom.domain.plans.plan import Detection, Step
+from planloom.domain.plans.plan import Detection, Plan, Step
 from planloom.domain.scheduling import directives as do
 from planloom.domain.values import PlanId, SessionId, StepId
 from planloom.execution.conductor import Conductor
@@ -57,6 +57,9 @@ class Sleeping:
     async def run(self, _plan_id: PlanId, step_id: StepId) -> Outcome:
         await asyncio.sleep(self._durations[int(step_id[1:])])
         return Done(summary="done")
+
+    def leading(self, _plan: Plan) -> None:
+        return None
 
     async def before_end(self, _plan_id: PlanId) -> bool:
         return True

@@ -4,6 +4,9 @@
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [name: string]: Json };
 
+export const STEP_CAVEATS = ["unchanged", "unchecked"] as const;
+export type StepCaveat = (typeof STEP_CAVEATS)[number];
+
 export const AGENTS = ["chapo", "koda", "devo"] as const;
 export type Agent = (typeof AGENTS)[number];
 
@@ -324,6 +327,7 @@ export interface ReportedStep {
   stepId: string;
   description: string;
   summary?: string;
+  caveat?: StepCaveat;
 }
 
 /** A file before the plan's first change and after its last; `oldUri` is its name before, if it was renamed. */
@@ -423,9 +427,10 @@ export interface Check {
   detail?: string;
 }
 
-/** The result of a finished step. */
+/** The result of a finished step. With a `caveat` it is not simply done: `summary` says why. */
 export interface StepResult {
   ok: boolean;
+  caveat?: StepCaveat;
   value?: Json;
   summary?: string;
   error?: string;

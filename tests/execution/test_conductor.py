@@ -50,6 +50,9 @@ class ScriptedSteps:
         finally:
             self.running -= 1
 
+    def leading(self, plan: Plan) -> StepId | None:
+        return None
+
     async def before_end(self, plan_id: PlanId) -> bool:
         return True
 

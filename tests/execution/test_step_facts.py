@@ -10,7 +10,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.editing import AddStep, RemoveStep, StepChanges
 from planloom.domain.plans.plan import Plan, Usage, progress
 from planloom.domain.values import StepId
-from planloom.execution.steps.progress_evidence import PercentReader
+from planloom.execution.steps.progress import PercentReader
 from planloom.models.offline.scripted import ScriptedModel, makes, says
 from tests.support.studio import Studio, studio
 

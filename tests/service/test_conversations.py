@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from planloom.domain.plans.plan import Plan
 from planloom.models.offline.scripted import ScriptedModel, Turn, makes, says
 from planloom.models.port import Capabilities, Message, ModelRequest, Reasoning
 from tests.service.test_model_work import allowed, planned
-from tests.support.studio import studio
+from tests.support.studio import Studio, studio
 
 FILES = {"a.txt": "alpha\n", "b.txt": "beta\n"}
 
@@ -134,7 +135,7 @@ async def test_an_answer_that_ends_a_task_may_begin_the_next_and_end_it(tmp_path
         ]
         assert [call.tool for call in plan.steps[1].tools_executed] == ["write_file"]
         assert len(model.requests) == 2
-        read, written, done_text = results(model.requests[1])
+        read, done_text, written = results(model.requests[1])
         assert read.endswith("alpha") and "b.txt" in written and done_text == "Done."
 
 
@@ -384,3 +385,56 @@ async def test_a_step_that_is_tried_again_is_given_its_task_again(tmp_path: Path
             "I look.",
             "I still look.",
         ]
+
+
+def edit(name: str, old: str, new: str) -> tuple[str, dict[str, str]]:
+    return ("edit_file", {"path": name, "old_text": old, "new_text": new})
+
+
+END = ("task_completed", {"summary": "Done."})
+GROW = {name: edit(name, f"{name}\n", f"{name}\n+\n") for name in "abcd"}
+FORKED = [
+    {"id": "a", "description": "Edit a", "instruction": "Add to a."},
+    {"id": "b", "description": "Edit b", "instruction": "Add to b.", "dependsOn": ["a"]},
+    {"id": "c", "description": "Edit c", "instruction": "Add to c.", "dependsOn": ["a"]},
+    {"id": "d", "description": "Edit d", "instruction": "Add to d.", "dependsOn": ["b", "c"]},
+]
+
+
+async def forked(at: Studio, model: ScriptedModel) -> Plan:
+    at.model.model = model
+    return await allowed(at, await at.ask("Let all files grow.", mode="plan"))
+
+
+async def test_calls_written_ahead_for_steps_side_by_side_run_once_each(tmp_path: Path) -> None:
+    ahead = makes(GROW["a"], END, GROW["b"], END, GROW["c"], END, GROW["d"], END)
+    model = ScriptedModel([makes(("submit_plan", {"summary": "Grow.", "steps": FORKED})), ahead])
+    async with studio(tmp_path, {name: f"{name}\n" for name in GROW}) as at:
+        plan = await forked(at, model)
+        assert plan.status == "completed" and len(model.requests) == 2
+        assert [at.text(name) for name in GROW] == [f"{name}\n+\n" for name in GROW]
+        assert [len(step.tools_executed) for step in plan.steps] == [1, 1, 1, 1]
+
+
+async def test_what_was_not_run_is_answered_as_such_in_every_fork(tmp_path: Path) -> None:
+    """The step that follows fails to find its text, so what was written behind it is dropped."""
+    wrong = edit("b", "not there", "x")
+    model = ScriptedModel(
+        [
+            makes(("submit_plan", {"summary": "Grow.", "steps": FORKED})),
+            makes(GROW["a"], END, wrong, END, GROW["c"], END),
+            *(
+                makes(GROW[name], END, when={"last_contains": (f"CURRENT TASK\nEdit {name}",)})
+                for name in "cd"
+            ),
+            makes(GROW["b"], END, when={"last_contains": ("TASK LIST",)}),
+            makes(GROW["b"], END),
+        ]
+    )
+    async with studio(tmp_path, {name: f"{name}\n" for name in GROW}) as at:
+        plan = await forked(at, model)
+        assert plan.status == "completed"
+        assert [at.text(name) for name in GROW] == [f"{name}\n+\n" for name in GROW]
+        texts = results(model.requests[2])
+        assert texts.count("Done.") == 1
+        assert all("was not run" in text or "does not count" in text for text in texts[-3:])

@@ -358,7 +358,6 @@ async def test_a_step_that_is_to_write_must_have_written(tmp_path: Path) -> None
     model = ScriptedModel(
         [
             makes(DONE),
-            makes(DONE),
             makes(("write_file", {"path": "a.txt", "content": "a"}), DONE),
         ]
     )
@@ -367,7 +366,33 @@ async def test_a_step_that_is_to_write_must_have_written(tmp_path: Path) -> None
         at.model.model = model
         plan = await allowed(at, plan)
         assert plan.status == "completed" and at.text("a.txt") == "a"
-        assert "The task does not look done" in asked(model.requests[1])
+        assert "Nothing was changed in this task." in asked(model.requests[1])
+
+
+async def test_a_step_that_says_twice_without_a_reason_that_it_is_done_fails(tmp_path: Path) -> None:
+    async with studio(tmp_path) as at:
+        plan = await planned(at, "Work", ("Write a.txt", "write it"))
+        at.model.model = ScriptedModel([makes(DONE), makes(DONE)])
+        plan = await allowed(at, plan)
+        assert plan.steps[0].status == "failed" and plan.pending.recoveries
+
+
+@pytest.mark.parametrize("calls", [(), (("read_file", {"path": "a.txt"}),)])
+async def test_a_step_that_needs_no_change_says_why_and_is_shown_so(
+    tmp_path: Path, calls: tuple[tuple[str, dict[str, Any]], ...]
+) -> None:
+    """One that states no file and has looked is simply done."""
+    why = ("task_completed", {"summary": "Looked.", "unchanged": "a.txt says it already."})
+    async with studio(tmp_path, {"a.txt": "a"}) as at:
+        plan = await planned(at, "Work", ("a.txt ergänzen", "ein a"))
+        at.model.model = model = ScriptedModel([makes(*calls, why)])
+        plan = await allowed(at, plan)
+        assert plan.status == "completed" and len(model.requests) == 1
+        result = plan.steps[0].result
+        assert result is not None and plan.report is not None
+        expected = (None, "Looked.") if calls else ("unchanged", "Nothing to change: a.txt says it already.")
+        assert (result.caveat, result.summary) == expected
+        assert plan.report.done[0].caveat == expected[0]
 
 
 PROPOSALS: list[tuple[dict[str, Any], Callable[[Plan], bool]]] = [

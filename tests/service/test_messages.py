@@ -468,3 +468,41 @@ async def test_a_message_to_a_cancelled_plan_continues_it(tmp_path: Path) -> Non
         new = await at.reach(said.plan, "ready")
         assert (said.outcome, new.status, new.follows) == ("continued", "pending_approval", plan.plan_id)
         assert at.now(plan).status == "cancelled"
+
+
+async def test_a_sentence_on_one_steps_file_is_read_by_that_step_and_holds_up_no_other(
+    tmp_path: Path,
+) -> None:
+    steps = [
+        {
+            "id": name,
+            "description": f"Write {name}",
+            "instruction": "Write.",
+            "expectedFiles": [f"{name}.txt"],
+        }
+        for name in "nm"
+    ]
+    for each in steps:
+        each["dependsOn"] = []
+    of = {name: {"last_contains": (f"CURRENT TASK\nWrite {name}",)} for name in "nm"}
+    ends = [
+        makes(
+            ("write_file", {"path": f"{name}.txt", "content": "x\n"}),
+            ("task_completed", {"summary": "Done."}),
+            when=of[name],
+        )
+        for name in "nm"
+    ]
+    fix = ("edit_file", {"path": "n.txt", "old_text": "x", "new_text": "X"})
+    follows = makes(
+        fix, ("task_completed", {"summary": "In capitals."}), when={"last_contains": ("capitals",)}
+    )
+    model = ScriptedModel([submits(*steps), *ends, follows])
+    async with studio(tmp_path, FILES, model=model) as at:
+        plan = await at.approve(await at.ask("Write both files", mode="plan"))
+        plan = await at.until(plan, lambda now: len(now.pending.approvals) == 2)
+        await say(at, plan, "n.txt in capitals, please")
+        while plan.pending.approvals:
+            plan = await at.respond(plan)
+        assert plan.status == "completed" and (at.text("n.txt"), at.text("m.txt")) == ("X\n", "x\n")
+        assert len(model.requests) == 4

@@ -111,13 +111,13 @@ async def test_every_task_begins_with_the_list_and_its_marks(tmp_path: Path, sha
         assert plan.status == "completed"
         last = asked(model.requests[-1])
         assert "USER REQUEST\nDo both" in last
-        assert "TASK LIST\n[x] 1. Make a\n[>] 2. Look" in last
+        assert "TASK LIST\n[x] 1. Make a ^task_1\n[>] 2. Look ^task_2" in last
         assert "CURRENT TASK\nLook\nlook around" in last
         assert ("COMPLETED TASKS\n1. Made a." in last) != shared
         assert (
             "create_folder" in str([message.tool_calls for message in model.requests[-1].messages])
         ) == shared
-        assert "Only return final_answer when ALL 2 tasks are complete (1 remaining)." in last
+        assert "final_answer" not in last
         told = [message.text for message in model.requests[-1].messages if message.role == "tool"]
         failed, listed = told[-2:]
         assert failed.startswith("[FAILED] There is no file missing.txt") and listed == "a/"
@@ -192,10 +192,11 @@ async def test_a_question_gets_no_tools_that_change_files_and_prose_is_its_answe
             "list_files",
             "fetch_url",
             "task_completed",
-            "final_answer",
             "ask_user",
             "submit_plan",
             "run_command",
+            "read_output",
+            "stop_command",
         } | {
             tool.name
             for tool in model.requests[0].tools

@@ -215,7 +215,10 @@ async def _planned(at: Studio, tasks: Sequence[Task]) -> Plan:
             place="last",
             step_id=StepId(f"task_{number}"),
             step=StepChanges(
-                description=task.description, instruction="Write " + ", ".join(task.files), kind="processing"
+                description=task.description,
+                instruction="Write " + ", ".join(task.files),
+                kind="processing",
+                expected_files=tuple(task.files),
             ),
         )
         for number, task in enumerate(tasks)

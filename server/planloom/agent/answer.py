@@ -14,6 +14,7 @@ from planloom.models.port import Reasoning, ToolCall, ToolSpec
 REPORTS = ("report", "submit_plan")
 """The control tools that end an investigation; their arguments are its result."""
 Confidence = Literal["high", "medium", "low"]
+UNCHANGED = "only if the task needed no change: why"
 CONFIDENCE: tuple[Confidence, ...] = get_args(Confidence)
 
 
@@ -33,7 +34,8 @@ class Turn(NamedTuple):
     """One answer of a model. `cut`: it was cut off at its length limit. `refused`: the model declined to answer.
 
     `made` are all calls as the model wrote them, control calls too, and `reasoning` is what its provider wants back.
-    `report` has the arguments of the call that ends an investigation, or submits a plan.
+    `unchanged` is the model's reason why its task needed no change; `report` has the arguments of the call that ends
+    an investigation, or submits a plan.
     """
 
     text: str = ""
@@ -42,6 +44,7 @@ class Turn(NamedTuple):
     calls: tuple[ToolCall, ...] = ()
     malformed: tuple[Malformed, ...] = ()
     task_completed: str | None = None
+    unchanged: str = ""
     final_answer: str | None = None
     confidence: Confidence | None = None
     question: str | None = None
@@ -52,8 +55,12 @@ class Turn(NamedTuple):
 
 
 @cache
-def control_specs(*, with_confidence: bool = False) -> tuple[ToolSpec, ...]:
-    """The control tools as models see them; `with_confidence` a final answer has the model's confidence."""
+def control_specs(*, native: bool = False, with_confidence: bool = False) -> tuple[ToolSpec, ...]:
+    """The control tools as models see them; `with_confidence` the answer has the model's confidence.
+
+    In a `native` conversation `task_completed` is the only end, and the summary of the last task the answer; elsewhere
+    that is `final_answer`.
+    """
     confidence: dict[str, Json] = (
         {"confidence": {"type": "string", "enum": [*CONFIDENCE]}} if with_confidence else {}
     )
@@ -61,13 +68,12 @@ def control_specs(*, with_confidence: bool = False) -> tuple[ToolSpec, ...]:
         _spec(
             "task_completed",
             "The task is done. Beside other calls it counts only if they succeed.",
-            {"summary": {"type": "string"}},
-        ),
-        _spec(
-            "final_answer",
-            "The answer to the whole request, once all of it is done.",
-            {"text": {"type": "string"}, **confidence},
-            required=("text",),
+            {
+                "summary": {"type": "string"},
+                "unchanged": {"type": "string", "description": UNCHANGED},
+                **(confidence if native else {}),
+            },
+            required=("summary",),
         ),
         _spec(
             "ask_user",
@@ -78,7 +84,20 @@ def control_specs(*, with_confidence: bool = False) -> tuple[ToolSpec, ...]:
             },
             required=("question",),
         ),
+        *(() if native else (_final_answer(confidence),)),
     )
+
+
+def _final_answer(confidence: dict[str, Json]) -> ToolSpec:
+    about = "The answer to the whole request, once all of it is done."
+    return _spec("final_answer", about, {"text": {"type": "string"}, **confidence}, required=("text",))
+
+
+def readable(tools: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
+    """The tools whose calls are read: with `task_completed` also `final_answer`, which models print unasked."""
+    names = {tool.name for tool in tools}
+    is_read = "task_completed" in names and "final_answer" not in names
+    return (*tools, _final_answer({})) if is_read else tuple(tools)
 
 
 def _spec(
@@ -113,11 +132,12 @@ def turn_of(
 
 
 def parted(turn: Turn) -> tuple[Turn, Turn | None]:
-    """The answer up to the end of a task, and the rest if calls are in it: they are for the next task."""
+    """The answer up to the end of a task, and the rest if it has calls or another end: they are for the next task."""
     ends = (index for index, call in enumerate(turn.made, start=1) if call.name == "task_completed")
     end = next(ends, len(turn.made))
     before = sum(call.name not in CONTROL for call in turn.made[:end])
-    if turn.malformed or not turn.calls[before:]:
+    goes_on = any(call.name == "task_completed" for call in turn.made[end:]) or turn.calls[before:]
+    if turn.malformed or not goes_on:
         return turn, None
     first = turn_of(turn.text, turn.made[:end])._replace(calls=turn.calls[:before], reasoning=turn.reasoning)
     rest = turn_of("", turn.made[end:], cut=turn.cut)._replace(calls=turn.calls[before:])
@@ -131,15 +151,15 @@ def _with_control(turn: Turn, name: str, args: Args) -> Turn | str:
             summary = args.get("summary", args.get("text", ""))
             if not isinstance(summary, str):
                 return "summary must be a string"
-            return turn._replace(task_completed=summary.strip() or "Done.")
+            why = args.get("unchanged")
+            unchanged = why.strip() if isinstance(why, str) else ""
+            done = turn._replace(task_completed=summary.strip() or unchanged or "Done.", unchanged=unchanged)
+            return done._replace(confidence=_confidence(args) or turn.confidence)
         case "final_answer":
             answer = args.get("text", args.get("answer"))
             if not isinstance(answer, str) or not answer.strip():
                 return "text must be the answer, a string that is not empty"
-            confidence = next(
-                (each for each in CONFIDENCE if each == args.get("confidence")), turn.confidence
-            )
-            return turn._replace(final_answer=answer, confidence=confidence)
+            return turn._replace(final_answer=answer, confidence=_confidence(args) or turn.confidence)
         case "ask_user":
             question = args.get("question", args.get("text"))
             if not isinstance(question, str) or not question.strip():
@@ -151,6 +171,10 @@ def _with_control(turn: Turn, name: str, args: Args) -> Turn | str:
             return turn._replace(question=question.strip(), options=tuple(options[:6]))
         case _:
             return turn._replace(report=args)
+
+
+def _confidence(args: Args) -> Confidence | None:
+    return next((each for each in CONFIDENCE if each == args.get("confidence")), None)
 
 
 def call_key(call: ToolCall) -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from planloom.agent.answer import REPORTS, Malformed, Turn, turn_of
+from planloom.agent.answer import REPORTS, Malformed, Turn, readable, turn_of
 from planloom.agent.call_schema import bounded, call_variants, closed, definitions
 from planloom.agent.fenced_files import FENCED_FORM, fenced_files
 from planloom.agent.toolcalls.answers import ANSWER_KEYS, CONTROL, control_calls, listed_calls
@@ -126,12 +126,13 @@ class StreamChunk(NamedTuple):
 class AnswerDecoder:
     """Decodes one answer as it streams: `feed` its text, then call `turn` once. No input raises.
 
-    With `fallback`, calls that the model prints as text are read in the other modes too.
+    `tools` are those whose calls are read. With `fallback`, calls that the model prints as text are read in the other
+    modes too.
     """
 
     def __init__(self, mode: ToolCallMode, tools: Sequence[ToolSpec], *, fallback: bool) -> None:
         self._mode = mode
-        self._tools = tools
+        self.tools = readable(tools)
         self._fallback = fallback or mode == "text"
         self._text: list[str] = []
         self._events: list[ReaderEvent] = []
@@ -162,7 +163,7 @@ class AnswerDecoder:
             # Imported here, since the formats of all models take longer than all else in an answer.
             from planloom.agent.toolcalls.reader import CallReader
 
-            self._reader = CallReader(self._tools)
+            self._reader = CallReader(self.tools)
         return self._reader
 
     def _add(self, events: Sequence[ReaderEvent]) -> StreamChunk:
@@ -231,7 +232,7 @@ class AnswerDecoder:
             return []
         if not read.value.keys() <= _OF_WORDS or read.value.get("tool_calls"):
             return []
-        offered = {tool.name for tool in self._tools}
+        offered = {tool.name for tool in self.tools}
         found = [each for each in control_calls(read.value) if each.name in offered]
         return [_call(number, each.name, each.arguments) for number, each in enumerate(found)]
 
@@ -247,7 +248,7 @@ class AnswerDecoder:
         return gathered(self._events)
 
     def _from_text(self, text: str, *, cut: bool) -> Turn:
-        files = fenced_files(text) if any(tool.name == "write_file" for tool in self._tools) else None
+        files = fenced_files(text) if any(tool.name == "write_file" for tool in self.tools) else None
         if files is None or not (files.written or files.cut):
             return _turn(self._read(), cut=cut)
         written: list[ToolCall] = [

@@ -29,8 +29,8 @@ _ACCEPTED = "Done."
 _ASKED = "The user has answered: see CURRENT TASK."
 FAILED = "[FAILED]"
 """The beginning of a failed call's result."""
-_SET_ASIDE = f"{FAILED} Set aside: see the other result."
-_NOT_RUN = f"{FAILED} It was not run. Make the call again if you still need it."
+_NOT_COUNTED = f"{FAILED} It does not count. Call it when the CURRENT TASK is done."
+_NOT_RUN = f"{FAILED} It was not run. Make the call again if the CURRENT TASK needs it."
 
 
 class ContextWindow(Protocol):
@@ -67,12 +67,14 @@ class ContextWindow(Protocol):
 
 
 class Ahead(NamedTuple):
-    """The rest of an answer that has ended a task: the model goes on with the next task of that version of the plan.
+    """The rest of an answer that has ended a task: the model's work on the first of the tasks in `steps`.
 
-    `messages` is how many of the user's messages the model had been sent when it wrote the answer.
+    These were the tasks to come of that `version` of the plan when the model wrote the answer. `messages` is how many
+    of the user's messages the model had been sent by then.
     """
 
     turn: Turn
+    steps: tuple[StepId, ...]
     version: int
     messages: int
 
@@ -182,6 +184,12 @@ class Conversation:
             self._unsent[len(self._messages) - 1] = note
             self.tell_fates()
 
+    def accept(self, name: str) -> None:
+        """Answer the call by which the model has ended its task; an end that does not count never gets this answer."""
+        end = next((call_id for call_id, call in self._open.items() if call.name == name), None)
+        if end is not None:
+            self._answer(end, _ACCEPTED, _ACCEPTED)
+
     def add_malformed(self, call: Malformed) -> None:
         """Say why a call cannot be run."""
         text = f"Not run: {call.problem}."
@@ -253,15 +261,13 @@ class Conversation:
 
     def _answer_open_calls(self) -> None:
         """Give every call a result, as all providers demand. The notes answer the first control call."""
-        accepted = _ACCEPTED
         for call in self._open.values():
             if call.name not in CONTROL:
                 text = _NOT_RUN
             elif self._notes:
-                text, accepted = "\n".join(self._notes), _SET_ASIDE
-                self._notes = []
+                text, self._notes = "\n".join(self._notes), []
             else:
-                text = _ASKED if call.name == "ask_user" else accepted
+                text = _ASKED if call.name == "ask_user" else _NOT_COUNTED
             self._messages.append(Message(role="tool", text=text, tool_call_id=call.call_id))
         self._open = {}
 

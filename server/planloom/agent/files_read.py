@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from planloom.agent.prompts import Section
 from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.plan import FileRead
+from planloom.domain.values import Sha256, Uri
 from planloom.tools.catalog import ReadFile
 from planloom.tools.context import ToolContext
 from planloom.tools.files.reading import read_spans
@@ -65,9 +66,15 @@ async def files_read(
     return tuple(sections)
 
 
-async def changed_files(reads: Sequence[FileRead], context: ToolContext) -> tuple[Section, ...]:
-    """A section for each file that has changed since, for a conversation that shows what was read."""
-    changed = [each for each in reads if (await context.files.peek(each.uri)).sha256 != each.sha256]
+async def changed_files(
+    reads: Sequence[FileRead], context: ToolContext, own: Container[tuple[Uri, Sha256 | None]] = ()
+) -> tuple[Section, ...]:
+    """A section for each file that has changed since, for a conversation that shows what was read.
+
+    `own` are the texts that the plan itself has made of files.
+    """
+    now = [(each, (await context.files.peek(each.uri)).sha256) for each in reads]
+    changed = [each for each, sha256 in now if sha256 != each.sha256 and (each.uri, sha256) not in own]
     return tuple(Section(_HEADING.format(path=visible(each.path)), _CHANGED) for each in changed)
 
 

@@ -11,11 +11,10 @@ from planloom.agent.answer import Confidence, Turn, control_specs, parted
 from planloom.agent.answer_decoder import ToolCallMode, mode_of, turn_request
 from planloom.agent.conversation import Ahead
 from planloom.agent.plan_spec import plan_in_words_spec, plan_spec
-from planloom.agent.prompts import SYSTEM, Brief, remaining, task_brief
+from planloom.agent.prompts import SYSTEM, Brief, TaskForm, concerns, remaining, task_brief
 from planloom.agent.result_budget import head_and_tail
 from planloom.agent.task import (
     AgentTask,
-    Evidence,
     GaveUp,
     LoopEnd,
     NeedsAnswer,
@@ -25,9 +24,8 @@ from planloom.agent.task import (
 )
 from planloom.agent.turns import LoopState, ask_model, run_calls
 from planloom.domain.model_text.fences import fenced
-from planloom.domain.plans.background_commands import background_calls
-from planloom.domain.plans.plan import SETTLED, Plan
-from planloom.domain.values import Args
+from planloom.domain.plans.plan import Plan
+from planloom.domain.values import Args, StepId
 from planloom.models.port import Capabilities, Model, ModelRequest, ToolSpec
 from planloom.tools.registry import Registry
 
@@ -36,11 +34,20 @@ MAX_TURNS = 60
 MOST_IDLE = 8
 """Consecutive turns without a successful call, after which the task fails."""
 _HAND_OVER = "Finish, or call task_completed and say what is done and what is left."
-_UNREAD = "It is too early to end: the user has written to you. Follow the newest USER MESSAGE, then finish."
+_UNREAD = "The user has written to you: see the newest USER MESSAGE, then call task_completed again."
 _WRITTEN_BEFORE = (
     "{what} was set aside, since it was written before the results of the other calls. "
     "Look at them, then call {name} again."
 )
+_NOTHING_DONE = (
+    "Nothing was changed. If the request asks for a change, make it with the tools now; "
+    "if it asks for words alone, give your answer again."
+)
+_NOTHING_CHANGED = (
+    "Nothing was changed in this task{}. Do it with the tools; if it was done before or needs no change, call "
+    "task_completed with unchanged: why."
+)
+_TWICE = "The model said twice that the task is done, but it changed nothing and gave no reason."
 _CALL_FAILED = "task_completed does not count, since a call beside it failed. Look at its result, then go on."
 MAX_REFUSALS = 3
 """How often a premature final answer, or an unfounded claim to be done, is refused before the task fails."""
@@ -62,6 +69,8 @@ async def work_on(task: AgentTask, model: Model, runner: ToolRunner) -> LoopEnd:
             state.put_off()
             continue
         if end is not None:
+            if isinstance(end, TaskDone):
+                task.conversation.accept("task_completed" if turn.task_completed else "final_answer")
             # A later step that continues the conversation is the first to send the results of this turn.
             task.conversation.tell_fates()
             return end
@@ -77,35 +86,32 @@ async def work_on(task: AgentTask, model: Model, runner: ToolRunner) -> LoopEnd:
 def frame_of(plan: Plan, tools: Registry, can: Capabilities) -> ModelRequest:
     """The part of every request of a task that never changes: the system prompt and the tools."""
     mode = mode_of(can)
-    specs = (*shown_in(plan, tools).specs(), *controls_of(plan, tools, mode))
+    specs = (*tools.specs(), *controls_of(plan, tools, mode))
     return turn_request(mode, SYSTEM, "", specs).model_copy(update={"response_schema": None})
-
-
-def shown_in(plan: Plan, tools: Registry) -> Registry:
-    """The tools that the plan's models are shown: those that follow a background command come with the first one.
-
-    Few plans have such a command, and all would send these tools in every request.
-    """
-    return tools if any(background_calls(plan)) else tools.before_commands()
 
 
 def controls_of(plan: Plan, tools: Registry, mode: ToolCallMode) -> tuple[ToolSpec, ...]:
     """The control tools of a task. All phases of a conversation list the same: a direct run can become a plan."""
     if mode == "native":
         submit = (plan_spec(tools, offered=True),) if plan.route in ("plan", "direct") else ()
-        return (*control_specs(with_confidence=True), *submit)
+        return (*control_specs(native=True, with_confidence=True), *submit)
     direct = plan.route == "direct"
     return (*control_specs(with_confidence=direct), *((plan_in_words_spec(),) if direct else ()))
 
 
 class _State(LoopState):
-    """The state of the loop over one task."""
+    """The state of the loop over one task. `is_known`: the conversation has shown its instruction from the first.
+
+    `to_come` are the tasks that the model was shown as still to come when it wrote the answer at hand.
+    """
 
     def __init__(self, task: AgentTask) -> None:
         super().__init__(task.conversation, _HAND_OVER)
         self.calls = task.calls
         self._task = task
         self.messages_sent = 0
+        self.is_known = True
+        self.to_come: tuple[StepId, ...] = ()
         self.reminded = False
         self.early_answers = 0
         self.challenges = 0
@@ -113,8 +119,9 @@ class _State(LoopState):
 
     @property
     def has_unread(self) -> bool:
-        """Whether the user has written since the last request."""
-        return len(self._task.plan().messages) > self.messages_sent
+        """Whether the user has written to this task since the last request."""
+        plan = self._task.plan()
+        return any(concerns(plan, self._task.step, each) for each in plan.messages[self.messages_sent :])
 
     def put_off(self) -> None:
         """Let the model read what the user has written before the task ends."""
@@ -129,28 +136,33 @@ def _written_ahead(task: AgentTask, state: _State) -> Turn | None:
     """
     conversation, plan, step = state.conversation, task.plan(), task.step
     ahead, conversation.ahead = conversation.ahead, None
-    if ahead is None or ahead.version != plan.version or not conversation.has_shown(step.instruction):
+    if ahead is None or (ahead.steps[0], ahead.version) != (step.step_id, plan.version):
         return None
-    state.messages_sent = ahead.messages
+    if not conversation.has_shown(step.instruction):
+        return None
+    state.messages_sent, state.to_come = ahead.messages, ahead.steps[1:]
     if state.has_unread:
         return None
-    first = next(each for each in plan.steps if each.status not in SETTLED)
-    return ahead.turn if first.step_id == step.step_id else None
+    return ahead.turn
 
 
 async def _ask(task: AgentTask, model: Model, state: _State) -> Turn:
     task.limits.allow()
-    tools = shown_in(task.plan(), task.limits.tools)
-    controls = controls_of(task.plan(), tools, mode_of(await model.capabilities()))
+    mode = mode_of(await model.capabilities())
+    controls = controls_of(task.plan(), task.limits.tools, mode)
     may_revise = any(spec.name == "submit_plan" for spec in controls)
 
     def brief() -> Brief:
         plan = task.plan()
         step = plan.step(task.step.step_id) or task.step
         state.messages_sent = len(plan.messages)
-        return task_brief(plan, step, task.background, task.conversation.steps, may_revise=may_revise)
+        state.to_come = tuple(each.step_id for each in plan.steps if each.status == "pending")
+        is_native = mode == "native"
+        state.is_known = state.is_known and is_native and task.conversation.has_shown(step.instruction)
+        form = TaskForm(native=is_native, may_revise=may_revise, is_known=state.is_known)
+        return task_brief(plan, step, task.background, task.conversation.steps, form)
 
-    turn = await ask_model(task.limits._replace(tools=tools), model, state.conversation, brief, controls)
+    turn = await ask_model(task.limits, model, state.conversation, brief, controls)
     task.read(state.messages_sent)
     return turn
 
@@ -193,15 +205,18 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
         if _is_whole_request(plan) and not _proves(turn, task.limits.tools):
             state.conversation.tell(_WRITTEN_BEFORE.format(what="Your task_completed", name="task_completed"))
             return None
-        end = await _finish(task, runner, state, turn.task_completed, turn.final_answer, turn.confidence)
-        if rest is not None and isinstance(end, TaskDone):
-            state.conversation.ahead = Ahead(rest, plan.version, state.messages_sent)
+        end = await _finish(
+            task, runner, state, turn, turn.task_completed, turn.final_answer, turn.confidence
+        )
+        following = plan.step(state.to_come[0]) if rest is not None and state.to_come else None
+        if isinstance(end, TaskDone) and rest is not None and following and following.kind == "processing":
+            state.conversation.ahead = Ahead(rest, state.to_come, plan.version, state.messages_sent)
         return end
     if turn.final_answer is not None:
         return await _final_answer(task, runner, state, turn, succeeded=succeeded)
     if turn.calls or turn.malformed:
         return None
-    return await _prose(task, runner, state, turn.text.strip())
+    return await _prose(task, runner, state, turn)
 
 
 def _is_whole_request(plan: Plan) -> bool:
@@ -211,7 +226,7 @@ def _is_whole_request(plan: Plan) -> bool:
 
 async def _may_end(runner: ToolRunner) -> bool:
     """Whether the calls so far leave the claim open that the task is done."""
-    return await runner.evidence() != "idle" and not await runner.missing()
+    return runner.has_worked() and not await runner.missing()
 
 
 async def _proposes_plan(
@@ -238,12 +253,13 @@ async def _finish(
     task: AgentTask,
     runner: ToolRunner,
     state: _State,
+    turn: Turn,
     summary: str,
     answer: str | None,
     confidence: Confidence | None,
 ) -> LoopEnd | None:
     """End the task if its checks pass and its staged changes are made; else note for the model what is missing."""
-    denial = runner.denial()
+    plan, denial = task.plan(), runner.denial()
     if denial is not None:
         return denial._replace(answer=answer, confidence=confidence)
     failed_changes = runner.failed_changes()
@@ -254,9 +270,11 @@ async def _finish(
     if missing:
         state.conversation.tell("The task is not done yet: " + " ".join(missing))
         return None
-    challenged = await _challenge(task, runner, state)
-    if challenged is not None:
-        return challenged if isinstance(challenged, GaveUp) else None
+    unchanged = ""
+    if not runner.has_worked():
+        challenged = _challenge(task, state, unchanged := turn.unchanged)
+        if challenged is not None:
+            return challenged if isinstance(challenged, GaveUp) else None
     not_made = await runner.commit()
     if not_made is not None:
         # Later prompts show the calls that staged these changes as successful, so they must show this failure too.
@@ -268,47 +286,26 @@ async def _finish(
         found = head_and_tail("\n".join(failed_checks), window.room // 4, window.text)
         state.conversation.tell(f"The task is not done yet. What its checks found:\n{fenced(found)}")
         return None
-    last = remaining(task.plan(), task.step) == 0
-    return TaskDone(summary=summary, answer=answer if last else None, confidence=confidence if last else None)
+    if remaining(plan, task.step):
+        answer = confidence = None
+    if unchanged:
+        return TaskDone(f"Nothing to change: {unchanged}", "unchanged", answer, confidence)
+    return TaskDone(summary, None, answer, confidence)
 
 
-async def _challenge(
-    task: AgentTask, runner: ToolRunner, state: _State
-) -> GaveUp | Literal["challenged"] | None:
-    """Note for the model that its claim to be done lacks evidence. None accepts the claim.
+def _challenge(task: AgentTask, state: _State, reason: str) -> GaveUp | Literal["challenged"] | None:
+    """Note for the model, once, that nothing supports its claim to be done. None accepts the claim.
 
-    Doubtful evidence is accepted at the second claim; a claim without any effect or success never is.
+    A direct request may only want words. In a task of a plan a `reason` is believed, and people see it.
     """
-    plan = task.plan()
-    evidence = await runner.evidence()
-    if _is_whole_request(plan):
-        return _challenge_once(task, state, evidence)
-    if evidence == "worked" or (evidence == "doubtful" and state.challenges > 0):
+    if reason or not any(tool.writes for tool in task.limits.tools):
         return None
+    whole = _is_whole_request(task.plan())
+    if state.challenges > 0:
+        return None if whole else GaveUp(reason=_TWICE)
     state.challenges += 1
-    if state.challenges > MAX_REFUSALS:
-        return GaveUp(reason="The model kept saying that the task is done, but it has done nothing.")
-    state.conversation.tell(
-        "The task does not look done: what it names is not there, or nothing was changed. Do it with the tools first."
-        + (
-            " If there is truly nothing left to do, call task_completed again."
-            if evidence == "doubtful"
-            else ""
-        )
-    )
-    return "challenged"
-
-
-def _challenge_once(task: AgentTask, state: _State, evidence: Evidence) -> Literal["challenged"] | None:
-    """A direct request may only want a text answer, so the model is challenged once at most."""
-    may_change = any(tool.writes for tool in task.limits.tools)
-    if evidence != "idle" or state.challenges > 0 or not may_change:
-        return None
-    state.challenges += 1
-    state.conversation.tell(
-        "Nothing was changed. If the request asks for a change, make it with the tools now; "
-        "if it asks for words alone, give your answer again."
-    )
+    files = f", which is to change {', '.join(task.step.expected_files)}" if task.step.expected_files else ""
+    state.conversation.tell(_NOTHING_DONE if whole else _NOTHING_CHANGED.format(files))
     return "challenged"
 
 
@@ -331,10 +328,10 @@ async def _final_answer(
         state.conversation.tell(_WRITTEN_BEFORE.format(what="Your final answer", name="final_answer"))
         return None
     if left == 0:
-        return await _finish(task, runner, state, answer, answer, turn.confidence)
+        return await _finish(task, runner, state, turn, answer, answer, turn.confidence)
     state.early_answers += 1
     if runner.denial() or (state.early_answers > 1 and await _is_done(runner)):
-        return await _finish(task, runner, state, answer, None, None)
+        return await _finish(task, runner, state, turn, answer, None, None)
     if state.early_answers > MAX_REFUSALS:
         return GaveUp(reason="The model kept giving a final answer instead of doing the task.")
     state.conversation.tell(
@@ -364,17 +361,17 @@ async def _is_done(runner: ToolRunner) -> bool:
     return runner.looks_done() and not await runner.missing()
 
 
-async def _prose(task: AgentTask, runner: ToolRunner, state: _State, text: str) -> LoopEnd | None:
+async def _prose(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn) -> LoopEnd | None:
     """An answer without calls: the summary of a task that looks done, else one reminder, then the task fails."""
-    plan = task.plan()
+    plan, text = task.plan(), turn.text.strip()
     if text and _is_whole_request(plan):
-        return await _finish(task, runner, state, text, text, None)
+        return await _finish(task, runner, state, turn, text, text, None)
     if text and (runner.denial() or await _is_done(runner)):
-        return await _finish(task, runner, state, text, None, None)
+        return await _finish(task, runner, state, turn, text, None, None)
     if state.reminded:
         return GaveUp(reason="The model answered in words twice instead of doing the task with tools.")
     state.reminded = True
     state.conversation.tell(
-        "You answered in words, but nothing was done. Use the tools; when the task is done, call task_completed."
+        "You answered in words. Use the tools; when the task is done, call task_completed."
     )
     return None

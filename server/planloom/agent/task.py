@@ -10,6 +10,7 @@ from planloom.agent.answer import Confidence
 from planloom.agent.conversation import Conversation
 from planloom.agent.prompts import Section
 from planloom.domain.plans.plan import Plan, Step, Usage
+from planloom.domain.plans.report import StepCaveat
 from planloom.domain.values import Args
 from planloom.models.port import ToolCall
 from planloom.tools.registry import Registry
@@ -20,6 +21,7 @@ class TaskDone(NamedTuple):
     """The task is done; `answer` is the text for the user if it was the plan's last one."""
 
     summary: str
+    caveat: StepCaveat | None = None
     answer: str | None = None
     confidence: Confidence | None = None
     kind: Literal["task_done"] = "task_done"
@@ -57,8 +59,6 @@ class GaveUp(NamedTuple):
     kind: Literal["gave_up"] = "gave_up"
 
 
-Evidence = Literal["worked", "doubtful", "idle"]
-"""How well the recorded calls support the claim that a task is done; `idle` refutes it."""
 LoopEnd = TaskDone | ChangesDenied | NeedsAnswer | ProposesPlan | GaveUp
 
 
@@ -97,11 +97,11 @@ class ToolRunner(CallRunner, Protocol):
         ...
 
     def looks_done(self) -> bool:
-        """Whether an answer in words may end the step: its calls have had an effect, or none was needed."""
+        """Whether an answer in words may end the step: it has changed something or run a command."""
         ...
 
-    async def evidence(self) -> Evidence:
-        """How well the calls of the step so far support the claim that it is done."""
+    def has_worked(self) -> bool:
+        """Whether the step has changed something, if its plan states that it does; else whether a call succeeded."""
         ...
 
 

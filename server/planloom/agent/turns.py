@@ -119,7 +119,7 @@ async def _send(
     cost = Cost()
     try:
         with limits.waiting():
-            turn = await _decoded(limits, request, cost.stream(model, request), decoder)
+            turn = await _decoded(limits, cost.stream(model, request), decoder)
     except ModelFailed:
         # Providers bill a request that fails in mid-stream, too.
         limits.spend(cost.usage)
@@ -130,7 +130,7 @@ async def _send(
 
 
 async def _decoded(
-    limits: RunLimits, request: ModelRequest, events: AsyncGenerator[ModelEvent, None], decoder: AnswerDecoder
+    limits: RunLimits, events: AsyncGenerator[ModelEvent, None], decoder: AnswerDecoder
 ) -> Turn:
     made: list[ToolCall] = []
     calls: list[ToolCall] = []
@@ -149,7 +149,7 @@ async def _decoded(
                     limits.stream("reasoning", event.text)
                 case CallMade():
                     made.append(event.call)
-                    native = checked_call(event.call, request.tools)
+                    native = checked_call(event.call, decoder.tools)
                     if isinstance(native, ToolCall):
                         calls.append(native)
                     else:

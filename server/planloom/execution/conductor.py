@@ -44,6 +44,10 @@ class StepRunner(Protocol):
         """Run one step to its end. Raises PlanloomError if it cannot be run."""
         ...
 
+    def leading(self, plan: Plan) -> StepId | None:
+        """The one step of a model that may start now; None if each that is ready may."""
+        ...
+
     async def before_end(self, plan_id: PlanId) -> bool:
         """Finish the plan's work after its last step has ended. False if the plan must not end yet."""
         ...
@@ -116,6 +120,8 @@ class Conductor:
 
     def _is_free(self, plan: Plan, step: Step, held_back: list[Step]) -> bool:
         if (plan.plan_id, step.step_id) in self._waiting:
+            return False
+        if step.kind == "processing" and self._runner().leading(plan) not in (None, step.step_id):
             return False
         free = self._resources.free(plan, step)
         if not free:
@@ -322,6 +328,7 @@ class Conductor:
             case Done():
                 result = StepResult(
                     ok=True,
+                    caveat=outcome.caveat,
                     value=outcome.value,
                     summary=outcome.summary,
                     duration_ms=took_ms,

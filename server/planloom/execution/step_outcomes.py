@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 from planloom.domain.errors import ModelProblem
 from planloom.domain.plans.plan import PauseReason, SkipReason
+from planloom.domain.plans.report import StepCaveat
 from planloom.domain.values import Json
 
 
@@ -14,6 +15,7 @@ class Done(NamedTuple):
 
     summary: str
     value: Json = None
+    caveat: StepCaveat | None = None
     kind: Literal["done"] = "done"
 
 

@@ -187,6 +187,7 @@ def report(plan: Plan, text_of: TextOf) -> Report | None:
             step_id=step.step_id,
             description=step.description,
             summary=None if step is last and _words(step) == closing else _summary(step),
+            caveat=step.result.caveat if step.result is not None else None,
         )
         for step in plan.steps
         if _is_done(step)

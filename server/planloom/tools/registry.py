@@ -56,7 +56,7 @@ class Registry:
         return Registry(kept, self._lacking)
 
     def before_commands(self) -> Registry:
-        """The tools as long as no command runs in the background: without those that follow one."""
+        """The tools that a step of a plan can be: those that follow a background command need its id."""
         return Registry((tool for tool in self if not tool.follows_commands), self._lacking)
 
     def where(self, lacking: Collection[Need]) -> Registry:

@@ -6,6 +6,7 @@ import type { PlanView } from "../../plan/planView";
 import { stepStatus } from "../../plan/statusWords";
 import { resourceOf, resourceWords, waitOf, waitWords } from "../../plan/waiting";
 import type { Step, StepStatus } from "../../protocol";
+import { t } from "../../words";
 import { STEP_ICON } from "../text/format";
 
 /** The status of a step, its icon, and what that says: what it waits for, if it waits for a person or a resource. */
@@ -15,5 +16,7 @@ export function stepLook(view: PlanView, step: Step): { status: StepStatus; icon
   if (wait !== undefined) return { status, icon: wait === "recovery" ? "error" : "bell-dot", label: waitWords(wait) };
   const resource = resourceOf(view, step.stepId);
   if (resource !== undefined) return { status, icon: "watch", label: resourceWords(resource) };
+  if (step.result?.caveat === "unchanged") return { status, icon: "dash", label: t("nothing to change") };
+  if (step.result?.caveat === "unchecked") return { status, icon: "warning", label: t("not checked") };
   return { status, icon: STEP_ICON[status], label: stepStatus(status) };
 }

@@ -162,9 +162,10 @@ class PlanError(TypedDict, total=False):
 
 
 class StepResult(TypedDict, total=False):
-    """The result of a finished step."""
+    """The result of a finished step. With a `caveat` it is not simply done: `summary` says why."""
 
     ok: bool
+    caveat: Literal["unchanged", "unchecked"]
     value: Any
     summary: str
     error: str
@@ -258,6 +259,7 @@ class ReportedStep(TypedDict, total=False):
     stepId: str
     description: str
     summary: str
+    caveat: Literal["unchanged", "unchecked"]
 
 
 class ReportedFile(TypedDict, total=False):

@@ -238,7 +238,9 @@ class Screen:
                 text = (
                     "" if answered else show.step_summary(result.get("summary"), step.get("description", ""))
                 )
-                self._step_ended(number, step, "completed", text, lasted=result.get("durationMs"))
+                self._step_ended(
+                    number, step, result.get("caveat") or "completed", text, lasted=result.get("durationMs")
+                )
             case "task_failed":
                 again = " It is tried again." if event.get("willRetry") else ""
                 self._step_ended(number, step, "failed", f"{event.get('error', '')}{again}")

@@ -31,12 +31,14 @@ _RULES = {
     "qualification": "it is complex or risky",
     "unsure": "it may be more than one small action",
 }
-_MARKS = {
+MARKS = {
     "completed": Text("✔", "bold green"),
     "failed": Text("✘", "bold red"),
     "skipped": Text("–", "yellow"),
     "running": Text("▸", "cyan"),
     "needs_clarification": Text("?", "bold magenta"),
+    "unchanged": Text("=", "bold"),
+    "unchecked": Text("!", "bold yellow"),
 }
 CHANGES = {
     "create": ("new", "green"),
@@ -71,7 +73,7 @@ def plan_table(plan: Plan) -> RenderableType:
     for number, step in enumerate(steps, 1):
         row: list[RenderableType] = [
             str(number),
-            *([_MARKS.get(step.get("status", ""), Text(" "))] if done else []),
+            *([MARKS.get(_ending(step), Text(" "))] if done else []),
         ]
         row += [Text(visible(step.get("description", ""))), _rules(step).append_text(_what_runs(step))]
         if len(table.columns) > len(row):
@@ -96,6 +98,11 @@ def _plan_title(plan: Plan) -> Text:
     if plan.get("asksAgain"):
         title.append(f"\n{visible(plan['asksAgain'] or '')}")
     return title
+
+
+def _ending(step: Step) -> str:
+    """The caveat of a step, else its status."""
+    return str((step.get("result") or {}).get("caveat") or step.get("status", ""))
 
 
 def _rules(step: Step) -> Text:
@@ -214,7 +221,7 @@ def step_line(number: int, step: Step, status: str, note: str = "", milliseconds
     text = Text(visible(step.get("description", "")))
     if note:
         text.append(f"\n{visible(note)}", "red" if status == "failed" else "dim")
-    row.add_row(_MARKS.get(status, Text(" ")), str(number), text, duration(milliseconds))
+    row.add_row(MARKS.get(status, Text(" ")), str(number), text, duration(milliseconds))
     return row
 
 

@@ -95,7 +95,9 @@ def _done(report: Report, numbers: Mapping[str, int], thought: Set[str]) -> Tabl
         text = Text(visible(step.get("description", "")))
         if summary:
             text.append(f"\n{visible(summary)}", "dim")
-        table.add_row(Text("✔", "bold green"), str(numbers.get(step["stepId"], "")), text)
+        table.add_row(
+            show.MARKS[step.get("caveat") or "completed"], str(numbers.get(step["stepId"], "")), text
+        )
     return table
 
 

@@ -12,7 +12,7 @@ from planloom.domain.plans.background_commands import BackgroundCommand, Command
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.outputs import output_reference, output_references
 from planloom.domain.plans.perspectives import Agent, Perspective
-from planloom.domain.plans.report import Report
+from planloom.domain.plans.report import Report, StepCaveat
 from planloom.domain.safety.approvals import Approval, Effect
 from planloom.domain.safety.confinement import GivenConfinement
 from planloom.domain.values import (
@@ -207,9 +207,10 @@ class Check(Value):
 
 
 class StepResult(Value):
-    """The result of a step."""
+    """The result of a step. The summary of one with a caveat says what it is, and why."""
 
     ok: bool
+    caveat: StepCaveat | None = None
     value: Json = None
     summary: str | None = None
     error: str | None = None

@@ -5,6 +5,8 @@ from typing import Literal
 from planloom.domain.changes import ChangeKind
 from planloom.domain.values import StepId, Uri, Value
 
+StepCaveat = Literal["unchanged", "unchecked"]
+"""How a step ended that is not simply done: there was nothing to change, or its checks could not be passed."""
 LeftStatus = Literal["failed", "skipped", "not_made", "not_run"]
 """Why a step is left. `not_made`: it is done, but its changes were never applied. `not_run`: the plan ended first."""
 
@@ -15,6 +17,7 @@ class ReportedStep(Value):
     step_id: StepId
     description: str
     summary: str | None = None
+    caveat: StepCaveat | None = None
 
 
 class ReportedFile(Value):

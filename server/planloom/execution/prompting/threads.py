@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from planloom.agent.conversation import NEW_THREAD, Thread
 from planloom.agent.prompts import USER_MESSAGE
+from planloom.domain.plans.graph import ready
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import PlanId, StepId
 from planloom.models.port import ModelIdentity
@@ -25,18 +26,22 @@ class _Begun(NamedTuple):
 
 @dataclass
 class _PlanThreads:
-    """`planner` is the model in whose conversation the plan was made."""
+    """`planner` is the model in whose conversation the plan was made; `leading` the step that runs what was written
+    for it ahead.
+    """
 
     shared: Thread
     own: dict[StepId, _Begun]
     planner: ModelIdentity | None = None
+    leading: StepId | None = None
 
 
 class PlanThreads:
     """Each plan has one shared thread, which grows by every step that completes.
 
     It begins with the conversation in which the plan was made, if there is one. Steps that run side by side begin with
-    the same thread, so that the prefix is cached; only the first of them to complete extends it. A step that stops
+    the same thread, so that the prefix is cached; only the first of them to complete extends it. Where the model has
+    written the work of a later step already, that step leads: the others begin when it has ended. A step that stops
     before it is done continues its own thread when it runs again, unless `forget_own` was called, because its thread
     shows changes that were not made. Only the threads of the latest plans are kept, and a restart of the server loses
     all.
@@ -76,11 +81,24 @@ class PlanThreads:
             fits = _characters(thread) <= most_characters
             if thread.planned is not None and not _same(threads.planner, model):
                 fits = False
-            if thread.ahead is not None:
-                # Only the first step to begin goes on with what was written ahead.
-                threads.shared = thread._replace(ahead=None)
+            if thread.ahead is not None and thread.ahead.steps[0] == step_id:
+                threads.shared, threads.leading = thread._replace(ahead=None), step_id
+            else:
+                thread = thread._replace(ahead=None)
             threads.own[step_id] = _Begun(thread if fits else NEW_THREAD, threads.shared)
         return threads.own[step_id].thread
+
+    def leading(self, plan: Plan) -> StepId | None:
+        """The step whose work a model has written ahead; no other step of a model begins before it has ended."""
+        threads = self._plans.get(plan.plan_id)
+        if threads is None:
+            return None
+        if threads.leading is not None:
+            return threads.leading
+        ahead = threads.shared.ahead
+        step = None if ahead is None or ahead.version != plan.version else plan.step(ahead.steps[0])
+        may_run = step is not None and (step.status == "running" or step.step_id in ready(plan))
+        return step.step_id if step is not None and may_run else None
 
     def has_own(self, plan_id: PlanId, step_id: StepId) -> bool:
         """Whether the step continues a thread of its own."""
@@ -96,9 +114,11 @@ class PlanThreads:
         """Keep a step's thread: as the shared one if it is done and no other step has extended that meanwhile."""
         plan = self._plan(plan_id)
         begun = plan.own.pop(step_id, _Begun(NEW_THREAD, NEW_THREAD))
+        if plan.leading == step_id:
+            plan.leading = None
         if not done:
             plan.own[step_id] = _Begun(thread, begun.shared)
-        elif plan.shared is begun.shared:
+        elif plan.shared is begun.shared or thread.ahead is not None:
             plan.shared = thread._replace(steps=thread.steps | {step_id})
 
     def _plan(self, plan_id: PlanId) -> _PlanThreads:

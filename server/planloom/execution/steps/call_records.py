@@ -16,7 +16,7 @@ from planloom.domain.plans.plan import CommandEnd
 from planloom.domain.values import Args, CallId, Uri
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.commands import CallDenied
-from planloom.execution.steps.progress_evidence import percent_done
+from planloom.execution.steps.progress import percent_done
 from planloom.tools.tool import Tool, ToolResult, shortened
 
 _INTERRUPTED: Final = "Interrupted"

@@ -24,7 +24,7 @@ from planloom.execution.effects.unsaved import UnsavedFiles, UnsavedFileSaver
 from planloom.execution.step_run import StepRun
 from planloom.execution.step_waits import TERMINAL, StepWaits, UsedBy, User
 from planloom.execution.steps.background import BackgroundCommands
-from planloom.execution.steps.progress_evidence import PercentReader
+from planloom.execution.steps.progress import PercentReader
 from planloom.execution.summary import changed_files
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.confinement.abilities import abilities

@@ -51,7 +51,7 @@ NO_MODEL = "This step needs a language model, and none is configured."
 _WHAT_NOW: Final = (
     "The CURRENT TASK's own tool call has run, and this is its result: do not repeat it just to see it. If the task "
     "was only to see this, call task_completed, say what it shows and what later tasks must know. Else mend the "
-    "cause and run it again."
+    "cause and run it again; what failed before this plan and is not asked for, leave and name."
 )
 _APPROVED: Final = (
     "The user has approved the plan. It is carried out from here, beginning with the CURRENT TASK."
@@ -209,7 +209,13 @@ class ModelWork:
         opening = opening_sections(run.plan, await self._surroundings(run.plan), shares, attachments)
         if shows_planning:
             context = self._context_factory.reading(run.plan)
-            return (*opening, *await changed_files(run.plan.files_read, context))
+            own = {
+                (file.uri, file.after_sha256)
+                for edit in run.plan.edits
+                if edit.state == "applied"
+                for file in edit.files
+            }
+            return (*opening, *await changed_files(run.plan.files_read, context, own))
         return (*opening, *await self._planning_findings(run, tools, shares.planning_characters))
 
     async def _planning_findings(self, run: StepRun, tools: Registry, most: int) -> tuple[Section, ...]:
@@ -232,7 +238,7 @@ class ModelWork:
             case ChangesDenied():
                 return Skipped(reason="approval_denied", detail=end.reason)
             case TaskDone():
-                return Done(summary=shortened(end.summary), value=end.answer or end.summary)
+                return Done(shortened(end.summary), end.answer or end.summary, end.caveat)
             case NeedsAnswer():
                 return Asked(question=end.question, options=end.options)
             case ProposesPlan():

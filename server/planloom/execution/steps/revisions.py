@@ -24,7 +24,6 @@ from planloom.execution.step_rules import StepRules
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.checks import StepChecks
 from planloom.execution.steps.commands import CancelledByUser
-from planloom.execution.steps.progress_evidence import files_to_write
 from planloom.tools.context import ToolContext
 from planloom.tools.tool import shortened
 
@@ -202,7 +201,7 @@ class PlanRevisions:
         waits = [each.step_id for each in before if each is not None and not each.frees_dependents]
         if waits:
             return f"it waits for {', '.join(waits)}."
-        paths = (*(step.expected_files or files_to_write(step)), *_checked_files(step))
+        paths = (*step.expected_files, *_checked_files(step))
         if not paths and not step.checks:
             return "it names no file and has no check. Drop it instead, or leave it to its turn."
         made = {

@@ -6,6 +6,7 @@ import logging
 from typing import NamedTuple
 
 from planloom.domain.errors import ModelFailed
+from planloom.domain.plans.plan import Plan
 from planloom.domain.plans.sub_plans import TemplateOf
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.effects.gate import Gate
@@ -134,6 +135,10 @@ class Runner:
         if failed:
             return Failed(error="\n".join(failed), code="check_failed")
         return Done(summary="Nothing speaks against it")
+
+    def leading(self, plan: Plan) -> StepId | None:
+        """The step whose work a model has written ahead; no other step of a model starts before it has ended."""
+        return self._model_work.threads.leading(plan)
 
     async def before_end(self, plan_id: PlanId) -> bool:
         """Commit what the plan has staged. False if the plan must not end yet."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 
-from planloom.agent.task import ChangesDenied, Evidence
+from planloom.agent.task import ChangesDenied
+from planloom.domain.plans.agents import may_use
 from planloom.domain.plans.plan import ExecutedTool
 from planloom.domain.values import Args, Sha256, Uri
 from planloom.execution.effects.previous_calls import latest_fates, not_made
@@ -16,12 +17,7 @@ from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_cache import WIDE, CallCache
 from planloom.execution.steps.call_records import CallRecord, recorded_call
 from planloom.execution.steps.commands import CallDenied, CancelledByUser
-from planloom.execution.steps.progress_evidence import (
-    evidence_for,
-    files_to_write,
-    has_written,
-    should_write,
-)
+from planloom.execution.steps.progress import has_touched
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.models.port import ToolCall
 from planloom.tools.catalog import RUN_COMMAND, RunCommand
@@ -227,7 +223,7 @@ class StepToolRunner:
         found = [
             f"{path} does not exist yet."
             for path in self._run.step.expected_files
-            if not await self._checks.exists(path)
+            if not await self._exists(path)
         ]
         found += [
             f"{name} was not changed: {why} Do it again."
@@ -235,8 +231,6 @@ class StepToolRunner:
         ]
         found += self._to_read()
         found += await self._still_out()
-        if self._run.step.expected_files and not found and not self._has_written():
-            found.append(f"Nothing was written yet; the task is to write {self._run.step.expected_files[0]}.")
         return (*found, *await self._checks.staged())
 
     def denial(self) -> ChangesDenied | None:
@@ -256,32 +250,31 @@ class StepToolRunner:
         """The checks that fail after the changes were made, a sentence each."""
         return await self._checks.made()
 
-    def _effects(self) -> int:
-        return sum(call.has_effect for call in self._run.now.tools_executed)
-
-    def _successes(self) -> int:
-        # An exit code is a result: a command that ran to its end has told what there is to see.
-        return sum(call.stands or call.command == "ended" for call in self._run.now.tools_executed)
-
-    def _has_written(self) -> bool:
-        return any(call.stands and _writes(call) for call in self._run.now.tools_executed)
-
     def looks_done(self) -> bool:
-        """Whether a call has had an effect, or, in a step without expected files, has succeeded."""
-        return self._effects() > 0 or (not self._run.step.expected_files and self._successes() > 0)
+        """Whether the step has changed something or run a command; one whose agent changes nothing, made a call."""
+        calls = self._run.now.tools_executed
+        if may_use(self._run.step.agent, "write"):
+            return any(call.stands and _writes(call) for call in calls)
+        return any(call.stands for call in calls)
 
-    async def evidence(self) -> Evidence:
-        """How well the calls so far support the claim that the step is done."""
-        writes = should_write(self._run.step, self._tools)
-        named = files_to_write(self._run.step) if writes else ()
-        files_exist = all([await self._exists(path) for path in named])
-        return evidence_for(
-            writes=writes, successes=self._successes(), effects=self._effects(), files_exist=files_exist
-        )
+    def has_worked(self) -> bool:
+        """Whether the step has changed something, if its plan states that it does; else whether a call succeeded.
+
+        A step states so by its expected files, or by an expected tool that writes. An exit code is a result: a
+        command that ran to its end has told what there is to see.
+        """
+        step, calls = self._run.step, self._run.now.tools_executed
+        expected = [self._tools.get(each.tool) for each in step.tools_to_execute]
+        if step.kind != "tool_call" and (
+            step.expected_files or any(tool and tool.writes for tool in expected)
+        ):
+            return any(call.stands and _writes(call) for call in calls)
+        may_only_look = not may_use(step.agent, "write")
+        return may_only_look or any(call.stands or call.command == "ended" for call in calls)
 
     async def _exists(self, path: str) -> bool:
-        """Whether a file exists at this path, or was written to a path that ends with it."""
-        return has_written(self._run.now, path) or await self._checks.exists(path)
+        """Whether a file exists at this path, or the step has made, renamed or deleted it."""
+        return has_touched(self._run.now, path) or await self._checks.exists(path)
 
 
 def _is_quick(tool: Tool) -> bool:

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeCount, MaybeMany, Time, Wire
-from planloom.lsp.wire.report import Report
+from planloom.lsp.wire.report import Report, StepCaveat
 from planloom.lsp.wire.review import Approval, Attachment, Conflict, Perspectives
 
 Json = JsonValue
@@ -135,9 +135,10 @@ class Check(Wire):
 
 
 class StepResult(Wire):
-    """The result of a finished step."""
+    """The result of a finished step. With a `caveat` it is not simply done: `summary` says why."""
 
     ok: Bool
+    caveat: Maybe[StepCaveat] = None
     value: Maybe[Json] = None
     summary: Maybe[str] = None
     error: Maybe[str] = None

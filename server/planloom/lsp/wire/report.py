@@ -4,6 +4,8 @@ from typing import Literal
 
 from planloom.lsp.wire.base import Bool, Int, Maybe, Wire
 
+StepCaveat = Literal["unchanged", "unchecked"]
+
 
 class ReportedStep(Wire):
     """A completed step; `summary` is left out if `closing` of the report says the same."""
@@ -11,6 +13,7 @@ class ReportedStep(Wire):
     step_id: str
     description: str
     summary: Maybe[str] = None
+    caveat: Maybe[StepCaveat] = None
 
 
 class ReportedFile(Wire):

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from planloom.agent.answer_decoder import mode_of
 from planloom.agent.conversation import NEW_THREAD, Thread
 from planloom.agent.investigation import Opening
-from planloom.agent.loop import controls_of, frame_of, shown_in
+from planloom.agent.loop import controls_of, frame_of
 from planloom.agent.prompts import user_messages
 from planloom.domain.plans.plan import Plan
 from planloom.domain.plans.templates import Template
@@ -55,7 +55,7 @@ class PlanningConversations:
         if mode != "native" or can.lean or not settings.context.share_conversation:
             return None
         offered = self._context_factory.offered_tools(plan)
-        tools = shown_in(plan, await self.for_models(plan, offered))
+        tools = await self.for_models(plan, offered)
         shares = shares_of(can, settings)
         attached = render(request.attachments, most_characters=shares.attached_characters, images=can.images)
         sections = opening_sections(plan, request.surroundings, shares, attached)
