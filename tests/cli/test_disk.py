@@ -97,7 +97,7 @@ def test_a_new_file_comes_with_its_folders_and_the_usual_mode(root: Path) -> Non
     finally:
         os.umask(old)
     assert isinstance(outcome, Applied)
-    assert [(change.kind, change.path) for change in outcome.changes] == [("create", path), ("edit", path)]
+    assert [(change.kind, change.path) for change in outcome.changes] == [("create", path)]
     assert path.read_bytes() == b"x = 1\n"
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 

@@ -304,7 +304,10 @@ class FakeEditor:
             problem = self._missing(operation) if operation in texts else self._problem(operation)
             if problem:
                 return EditAnswer(applied=False, reason=problem, failed_change=index)
-            self._apply((operation,))
+            try:
+                self._apply((operation,))
+            except OSError as error:
+                return EditAnswer(applied=False, reason=error.strerror, failed_change=index)
         return EditAnswer(applied=True)
 
     def _missing(self, operation: Operation) -> str | None:

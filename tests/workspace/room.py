@@ -6,12 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from planloom.domain.changes import Changeset, CreateFile, DeleteFile, EditFile, FileChange, RenameFile
+from planloom.domain.changes import (
+    Changeset,
+    CreateFile,
+    CreateFolder,
+    DeleteFile,
+    EditFile,
+    FileChange,
+    RenameFile,
+)
 from planloom.domain.safety.approvals import Grant
 from planloom.domain.text.positions import Encoding
 from planloom.domain.values import EditId, PlanId, Uri
 from planloom.workspace.documents import DocumentStore
-from planloom.workspace.editor import EditorCapabilities
+from planloom.workspace.editor import EditorCapabilities, NewFiles
 from planloom.workspace.edits.apply import apply_changeset
 from planloom.workspace.edits.batch import Edit
 from planloom.workspace.edits.outcomes import ApplyOutcome, EditResult, JournalFile
@@ -53,8 +61,10 @@ class Room:
         tells: str = "before",
         script: Sequence[Behaviour] = (),
         encoding: Encoding = "utf-16",
+        new_files: NewFiles = "auto",
     ) -> None:
         self.folder = folder
+        self.new_files = new_files
         for name, content in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,6 +87,9 @@ class Room:
     def create(self, name: str, after: str) -> CreateFile:
         return CreateFile(uri=self.uri(name), after=after)
 
+    def folder_of(self, name: str) -> CreateFolder:
+        return CreateFolder(uri=self.uri(name))
+
     def delete(self, name: str, before: str | None) -> DeleteFile:
         return DeleteFile(uri=self.uri(name), before=before)
 
@@ -87,7 +100,15 @@ class Room:
         return self.editor.text(self.path(name))
 
     async def apply(self, *changes: FileChange, patience: float = 0.05) -> ApplyOutcome:
-        edit = Edit(self.view, self.editor, GRANT, "Planloom: step 1 – test", self.journal, patience=patience)
+        edit = Edit(
+            self.view,
+            self.editor,
+            GRANT,
+            "Planloom: step 1 – test",
+            self.journal,
+            patience=patience,
+            new_files=self.new_files,
+        )
         return await apply_changeset(edit, Changeset(changes=changes))
 
 

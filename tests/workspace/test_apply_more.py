@@ -290,14 +290,6 @@ async def test_silence_and_crashes_are_settled_file_by_file(tmp_path: Path, done
     assert [finding == "verified" for finding in findings] == [count > 0, count > 1]
 
 
-async def test_a_new_file_is_on_disk_with_its_text_and_the_rest_is_one_edit(tmp_path: Path) -> None:
-    room = Room(tmp_path, {"a": "a\n"})
-    await room.apply(room.create("new", "x\n"), room.edit("a", "a\n", "b\n"), room.rename("a", "c", "a\n"))
-    [sent] = room.editor.received
-    assert [operation.kind for operation in sent.operations] == ["text", "rename"]
-    assert room.path("new").read_text() == "x\n"
-
-
 async def test_steps_at_one_file_run_one_after_the_other(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a": TEXT})
     room.editor.open(room.path("a"))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from planloom.cli.client.messages import Json
-from planloom.domain.text.positions import Encoding, Position, Range, TextEdit, apply_edits, encode
+from planloom.domain.text.positions import Encoding, FileForm, Position, Range, TextEdit, apply_edits, encode
 from planloom.workspace import disk_changes
 from planloom.workspace.disk import ConfinedPath, DiskRefused, fingerprint_at, read
 from planloom.workspace.paths.uris import to_path
@@ -51,13 +51,14 @@ def apply_workspace_edit(edit: Json, roots: Sequence[Path], encoding: Encoding) 
     """Apply an LSP WorkspaceEdit to the files below `roots`.
 
     Changes are made in order; if one fails, those before it are reverted. No file is overwritten, whatever the options
-    say. A text edit with a document version is refused, since no document is open here.
+    say. A new file and the text edit that follows it are one creation. A text edit with a document version is refused,
+    since no document is open here.
     """
     operations = _operations(edit)
     changes: list[Change] = []
     finished: list[Callable[[], None]] = []
     with ExitStack() as undo:
-        for number, operation in enumerate(operations):
+        for number, operation in operations:
             try:
                 changes += _apply(operation, _Context(tuple(roots), encoding, undo, finished))
             except (_Refusal, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -66,6 +67,17 @@ def apply_workspace_edit(edit: Json, roots: Sequence[Path], encoding: Encoding) 
     for clear in finished:
         clear()
     return Applied(tuple(changes))
+
+
+def create_folder(uri: str, roots: Sequence[Path]) -> str | None:
+    """Create an empty folder below one of the `roots`; returns why it could not be created."""
+    with ExitStack() as undo:
+        try:
+            confined = _confined(uri, _Context(tuple(roots), "utf-16", undo, []))
+            _done(disk_changes.create_folders(confined))
+        except (_Refusal, OSError, ValueError) as error:
+            return _reason(error)
+    return None
 
 
 class _Context(NamedTuple):
@@ -77,14 +89,21 @@ class _Context(NamedTuple):
     finished: list[Callable[[], None]]
 
 
-def _operations(edit: Json) -> list[Json]:
+def _operations(edit: Json) -> list[tuple[int, Json]]:
+    """The changes with their indices; the creation of a file has the `edits` of the text edit that follows it."""
     listed = edit.get("documentChanges")
-    if listed is not None:
-        return list(listed)
-    return [
-        {"textDocument": {"uri": uri, "version": None}, "edits": edits}
-        for uri, edits in (edit.get("changes") or {}).items()
-    ]
+    if listed is None:
+        changes = (edit.get("changes") or {}).items()
+        listed = [{"textDocument": {"uri": uri, "version": None}, "edits": edits} for uri, edits in changes]
+    found: list[tuple[int, Json]] = []
+    for number, operation in enumerate(listed):
+        _, last = found[-1] if found else (0, {})
+        made = last.get("kind") == "create" and "edits" not in last and "textDocument" in operation
+        if made and operation["textDocument"].get("uri") == last.get("uri"):
+            found[-1] = (found[-1][0], {**last, "edits": operation.get("edits", [])})
+        else:
+            found.append((number, operation))
+    return found
 
 
 def _apply(operation: Json, context: _Context) -> list[Change]:
@@ -95,7 +114,7 @@ def _apply(operation: Json, context: _Context) -> list[Change]:
         case None:
             return _edit(operation, context)
         case "create":
-            return _create(operation["uri"], bool(options.get("ignoreIfExists")), context)
+            return _create(operation, bool(options.get("ignoreIfExists")), context)
         case "rename":
             return _rename(operation, bool(options.get("ignoreIfExists")), context)
         case "delete":
@@ -121,12 +140,14 @@ def _edit(operation: Json, context: _Context) -> list[Change]:
     return [Change("edit", confined.path)]
 
 
-def _create(uri: str, ignore_existing: bool, context: _Context) -> list[Change]:
-    confined = _confined(uri, context, follow=True)
+def _create(operation: Json, ignore_existing: bool, context: _Context) -> list[Change]:
+    confined = _confined(operation["uri"], context, follow=True)
     if ignore_existing and confined.path.is_file():
-        return []
+        return _edit({"textDocument": operation, **operation}, context) if "edits" in operation else []
+    edits = [_text_edit(edit) for edit in operation.get("edits", ())]
     _make_parents(confined, context)
-    _done(disk_changes.write(confined, b"", over=None))
+    text = apply_edits("", edits, context.encoding)
+    _done(disk_changes.write(confined, encode(FileForm(), text), over=None))
     context.undo.callback(_remove, confined)
     return [Change("create", confined.path)]
 

@@ -64,6 +64,8 @@ class HeadlessEditor:
                     "recovery": True,
                     "conflicts": True,
                     "save": True,
+                    "createContents": True,
+                    "createFolder": True,
                     "trusted": self._trusted,
                 },
             },
@@ -81,6 +83,7 @@ class HeadlessEditor:
             "workspace/configuration": self._configuration,
             "workspace/workspaceFolders": lambda _: self._workspace_folders(),
             "planloom/editor/save": lambda params: {"saved": list(params.get("uris") or []), "failed": []},
+            "planloom/editor/createFolder": self._create_folder,
             "planloom/editor/diagnostics": lambda _: {"diagnostics": []},
             "window/showMessage": self._show_message,
             "window/showMessageRequest": self._show_message,
@@ -108,6 +111,12 @@ class HeadlessEditor:
             return {"applied": False, "failureReason": outcome.reason, "failedChange": outcome.failed}
         self.changes += outcome.changes
         return {"applied": True}
+
+    def _create_folder(self, params: Json) -> Json:
+        from planloom.cli.client.disk import create_folder
+
+        refused = create_folder(str(params.get("uri", "")), self._folders)
+        return {"created": True} if refused is None else {"created": False, "reason": refused}
 
     def _configuration(self, params: Json) -> list[Any]:
         # The user's settings reach the server by its command line, environment and configuration file.

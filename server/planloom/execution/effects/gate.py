@@ -140,6 +140,7 @@ class Gate:
                 journal,
                 approved=permit.touches,
                 may_repeat=may_repeat,
+                new_files=self._session.settings.edits.new_files,
             )
             outcome = await apply_changeset(edit, proposal.changeset, look)
             match outcome:

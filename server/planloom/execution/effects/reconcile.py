@@ -16,6 +16,7 @@ from planloom.execution.effects.journal import outcome_of
 from planloom.execution.plan_store import EventStore, PlanStore
 from planloom.workspace.edits.after_crash import outcomes_after_crash
 from planloom.workspace.edits.batch import weakest
+from planloom.workspace.edits.new_files import complete_after_crash
 from planloom.workspace.edits.outcomes import EditResult, JournalFile
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import after_rename, display_names
@@ -24,11 +25,19 @@ from planloom.workspace.view import WorkspaceView
 _NAMED = 5
 
 
-async def reconcile_intents(plan_store: PlanStore, view: WorkspaceView, plan: Plan) -> Plan:
-    """Record the outcome of every intent of the plan that has none, and of doubtful files that show it by now."""
+async def reconcile_intents(
+    plan_store: PlanStore, view: WorkspaceView, plan: Plan, *, trusted: bool = True
+) -> Plan:
+    """Record the outcome of every intent of the plan that has none, and of doubtful files that show it by now.
+
+    A new file that an editor has left empty gets its approved text first, in a `trusted` workspace, and not from a plan
+    that was imported.
+    """
     for known in plan.edits:
         edit = known if known.state == "intended" else _in_doubt(plan, known)
         if edit.files and edit.state in ("intended", "rejected"):
+            if trusted and edit.edit_id not in plan.made_elsewhere:
+                await complete_after_crash(view, journal_files((edit,), plan_store.store))
             plan = await _reconcile(plan_store, view, plan, edit)
     return plan
 

@@ -149,7 +149,13 @@ class UndoService:
         grant = Grant(plan_id=plan.plan_id, version=plan.version, source="request")
         label = "Planloom: redo" if redo else "Planloom: undo"
         edit = Edit(
-            self._session.view, self._session.editor, grant, label, journal, is_journaled=self._is_kept
+            self._session.view,
+            self._session.editor,
+            grant,
+            label,
+            journal,
+            is_journaled=self._is_kept,
+            new_files=self._session.settings.edits.new_files,
         )
         outcome = await apply_changeset(edit, reversal.changeset)
         match outcome:

@@ -74,7 +74,9 @@ class Ownership:
                 from planloom.workspace.edits.after_crash import clear_leftovers
 
                 await clear_leftovers(self._session.view, plan)
-                reconciled = await reconcile_intents(self._plan_store, self._session.view, plan)
+                reconciled = await reconcile_intents(
+                    self._plan_store, self._session.view, plan, trusted=self._session.trusted
+                )
                 self._unreconciled.discard(plan_id)
                 drop_staged(self._plan_store, reconciled)
             yield

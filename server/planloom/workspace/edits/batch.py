@@ -21,8 +21,10 @@ from planloom.workspace.editor import (
     EditorEdit,
     EditorGone,
     EditorSilent,
+    NewFiles,
     TextOperation,
 )
+from planloom.workspace.edits import new_files
 from planloom.workspace.edits.effects import are_untouched, compared_on_disk, editor_edit, perform_all
 from planloom.workspace.edits.late import GivenUp, results_of, unanswered
 from planloom.workspace.edits.misplaced import is_taken_back
@@ -84,6 +86,7 @@ class Edit:
     A buffer whose unsaved text `is_journaled` does not block a change on disk, since that text cannot be lost.
     `approved` is what the changes touched when they were approved; None for an undo, which the user asks for.
     `patience` is how many seconds to wait until the editor reports the buffers that it says it has changed.
+    `new_files` is who makes these, as the settings say.
     `may_repeat`: a person has allowed to send what an earlier edit, still unanswered, may change as well.
     """
 
@@ -96,14 +99,22 @@ class Edit:
     approved: Touches | None = None
     patience: float = 2.0
     may_repeat: bool = False
+    new_files: NewFiles = "auto"
 
     async def prepared(
         self, changeset: Changeset, look: Look | None = None
     ) -> ApplyPlan | ChangesetRefused | ChangesetConflicted | ChangesetSuperseded:
         """Compare these changes with their files as they are now, or as `look` has just found them; nothing is
         changed."""
-        can = self.editor.capabilities
-        return await prepare(self.view, changeset, can, self.is_journaled, self.approved, look)
+        return await prepare(self.view, changeset, self.can, self.is_journaled, self.approved, look)
+
+    @property
+    def can(self) -> EditorCapabilities:
+        """What the editor does of these changes."""
+        can, asked = self.editor.capabilities, self.new_files != "disk"
+        return can._replace(
+            create_files=can.makes_files(self.new_files), create_folders=asked and can.create_folders
+        )
 
 
 @dataclass
@@ -173,7 +184,8 @@ async def apply_batch(edit: Edit, changeset: Changeset, first: ApplyPlan | None 
         parents |= dict(prepared.parents)
         if rejected:
             # Not every editor creates the parent folders of a new file.
-            made += await asyncio.to_thread(_make_folders, tuple(parents.values()))
+            own = [each.confined for each in prepared.effects if each.change.kind == "createFolder"]
+            made += await asyncio.to_thread(_make_folders, (*parents.values(), *own))
         barred = None if edit.may_repeat else over_unanswered(edit.view, edit.editor.capabilities, changeset)
         if barred is not None:
             outcome = ChangesetRefused(reason=barred, files=changeset.uris())
@@ -223,7 +235,7 @@ async def _attempt(
     closed = compared_on_disk(prepared.effects)
     untouched = not closed or await asyncio.to_thread(are_untouched, closed)
     if untouched:
-        await _on_disk(edit.view, first, result)
+        await _on_disk(edit, first, result)
     if not result.applied and not (untouched and prepared.is_current(edit.view)):
         result.reject(prepared.effects)
         await edit.journal.record_result(
@@ -247,7 +259,7 @@ async def _attempt(
     if result.stopped:
         result.reject(last)
     else:
-        await _on_disk(edit.view, last, result)
+        await _on_disk(edit, last, result)
     settled = await _settled(edit, edit_id, prepared, result, answer)
     _note_unanswered(edit, edit_id, sent, result, answer)
     return settled
@@ -272,7 +284,7 @@ def _note_unanswered(
     edit.view.unanswered.made_anew(results_of(result.made))
     if result.open and isinstance(answer, EditorSilent) and answer.late is not None:
         given_up = GivenUp(edit_id, sent, tuple(result.open), tuple(result.applied))
-        late = unanswered(edit.view, edit.journal, given_up, answer.late, answer.seconds)
+        late = unanswered(edit.view, edit.editor, edit.journal, given_up, answer.late, answer.seconds)
         edit.view.unanswered.add(late)
 
 
@@ -312,6 +324,9 @@ async def _record_findings(
     refused = given is not None and not given.applied
     may_come = isinstance(answer, EditorSilent) and answer.late is not None
     arrived = acknowledged and await wait_for_buffers(edit.view, effects, edit.patience)
+    if not may_come:
+        made = new_files.of_effects(effects)
+        await new_files.complete(edit.view, edit.editor, made, is_made=acknowledged)
     findings = await verified(edit.view, effects, acknowledged=acknowledged)
     if arrived and any(is_awaited(edit.view, effect) for effect in effects):
         # The editor may have opened a file during the check, and report its change only now.
@@ -353,7 +368,7 @@ async def _take_back_misplaced(edit: Edit, sent: EditorEdit, watcher: ResultWatc
     }
 
 
-async def _on_disk(view: WorkspaceView, effects: Sequence[PlannedEffect], result: _BatchResult) -> None:
+async def _on_disk(edit: Edit, effects: Sequence[PlannedEffect], result: _BatchResult) -> None:
     """Make changes on disk in order, up to the first that fails."""
     if not effects:
         # No await here: the comparison with the buffers must still hold afterwards.
@@ -363,7 +378,7 @@ async def _on_disk(view: WorkspaceView, effects: Sequence[PlannedEffect], result
         # New files have no buffer that could change meanwhile, so they are made together.
         new = list(takewhile(_is_new, waiting))
         together = new or waiting[:1]
-        made, refused = await _performed(view, together)
+        made, refused = await _performed(edit, together)
         for effect in together[:made]:
             result.record(effect, "verified")
         del waiting[:made]
@@ -377,11 +392,15 @@ def _is_new(effect: PlannedEffect) -> bool:
     return effect.change.kind in ("create", "createFolder")
 
 
-async def _performed(view: WorkspaceView, effects: Sequence[PlannedEffect]) -> tuple[int, DiskRefused | None]:
+async def _performed(edit: Edit, effects: Sequence[PlannedEffect]) -> tuple[int, DiskRefused | None]:
     """Make changes on disk in order, unless the user has typed in a file since it was compared.
 
-    Returns how many were made, and why the next one was not.
+    Returns how many were made, and why the next one was not. A folder that the editor makes is made alone.
     """
+    view = edit.view
+    if edit.can.create_folders and effects[0].change.kind == "createFolder":
+        refused = await new_files.make_folder(edit.editor, effects[0])
+        return (0 if refused else 1), refused
     typed_in = next((effect for effect in effects if _is_typed_in(view, effect)), None)
     if typed_in is not None:
         return 0, DiskRefused(cause="changed", reason=unsaved(typed_in))
@@ -417,8 +436,9 @@ async def _settled(
         if result.stopped:
             parents = await asyncio.to_thread(_made_folders, parents)
         folders = [recorded(CreateFolder(uri=uri)).edited() for uri, _ in parents]
-    # Folders come first, as they were made: an undo in reverse order empties them before it removes them.
-    result.applied[:0] = folders
+    # In the order of the journal, so that an undo in reverse order empties a folder before it removes it.
+    place = {(file.uri, file.change): n for n, file in enumerate(prepared.journal())}
+    result.applied = sorted((*folders, *result.applied), key=lambda file: place[file.uri, file.change])
     result.outcomes.update({"verified"} if folders else ())
     for file in result.applied:
         if file.new_uri is not None:

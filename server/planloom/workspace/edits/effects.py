@@ -16,6 +16,7 @@ from planloom.workspace.disk_changes import (
     write,
 )
 from planloom.workspace.editor import (
+    CreateOperation,
     DeleteOperation,
     EditorCapabilities,
     EditorEdit,
@@ -59,7 +60,11 @@ def _operations(effect: PlannedEffect, capabilities: EditorCapabilities) -> tupl
             return (RenameOperation(uri=change.uri, new_uri=change.new_uri),)
         case "delete":
             return (DeleteOperation(uri=change.uri),)
-        case "create" | "createFolder":
+        case "create":
+            whole = text_edits("", change.after, capabilities.encoding)
+            text = (TextOperation(uri=change.uri, version=None, edits=whole),) if whole else ()
+            return (CreateOperation(uri=change.uri), *text)
+        case "createFolder":
             return ()
 
 

@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 from planloom.domain.changes import EditedFile, sha256
 from planloom.domain.values import EditId, Uri
-from planloom.workspace.editor import EditAnswer, EditorEdit
+from planloom.workspace.editor import EditAnswer, Editor, EditorEdit
+from planloom.workspace.edits.new_files import complete, of_effects
 from planloom.workspace.edits.outcomes import EditResult, Journal
 from planloom.workspace.edits.prepare import PlannedEffect
 from planloom.workspace.edits.verify import FileOutcome, compare, verified, wait_for_buffers
@@ -47,6 +48,7 @@ def results_of(effects: Sequence[PlannedEffect]) -> Mapping[Uri, str | None]:
 
 def unanswered(
     view: WorkspaceView,
+    editor: Editor,
     journal: Journal,
     edit: GivenUp,
     answer: asyncio.Future[EditAnswer | None],
@@ -58,6 +60,8 @@ def unanswered(
         acknowledged = said is not None and said.applied
         if acknowledged:
             await wait_for_buffers(view, edit.effects, _PATIENCE)
+        if said is not None:
+            await complete(view, editor, of_effects(edit.effects), is_made=acknowledged)
         if said is None:
             findings = await compare(view, [effect.recorded() for effect in edit.effects])
         else:

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from planloom.domain.changes import (
     Changeset,
     ConflictFile,
+    CreateFile,
     CreateFolder,
     FileChange,
     RenameFile,
@@ -90,9 +91,17 @@ class ApplyPlan(NamedTuple):
     parents: tuple[tuple[Uri, ConfinedPath], ...] = ()
 
     def journal(self) -> tuple[JournalFile, ...]:
-        """The journal records of all effects and of the parent folders."""
-        folders = tuple(JournalFile(uri=uri, change="createFolder") for uri, _ in self.parents)
-        return (*folders, *(effect.recorded() for effect in self.effects))
+        """The journal records of all effects, each after those of the parent folders that come with it."""
+        folders = [uri for uri, _ in self.parents]
+        records: list[JournalFile] = []
+        for effect in self.effects:
+            change = effect.change
+            place = change.new_uri if change.kind == "rename" else change.uri
+            above = [uri for uri in folders if is_below(place, uri)]
+            folders = [uri for uri in folders if uri not in above]
+            records += [JournalFile(uri=uri, change="createFolder") for uri in above]
+            records.append(effect.recorded())
+        return (*(JournalFile(uri=uri, change="createFolder") for uri in folders), *records)
 
     def is_current(self, view: WorkspaceView) -> bool:
         """Whether every buffer is still as it was compared, and every closed file still closed; never awaits."""
@@ -256,9 +265,7 @@ def _routed(
     view: WorkspaceView, effects: Sequence[PlannedEffect], capabilities: EditorCapabilities
 ) -> tuple[PlannedEffect, ...]:
     """Choose the editor for what it can do; all renames and deletions get one executor, since they depend on each
-    other.
-
-    New files are written to disk: an editor would create them empty, and leave the text in an unsaved buffer.
+    other, and new files may depend on them.
     """
     able = {"rename": capabilities.rename_files, "delete": capabilities.delete_files}
     kinds = {effect.change.kind for effect in effects if not is_folder(effect.change)} & able.keys()
@@ -267,10 +274,16 @@ def _routed(
 
 
 def _executor(
-    view: WorkspaceView, effect: PlannedEffect, capabilities: EditorCapabilities, names: bool
+    view: WorkspaceView,
+    effect: PlannedEffect,
+    capabilities: EditorCapabilities,
+    names: bool,
 ) -> Literal["editor", "disk"]:
-    if is_folder(effect.change) or effect.change.kind == "create":
+    if is_folder(effect.change):
         return "disk"
+    if effect.change.kind == "create":
+        made = capabilities.create_files and names and _is_plain_utf8(effect.change)
+        return "editor" if made else "disk"
     if effect.change.kind != "edit":
         return "editor" if names else "disk"
     # An editor guesses the encoding of a file that it opens, and reliably guesses only UTF-8. It offers no way to
@@ -279,6 +292,16 @@ def _executor(
         effect.document is not None or effect.live.encoding == "utf-8"
     )
     return "editor" if capabilities.apply_edit and sure and not view.is_stale(effect.source) else "disk"
+
+
+def _is_plain_utf8(new: CreateFile) -> bool:
+    """Whether an editor can make a file with exactly these bytes: LSP names no encoding, and an editor replaces half of
+    a surrogate pair."""
+    try:
+        new.after.encode()
+    except UnicodeEncodeError:
+        return False
+    return new.form == FileForm()
 
 
 async def _before_moves(view: WorkspaceView, effects: Sequence[PlannedEffect]) -> tuple[PlannedEffect, ...]:

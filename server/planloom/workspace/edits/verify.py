@@ -11,7 +11,7 @@ from planloom.domain.values import Uri
 from planloom.workspace.edits.misplaced import TextHistory
 from planloom.workspace.edits.outcomes import JournalFile, recorded
 from planloom.workspace.edits.prepare import PlannedEffect
-from planloom.workspace.edits.rebase import three_way
+from planloom.workspace.edits.rebase import hunks, three_way
 from planloom.workspace.snapshots import Snapshot
 from planloom.workspace.view import WorkspaceView
 
@@ -77,9 +77,9 @@ async def verified(
     for index, (file, finding) in enumerate(zip(files, findings, strict=True)):
         if not acknowledged:
             # The editor refused: a text that is neither the old nor the new one was typed by the user.
-            if finding == "unexpected" and file.change == "edit":
+            if finding == "unexpected" and file.change in ("create", "edit"):
                 findings[index] = "not_applied"
-        elif finding in ("not_applied", "unexpected") and await _is_believed(view, file, finding):
+        elif finding == "not_applied" and file.change == "edit" and view.documents.get(file.uri) is None:
             await view.acknowledge(file.uri, file.after)
             findings[index] = "unverified"
     return tuple(findings)
@@ -92,14 +92,6 @@ async def compare(view: WorkspaceView, files: Sequence[JournalFile]) -> tuple[Fi
     return tuple(
         _finding(file, snapshots[2 * index], snapshots[2 * index + 1]) for index, file in enumerate(files)
     )
-
-
-async def _is_believed(view: WorkspaceView, file: JournalFile, finding: FileOutcome) -> bool:
-    if view.documents.get(file.uri) is not None:
-        return False
-    if file.change == "edit":
-        return finding == "not_applied"
-    return file.change == "create" and (await view.snapshot(file.uri)).text in (None, "")
 
 
 def _finding(file: JournalFile, live: Snapshot, target: Snapshot) -> FileOutcome:
@@ -131,10 +123,15 @@ def _text(live: Snapshot, before: str | None, after: str) -> FileOutcome:
         return "not_applied"
     if _plain(live.text) == _plain(after):
         return "normalized"
-    if before is not None and _contains(live.text, before, after):
+    if _is_kept(after, live.text) if before is None else _contains(live.text, before, after):
         # The user has typed elsewhere in the file since.
         return "verified"
     return "unexpected"
+
+
+def _is_kept(created: str, text: str) -> bool:
+    """Whether a text is that of a new file with lines added."""
+    return bool(created) and not any(removed for removed, _ in hunks(created, text))
 
 
 def _contains(text: str, before: str, after: str) -> bool:
