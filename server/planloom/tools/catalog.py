@@ -331,6 +331,7 @@ RUN_COMMAND = Tool(
     effect="execute",
     run=Later("processes.run_command", "run_command"),
     paths=("cwd",),
+    needs="commands",
 )
 
 
@@ -354,6 +355,7 @@ READ_OUTPUT = Tool(
     effect="read",
     run=Later("processes.background", "read_output"),
     follows_commands=True,
+    needs="commands",
 )
 STOP_COMMAND = Tool(
     name="stop_command",
@@ -362,6 +364,7 @@ STOP_COMMAND = Tool(
     effect="read",
     run=Later("processes.background", "stop_command"),
     follows_commands=True,
+    needs="commands",
 )
 
 

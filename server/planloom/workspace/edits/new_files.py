@@ -16,6 +16,7 @@ from planloom.workspace.edits.outcomes import JournalFile
 from planloom.workspace.edits.prepare import PlannedEffect
 from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.resolver import PathRefused
+from planloom.workspace.paths.uris import is_file
 from planloom.workspace.snapshots import BOM
 from planloom.workspace.view import WorkspaceView, confined_path
 
@@ -63,16 +64,19 @@ async def complete_after_crash(view: WorkspaceView, files: Sequence[JournalFile]
     await asyncio.to_thread(lambda: _write_all(_unfinished(_of_journal(view, files), False)))
 
 
-async def make_folder(editor: Editor, effect: PlannedEffect) -> DiskRefused | None:
+async def make_folder(view: WorkspaceView, editor: Editor, effect: PlannedEffect) -> DiskRefused | None:
     """Have the editor make an empty folder, unless it came with a file; on disk if the editor does not answer."""
     path = effect.confined.path
     if await asyncio.to_thread(path.is_dir):
         return None
     try:
         answer = await editor.create_folder(effect.change.uri)
-    except EditorSilent:
+    except EditorSilent as silent:
+        if not is_file(effect.change.uri):
+            return DiskRefused(cause="failed", reason=str(silent))
         made = await asyncio.to_thread(create_folders, effect.confined)
         return made if isinstance(made, DiskRefused) else None
+    await view.refresh((effect.change.uri,))
     if await asyncio.to_thread(path.is_dir):
         return None
     why = answer.reason or ("it is not there" if answer.created else "it gave no reason")

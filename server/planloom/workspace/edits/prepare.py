@@ -32,7 +32,7 @@ from planloom.workspace.edits.staging import named
 from planloom.workspace.edits.touched_places import Look, Touches, look_at
 from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
-from planloom.workspace.paths.uris import after_rename, is_at_or_below, is_below, normalized, parent
+from planloom.workspace.paths.uris import after_rename, is_at_or_below, is_below, is_file, normalized, parent
 from planloom.workspace.snapshots import BOM, Snapshot, of_document
 from planloom.workspace.view import ResolvedSnapshot, WorkspaceView, confined_path
 
@@ -164,6 +164,10 @@ async def prepare(
     if other:
         return ChangesetSuperseded(changeset=Changeset(changes=tuple(changes)))
     routed = await _before_moves(view, _routed(view, effects, capabilities))
+    for effect in routed:
+        if effect.executor == "disk" and not is_file(effect.source) and effect.change.kind != "createFolder":
+            reason = f"Only the editor reaches {named(effect.source)}, and it cannot be relied on to keep its encoding."
+            return ChangesetRefused(reason=reason, files=(effect.change.uri,))
     safe = await _protect_unsaved(view, routed, is_journaled)
     if isinstance(safe, ChangesetRefused):
         return safe
@@ -280,9 +284,10 @@ def _executor(
     names: bool,
 ) -> Literal["editor", "disk"]:
     if is_folder(effect.change):
-        return "disk"
+        return "disk" if is_file(effect.source) or effect.change.kind != "delete" else "editor"
     if effect.change.kind == "create":
-        made = capabilities.create_files and names and _is_plain_utf8(effect.change)
+        able = capabilities.create_files or not is_file(effect.source)
+        made = able and names and _is_plain_utf8(effect.change)
         return "editor" if made else "disk"
     if effect.change.kind != "edit":
         return "editor" if names else "disk"
