@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Final, Literal, get_args, get_type_hints
 
-from codegen import notation, without_extension
+from codegen import lsp_capabilities, notation, without_extension
 from planloom.domain import errors
 from planloom.domain.events import catalog as domain_events
 from planloom.lsp import methods
@@ -128,6 +128,7 @@ def page() -> str:
     """The whole page, in Markdown."""
     parts = (
         (_INTRODUCTION, *_declared()),
+        ("## LSP capabilities that are used\n", *lsp_capabilities.rows()),
         (_REQUESTS, *_requests(methods.CLIENT_REQUESTS)),
         ("## Notifications and requests of the server\n", *_ours()),
         (_STATES, *_states()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import random
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from tests.campaigns.manners import Manner
 from tests.campaigns.minds import Mind
@@ -13,6 +13,8 @@ from tests.support.lsp_client import EXTENSION, FULL
 
 Review = Literal["each", "end", "auto"]
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
+NewFiles = Literal["contents", "saved", "plain"]
+"""How an editor that makes files makes one: whole, saved when it is asked, or left as unsaved text in a buffer."""
 Able = Literal["full", "no_document_changes", "no_resource_operations", "no_apply_edit"]
 
 
@@ -28,6 +30,7 @@ class Circumstances:
     open_on_edit: bool = True
     commands_allowed: bool = False
     manner: Manner = "honest"
+    new_files: NewFiles = "saved"
 
     def capabilities(self) -> dict[str, Any]:
         """What the client declares to LSP."""
@@ -47,7 +50,8 @@ class Circumstances:
 
     def extension(self) -> dict[str, Any]:
         """What the client declares to Planloom."""
-        return {**EXTENSION, "save": self.save}
+        contents = self.new_files == "contents"
+        return {**EXTENSION, "save": self.save, "createContents": contents, "createFolder": contents}
 
     def settings(self, model_url: str) -> dict[str, Any]:
         """The settings of `initializationOptions`."""
@@ -55,6 +59,7 @@ class Circumstances:
             "model": {"provider": "openai", "baseUrl": f"{model_url}/v1", "name": "scripted"},
             "planning": {"perspectives": "never", "classifyWithModel": "never"},
             "approvals": {"execute": "allow" if self.commands_allowed else "ask"},
+            "edits": {"newFiles": "editor" if self.new_files == "plain" else "auto"},
         }
 
 
@@ -70,5 +75,8 @@ def draw(rng: random.Random, **fixed: Any) -> Circumstances:
         "save": rng.random() < 0.7,
         "open_on_edit": rng.random() < 0.8,
         "commands_allowed": rng.random() < 0.3,
+        "new_files": rng.choice(get_args(NewFiles)),
+        **fixed,
     }
-    return Circumstances(**{**drawn, **fixed})
+    # An editor that can be asked to save leaves no text of a new file unsaved.
+    return Circumstances(**{**drawn, "save": drawn["save"] and drawn["new_files"] != "plain"})

@@ -58,7 +58,10 @@ class Desk:
         if world.templates:
             _keep_templates(folder / "state", world)
         self.editor = MemoryEditor(
-            lambda *_: None, circumstances.encoding, open_on_edit=circumstances.open_on_edit
+            lambda *_: None,
+            circumstances.encoding,
+            open_on_edit=circumstances.open_on_edit,
+            contents=circumstances.new_files == "contents",
         )
 
     @property
@@ -123,13 +126,13 @@ class Desk:
         if fate == "same":
             return
         if fate == "bare":
-            unsaved = [buffer for buffer in self.editor.buffers.values() if buffer.dirty]
+            unsaved = [(uri, buffer) for uri, buffer in self.editor.buffers.items() if buffer.dirty]
             self.threw_away = self.threw_away or bool(unsaved)
             self.perished |= {
                 effect.token
                 for effect in self.world.effects
-                for buffer in unsaved
-                if effect.token in buffer.text and effect.token not in buffer.saved
+                for uri, buffer in unsaved
+                if effect.token in buffer.text and effect.token not in _on_disk(uri)
             }
             self.editor.buffers.clear()
             return
@@ -163,6 +166,11 @@ class Desk:
         for uri, buffer in self.editor.buffers.items():
             found[path_of(uri).relative_to(self.root).as_posix()] = buffer.text
         return found
+
+    def left_empty(self) -> list[str]:
+        """Files on disk without a text."""
+        paths = (path for path in self.root.rglob("*") if path.is_file() and not path.stat().st_size)
+        return [path.relative_to(self.root).as_posix() for path in paths]
 
     def half_written(self) -> list[str]:
         """Files that a server was about to put in place when it died, and left behind."""
@@ -203,6 +211,11 @@ class Desk:
         for uri, buffer in list(self.editor.buffers.items()):
             if buffer.dirty:
                 self.editor.save(uri)
+
+
+def _on_disk(uri: str) -> str:
+    path = path_of(uri)
+    return path.read_bytes().decode() if path.is_file() else ""
 
 
 def _keep_templates(state: Path, world: World) -> None:

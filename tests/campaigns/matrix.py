@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from tests.campaigns import kill
-from tests.campaigns.circumstances import Able, Review
+from tests.campaigns.circumstances import Able, NewFiles, Review
 from tests.campaigns.desk import Fate
 from tests.campaigns.manners import Manner
 from tests.campaigns.minds import Mind
@@ -40,13 +40,13 @@ MANNERS: tuple[Manner, ...] = (
     "silent",
     "silent_done",
 )
-CLIENTS: list[tuple[Able, Manner]] = [
-    *((able, "honest") for able in get_args(Able)),
-    *(("full", manner) for manner in MANNERS),
+CLIENTS: list[tuple[Able, Manner, NewFiles]] = [
+    *((able, "honest", "saved") for able in get_args(Able) if able != "full"),
+    *(("full", manner, made) for manner in ("honest", *MANNERS) for made in get_args(NewFiles)),
 ]
 GRID = [*product(CLIENTS, get_args(Review), get_args(Mind), get_args(Fate))]
 LAST = len(POINTS) * len(GRID) - 1
-_KINDS = {"edit", "command", "folder", "rename", "delete"}
+_KINDS = {"edit", "create", "command", "folder", "rename", "delete"}
 
 
 def matrix_world() -> World:
@@ -60,11 +60,12 @@ def matrix_world() -> World:
 async def run(warm: WarmServers, folder: Path, seed: int, *, fixed: dict[str, Any] | None = None) -> Report:
     """One point in one circumstance."""
     point = POINTS[seed // len(GRID)]
-    (able, manner), review, mind, fate = GRID[seed % len(GRID)]
+    (able, manner, new_files), review, mind, fate = GRID[seed % len(GRID)]
     drawn = {
         "review": review,
         "able": able,
         "manner": manner,
+        "new_files": new_files,
         "mind": mind,
         "encoding": "utf-16",
         "save": True,

@@ -224,6 +224,8 @@ def server_sound(at: Desk, report: Report) -> None:
         for message in client.sent:
             if (message.get("error") or {}).get("code") == -32603:
                 report.blame("server", f"internal error: {message['error'].get('message')}")
+    for name in at.left_empty():
+        report.blame("state", f"{name} was left empty on disk")
     for name in at.half_written():
         report.blame("state", f"{name} was left behind half written")
     stderr = at.folder / "stderr.log"

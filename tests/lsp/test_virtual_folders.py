@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.lsp.test_killed import Editor
 from tests.lsp.test_whole import drafted, finished
-from tests.support.lsp_client import EXTENSION, FULL, Failed, LspClient, connected
+from tests.support.lsp_client import EXTENSION, FULL, LspClient, connected
 from tests.support.memory_editor import path_of
 from tests.support.real_application import real_application
 from tests.workspace.room import tree
@@ -35,7 +36,9 @@ def _surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def _list(asked: dict[str, Any]) -> dict[str, Any]:
     entries = sorted(path_of(asked["uri"]).iterdir())
-    return {"entries": [{"name": each.name, "kind": "folder" if each.is_dir() else "file"} for each in entries]}
+    return {
+        "entries": [{"name": each.name, "kind": "folder" if each.is_dir() else "file"} for each in entries]
+    }
 
 
 def _read(asked: dict[str, Any]) -> dict[str, Any]:
@@ -48,15 +51,20 @@ def _read(asked: dict[str, Any]) -> dict[str, Any]:
     return {"kind": "file", "size": len(data), "content": base64.b64encode(data).decode()}
 
 
+def _make(asked: dict[str, Any]) -> dict[str, Any]:
+    path_of(asked["uri"]).mkdir()
+    return {"created": True}
+
+
 @contextlib.asynccontextmanager
 async def virtual(
-    tmp_path: Path, *, extension: dict[str, Any] = ABLE, storage: Path | None = None
+    tmp_path: Path, *, extension: dict[str, Any] = ABLE
 ) -> AsyncIterator[tuple[LspClient, str]]:
     """A client with one folder of the scheme `memfs`, whose files are those of a folder of the test; and its URI."""
     folder = tmp_path / "far"
     uri = "memfs:" + folder.as_posix()
     options: dict[str, Any] = {"initialize": False, "capabilities": FULL, "contents": True}
-    async with connected(real_application(storage), **options) as client:
+    async with connected(real_application(), **options) as client:
         client.answer("planloom/editor/files", _list)
         client.answer("planloom/editor/read", _read)
         folders = [{"uri": uri, "name": "far"}]
@@ -88,10 +96,12 @@ async def test_every_effect_is_made_and_undone_through_the_editor(tmp_path: Path
             "a.txt": "old\n",
             "c.txt": "b\n",
             "docs": None,
+            "src": None,
             "src/x.py": "x = 1",
-        } or (folder / "docs").is_dir()
-        assert not (folder / "b.txt").exists() and not (folder / "d.txt").exists()
-        kinds = [each.get("kind") for edit in client.editor.applied for each in edit["edit"]["documentChanges"]]
+        }
+        kinds = [
+            each.get("kind") for edit in client.editor.applied for each in edit["edit"]["documentChanges"]
+        ]
         assert kinds == ["create", None, None, "rename", "delete"]
         undone = await client.request("planloom/plan/undo", {"planId": plan["planId"]})
         assert undone["conflicts"] == []
@@ -103,7 +113,7 @@ async def test_every_effect_is_made_and_undone_through_the_editor(tmp_path: Path
     assert _mirrors(tmp_path) == []
 
 
-async def test_a_change_beside_typing_is_merged_and_one_of_the_same_line_is_a_conflict(tmp_path: Path) -> None:
+async def test_typing_in_the_lines_of_a_change_is_a_conflict(tmp_path: Path) -> None:
     folder = _filled(tmp_path)
     (folder / "a.txt").write_text("one\nold\nthree\n")
     async with virtual(tmp_path) as (client, uri):
@@ -118,9 +128,11 @@ async def test_a_change_beside_typing_is_merged_and_one_of_the_same_line_is_a_co
         await client.request("planloom/approval/respond", answer)
         conflict = await client.wait_event("edit_conflict")
         assert client.buffers[f"{uri}/a.txt"].text == "one\nmine\nthree\n"
-        keep = {"editId": conflict["editId"], "choice": "keep_mine"}
-        with contextlib.suppress(Failed):
-            await client.request("planloom/conflict/resolve", keep)
+        choice = {"uri": f"{uri}/a.txt", "choice": "mine"}
+        ids = {"planId": plan["planId"], "editId": conflict["conflict"]["editId"]}
+        await client.request("planloom/conflict/resolve", {**ids, "files": [choice]})
+        await client.wait_event("plan_cancelled")
+        assert client.buffers[f"{uri}/a.txt"].text == "one\nmine\nthree\n"
 
 
 async def test_what_another_has_changed_there_is_seen_before_an_edit(tmp_path: Path) -> None:
@@ -143,26 +155,41 @@ async def test_a_new_file_whose_name_is_taken_by_then_is_not_written(tmp_path: P
         client.shown()
 
 
-async def test_a_plan_whose_edit_was_not_answered_is_carried_on_by_the_next_server(tmp_path: Path) -> None:
-    folder, storage = _filled(tmp_path), tmp_path / "state"
-    storage.mkdir()
-    async with virtual(tmp_path, storage=storage / "ledger.db") as (client, uri):
-        gone = client.server.messages
+class Far(Editor):
+    """A client of a real server, with a folder of the scheme `memfs`."""
 
-        def apply(params: dict[str, Any]) -> dict[str, Any]:
-            client.editor.apply(params)
-            gone.disconnect()
-            raise Failed({"code": -1, "message": "never heard"})
+    declared = ABLE
+    scheme = "memfs:"
 
-        client.answer("workspace/applyEdit", apply)
-        plan = await drafted(client, '1. Create file new.txt with content "made once"')
-        ids = {"planId": plan["planId"], "version": plan["version"], "review": "auto"}
-        await client.request("planloom/plan/approve", ids)
-        await client.until(lambda: (folder / "new.txt").exists())
-    async with virtual(tmp_path, storage=storage / "ledger.db") as (client, uri):
-        plan = (await client.request("planloom/plan/get", {"planId": plan["planId"]}))["plan"]
-        assert (folder / "new.txt").read_text() == "made once"
-        assert [edit["state"] for edit in plan["edits"]] == ["applied"], plan["edits"]
+    def told(self, method: str, params: dict[str, Any]) -> Any:
+        answers = {
+            "planloom/editor/files": _list,
+            "planloom/editor/read": _read,
+            "planloom/editor/createFolder": _make,
+        }
+        answer = answers.get(method)
+        return None if answer is None else answer(params)
+
+
+@pytest.mark.process
+def test_killed_between_the_edit_and_its_answer(tmp_path: Path) -> None:
+    """The next server finds the file whole, and neither makes it again nor asks for it."""
+    (tmp_path / "workspace").mkdir()
+    with contextlib.closing(Far(tmp_path, EMBEDDED, Editor.kill)) as editor:
+        plan_id = editor.approved(
+            '1. Create file new.txt with content "made once"\n2. Create folder more', "end"
+        )
+        with pytest.raises(EOFError):
+            editor.allow(editor.until("approval_request"))
+            editor.until("plan_completed")
+    assert editor.text("new.txt") == "made once"
+    with contextlib.closing(Far(tmp_path, EMBEDDED)) as editor:
+        editor.request("planloom/plan/resume", {"planId": plan_id})
+        asked = editor.until("approval_request")
+        assert [file["uri"] for file in asked["approval"]["files"]] == [f"{editor.uri}/more"]
+        editor.allow(asked)
+        assert editor.until("plan_completed")["summary"].startswith("2 of 2 steps done")
+        assert editor.text("new.txt") == "made once" and (editor.folder / "more").is_dir()
 
 
 async def test_commands_and_git_are_not_to_be_had(tmp_path: Path) -> None:

@@ -21,7 +21,9 @@ from tests.workspace.room import tree
 CLIENTS = {
     "everything": EVERYTHING,
     "no save": EVERYTHING._replace(save=False),
-    "no resource operations": EVERYTHING._replace(rename_files=False, delete_files=False),
+    "whole new files": EVERYTHING._replace(create_contents=True, create_folders=True),
+    "new files alone": EVERYTHING._replace(rename_files=False, delete_files=False),
+    "no resource operations": EVERYTHING._replace(create_files=False, rename_files=False, delete_files=False),
     "nothing but edits": EditorCapabilities(apply_edit=True),
     "no edits": EditorCapabilities(),
 }

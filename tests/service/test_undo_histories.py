@@ -27,7 +27,11 @@ PLAN = (
     '4. Create file new/n.txt with content "n"\n5. Replace "line 6" with "PLAN 6" in a.txt'
 )
 STEPS = 5
-CLIENTS = (EVERYTHING, EVERYTHING._replace(rename_files=False, delete_files=False))
+CLIENTS = (
+    EVERYTHING,
+    EVERYTHING._replace(create_contents=True, create_folders=True),
+    EVERYTHING._replace(rename_files=False, delete_files=False),
+)
 
 
 class Histories(RuleBasedStateMachine):

@@ -42,7 +42,8 @@ from planloom.execution.effects.proposals import (
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.workspace.edits.apply import apply_changeset
-from planloom.workspace.edits.batch import Edit, over_unanswered
+from planloom.workspace.edits.batch import Edit
+from planloom.workspace.edits.late import over_unanswered
 from planloom.workspace.edits.outcomes import (
     ChangesetApplied,
     ChangesetConflicted,

@@ -26,7 +26,7 @@ from planloom.workspace.editor import (
 )
 from planloom.workspace.edits import new_files
 from planloom.workspace.edits.effects import are_untouched, compared_on_disk, editor_edit, perform_all
-from planloom.workspace.edits.late import GivenUp, results_of, unanswered
+from planloom.workspace.edits.late import GivenUp, over_unanswered, results_of, unanswered
 from planloom.workspace.edits.misplaced import is_taken_back
 from planloom.workspace.edits.outcomes import (
     ApplyOutcome,
@@ -50,7 +50,7 @@ from planloom.workspace.edits.prepare import (
 )
 from planloom.workspace.edits.touched_places import Look, Touches
 from planloom.workspace.edits.verify import FileOutcome, ResultWatcher, is_awaited, verified, wait_for_buffers
-from planloom.workspace.paths.uris import display_names, is_at_or_below, normalized
+from planloom.workspace.paths.uris import is_at_or_below
 from planloom.workspace.snapshots import BOM
 from planloom.workspace.view import WorkspaceView
 
@@ -288,28 +288,6 @@ def _note_unanswered(
         edit.view.unanswered.add(late)
 
 
-def over_unanswered(
-    view: WorkspaceView, capabilities: EditorCapabilities, changeset: Changeset
-) -> str | None:
-    """Why these changes must wait, if the editor may still make an earlier edit of their files; None if they need not.
-
-    A change of an open document names its version. The editor that has made the earlier edit by then refuses it.
-    """
-    versioned = {
-        change.uri
-        for change in changeset.changes
-        if change.kind == "edit" and capabilities.document_changes and view.buffer(change.uri) is not None
-    }
-    files = frozenset(normalized(uri) for uri in changeset.uris() if uri not in versioned)
-    uris = [uri for late in view.unanswered.over(files) for uri in sorted(late.uris & files)]
-    if not uris:
-        return None
-    return (
-        f"The editor has not answered an earlier edit of {display_names(uris)}, and may still make it."
-        " Try again when it has answered, or open the file in the editor and try again."
-    )
-
-
 async def _record_findings(
     edit: Edit,
     effects: Sequence[PlannedEffect],
@@ -324,9 +302,8 @@ async def _record_findings(
     refused = given is not None and not given.applied
     may_come = isinstance(answer, EditorSilent) and answer.late is not None
     arrived = acknowledged and await wait_for_buffers(edit.view, effects, edit.patience)
-    if not may_come:
-        made = new_files.of_effects(effects)
-        await new_files.complete(edit.view, edit.editor, made, is_made=acknowledged)
+    created = new_files.of_effects(effects)
+    await new_files.complete(edit.view, edit.editor, created, is_made=acknowledged, may_come=may_come)
     findings = await verified(edit.view, effects, acknowledged=acknowledged)
     if arrived and any(is_awaited(edit.view, effect) for effect in effects):
         # The editor may have opened a file during the check, and report its change only now.

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from planloom.domain.changes import EditedFile, sha256
+from planloom.domain.changes import Changeset, EditedFile, sha256
 from planloom.domain.values import EditId, Uri
-from planloom.workspace.editor import EditAnswer, Editor, EditorEdit
+from planloom.workspace.editor import EditAnswer, Editor, EditorCapabilities, EditorEdit
 from planloom.workspace.edits.new_files import complete, of_effects
 from planloom.workspace.edits.outcomes import EditResult, Journal
 from planloom.workspace.edits.prepare import PlannedEffect
@@ -44,6 +44,28 @@ def results_of(effects: Sequence[PlannedEffect]) -> Mapping[Uri, str | None]:
             after = change.after if change.kind in ("create", "edit") else None
             results[normalized(change.uri)] = None if after is None else sha256(after)
     return results
+
+
+def over_unanswered(
+    view: WorkspaceView, capabilities: EditorCapabilities, changeset: Changeset
+) -> str | None:
+    """Why these changes must wait, if the editor may still make an earlier edit of their files; None if they need not.
+
+    A change of an open document names its version. The editor that has made the earlier edit by then refuses it.
+    """
+    versioned = {
+        change.uri
+        for change in changeset.changes
+        if change.kind == "edit" and capabilities.document_changes and view.buffer(change.uri) is not None
+    }
+    files = frozenset(normalized(uri) for uri in changeset.uris() if uri not in versioned)
+    uris = [uri for late in view.unanswered.over(files) for uri in sorted(late.uris & files)]
+    if not uris:
+        return None
+    return (
+        f"The editor has not answered an earlier edit of {display_names(uris)}, and may still make it."
+        " Try again when it has answered, or open the file in the editor and try again."
+    )
 
 
 def unanswered(

@@ -38,12 +38,17 @@ def of_effects(effects: Iterable[PlannedEffect]) -> tuple[NewFile, ...]:
     )
 
 
-async def complete(view: WorkspaceView, editor: Editor, files: Sequence[NewFile], *, is_made: bool) -> None:
+async def complete(
+    view: WorkspaceView, editor: Editor, files: Sequence[NewFile], *, is_made: bool, may_come: bool = False
+) -> None:
     """Have new files on disk that the editor has left empty; where it says that the edit `is_made`, missing ones too.
+    While the edit `may_come`, only those whose text is in a buffer by now.
 
     The editor is asked to save those in which nobody has typed. What is empty after that gets its text here: a file of
     0 bytes under an unsaved buffer would be all that is left after a crash.
     """
+    if may_come:
+        files = [file for file in files if _text(view, file)]
     if not files:
         return
     left = await asyncio.to_thread(_unfinished, files, is_made)

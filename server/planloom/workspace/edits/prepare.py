@@ -286,9 +286,15 @@ def _executor(
     if is_folder(effect.change):
         return "disk" if is_file(effect.source) or effect.change.kind != "delete" else "editor"
     if effect.change.kind == "create":
+<<<<<<< HEAD
         able = capabilities.create_files or not is_file(effect.source)
         made = able and names and _is_plain_utf8(effect.change)
         return "editor" if made else "disk"
+=======
+        # An editor that has kept a buffer of a file that is gone would put the text into it, beside its own.
+        able = capabilities.create_files and names and view.documents.get(effect.change.uri) is None
+        return "editor" if able and _is_plain_utf8(effect.change) else "disk"
+>>>>>>> edits-server
     if effect.change.kind != "edit":
         return "editor" if names else "disk"
     # An editor guesses the encoding of a file that it opens, and reliably guesses only UTF-8. It offers no way to

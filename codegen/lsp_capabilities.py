@@ -1,0 +1,89 @@
+"""The capabilities of LSP that the server reads, and what it does without each; a part of the page on the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+USED: Final[Mapping[str, tuple[str, str]]] = {
+    "workspace.applyEdit": (
+        "changes are sent by `workspace/applyEdit`: those of one changeset as one edit, of at most a hundred files",
+        "the server writes every change on disk, none under an unsaved buffer",
+    ),
+    "workspaceEdit.documentChanges": (
+        "edits name the version of an open document, null for a closed file",
+        "`changes` by URI without versions; no operations on files",
+    ),
+    "workspaceEdit.resourceOperations: create": (
+        "a new file is, in the edit of its changeset, a `CreateFile` (`overwrite` and `ignoreIfExists` false) and, "
+        "unless it is empty, a text edit with the version null and one insertion at 0:0; the client makes the folders "
+        "above. [New files](edits.md#new-files) says for which clients",
+        "the server makes new files on disk",
+    ),
+    "workspaceEdit.resourceOperations: rename, delete": (
+        "`RenameFile` and `DeleteFile`, which never overwrite; folders are deleted on disk",
+        "the server renames and deletes on disk, and makes the new files of such a changeset there too",
+    ),
+    "workspaceEdit.failureHandling": (
+        "nothing: the files are compared after each edit, whatever the answer says",
+        "the same",
+    ),
+    "workspaceEdit.changeAnnotationSupport": (
+        "an edit that deletes or touches a protected name has `needsConfirmation`; its answer is awaited for a day",
+        "Planloom's own question alone",
+    ),
+    "general.positionEncodings": (
+        "the first of them that the server knows: utf-8, utf-16 or utf-32",
+        "utf-16",
+    ),
+    "window.workDoneProgress": ("a plan that is drafted or runs has a progress", "none"),
+    "window.showDocument": ("diffs, conflicts and plans are opened", "messages name the file"),
+    "window.showMessage.messageActionItem": (
+        "a client that names itself is asked whether the folder is trusted",
+        "`planloomClient.trusted` decides",
+    ),
+    "workspace.configuration, didChangeConfiguration": (
+        "settings are asked for, and again when they change",
+        "`initializationOptions.planloom`",
+    ),
+    "workspace.didChangeWatchedFiles": (
+        "the file index follows it",
+        "a file that another program changes is noticed when it is read",
+    ),
+    "workspace.textDocumentContent": (
+        "long texts are served as `planloom:` documents",
+        "files in `.planloom/`",
+    ),
+    "workspace.codeLens.refreshSupport": (
+        "the lenses of a plan's document are renewed",
+        "the editor renews them when it likes",
+    ),
+}
+"""Each with what the server does where it is declared, and without it."""
+
+_EDITS = """
+An answer to `workspace/applyEdit` decides less than the files do: they are compared after each answer, and a file
+counts as changed only if it holds the new text.
+
+- `didOpen` and `didChange` may come before the answer or after it. After `applied: true` the server waits up to 2
+  seconds for them; an open document that then still shows the old text was not changed: “The editor says that it
+  applied the edit, but not every file is as expected.”
+- An edit that is refused (`applied: false`) is computed anew and sent a second time; the folders above new files are
+  made before that. A refusal because of a version waits up to 10 seconds for what was typed. After a second refusal
+  the step fails with its `failureReason`.
+- An edit without an answer within 30 seconds is [given up](edits.md#an-editor-that-answers-late), and claimed if it
+  is made later.
+- `outcome` of `edit_applied` is `verified`; `normalized` if the text differs in line ends and white space alone, as
+  after formatting; `unverified` if the client said `applied: true` and the file is neither open nor changed on disk.
+  Its new text is then assumed to be in a buffer that the client does not report, until a document or the disk shows
+  another. A new file is never `unverified`.
+"""
+
+
+def rows() -> Iterator[str]:
+    """The section after its heading."""
+    yield "| capability | with it | without it |"
+    yield "|---|---|---|"
+    for name, (used, absent) in USED.items():
+        yield f"| `{name}` | {used} | {absent} |"
+    yield _EDITS.rstrip("\n")
