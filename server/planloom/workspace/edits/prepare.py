@@ -166,7 +166,10 @@ async def prepare(
     routed = await _before_moves(view, _routed(view, effects, capabilities))
     for effect in routed:
         if effect.executor == "disk" and not is_file(effect.source) and effect.change.kind != "createFolder":
-            reason = f"Only the editor reaches {named(effect.source)}, and it cannot be relied on to keep its encoding."
+            reason = (
+                f"Only the editor reaches {named(effect.source)}, and LSP cannot ask it for this change: "
+                "it names no encoding, and a new file may not have the name of an open document."
+            )
             return ChangesetRefused(reason=reason, files=(effect.change.uri,))
     safe = await _protect_unsaved(view, routed, is_journaled)
     if isinstance(safe, ChangesetRefused):
@@ -286,15 +289,10 @@ def _executor(
     if is_folder(effect.change):
         return "disk" if is_file(effect.source) or effect.change.kind != "delete" else "editor"
     if effect.change.kind == "create":
-<<<<<<< HEAD
-        able = capabilities.create_files or not is_file(effect.source)
-        made = able and names and _is_plain_utf8(effect.change)
-        return "editor" if made else "disk"
-=======
         # An editor that has kept a buffer of a file that is gone would put the text into it, beside its own.
-        able = capabilities.create_files and names and view.documents.get(effect.change.uri) is None
+        makes = capabilities.create_files or not is_file(effect.source)
+        able = makes and names and view.documents.get(effect.change.uri) is None
         return "editor" if able and _is_plain_utf8(effect.change) else "disk"
->>>>>>> edits-server
     if effect.change.kind != "edit":
         return "editor" if names else "disk"
     # An editor guesses the encoding of a file that it opens, and reliably guesses only UTF-8. It offers no way to
