@@ -12,6 +12,7 @@ import { GRAPH } from "./graph.mjs";
 import { IMAGES } from "./images.mjs";
 import { JOURNEYS } from "./journeys.mjs";
 import { startModel, WITH_MODEL } from "./model.mjs";
+import { NEW_FILES } from "./newFiles.mjs";
 import { NODES } from "./nodes.mjs";
 import { REVIEWING } from "./reviewing.mjs";
 import { german, looks, storm, thinking } from "./scripted.mjs";
@@ -127,7 +128,18 @@ lap("the workbench is up");
 const fake = join(import.meta.dirname, "fake-server.mjs");
 // Without a choice, a request would be held until a model is found.
 const WITHOUT_MODEL = { "planloom.model.provider": "embedded" };
-const LITERAL = [JOURNEYS, DECISIONS, USED, ATTENTION, COMPOSING, TEMPLATES, DOCUMENTS, REVIEWING, WINDOWS].flat();
+const LITERAL = [
+  JOURNEYS,
+  NEW_FILES,
+  DECISIONS,
+  USED,
+  ATTENTION,
+  COMPOSING,
+  TEMPLATES,
+  DOCUMENTS,
+  REVIEWING,
+  WINDOWS,
+].flat();
 const DRAFTED = [WITH_MODEL, GRAPH, NODES, IMAGES, FIGURES].flat();
 const { [SIXTY_FILES]: sixtyFilesMs } = await series(workbench, WITHOUT_MODEL, LITERAL);
 const log = workbench.log();

@@ -45,6 +45,13 @@ def register(server: Any, connection: Connection) -> None:
     def deleted(params: types.DeleteFilesParams) -> None:
         _update_index(connection, [(file.uri, "deleted") for file in params.files])
 
+        async def tell() -> None:
+            app = await connection.application()
+            for file in params.files:
+                await app.user_undo.deleted(file.uri)
+
+        connection.jobs.start(f"deleted:{next(_job_numbers)}", tell())
+
 
 def _update_index(connection: Connection, changes: Iterable[tuple[str, Kind]]) -> None:
     """Pass changes on to the index, in the order in which they arrive."""
