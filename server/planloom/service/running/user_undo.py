@@ -44,7 +44,9 @@ class UserUndo:
         for plan in self._plan_store.live():
             newest = self._newest(plan, key) if plan.status in _AT_REST else None
             if newest is not None:
-                made = (each for each in newest.files if each.change == "create" and normalized(each.uri) == key)
+                made = (
+                    each for each in newest.files if each.change == "create" and normalized(each.uri) == key
+                )
                 self._record(plan, newest, tuple(made))
 
     def _on_document_event(self, uri: str) -> None:
