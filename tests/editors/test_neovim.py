@@ -16,6 +16,10 @@ REVIEW = "Planloom has planned 3 steps"
 REPLACE = "Planloom wants to change: Replace"
 WRITE = "Planloom wants to change: Write c.txt"
 PAUSED = "Planloom has paused"
+DOCUMENT_CHANGES = """\
+local able = vim.lsp.protocol.make_client_capabilities()
+able.workspace.workspaceEdit.documentChanges = true
+vim.lsp.config('*', { capabilities = able })"""
 DONE = "3 of 3 steps done"
 
 
@@ -148,6 +152,24 @@ def test_a_plan_changes_a_buffer_that_is_not_saved(start: Start, terminal: Termi
     ended(terminal, DONE, "status: completed")
     assert (workspace / "a.py").read_text() == OLD
     saved(terminal, workspace / "a.py", f"{NEW}they(2)")
+
+
+def test_a_new_file_of_the_editor_is_whole_on_disk_before_it_is_saved(
+    start: Start, terminal: Terminal, workspace: Path, home: Path, environment: dict[str, str]
+) -> None:
+    """Neovim is sent operations on files only if it is made to declare `documentChanges`."""
+    configuration = home / ".config" / "nvim" / "init.lua"
+    configuration.write_text(f"{DOCUMENT_CHANGES}\n{configuration.read_text()}")
+    Path(environment["PLANLOOM_CONFIG"]).write_text('{"edits": {"newFiles": "editor"}}')
+    start()
+    command(terminal, f"Plan {PLAN}")
+    choose(terminal, REVIEW, "Start")
+    trust(terminal)
+    choose(terminal, REPLACE, "Allow for plan")
+    ended(terminal, DONE, "status: completed")
+    assert (workspace / "c.txt").read_text() == "hi"
+    command(terminal, "lua print(vim.fn.getbufline('c.txt', 1)[1], vim.bo[vim.fn.bufnr('c.txt')].modified)")
+    terminal.until("hi true")
 
 
 def test_a_denied_change_is_not_made_and_what_was_made_is_undone(

@@ -11,9 +11,11 @@ from planloom.domain.text.positions import Position, Range, TextEdit
 from planloom.domain.values import Uri
 from planloom.lsp.editor import lsp_editor
 from planloom.workspace.editor import (
+    CreateOperation,
     DeleteOperation,
     EditorEdit,
     EditorSilent,
+    FolderAnswer,
     Operation,
     RenameOperation,
     TextOperation,
@@ -45,10 +47,10 @@ def never(_: Any) -> Any:
 @pytest.mark.parametrize(
     ("declared", "expected"),
     [
-        (FULL, (True, True, True, True, True, "textOnlyTransactional")),
-        (PLAIN, (True, True, False, False, False, None)),
-        (EGLOT, (True, False, False, False, False, None)),
-        (BARE, (False, False, False, False, False, None)),
+        (FULL, (True, True, True, True, True, True, "textOnlyTransactional")),
+        (PLAIN, (True, True, False, False, False, False, None)),
+        (EGLOT, (True, False, False, False, False, False, None)),
+        (BARE, (False, False, False, False, False, False, None)),
     ],
 )
 async def test_capabilities_are_those_that_the_client_declares(
@@ -56,9 +58,48 @@ async def test_capabilities_are_those_that_the_client_declares(
 ) -> None:
     async with connected(FakeApplication().make, capabilities=declared, extension=None) as client:
         can = (await editor_of(client)).capabilities
-        found = (can.apply_edit, can.document_changes, can.rename_files, can.delete_files)
+        found = (can.apply_edit, can.document_changes, can.create_files, can.rename_files, can.delete_files)
         assert (*found, can.change_annotations, can.failure_handling) == expected
+        assert not can.create_contents and not can.create_folders
         assert (can.save, can.diagnostics) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ({"created": True}, FolderAnswer(created=True)),
+        ({"created": False, "reason": "It is full."}, FolderAnswer(created=False, reason="It is full.")),
+        ({"created": "yes"}, None),
+        (Failed({"code": -32603, "message": "no"}), None),
+    ],
+)
+async def test_an_empty_folder_is_asked_of_the_editor(answer: Any, expected: FolderAnswer | None) -> None:
+    def answered(_: Any) -> Any:
+        if isinstance(answer, Failed):
+            raise answer
+        return answer
+
+    extension = {"createContents": True, "createFolder": True}
+    async with connected(FakeApplication().make, extension=extension) as client:
+        client.answer("planloom/editor/createFolder", answered)
+        editor = await editor_of(client)
+        assert editor.capabilities.create_contents and editor.capabilities.create_folders
+        if expected is None:
+            with pytest.raises(EditorSilent, match="createFolder"):
+                await editor.create_folder(Uri("file:///w/d"))
+        else:
+            assert await editor.create_folder(Uri("file:///w/d")) == expected
+        assert client.asked[-1] == ("planloom/editor/createFolder", {"uri": "file:///w/d"})
+
+
+async def test_a_new_file_is_created_empty_and_then_gets_its_text() -> None:
+    async with connected(FakeApplication().make) as client:
+        editor, uri = await editor_of(client), Uri("file:///w/new.txt")
+        sent = edit(CreateOperation(uri), replace(uri, "text\n", end=0))
+        changes = lsp_editor.workspace_edit(sent, editor.capabilities)["documentChanges"]
+        options = {"overwrite": False, "ignoreIfExists": False}
+        assert changes[0] == {"kind": "create", "uri": uri, "options": options}
+        assert changes[1]["textDocument"] == {"uri": uri, "version": None}
 
 
 async def test_a_versioned_edit_is_applied_to_an_open_buffer(tmp_path: Any) -> None:

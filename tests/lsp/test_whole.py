@@ -33,10 +33,10 @@ async def drafted(client: LspClient, text: str = THREE) -> dict[str, Any]:
     return plan
 
 
-async def finished(client: LspClient, plan: dict[str, Any]) -> dict[str, Any]:
+async def finished(client: LspClient, plan: dict[str, Any], review: str = "each") -> dict[str, Any]:
     """Approve the plan and all it asks; the plan as it ended."""
     named = {"planId": plan["planId"]}
-    await client.request("planloom/plan/approve", {**named, "version": plan["version"]})
+    await client.request("planloom/plan/approve", {**named, "version": plan["version"], "review": review})
     while True:
         params = {**named, "until": "attention", "timeoutSeconds": 20}
         waited = (await client.request("planloom/plan/wait", params, timeout=30))["plan"]
@@ -62,6 +62,56 @@ async def test_a_request_becomes_edits_of_live_buffers(tmp_path: Path, capabilit
         undone = await client.request("planloom/plan/undo", {"planId": plan["planId"]})
         assert client.buffers[uri].text == "old 😀\r\nand unsaved\r\n"
         assert undone["conflicts"] == []
+
+
+WHOLE = {**EXTENSION, "createContents": True, "createFolder": True}
+NO_SAVE = {**EXTENSION, "save": False}
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "extension", "new_files", "sent"),
+    [
+        pytest.param(FULL, WHOLE, "auto", [["create", "text"], ["create", "text"], ["text"]], id="contents"),
+        pytest.param(FULL, EXTENSION, "auto", [["create", "text"], ["create", "text"], ["text"]], id="saves"),
+        pytest.param(FULL, NO_SAVE, "editor", [["create", "text"], ["create", "text"], ["text"]], id="plain"),
+        pytest.param(FULL, NO_SAVE, "auto", [["text"]], id="plain by default"),
+        pytest.param(PLAIN, EXTENSION, "editor", [["text"]], id="cannot create"),
+        pytest.param(BARE, EXTENSION, "editor", [], id="cannot edit"),
+    ],
+)
+@pytest.mark.parametrize("review", ["each", "end", "auto"])
+async def test_new_files_are_edits_of_the_client_that_makes_files(
+    tmp_path: Path,
+    capabilities: dict[str, Any],
+    extension: dict[str, Any],
+    new_files: str,
+    sent: list[list[str]],
+    review: str,
+) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    text = (
+        '1. Create folder src\n2. Create file src/x.py with content "x = 1"\n'
+        '3. Create file src/y/z.py with content "z = 1"\n4. Replace "old" with "new" in @a.txt'
+    )
+    options: dict[str, Any] = {"capabilities": capabilities, "extension": extension}
+    settings = {**EMBEDDED, "edits": {"newFiles": new_files}}
+    contents = "createContents" in extension
+    make = real_application()
+    async with connected(make, folders=[tmp_path], settings=settings, contents=contents, **options) as client:
+        plan = await finished(client, await drafted(client, text), review)
+        assert plan["status"] == "completed", plan
+        edits = [edit["edit"]["documentChanges"] for edit in client.editor.applied]
+        kinds = [[change.get("kind", "text") for change in edit] for edit in edits]
+        asked = [method for method, _ in client.asked]
+        assert asked.count("planloom/editor/createFolder") == (contents and review != "end")
+        assert kinds == ([[kind for edit in sent for kind in edit]] if review == "end" and sent else sent)
+        assert (tmp_path / "src/x.py").read_text() == "x = 1"
+        assert (tmp_path / "src/y/z.py").read_text() == "z = 1"
+        await client.request("planloom/plan/undo", {"planId": plan["planId"]})
+        for uri in tuple(client.buffers):
+            client.close(uri)
+        assert not (tmp_path / "src").exists()
+        client.shown()
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, Review
+from planloom.execution.effects.reconcile import reconcile_intents
 from planloom.execution.plan_store import PlanStore
 from planloom.storage.ledger import Ledger
 from tests.support.crash import Crash, DyingLedger, Job, begun, finished, killed, restarted
@@ -200,6 +201,50 @@ async def test_killed_between_the_editors_part_and_the_servers(
         proved(after, plan, job, "half made")
         await after.app.plans.undo(plan.plan_id, None, False)
         assert after.text("a.txt") == FILES["a.txt"] and not after.path("made").exists()
+    finally:
+        await after.app.close()
+
+
+@pytest.mark.parametrize("known", ["ours", "untrusted", "imported"])
+@pytest.mark.parametrize("review", ["each", "end", "auto"])
+async def test_a_new_file_that_was_left_empty_gets_its_text_at_the_restart(
+    tmp_path: Path, review: Review, known: str
+) -> None:
+    """The editor has created it, and died with the server before it had the text.
+
+    Nothing is written where the folder is not trusted, nor for a plan of another machine.
+    """
+    settings = {"execution.review": review}
+    job = Job('1. Create file in/new.txt with content "whole"\n2. Create folder made')
+    ledger = DyingLedger(tmp_path / "l.db")
+    before = Studio(tmp_path, settings=settings, ledger=ledger)
+
+    def half() -> None:
+        before.path("in").mkdir()
+        before.path("in/new.txt").touch()
+        ledger.die()
+
+    before.editor.script.append(Before(half))
+    await killed(before, ledger, job)
+    after = restarted(before, tmp_path / "l.db", settings, job)
+    try:
+        after.app.set_trusted(known == "ours")
+        (plan,) = after.app.plans.list(None, (), None, True)
+        if known == "imported":
+            plan = after.now(plan)
+            plan = plan.model_copy(update={"made_elsewhere": frozenset(edit.edit_id for edit in plan.edits)})
+            plan = await reconcile_intents(after.app._plan_store, after.view, plan)
+        else:
+            await after.app._ownership.reconcile_adopted()
+            plan = after.now(plan)
+        assert after.path("in/new.txt").read_text() == ("whole" if known == "ours" else "")
+        made = [file.uri for file in plan.edits[0].files]
+        assert (after.uri("in/new.txt") in made) == (known == "ours")
+        if known == "ours":
+            plan = await finished(after, plan)
+            assert plan.status == "completed" and after.path("made").is_dir()
+            await after.app.plans.undo(plan.plan_id, None, False)
+            assert not after.path("in").exists()
     finally:
         await after.app.close()
 

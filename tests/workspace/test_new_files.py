@@ -110,8 +110,9 @@ async def test_a_second_refusal_leaves_nothing(tmp_path: Path, client: str) -> N
     assert tree(tmp_path) == {}
 
 
+@pytest.mark.parametrize("answers", [True, False])
 @pytest.mark.parametrize("client", MAKES)
-async def test_an_answer_that_comes_late_finds_the_file_whole(tmp_path: Path, client: str) -> None:
+async def test_a_file_that_is_made_late_is_whole(tmp_path: Path, client: str, answers: bool) -> None:
     room = room_of(tmp_path, client, script=[Hang()])
     found: list[EditResult] = []
 
@@ -121,10 +122,20 @@ async def test_an_answer_that_comes_late_finds_the_file_whole(tmp_path: Path, cl
     room.journal.record_result = record  # type: ignore[method-assign,assignment]
     await room.apply(room.create("new", TEXT))
     assert tree(tmp_path) == {}
-    room.editor.wake()
-    await room.view.unanswered.wait((room.uri("new"),))
+    room.editor.wake(answers=answers)
+    await room.view.unanswered.look((room.uri("new"),))
     assert tree(tmp_path) == {"new": TEXT}
     assert [file.uri for file in found[-1].applied] == [room.uri("new")]
+
+
+@pytest.mark.parametrize("client", MAKES)
+async def test_an_editor_that_hangs_is_not_sent_the_file_again(tmp_path: Path, client: str) -> None:
+    room = room_of(tmp_path, client, script=[Hang()])
+    await room.apply(room.create("new", TEXT))
+    assert (await room.apply(room.create("new", TEXT))).kind == "applied"
+    assert len(room.editor.received) == 1
+    room.editor.wake()
+    assert tree(tmp_path) == {"new": TEXT} and room.editor.buffers == {}
 
 
 @pytest.mark.parametrize("client", MAKES)

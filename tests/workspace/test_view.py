@@ -90,19 +90,15 @@ async def test_an_acknowledged_text_counts_until_something_says_otherwise(tmp_pa
     assert (await room.view.snapshot(uri)).text == "from outside\n"
 
 
-async def test_acknowledged_files_are_listed(tmp_path: Path) -> None:
+async def test_folders_are_listed_without_git(tmp_path: Path) -> None:
     room = Room(tmp_path, {"d/a.txt": "", "d/.git/config": "", "d/sub/x": ""})
     (tmp_path / "d/link").symlink_to("a.txt")
-    await room.view.acknowledge(room.uri("d/new.txt"), "text")
-    await room.view.acknowledge(room.uri("d/a.txt"), None)
-    await room.view.acknowledge(room.uri("fresh/deep.txt"), "text")
     listing = await room.view.list_folder(room.uri("d"))
     assert [(entry.name, entry.kind) for entry in listing.entries] == [
+        ("a.txt", "file"),
         ("link", "link"),
-        ("new.txt", "file"),
         ("sub", "folder"),
     ]
-    assert [entry.name for entry in (await room.view.list_folder(room.uri("fresh"))).entries] == ["deep.txt"]
     assert (await room.view.list_folder(room.uri("nothing"))).problem == "missing"
     assert (await room.view.list_folder(room.uri("d/sub/x"))).problem == "not_a_folder"
     assert (await room.view.list_folder("file:///etc")).problem == "refused"

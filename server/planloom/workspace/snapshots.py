@@ -60,18 +60,18 @@ def of_document(document: Document) -> Snapshot:
     return _with_text(snapshot, document.text.removeprefix(BOM))
 
 
-def of_acknowledged(uri: Uri, text: str | None, found: FileOnDisk) -> Snapshot:
+def of_acknowledged(uri: Uri, text: str, found: FileOnDisk) -> Snapshot:
     """The snapshot of a closed file with the text that the editor reported."""
     form = found.decoded or FileForm()
     snapshot = Snapshot(
         uri=uri,
-        exists=text is not None,
+        exists=True,
         bom=form.bom,
         encoding=form.encoding,
         source="acknowledged",
         fingerprint=found.fingerprint,
     )
-    return snapshot if text is None else _with_text(snapshot, text)
+    return _with_text(snapshot, text)
 
 
 def of_disk(uri: Uri, found: FileOnDisk) -> Snapshot:

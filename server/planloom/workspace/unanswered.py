@@ -21,7 +21,8 @@ log = logging.getLogger(__name__)
 class UnansweredEdit:
     """One edit. `results` are the hashes of the texts that it leads to, by URI, None where there is none.
 
-    `unversioned` are the files for which it named no version, so that the editor can make it on any text of theirs.
+    `unversioned` are the files that it does not create and for which it named no version, so that the editor can make
+    it on any text of theirs.
     `seconds` is how long its answer was waited for. `look` compares the files, given the answer if there is one, and
     records what became of the edit; it returns False while it may still be made.
     """

@@ -19,11 +19,11 @@ from planloom.workspace.disk import (
 )
 from planloom.workspace.documents import Document, DocumentStore
 from planloom.workspace.path_locks import PathLocks
-from planloom.workspace.paths.listings import Entry, Listing, list_on_disk
+from planloom.workspace.paths.listings import Listing, list_on_disk
 from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.resolver import PathRefused, Purpose, ResolvedPath, Resolver, resolve_uri
 from planloom.workspace.paths.roots import Root, Roots
-from planloom.workspace.paths.uris import is_at_or_below, normalized, parent, to_path
+from planloom.workspace.paths.uris import is_at_or_below, normalized
 from planloom.workspace.real_paths import RealPathIndex, resolve_real_paths
 from planloom.workspace.snapshots import BOM, Snapshot, of_acknowledged, of_disk, of_document
 from planloom.workspace.unanswered import UnansweredEdits
@@ -33,9 +33,9 @@ Places = Sequence[ResolvedPath | PathRefused]
 
 
 class _Acknowledged(NamedTuple):
-    """The text that an editor reported for a closed file (None: no file), and the file's fingerprint at that time."""
+    """The text that an editor reported for a closed file, and the file's fingerprint at that time."""
 
-    text: str | None
+    text: str
     fingerprint: FileFingerprint | None
 
 
@@ -195,35 +195,19 @@ class WorkspaceView:
 
     async def list_folder(self, uri: str) -> Listing:
         """The entries of a folder, sorted, without git's own; never raises."""
-        key = normalized(uri)
-        place, listing = await asyncio.to_thread(self._locate_and_list, key)
-        if isinstance(place, PathRefused):
-            return listing
-        inside = {k: v for k, v in self._acknowledged.items() if parent(k) == place.uri}
-        if not inside or listing.problem not in (None, "missing"):
-            return listing
-        entries = {entry.uri: entry for entry in listing.entries}
-        for file, acknowledged in inside.items():
-            if acknowledged.text is None:
-                entries.pop(file, None)
-            elif file not in entries:
-                path = to_path(file)
-                entries[file] = Entry(name=path.name if path else file, uri=file, kind="file")
-        if listing.problem is not None and not entries:
-            return listing
-        return Listing(uri=place.uri, entries=tuple(sorted(entries.values(), key=lambda entry: entry.name)))
+        return await asyncio.to_thread(self._locate_and_list, normalized(uri))
 
-    def _locate_and_list(self, key: Uri) -> tuple[ResolvedPath | PathRefused, Listing]:
+    def _locate_and_list(self, key: Uri) -> Listing:
         place = self.locate(key, "read")
         if isinstance(place, PathRefused):
-            return place, Listing(uri=key, problem="refused", detail=place.reason)
-        return place, list_on_disk(place)
+            return Listing(uri=key, problem="refused", detail=place.reason)
+        return list_on_disk(place)
 
     def locate(self, uri: str, for_: Purpose) -> ResolvedPath | PathRefused:
         """Resolve a URI; call it from a thread."""
         return resolve_uri(self.roots, uri, for_=for_)
 
-    async def acknowledge(self, uri: str, text: str | None) -> None:
+    async def acknowledge(self, uri: str, text: str) -> None:
         """Assume that a closed file has this text, as the editor reported, until a document or the disk differs."""
         place = await asyncio.to_thread(self.locate, uri, "read")
         if isinstance(place, PathRefused) or self.documents.get(place.uri) is not None:

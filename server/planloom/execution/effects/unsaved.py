@@ -18,7 +18,6 @@ from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.resolver import PathRefused
 from planloom.workspace.paths.uris import display_name, normalized
 
-_EMPTY = sha256("")
 _NEVER_ASKED = Sha256("")
 """In place of a hash, for a file that the user was not asked about; no text has this hash."""
 _Texts = dict[Uri, Sha256 | None]
@@ -122,7 +121,7 @@ class UnsavedFileSaver:
         for edit in plan.edits:
             for file in edit.files if edit.state == "applied" else ():
                 uri = normalized(file.new_uri or file.uri)
-                if uri in found or file.change not in ("edit", "create"):
+                if uri in found or file.change != "edit":
                     continue
                 if (await self._view.snapshot(uri)).source == "acknowledged":
                     found[uri] = None
@@ -139,7 +138,7 @@ class UnsavedFileSaver:
             for file in edit.files if edit.state == "applied" else ():
                 if normalized(file.new_uri or file.uri) == uri and file.after_sha256 == now:
                     now = file.before_sha256
-                    if now == saved or (now is None and saved == _EMPTY):
+                    if now == saved:
                         return True
                     break
             if now is None:

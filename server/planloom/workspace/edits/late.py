@@ -51,14 +51,18 @@ def over_unanswered(
 ) -> str | None:
     """Why these changes must wait, if the editor may still make an earlier edit of their files; None if they need not.
 
-    A change of an open document names its version. The editor that has made the earlier edit by then refuses it.
+    A change of an open document names its version. The editor that has made the earlier edit by then refuses it. A
+    file that both create is created once, since neither overwrites the other.
     """
-    versioned = {
+    out = view.unanswered.over(changeset.uris())
+    unversioned = {uri for edit in out for uri in edit.unversioned}
+    exclusive = {
         change.uri
         for change in changeset.changes
-        if change.kind == "edit" and capabilities.document_changes and view.buffer(change.uri) is not None
+        if (change.kind == "edit" and capabilities.document_changes and view.buffer(change.uri) is not None)
+        or (change.kind == "create" and normalized(change.uri) not in unversioned)
     }
-    files = frozenset(normalized(uri) for uri in changeset.uris() if uri not in versioned)
+    files = frozenset(normalized(uri) for uri in changeset.uris() if uri not in exclusive)
     uris = [uri for late in view.unanswered.over(files) for uri in sorted(late.uris & files)]
     if not uris:
         return None
@@ -82,8 +86,8 @@ def unanswered(
         acknowledged = said is not None and said.applied
         if acknowledged:
             await wait_for_buffers(view, edit.effects, _PATIENCE)
-        if said is not None:
-            await complete(view, editor, of_effects(edit.effects), is_made=acknowledged)
+        created = of_effects(edit.effects)
+        await complete(view, editor, created, is_made=acknowledged, may_come=said is None)
         if said is None:
             findings = await compare(view, [effect.recorded() for effect in edit.effects])
         else:
@@ -101,7 +105,7 @@ def unanswered(
     versioned = {
         normalized(each.uri)
         for each in edit.sent.operations
-        if each.kind == "text" and each.version is not None
+        if each.kind == "create" or (each.kind == "text" and each.version is not None)
     }
     return UnansweredEdit(results, frozenset(results.keys() - versioned), seconds, [answer], look)
 

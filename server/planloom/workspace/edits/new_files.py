@@ -53,8 +53,8 @@ async def complete(
         return
     left = await asyncio.to_thread(_unfinished, files, is_made)
     can = editor.capabilities
-    if left and can.save and not can.create_contents:
-        own = tuple(file.uri for file in left if _text(view, file) in (None, file.text))
+    own = tuple(file.uri for file in left if _text(view, file) in (None, file.text))
+    if own and can.save and not can.create_contents:
         with suppress(EditorSilent):
             await editor.save(own)
         left = await asyncio.to_thread(_unfinished, left, is_made)

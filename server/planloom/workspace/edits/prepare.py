@@ -168,7 +168,7 @@ async def prepare(
         if effect.executor == "disk" and not is_file(effect.source) and effect.change.kind != "createFolder":
             reason = (
                 f"Only the editor reaches {named(effect.source)}, and LSP cannot ask it for this change: "
-                "it names no encoding, and a new file may not have the name of an open document."
+                "it names no encoding, and a new file may not have the name of an open or unanswered one."
             )
             return ChangesetRefused(reason=reason, files=(effect.change.uri,))
     safe = await _protect_unsaved(view, routed, is_journaled)
@@ -289,9 +289,11 @@ def _executor(
     if is_folder(effect.change):
         return "disk" if is_file(effect.source) or effect.change.kind != "delete" else "editor"
     if effect.change.kind == "create":
-        # An editor that has kept a buffer of a file that is gone would put the text into it, beside its own.
-        makes = capabilities.create_files or not is_file(effect.source)
-        able = makes and names and view.documents.get(effect.change.uri) is None
+        # An editor that has kept a buffer of a file that is gone would put the text into it, beside its own. One that
+        # has not answered an edit that creates the file can no longer make it once the file is there.
+        uri = effect.change.uri
+        is_free = view.documents.get(uri) is None and not view.unanswered.over((uri,))
+        able = (capabilities.create_files or not is_file(uri)) and names and is_free
         return "editor" if able and _is_plain_utf8(effect.change) else "disk"
     if effect.change.kind != "edit":
         return "editor" if names else "disk"

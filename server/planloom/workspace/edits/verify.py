@@ -80,7 +80,7 @@ async def verified(
             if finding == "unexpected" and file.change in ("create", "edit"):
                 findings[index] = "not_applied"
         elif finding == "not_applied" and file.change == "edit" and view.documents.get(file.uri) is None:
-            await view.acknowledge(file.uri, file.after)
+            await view.acknowledge(file.uri, file.after or "")
             findings[index] = "unverified"
     return tuple(findings)
 
