@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from planloom.intake.surroundings.environment import Findings, WorkspaceFolder, environment_text
 from tests.lsp.test_killed import Editor
 from tests.lsp.test_whole import drafted, finished
 from tests.support.lsp_client import EXTENSION, FULL, LspClient, connected
@@ -208,3 +209,10 @@ async def test_a_client_that_does_not_serve_files_has_no_folder(tmp_path: Path) 
         status = await client.request("planloom/status")
         assert status["workspaceFolders"] == []
         assert not [method for method, _ in client.asked if method.startswith("planloom/editor/")]
+
+
+def test_a_model_is_told_that_there_are_no_commands() -> None:
+    folder = WorkspaceFolder("far", "memfs:/far", is_virtual=True)
+    system, place = environment_text(Findings(folders=(folder,))).split("\n")
+    assert system.endswith("There are no commands and no git: only the editor reaches the files.")
+    assert place == "Workspace folder: memfs:/far"

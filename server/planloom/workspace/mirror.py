@@ -78,15 +78,15 @@ class Mirror:
             for start in range(0, len(found), _AT_ONCE):
                 some = found[start : start + _AT_ONCE]
                 files = [uri for uri, kind in some if kind == "file"]
-                there = (
-                    await asyncio.gather(*map(self._read, files))
-                    if bytes_left > 0
-                    else [FileThere("file", b"")] * len(files)
-                )
-                bytes_left -= sum(len(each.content or b"") for each in there if each is not None)
                 folders = [(uri, FileThere("folder")) for uri, kind in some if kind == "folder"]
+                # What is read first is put first, so that nothing older replaces what an edit has made meanwhile.
                 async with self._fetching:
+                    if bytes_left > 0:
+                        there = await asyncio.gather(*map(self._read, files))
+                    else:
+                        there = [None if self._is_mirrored(uri) else FileThere("file", b"") for uri in files]
                     await asyncio.to_thread(self._put_all, [*folders, *zip(files, there, strict=True)])
+                bytes_left -= sum(len(each.content or b"") for each in there if each is not None)
             level = [
                 uri for uri, kind in found if kind == "folder" and uri.rpartition("/")[2] not in _NOT_ENTERED
             ]
@@ -130,6 +130,10 @@ class Mirror:
         except EditorSilent as silent:
             logger.warning("%s could not be read: %s", uri, silent)
             return None
+
+    def _is_mirrored(self, uri: Uri) -> bool:
+        place = self._place(uri)
+        return place is not None and place.exists()
 
     def _place(self, uri: Uri) -> Path | None:
         """The path of a URI in its mirror; None outside of every folder."""

@@ -34,7 +34,7 @@ def of_effects(effects: Iterable[PlannedEffect]) -> tuple[NewFile, ...]:
     return tuple(
         NewFile(effect.change.uri, effect.confined, effect.change.after)
         for effect in effects
-        if effect.change.kind == "create"
+        if effect.change.kind == "create" and is_file(effect.change.uri)
     )
 
 
@@ -93,7 +93,11 @@ async def make_folder(view: WorkspaceView, editor: Editor, effect: PlannedEffect
 def _of_journal(view: WorkspaceView, files: Sequence[JournalFile]) -> list[NewFile]:
     found = []
     for file in files:
-        place = view.locate(file.uri, "write") if file.change == "create" and file.after else None
+        place = (
+            view.locate(file.uri, "write")
+            if file.change == "create" and file.after and is_file(file.uri)
+            else None
+        )
         if place is not None and not isinstance(place, PathRefused) and place.uri == file.uri:
             found.append(NewFile(file.uri, confined_path(place), file.after or ""))
     return found
