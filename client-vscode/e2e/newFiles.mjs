@@ -9,17 +9,17 @@ import { until } from "./workbench.mjs";
 const inExplorer = (window, name) =>
   window.page.locator(`.explorer-folders-view .monaco-list-row[aria-label^="${name}"]`).first();
 
-/** The editor's own undo or redo with the focus in the explorer, where it is that of operations on files. */
-async function inTheEditor(window, name, key) {
-  await inExplorer(window, name).click();
+/** The editor's own undo or redo in a file of the edit; it may ask whether to do so in all files of the edit. */
+async function inTheEditor(window, key, done) {
+  await window.caretAt("note.txt", 1);
   await window.page.keyboard.press(key);
-}
-
-/** VS Code may ask whether to undo the creation of a file. */
-async function confirmed(window, done) {
-  await until("the editor's undo", async () => {
-    const button = window.page.locator(".monaco-dialog-box .monaco-button").first();
-    if ((await button.count()) > 0) await button.click({ timeout: 1000 }).catch(() => undefined);
+  await until(`the editor's ${key}`, async () => {
+    const button = window.page.locator(".monaco-dialog-box .monaco-button").filter({ hasText: /^(Undo|Redo|Yes)/ });
+    if ((await button.count()) > 0)
+      await button
+        .first()
+        .click({ timeout: 1000 })
+        .catch(() => undefined);
     return done();
   });
 }
@@ -31,24 +31,21 @@ export const NEW_FILES = [
     async run({ window, folder, shots }) {
       const { panel } = window;
       const made = join(folder, "new.txt");
+      await window.openFile("note.txt");
       await plan(window, '1. Create file new.txt with content "new text"\n2. Replace "beta" with "BETA" in note.txt');
+      await window.choose("review", "Review all at the end");
       await panel.locator("#approve").click();
       await applyAll(window);
       assert.equal(onDisk(folder, "new.txt").trim(), "new text");
       await hidePanel(window);
       await inExplorer(window, "new.txt").waitFor();
       await window.shot(join(shots, "new-file-dark.png"));
-      await inTheEditor(window, "new.txt", "Control+Z");
-      await confirmed(window, () => !existsSync(made));
+      await inTheEditor(window, "Control+Z", () => !existsSync(made));
       await inExplorer(window, "new.txt").waitFor({ state: "detached" });
       await window.showPanel();
-      await until("the step shown as reverted", async () =>
-        /undone/.test(await panel.locator(".changed").textContent()),
-      );
+      await until("the plan shown as undone", async () => /undone/.test(await panel.locator(".changed").textContent()));
       await window.shot(join(shots, "new-file-undone-dark.png"));
-      await hidePanel(window);
-      await inTheEditor(window, "note.txt", "Control+Shift+Z");
-      await confirmed(window, () => existsSync(made));
+      await inTheEditor(window, "Control+Y", () => existsSync(made));
       assert.equal(onDisk(folder, "new.txt").trim(), "new text");
     },
   },
