@@ -33,6 +33,9 @@ CLIENT_CAN: Final[Mapping[str, str]] = {
     "create_contents": "a `CreateFile` followed by the text edit of that same URI is one creation: the file is on disk "
     "with its whole text when the edit is answered, and nothing of it is unsaved",
     "create_folder": "it answers `planloom/editor/createFolder`",
+    "files": "it answers `planloom/editor/files` and `planloom/editor/read` for workspace folders whose URI is no "
+    "file's, makes every edit of `workspace/applyEdit` there, new files with contents and folders too, and sends "
+    "`workspace/didChangeWatchedFiles` of them",
     "messages": "it shows `window/showMessageRequest` to a person, who is asked whether to trust the folder",
     "trusted": "whether the user trusts the workspace; the default is true, but an editor that names itself and "
     "shows messages with buttons is asked, unless it has started the server with `PLANLOOM_OPTIONS=user`",

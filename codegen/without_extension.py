@@ -79,6 +79,8 @@ METHODS: Final[Mapping[str, str]] = {
     "planloom/editor/diagnostics": "the check “no new errors” says that it cannot be made",
     "planloom/editor/save": "before a command, a plan with unsaved changes pauses until they are saved, and says so",
     "planloom/editor/createFolder": "the server makes an empty folder on disk",
+    "planloom/editor/files": "a workspace folder that is not on this machine is left out",
+    "planloom/editor/read": "a workspace folder that is not on this machine is left out",
     "planloom/editor/complete": "the model is another one",
 }
 """What happens in place of each other notification and request of the server."""

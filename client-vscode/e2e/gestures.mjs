@@ -15,7 +15,8 @@ export async function plan(window, text) {
 
 /** Put another view in the panel's place; its page goes away. */
 export async function hidePanel(window) {
-  await window.page.locator('.activitybar a.action-label[aria-label^="Explorer"]').click();
+  // The whole entry is clicked: the badge of unsaved files lies over its icon.
+  await window.page.locator('.activitybar .action-item:has(a.action-label[aria-label^="Explorer"])').click();
   await window.page.locator("iframe.webview.ready").waitFor({ state: "detached" });
 }
 

@@ -300,7 +300,7 @@ export const JOURNEYS = [
 ];
 
 /** The bundled servers that run now, by their command line, the newest last. */
-function serverPids() {
+export function serverPids() {
   const list = execFileSync("ps", ["-eo", "pid=,args=", "--sort=start_time"], { encoding: "utf8" });
   return list
     .split("\n")

@@ -13,6 +13,7 @@ import { GRAPH } from "./graph.mjs";
 import { IMAGES } from "./images.mjs";
 import { JOURNEYS } from "./journeys.mjs";
 import { startModel, WITH_MODEL } from "./model.mjs";
+import { NEW_FILES } from "./newFiles.mjs";
 import { NODES } from "./nodes.mjs";
 import { REVIEWING } from "./reviewing.mjs";
 import { german, looks, storm, thinking } from "./scripted.mjs";
@@ -131,6 +132,7 @@ const WITHOUT_MODEL = { "planloom.model.provider": "embedded" };
 const LITERAL = [
   JOURNEYS,
   DEMO,
+  NEW_FILES,
   DECISIONS,
   USED,
   ATTENTION,

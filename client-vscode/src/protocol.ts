@@ -1387,6 +1387,37 @@ export interface EditorCreateFolderResult {
   reason?: string;
 }
 
+/** `planloom/editor/files`: a folder of a file system that only the editor can reach. */
+export interface EditorFilesParams {
+  uri: string;
+}
+
+/** A file or folder by its name in the folder. */
+export interface FolderEntry {
+  name: string;
+  kind: "file" | "folder";
+}
+
+/** What is in the folder itself, without the folders below it. */
+export interface EditorFilesResult {
+  entries: readonly FolderEntry[];
+}
+
+/** `planloom/editor/read`: a file or folder of a file system that only the editor can reach. */
+export interface EditorReadParams {
+  uri: string;
+}
+
+/**
+ * What is there. `content` is a file's bytes in base64, left out above 5 MiB; `size` is in bytes. A client that cannot
+ * tell answers with an error.
+ */
+export interface EditorReadResult {
+  kind: "file" | "folder" | "absent";
+  size?: number;
+  content?: string;
+}
+
 /** A tool call of the editor's model. */
 export interface ChatCall {
   callId: string;
@@ -2025,6 +2056,8 @@ export interface EditorRequests {
   "planloom/editor/diagnostics": { params: EditorDiagnosticsParams; result: EditorDiagnosticsResult };
   "planloom/editor/save": { params: EditorSaveParams; result: EditorSaveResult };
   "planloom/editor/createFolder": { params: EditorCreateFolderParams; result: EditorCreateFolderResult };
+  "planloom/editor/files": { params: EditorFilesParams; result: EditorFilesResult };
+  "planloom/editor/read": { params: EditorReadParams; result: EditorReadResult };
   "planloom/editor/complete": { params: EditorCompleteParams; result: EditorCompleteResult };
 }
 

@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +47,11 @@ class Editor:
     """An editor that writes every edit to disk at once, and the server that it has started.
 
     `on_edit` may kill the server once the edit is made; nothing is answered then. `program` is Python's arguments for
-    the server.
+    the server. `declared` is what it can do beyond LSP, `scheme` the beginning of its folder's URI.
     """
+
+    declared: Mapping[str, bool] = CLIENT
+    scheme = "file://"
 
     def __init__(
         self,
@@ -58,6 +61,7 @@ class Editor:
         program: tuple[str, str] = ("-m", "planloom"),
     ) -> None:
         self.folder = folder / "workspace"
+        self.uri = f"{self.scheme}{self.folder}"
         self.on_edit = on_edit
         self.events: list[dict[str, Any]] = []
         self.allows = True
@@ -72,10 +76,10 @@ class Editor:
         )
         params = {
             "processId": os.getpid(),
-            "rootUri": self.folder.as_uri(),
-            "workspaceFolders": [{"uri": self.folder.as_uri(), "name": "workspace"}],
+            "rootUri": self.uri,
+            "workspaceFolders": [{"uri": self.uri, "name": "workspace"}],
             "capabilities": CAPABILITIES,
-            "initializationOptions": {"planloom": settings, "planloomClient": CLIENT},
+            "initializationOptions": {"planloom": settings, "planloomClient": self.declared},
         }
         self.request("initialize", params)
         self._send({"method": "initialized", "params": {}})
@@ -142,7 +146,7 @@ class Editor:
         if message.get("method") == "planloom/event":
             self.events.append(message["params"])
         elif "method" in message and "id" in message:
-            result = None
+            result = self.told(message["method"], message["params"])
             if message["method"] == "workspace/applyEdit":
                 for change in message["params"]["edit"]["documentChanges"]:
                     self._apply(change)
@@ -153,9 +157,13 @@ class Editor:
             self._send({"id": message["id"], "result": result})
         return message
 
+    def told(self, method: str, params: dict[str, Any]) -> Any:
+        """The answer to a request other than an edit."""
+        return None
+
     def _apply(self, change: dict[str, Any]) -> None:
         uri = change["textDocument"]["uri"] if "textDocument" in change else change["uri"]
-        path = self.folder / uri.removeprefix(self.folder.as_uri() + "/")
+        path = self.folder / uri.removeprefix(self.uri + "/")
         if change.get("kind") == "create":
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()

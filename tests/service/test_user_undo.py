@@ -65,3 +65,15 @@ async def test_typing_in_a_large_file_that_a_plan_changed_never_joins_its_text(t
         assert document is not None and "text" not in vars(document.content)
         at.editor.replace(at.path("a.txt"), "newer", "old")
         assert reverted(at, plan) == ["whole"]
+
+
+async def test_a_new_file_whose_creation_the_user_undid_in_the_editor_shows_it(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES) as at:
+        plan = await at.run(
+            '1. Create file made.txt with content "made"\n2. Replace "old" with "new" in a.txt'
+        )
+        await at.app.user_undo.deleted(at.path("made.txt").as_uri())
+        assert reverted(at, plan) == [None, None]
+        at.path("made.txt").unlink()
+        await at.app.user_undo.deleted(at.path("made.txt").as_uri())
+        assert reverted(at, plan) == ["whole", None]

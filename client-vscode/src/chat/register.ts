@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import { errorData } from "../connection/client";
+import { isFile } from "../connection/workspaceFiles";
 import type { Ctx } from "../ctx";
 import { explained } from "../models/problems";
 import type { ExplicitAttachment } from "../protocol";
@@ -88,8 +89,8 @@ function participant(ctx: Ctx, planner: Planner): vscode.Disposable[] {
 /** The files and lines that were attached in the chat; other kinds of references are not known here. */
 function attachments(references: readonly vscode.ChatPromptReference[]): readonly ExplicitAttachment[] {
   return references.flatMap(({ value }): readonly ExplicitAttachment[] => {
-    if (value instanceof vscode.Uri) return value.scheme === "file" ? [{ uri: value.toString() }] : [];
-    if (!(value instanceof vscode.Location) || value.uri.scheme !== "file") return [];
+    if (value instanceof vscode.Uri) return isFile(value) ? [{ uri: value.toString() }] : [];
+    if (!(value instanceof vscode.Location) || !isFile(value.uri)) return [];
     const { start, end } = value.range;
     const place = ({ line, character }: vscode.Position) => ({ line, character });
     return [{ uri: value.uri.toString(), range: { start: place(start), end: place(end) } }];

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import { saveFiles } from "../connection/editor";
+import { isFile } from "../connection/workspaceFiles";
 import type { Ctx } from "../ctx";
 import { doMend } from "../models/mending";
 import { modelAtHand } from "../models/need";
@@ -206,7 +207,7 @@ function filled(text: string | undefined): string | undefined {
 /** The active file and its selections, to which `@selection` and `@diagnostics` refer. */
 function editorContext(): Context {
   const editor = vscode.window.activeTextEditor;
-  if (editor === undefined || editor.document.uri.scheme !== "file") return {};
+  if (editor === undefined || !isFile(editor.document.uri)) return {};
   const position = ({ line, character }: vscode.Position): { line: number; character: number } => ({ line, character });
   return {
     uri: editor.document.uri.toString(),
@@ -375,7 +376,7 @@ async function undo(ctx: Ctx, { planId, stepId, redo }: UndoParams): Promise<obj
 /** Open a file. One that an undo or a later step has removed is named, rather than the editor's own error. */
 async function open(ctx: Ctx, { uri, line }: { uri: string; line?: number }): Promise<void> {
   const target = vscode.Uri.parse(uri, true);
-  if (target.scheme !== "file") return;
+  if (!isFile(target)) return;
   const found = await vscode.workspace.fs.stat(target).then(
     ({ type }) => type,
     () => undefined,

@@ -8,11 +8,11 @@ import {
   type ErrorHandler,
   LanguageClient,
   type LanguageClientOptions,
+  ResponseError,
   RevealOutputChannelOn,
   type ServerOptions,
   State,
   type StaticFeature,
-  type WorkspaceEdit,
 } from "vscode-languageclient/node";
 import type { Failure } from "../models/problems";
 import { isEvent } from "../panel/messages";
@@ -27,11 +27,13 @@ import type {
   StreamParams,
   WaitsParams,
 } from "../protocol";
-import { OtherTools, saveFiles } from "./editor";
+import { OtherTools, openDocument, saveFiles } from "./editor";
 import { answerWithModel, hasModels } from "./languageModel";
 import { type Command, environment } from "./python";
 import { Restarts } from "./restarts";
 import { defaults, sharedValues, userValues, type Values } from "./settings";
+import { editedFiles, withContents, withReason } from "./workspaceEdit";
+import { createFolder, exists, fileSchemes, listFolder, readFile } from "./workspaceFiles";
 
 export type Params<M extends keyof Requests> = Requests[M]["params"];
 export type Result<M extends keyof Requests> = Requests[M]["result"];
@@ -107,6 +109,9 @@ export class Client implements vscode.Disposable {
       on("planloom/spent", listeners.spent),
       answer("planloom/editor/diagnostics", ({ uris }) => others.answer(language, uris)),
       answer("planloom/editor/save", ({ uris }) => saveFiles(uris)),
+      answer("planloom/editor/createFolder", ({ uri }) => createFolder(uri)),
+      answer("planloom/editor/files", ({ uri }) => listFolder(uri)),
+      answer("planloom/editor/read", ({ uri }) => readFile(uri)),
       answer("planloom/editor/complete", answerWithModel),
       vscode.workspace.onDidGrantWorkspaceTrust(
         () => void notify(language, "planloom/workspace/trust", { trusted: true }).then(listeners.health),
@@ -227,7 +232,7 @@ function errorHandler(listeners: Listeners): ErrorHandler {
 async function options(log: vscode.LogOutputChannel, listeners: Listeners): Promise<LanguageClientOptions> {
   const languageModel = await hasModels();
   return {
-    documentSelector: [{ scheme: "file" }],
+    documentSelector: fileSchemes().map((scheme) => ({ scheme })),
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
     progressOnInitialization: false,
@@ -243,6 +248,9 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
         conflicts: true,
         diagnostics: true,
         save: true,
+        createContents: true,
+        createFolder: true,
+        files: true,
         diff: true,
         languageModel,
         trusted: vscode.workspace.isTrusted,
@@ -257,9 +265,11 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
               : null,
           ),
         handleApplyEdit: (params, next) =>
-          listeners.editing(editedFiles(params.edit), async () =>
-            next(params, new vscode.CancellationTokenSource().token),
-          ),
+          listeners.editing(editedFiles(params.edit), async () => {
+            const edit = withContents(params.edit);
+            const result = await next({ ...params, edit }, new vscode.CancellationTokenSource().token);
+            return result instanceof ResponseError ? result : withReason(result, edit, exists, versionOf);
+          }),
       },
       executeCommand: (command, args, next) => {
         // What a code action plans is shown in the panel, and asks there about files that may hold secrets.
@@ -273,10 +283,8 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
   };
 }
 
-/** The files whose text an edit changes. */
-function editedFiles({ changes, documentChanges }: WorkspaceEdit): readonly string[] {
-  const documents = documentChanges?.flatMap((each) => ("textDocument" in each ? [each.textDocument.uri] : [])) ?? [];
-  return [...documents, ...Object.keys(changes ?? {})];
+function versionOf(uri: string): number | undefined {
+  return openDocument(vscode.Uri.parse(uri))?.version;
 }
 
 function notify<M extends keyof Notifications>(

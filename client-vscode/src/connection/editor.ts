@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { EditorDiagnosticsResult, EditorSaveResult, SaveFailure } from "../protocol";
 import { DiagnosticVersions, type Now } from "./diagnosticVersions";
+import { isFile } from "./workspaceFiles";
 
 const OWN_SOURCE = "planloom";
 
@@ -52,11 +53,11 @@ export function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
   return vscode.workspace.textDocuments.find((each) => each.uri.toString() === wanted);
 }
 
-/** The files on disk for which other tools report diagnostics. */
+/** The files for which other tools report diagnostics. */
 function filesWithFindings(): readonly vscode.Uri[] {
   return vscode.languages
     .getDiagnostics()
-    .filter(([uri]) => uri.scheme === "file" && ofOthers(uri).length > 0)
+    .filter(([uri]) => isFile(uri) && ofOthers(uri).length > 0)
     .map(([uri]) => uri);
 }
 

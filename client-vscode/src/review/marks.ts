@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { isFile } from "../connection/workspaceFiles";
 import { changedLines } from "../text/changedLines";
 
 const KEPT_MS = 30_000;
@@ -43,7 +44,7 @@ export class Marks implements vscode.Disposable {
   }
 
   private onChanged({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
-    if (document.uri.scheme !== "file" || contentChanges.length === 0) return;
+    if (contentChanges.length === 0 || !isFile(document.uri)) return;
     const key = document.uri.toString();
     if (this.applying === 0) {
       this.clear(key);

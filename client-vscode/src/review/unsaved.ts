@@ -2,6 +2,8 @@
 
 import * as vscode from "vscode";
 
+import { isFile } from "../connection/workspaceFiles";
+
 const SOON_MS = 150;
 
 export class Unsaved implements vscode.Disposable {
@@ -19,7 +21,7 @@ export class Unsaved implements vscode.Disposable {
   /** The files with unsaved text. */
   uris(): readonly string[] {
     return vscode.workspace.textDocuments
-      .filter(({ uri, isDirty }) => uri.scheme === "file" && isDirty)
+      .filter(({ uri, isDirty }) => isDirty && isFile(uri))
       .map(({ uri }) => uri.toString());
   }
 

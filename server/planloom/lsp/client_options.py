@@ -39,6 +39,7 @@ class ClientExtensions(NamedTuple):
     save: bool = False
     create_contents: bool = False
     create_folder: bool = False
+    files: bool = False
     messages: bool = False
     trusted: bool = True
 

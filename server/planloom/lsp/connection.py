@@ -24,6 +24,7 @@ from planloom.lsp.transport.codec import PlanloomProtocol
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
 
 if TYPE_CHECKING:
+    from planloom.domain.values import Uri
     from planloom.execution.jobs import Jobs
     from planloom.lsp.editor.lsp_editor import LspEditor
     from planloom.lsp.editor.progress import ProgressReporter
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from planloom.service.application import Application
     from planloom.service.feed import EventListener
     from planloom.workspace.documents import DocumentStore
-    from planloom.workspace.paths.roots import Roots
+    from planloom.workspace.mirror import Mirror
+    from planloom.workspace.paths.roots import Root, Roots
     from planloom.workspace.view import WorkspaceView
 
 logger = logging.getLogger(__name__)
@@ -42,6 +44,8 @@ PULL_SECONDS = 2.0
 """Seconds for which the application waits for the client's settings before it opens without them."""
 REFUSE_SECONDS = 0.5
 """Seconds for which the application waits for a client that refuses to ask its user, or a user who has answered."""
+FILL_SECONDS = 10.0
+"""Seconds for which the application waits until folders that only the editor can reach are fetched."""
 CLOSE_SECONDS = 10.0
 """Seconds for which running work may continue at shutdown."""
 TOLD = frozenset({"plan_completed", "plan_failed", "plan_cancelled", "log"})
@@ -128,7 +132,14 @@ class Connection:
         """The workspace with its open documents."""
         from planloom.workspace.view import WorkspaceView
 
-        return WorkspaceView(self._roots(), self.documents)
+        return WorkspaceView(self._roots(), self.documents, refresh=self._refresh)
+
+    @cached_property
+    def mirror(self) -> Mirror:
+        """The mirrors of the workspace folders that only the editor can reach."""
+        from planloom.workspace.mirror import Mirror
+
+        return Mirror(self.editor)
 
     @cached_property
     def editor(self) -> LspEditor:
@@ -246,6 +257,8 @@ class Connection:
         await self._settle_trust()
         settings, problems = self.configuration.resolve()
         self.warn(problems)
+        if filling := self._fill(self.view.roots.folders):
+            await asyncio.wait({filling}, timeout=FILL_SECONDS)
         context = ApplicationContext(
             settings=settings,
             editor=self.editor,
@@ -334,6 +347,8 @@ class Connection:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(CLOSE_SECONDS):
                         await app.close()
+            if "mirror" in vars(self):
+                await asyncio.to_thread(self.mirror.remove)
 
     # Settings, folders and trust.
 
@@ -370,7 +385,9 @@ class Connection:
         for added in event.added:
             self.client.folders[added.uri] = added.name
         if "view" in vars(self):
+            known = self.view.roots.folders
             self.view.roots = self._roots()
+            self._fill(root for root in self.view.roots.folders if root not in known)
             if event.added and self.decisions is not None and not self._trust_is_stated:
                 self._trusted = None
                 self._apply_trust()
@@ -468,13 +485,45 @@ class Connection:
     def _roots(self) -> Roots:
         from planloom.workspace.paths.roots import Roots, root_of_uri
 
-        found = [root_of_uri(uri, name) for uri, name in self.client.folders.items()]
+        found = [
+            self.mirror.root(uri, name) if self._is_virtual(uri) else root_of_uri(uri, name)
+            for uri, name in self.client.folders.items()
+        ]
         own = (self.options.storage, self.log_path, self.options.state(), config.user_file())
         private = tuple(path for path in own if path is not None)
         return Roots(tuple(root for root in found if root is not None), private)
 
+    def _is_virtual(self, uri: str) -> bool:
+        """Whether only the editor can reach a workspace folder, and makes every edit there."""
+        from planloom.workspace.paths.uris import scheme
+
+        if scheme(uri) == "file" or not self.client.declared.files:
+            return False
+        can = self.editor.capabilities
+        able = (can.create_contents, can.create_folders, can.rename_files, can.delete_files)
+        return can.makes_files("auto") and all(able)
+
+    async def _refresh(self, uris: Iterable[Uri]) -> frozenset[Uri]:
+        # Without a virtual folder there is no mirror.
+        return await self.mirror.refresh(uris) if "mirror" in vars(self) else frozenset()
+
+    def _fill(self, folders: Iterable[Root]) -> asyncio.Task[None] | None:
+        """Fetch what is in folders that only the editor can reach; None if there are none."""
+        virtual = [root.uri for root in folders if root.is_virtual]
+        if not virtual:
+            return None
+
+        async def fill() -> None:
+            for folder in virtual:
+                await self.mirror.fill(folder)
+            if "app" in vars(self):
+                self.app.index.rescan()
+
+        return self.jobs.start(f"fill:{' '.join(virtual)}", fill())
+
     def _folder_paths(self) -> tuple[Path, ...]:
-        return tuple(root.path for root in self._roots().folders)
+        """The folders that a user decides about; a virtual one is trusted as the client declares."""
+        return tuple(root.path for root in self._roots().folders if not root.is_virtual)
 
 
 async def _import(names: Iterable[str], goes_on: Callable[[], bool] = lambda: True) -> None:

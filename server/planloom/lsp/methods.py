@@ -147,6 +147,8 @@ SERVER_REQUESTS: tuple[ServerRequest, ...] = (
         "EditorCreateFolderResult",
         "createFolder",
     ),
+    ServerRequest("planloom/editor/files", "EditorFilesParams", "EditorFilesResult", "files"),
+    ServerRequest("planloom/editor/read", "EditorReadParams", "EditorReadResult", "files"),
     ServerRequest(
         "planloom/editor/complete", "EditorCompleteParams", "EditorCompleteResult", "languageModel"
     ),

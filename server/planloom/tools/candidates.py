@@ -17,7 +17,8 @@ from planloom.workspace.index.file_index import MOST_FILES, FileIndex
 from planloom.workspace.index.ignore import IgnoreChain, chain_of, top_chain
 from planloom.workspace.index.scan import walk_files
 from planloom.workspace.paths.resolver import ResolvedPath
-from planloom.workspace.paths.uris import after_rename, child, is_at_or_below, is_below, normalized, to_path
+from planloom.workspace.paths.roots import path_of
+from planloom.workspace.paths.uris import after_rename, child, is_at_or_below, normalized, relative
 from planloom.workspace.view import WorkspaceView
 
 INDEX_SECONDS: Final = 20.0
@@ -66,11 +67,11 @@ async def scope_below(context: ToolContext, place: ResolvedPath) -> SearchScope:
         if new is not None and is_at_or_below(new, place.uri):
             for name in moved:
                 uri = after_rename(child(place.uri, name), old, new)
-                live[_relative(uri, place.uri)] = uri
+                live[relative(uri, place.uri) or ""] = uri
     for uri in changed_uris(context.files):
-        if not is_below(uri, place.uri):
+        name = relative(uri, place.uri) or ""
+        if not name:
             continue
-        name = _relative(uri, place.uri)
         if (await context.files.peek(uri)).text is None:
             names.discard(name)
             live.pop(name, None)
@@ -92,7 +93,7 @@ def changed_uris(files: Overlay) -> Iterable[Uri]:
             )
         under = under.under
     for document in under.documents.all():
-        if to_path(document.uri) is not None:
+        if path_of(document.uri, under.roots.folders) is not None:
             found[normalized(document.uri)] = None
     found.update(dict.fromkeys(under.acknowledged()))
     return found
@@ -150,12 +151,6 @@ def _is_shown(place: ResolvedPath, name: str, exclude: Sequence[str]) -> bool:
     top = top_chain(root, exclude) if chain_at(place, exclude) is not None else IgnoreChain()
     chain = chain_of(root, folder, top)
     return chain is not None and not chain.inside(f"{folder}/" if folder else "")(last, False)
-
-
-def _relative(uri: Uri, folder: Uri) -> str:
-    path, base = to_path(uri), to_path(folder)
-    assert path is not None and base is not None
-    return path.relative_to(base).as_posix()
 
 
 def chunks(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:

@@ -338,6 +338,7 @@ RUN_COMMAND = Tool(
     run=Later("processes.run_command", "run_command"),
     paths=("cwd",),
     result='{"output": "done", "exit_code": 0, "timed_out": false, "command_id": "c1"}',
+    needs="commands",
 )
 
 
@@ -362,6 +363,7 @@ READ_OUTPUT = Tool(
     run=Later("processes.background", "read_output"),
     result=_BACKGROUND,
     follows_commands=True,
+    needs="commands",
 )
 STOP_COMMAND = Tool(
     name="stop_command",
@@ -371,6 +373,7 @@ STOP_COMMAND = Tool(
     run=Later("processes.background", "stop_command"),
     result=_BACKGROUND,
     follows_commands=True,
+    needs="commands",
 )
 
 

@@ -209,7 +209,7 @@ def remove_leftovers(folder: ConfinedPath) -> None:
     with contextlib.suppress(OSError):
         for name in [entry.name for entry in folder.path.iterdir()]:
             ours = _LEFTOVER.fullmatch(name)
-            if ours is None or _is_alive(int(ours[1])):
+            if ours is None or is_alive(int(ours[1])):
                 continue
             with open_parent(ConfinedPath(folder.root, (*folder.names, name))) as (here, handle):
                 found = os.lstat(here, dir_fd=handle)
@@ -217,7 +217,7 @@ def remove_leftovers(folder: ConfinedPath) -> None:
                     os.unlink(here, dir_fd=handle)
 
 
-def _is_alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
     """Whether a process may still run; True if unknown."""
     if os.name == "nt":
         return True

@@ -112,6 +112,14 @@ class FolderAnswer(NamedTuple):
     reason: str | None = None
 
 
+class FileThere(NamedTuple):
+    """What is at a URI. `content` is None for a folder, for nothing, and for a file larger than any text."""
+
+    kind: Literal["file", "folder", "absent"]
+    content: bytes | None = None
+    size: int = 0
+
+
 class Diagnostic(Value):
     """One diagnostic from another language server or linter; positions in the negotiated encoding."""
 

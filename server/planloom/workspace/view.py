@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -21,6 +21,7 @@ from planloom.workspace.disk import (
 from planloom.workspace.documents import Document, DocumentStore
 from planloom.workspace.path_locks import PathLocks
 from planloom.workspace.paths.listings import Listing, list_on_disk
+from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.resolver import PathRefused, Purpose, ResolvedPath, Resolver, resolve_uri
 from planloom.workspace.paths.roots import Root, Roots
 from planloom.workspace.paths.uris import is_at_or_below, normalized
@@ -46,13 +47,30 @@ class ResolvedSnapshot(NamedTuple):
     snapshot: Snapshot
 
 
+Refresh = Callable[[Iterable[Uri]], Awaitable[frozenset[Uri]]]
+"""Fetches what is at these URIs now, where only the editor can reach them; returns those of which it cannot tell."""
+
+
+async def nothing_refreshed(_: Iterable[Uri]) -> frozenset[Uri]:
+    """The default: everything is on a disk of this machine."""
+    return frozenset()
+
+
 class WorkspaceView:
     """The current workspace, without staged changes. `limit` is the largest text, in bytes."""
 
-    def __init__(self, roots: Roots, documents: DocumentStore, *, limit: int = TEXT_LIMIT) -> None:
+    def __init__(
+        self,
+        roots: Roots,
+        documents: DocumentStore,
+        *,
+        limit: int = TEXT_LIMIT,
+        refresh: Refresh = nothing_refreshed,
+    ) -> None:
         self.roots = roots
         self.documents = documents
         self.limit = limit
+        self.refresh = refresh
         self.locks = PathLocks()
         self.unanswered = UnansweredEdits(documents, self.locks)
         self._acknowledged: dict[Uri, _Acknowledged] = {}
@@ -118,11 +136,16 @@ class WorkspaceView:
     ) -> tuple[tuple[ResolvedSnapshot, ...], T]:
         """Like `resolve_all`, and what `look` finds out about the resolved paths, in the same thread."""
         keys = [normalized(uri) for uri in uris]
+        unknown = await self.refresh(keys)
         closed = frozenset(key for key in keys if self.buffer(key) is None)
         unresolved = self._real_paths.unresolved() if closed else ()
 
         def looked() -> tuple[list[tuple[ResolvedPath | PathRefused, FileOnDisk | None]], dict[Uri, str], T]:
             files, real_paths = self._resolve_and_read(keys, closed, for_, unresolved)
+            files = [
+                (_unknown(key), None) if key in unknown else file
+                for key, file in zip(keys, files, strict=True)
+            ]
             return files, real_paths, look([place for place, _ in files])
 
         files, real_paths, seen = await asyncio.to_thread(looked)
@@ -149,7 +172,12 @@ class WorkspaceView:
             for text, for_ in paths:
                 place = resolver.path(text, for_=for_, home=home)
                 found = None
-                if isinstance(place, ResolvedPath) and not place.secret and place.uri not in opened:
+                if (
+                    isinstance(place, ResolvedPath)
+                    and not place.secret
+                    and not place.root.is_virtual
+                    and place.uri not in opened
+                ):
                     found = read(confined_path(place), self.limit)
                 files.append((place, found))
             return files, resolve_real_paths(unresolved)
@@ -219,6 +247,7 @@ class WorkspaceView:
 
     async def saved(self, uri: str) -> Decoded | None:
         """The decoded text on disk, even if the file is open; None if there is none."""
+        await self.refresh((normalized(uri),))
         place = await asyncio.to_thread(self.locate, uri, "read")
         if isinstance(place, PathRefused):
             return None
@@ -232,6 +261,7 @@ class WorkspaceView:
         """
         if self.buffer(uri) is None:
             return False
+        await self.refresh((normalized(uri),))
         place = await asyncio.to_thread(self.locate, uri, "read")
         found = (
             None
@@ -287,6 +317,12 @@ class WorkspaceView:
             return of_acknowledged(place.uri, acknowledged.text, found)
         del self._acknowledged[place.uri]
         return of_disk(place.uri, found)
+
+
+def _unknown(uri: Uri) -> PathRefused:
+    return PathRefused(
+        code="unreadable", reason=f"The editor cannot tell what is at {quoted(uri)}: try again later."
+    )
 
 
 def confined_path(place: ResolvedPath) -> ConfinedPath:

@@ -264,7 +264,9 @@ def _counts(change: FileChange) -> tuple[int, int]:
 
 
 def _path(uri: Uri, resolved: ResolvedPath | PathRefused) -> str:
-    return str(resolved.path) if isinstance(resolved, ResolvedPath) else str(to_path(uri) or uri)
+    if isinstance(resolved, ResolvedPath) and not resolved.root.is_virtual:
+        return str(resolved.path)
+    return str(to_path(uri) or uri)
 
 
 def _new_uri(change: FileChange) -> Uri | None:

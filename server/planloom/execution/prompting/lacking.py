@@ -37,6 +37,8 @@ class Lacking:
         lacks: set[Need] = set()
         if not self._session.editor.capabilities.diagnostics:
             lacks.add("diagnostics")
+        if self._session.view.roots.any_virtual:
+            lacks.add("commands")
         folders = [root.path for root in self._session.view.roots.folders]
         if not await asyncio.to_thread(_any_in_work_tree, folders):
             lacks.add("repository")

@@ -73,7 +73,9 @@ class ToolContextFactory:
 
         return replace(
             self.reading(run.plan),
-            commands=StepCommands(run, self._terminal, on_output),
+            commands=None
+            if self._session.view.roots.any_virtual
+            else StepCommands(run, self._terminal, on_output),
             pages=StepFetches(run, self._gate),
         )
 

@@ -30,15 +30,16 @@ _MOST_MESSAGE: Final = 120
 
 
 class WorkspaceFolder(NamedTuple):
-    """A workspace folder, with the state of git where it is known.
+    """A workspace folder, with the state of git where it is known. `place` is how people know it.
 
     `installed` are folders in it that hold installed dependencies, which ignore files usually hide.
     """
 
     name: str
-    path: Path
+    place: str
     git: GitState | None = None
     installed: Sequence[str] = ()
+    is_virtual: bool = False
 
 
 class ReadManifest(NamedTuple):
@@ -70,7 +71,7 @@ class Findings(NamedTuple):
 def environment_text(found: Findings) -> str:
     """The body of the section, a line for each fact."""
     lines = (
-        _system(found.today),
+        _system(found.today, commands=not any(folder.is_virtual for folder in found.folders)),
         *_folders(found.folders),
         _suites(found.suites),
         *_manifests(found.manifests),
@@ -80,11 +81,16 @@ def environment_text(found: Findings) -> str:
     return "\n".join(_short(line) for line in lines if line)
 
 
-def _system(today: date | None) -> str:
+def _system(today: date | None, *, commands: bool) -> str:
     system = {"Darwin": "macOS"}.get(platform.system(), platform.system())
     shell = Path(shell_argv("")[0])
     of_commands = shell.name if sys.platform == "win32" else str(shell)
-    return f"System: {system} ({platform.machine()}). Commands run in {of_commands}." + (
+    runs = (
+        f"Commands run in {of_commands}."
+        if commands
+        else "There are no commands and no git: only the editor reaches the files."
+    )
+    return f"System: {system} ({platform.machine()}). {runs}" + (
         f" Today is {today.isoformat()}." if today else ""
     )
 
@@ -92,7 +98,7 @@ def _system(today: date | None) -> str:
 def _folders(folders: Sequence[WorkspaceFolder]) -> Iterator[str]:
     for folder in folders:
         label = "Workspace folder" if len(folders) == 1 else f"Workspace folder {visible(folder.name)}"
-        yield f"{label}: {visible(str(folder.path))}"
+        yield f"{label}: {visible(folder.place)}"
         if folder.git is not None:
             yield _git(folder.git)
         yield _listed("Dependencies are installed in", folder.installed, _RECENT)

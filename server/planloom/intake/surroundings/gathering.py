@@ -102,7 +102,7 @@ async def gathered(place: Place, subject: Subject, tree_characters: int) -> Surr
     findings = Findings(
         today=subject.today,
         folders=folders.result(),
-        suites=_stated_first(instructions, suites),
+        suites=() if place.view.roots.any_virtual else _stated_first(instructions, suites),
         manifests=manifests,
         recent=place.recent,
         errors=errors.result(),
@@ -214,13 +214,13 @@ async def _texts(place: Place, paths: Sequence[str]) -> Mapping[str, str]:
 async def _folders(place: Place) -> tuple[WorkspaceFolder, ...]:
     roots = place.view.roots.folders
     if not place.trusted:
-        return tuple(WorkspaceFolder(root.name, root.path) for root in roots)
+        return tuple(WorkspaceFolder(root.name, root.shown, is_virtual=root.is_virtual) for root in roots)
     paths = tuple(root.path for root in roots)
     states = [await git_state(path, place.programs, paths) for path in paths[:_GIT_FOLDERS]]
     states += [None] * (len(roots) - len(states))
     installed = await asyncio.to_thread(lambda: list(map(_installed, paths)))
     return tuple(
-        WorkspaceFolder(root.name, root.path, state, found)
+        WorkspaceFolder(root.name, root.shown, state, found, root.is_virtual)
         for root, state, found in zip(roots, states, installed, strict=True)
     )
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import logging
 from collections.abc import Callable
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never
 
 from lsprotocol import types
 from pydantic import ValidationError
@@ -25,6 +26,7 @@ from planloom.workspace.editor import (
     EditorGone,
     EditorSilent,
     FileDiagnostics,
+    FileThere,
     FolderAnswer,
     Operation,
     SaveAnswer,
@@ -117,6 +119,24 @@ class LspEditor:
         raw = await self._answer(asyncio.ensure_future(request))
         result = _read(wire.EditorCreateFolderResult, raw, method)
         return FolderAnswer(created=result.created, reason=result.reason)
+
+    async def list_folder(self, uri: Uri) -> tuple[tuple[str, Literal["file", "folder"]], ...]:
+        """What is in a folder that only the editor can reach. Raises EditorSilent."""
+        method = "planloom/editor/files"
+        raw = await self._answer(asyncio.ensure_future(self._protocol.request(method, {"uri": uri})))
+        result = _read(wire.EditorFilesResult, raw, method)
+        return tuple((entry.name, entry.kind) for entry in result.entries)
+
+    async def read_file(self, uri: Uri) -> FileThere:
+        """What is at a URI that only the editor can reach. Raises EditorSilent."""
+        method = "planloom/editor/read"
+        raw = await self._answer(asyncio.ensure_future(self._protocol.request(method, {"uri": uri})))
+        result = _read(wire.EditorReadResult, raw, method)
+        try:
+            content = None if result.content is None else base64.b64decode(result.content, validate=True)
+        except ValueError as error:
+            raise EditorSilent(f"The editor's answer to {method} could not be read.") from error
+        return FileThere(result.kind, content, result.size or 0)
 
     async def diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...]:
         """The editor's current diagnostics of files. Raises EditorSilent."""

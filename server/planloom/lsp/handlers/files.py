@@ -20,7 +20,7 @@ _job_numbers = itertools.count(1)
 def register(server: Any, connection: Connection) -> None:
     """Listen to changes of files. The notifications have only names; contents are read when they are needed."""
     of_files = types.FileOperationRegistrationOptions(
-        filters=[types.FileOperationFilter(pattern=types.FileOperationPattern(glob="**/*"), scheme="file")]
+        filters=[types.FileOperationFilter(pattern=types.FileOperationPattern(glob="**/*"))]
     )
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)  # type: ignore[untyped-decorator]
@@ -45,16 +45,25 @@ def register(server: Any, connection: Connection) -> None:
     def deleted(params: types.DeleteFilesParams) -> None:
         _update_index(connection, [(file.uri, "deleted") for file in params.files])
 
+        async def tell() -> None:
+            app = await connection.application()
+            for file in params.files:
+                await app.user_undo.deleted(file.uri)
+
+        connection.jobs.start(f"deleted:{next(_job_numbers)}", tell())
+
 
 def _update_index(connection: Connection, changes: Iterable[tuple[str, Kind]]) -> None:
     """Pass changes on to the index, in the order in which they arrive."""
     from planloom.domain.values import Uri
     from planloom.workspace.index.file_index import Changed
+    from planloom.workspace.paths.uris import normalized
 
     changed = tuple(Changed(Uri(uri), kind) for uri, kind in changes)
 
     async def pass_on() -> None:
         app = await connection.application()
+        await connection.view.refresh(normalized(change.uri) for change in changed)
         await app.index.update(changed)
 
     connection.jobs.start(f"files:{next(_job_numbers)}", pass_on())

@@ -36,6 +36,19 @@ class UserUndo:
         plan_store.listen(self._on_plan_event)
         plan_store.on_forget(lambda plan_id: self._files.pop(plan_id, None))
 
+    async def deleted(self, uri: str) -> None:
+        """Somebody has deleted a file in the editor, which its undo of the file's creation does too."""
+        key = normalized(uri)
+        if await self._view.saved(key) is not None or self._view.renamed_to(key) is not None:
+            return
+        for plan in self._plan_store.live():
+            newest = self._newest(plan, key) if plan.status in _AT_REST else None
+            if newest is not None:
+                made = (
+                    each for each in newest.files if each.change == "create" and normalized(each.uri) == key
+                )
+                self._record(plan, newest, tuple(made))
+
     def _on_document_event(self, uri: str) -> None:
         key = normalized(uri)
         for plan in self._plan_store.live():
@@ -60,7 +73,10 @@ class UserUndo:
     def _check(self, plan: Plan, edit: EditRecord) -> None:
         """Record those files of the edit as reverted whose documents have their old text again."""
         known = self._known(plan.plan_id)
-        undone = tuple(file for file in edit.files if self._is_undone(file, known))
+        self._record(plan, edit, tuple(file for file in edit.files if self._is_undone(file, known)))
+
+    def _record(self, plan: Plan, edit: EditRecord, undone: tuple[EditedFile, ...]) -> None:
+        known = self._known(plan.plan_id)
         uris = frozenset(file.uri for file in undone)
         if undone and uris - known.recorded.get(edit.edit_id, frozenset()):
             known.recorded[edit.edit_id] = uris

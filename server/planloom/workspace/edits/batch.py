@@ -179,7 +179,7 @@ async def apply_batch(edit: Edit, changeset: Changeset, first: ApplyPlan | None 
         if not prepared.effects:
             return ChangesetApplied(files=())
         parents |= dict(prepared.parents)
-        if rejected:
+        if rejected and not edit.view.roots.any_virtual:
             # Not every editor creates the parent folders of a new file.
             own = [each.confined for each in prepared.effects if each.change.kind == "createFolder"]
             made += await asyncio.to_thread(_make_folders, (*parents.values(), *own))
@@ -377,7 +377,7 @@ async def _performed(edit: Edit, effects: Sequence[PlannedEffect]) -> tuple[int,
     """
     view = edit.view
     if edit.can.create_folders and effects[0].change.kind == "createFolder":
-        refused = await new_files.make_folder(edit.editor, effects[0])
+        refused = await new_files.make_folder(edit.view, edit.editor, effects[0])
         return (0 if refused else 1), refused
     typed_in = next((effect for effect in effects if _is_typed_in(view, effect)), None)
     if typed_in is not None:

@@ -16,6 +16,7 @@ from planloom.workspace.edits.outcomes import JournalFile
 from planloom.workspace.edits.prepare import PlannedEffect
 from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.resolver import PathRefused
+from planloom.workspace.paths.uris import is_file
 from planloom.workspace.snapshots import BOM
 from planloom.workspace.view import WorkspaceView, confined_path
 
@@ -33,7 +34,7 @@ def of_effects(effects: Iterable[PlannedEffect]) -> tuple[NewFile, ...]:
     return tuple(
         NewFile(effect.change.uri, effect.confined, effect.change.after)
         for effect in effects
-        if effect.change.kind == "create"
+        if effect.change.kind == "create" and is_file(effect.change.uri)
     )
 
 
@@ -64,16 +65,19 @@ async def complete_after_crash(view: WorkspaceView, files: Sequence[JournalFile]
     await asyncio.to_thread(lambda: _write_all(_unfinished(_of_journal(view, files), False)))
 
 
-async def make_folder(editor: Editor, effect: PlannedEffect) -> DiskRefused | None:
+async def make_folder(view: WorkspaceView, editor: Editor, effect: PlannedEffect) -> DiskRefused | None:
     """Have the editor make an empty folder, unless it came with a file; on disk if the editor does not answer."""
     path = effect.confined.path
     if await asyncio.to_thread(path.is_dir):
         return None
     try:
         answer = await editor.create_folder(effect.change.uri)
-    except EditorSilent:
+    except EditorSilent as silent:
+        if not is_file(effect.change.uri):
+            return DiskRefused(cause="failed", reason=str(silent))
         made = await asyncio.to_thread(create_folders, effect.confined)
         return made if isinstance(made, DiskRefused) else None
+    await view.refresh((effect.change.uri,))
     if await asyncio.to_thread(path.is_dir):
         return None
     why = answer.reason or ("it is not there" if answer.created else "it gave no reason")
@@ -85,7 +89,11 @@ async def make_folder(editor: Editor, effect: PlannedEffect) -> DiskRefused | No
 def _of_journal(view: WorkspaceView, files: Sequence[JournalFile]) -> list[NewFile]:
     found = []
     for file in files:
-        place = view.locate(file.uri, "write") if file.change == "create" and file.after else None
+        place = (
+            view.locate(file.uri, "write")
+            if file.change == "create" and file.after and is_file(file.uri)
+            else None
+        )
         if place is not None and not isinstance(place, PathRefused) and place.uri == file.uri:
             found.append(NewFile(file.uri, confined_path(place), file.after or ""))
     return found

@@ -32,7 +32,7 @@ from planloom.workspace.edits.staging import named
 from planloom.workspace.edits.touched_places import Look, Touches, look_at
 from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
-from planloom.workspace.paths.uris import after_rename, is_at_or_below, is_below, normalized, parent
+from planloom.workspace.paths.uris import after_rename, is_at_or_below, is_below, is_file, normalized, parent
 from planloom.workspace.snapshots import BOM, Snapshot, of_document
 from planloom.workspace.view import ResolvedSnapshot, WorkspaceView, confined_path
 
@@ -164,6 +164,13 @@ async def prepare(
     if other:
         return ChangesetSuperseded(changeset=Changeset(changes=tuple(changes)))
     routed = await _before_moves(view, _routed(view, effects, capabilities))
+    for effect in routed:
+        if effect.executor == "disk" and not is_file(effect.source) and effect.change.kind != "createFolder":
+            reason = (
+                f"Only the editor reaches {named(effect.source)}, and LSP cannot ask it for this change: "
+                "it names no encoding, and a new file may not have the name of an open or unanswered one."
+            )
+            return ChangesetRefused(reason=reason, files=(effect.change.uri,))
     safe = await _protect_unsaved(view, routed, is_journaled)
     if isinstance(safe, ChangesetRefused):
         return safe
@@ -280,13 +287,13 @@ def _executor(
     names: bool,
 ) -> Literal["editor", "disk"]:
     if is_folder(effect.change):
-        return "disk"
+        return "disk" if is_file(effect.source) or effect.change.kind != "delete" else "editor"
     if effect.change.kind == "create":
         # An editor that has kept a buffer of a file that is gone would put the text into it, beside its own. One that
         # has not answered an edit that creates the file can no longer make it once the file is there.
         uri = effect.change.uri
         is_free = view.documents.get(uri) is None and not view.unanswered.over((uri,))
-        able = capabilities.create_files and names and is_free
+        able = (capabilities.create_files or not is_file(uri)) and names and is_free
         return "editor" if able and _is_plain_utf8(effect.change) else "disk"
     if effect.change.kind != "edit":
         return "editor" if names else "disk"

@@ -14,7 +14,8 @@ from planloom.domain.values import Uri
 from planloom.workspace.disk import is_held
 from planloom.workspace.paths.names import listed, quoted
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath, holds_git
-from planloom.workspace.paths.uris import after_rename, is_below, to_path
+from planloom.workspace.paths.roots import Root, path_of
+from planloom.workspace.paths.uris import after_rename, is_below, relative
 from planloom.workspace.view import Places, ResolvedSnapshot, WorkspaceView, confined_path
 
 MOST_INSIDE: Final = 50_000
@@ -101,12 +102,13 @@ def _judged(
 ) -> tuple[TouchedPlace, ...]:
     """Judge changes whose paths are resolved; `extra_files` are files that may not be on disk."""
     found: list[TouchedPlace] = []
-    after = _Afterwards(changes, places, targets, extra_files)
+    folders = tuple({place.root for place in places if isinstance(place, ResolvedPath)})
+    after = _Afterwards(changes, places, targets, [path_of(uri, folders) for uri in extra_files])
     for number, change in enumerate(changes):
         place, target = places[number], targets[number]
         inside: tuple[str, ...] | None = ()
         if isinstance(change, RenameFile):
-            inside = _inside(change, changes[:number], extra_files)
+            inside = _inside(change, changes[:number], extra_files, folders)
         found.append(_judge(change, place, target, inside, after))
     return tuple(found)
 
@@ -147,10 +149,10 @@ class _Afterwards:
         changes: Sequence[FileChange],
         places: Sequence[ResolvedPath | PathRefused],
         targets: Sequence[ResolvedPath | PathRefused | None],
-        extra_files: Iterable[Uri],
+        extra_files: Iterable[Path | None],
     ) -> None:
         self._renames: list[tuple[str, str]] = []
-        paths = {path for uri in extra_files if (path := to_path(uri)) is not None}
+        paths = set(filter(None, extra_files))
         for change, place, target in zip(changes, places, targets, strict=True):
             if isinstance(place, ResolvedPath) and isinstance(target, ResolvedPath):
                 self._renames.append((str(place.path), str(target.path)))
@@ -189,7 +191,7 @@ def _moved_secrets(names: Sequence[str]) -> str:
 
 
 def _inside(
-    change: RenameFile, earlier: Sequence[FileChange], extra_files: Iterable[Uri]
+    change: RenameFile, earlier: Sequence[FileChange], extra_files: Iterable[Uri], folders: Sequence[Root]
 ) -> tuple[str, ...] | None:
     """The paths that a rename moves, relative to it; None if there are too many.
 
@@ -201,21 +203,16 @@ def _inside(
         if isinstance(before, RenameFile):
             origin = after_rename(origin, before.new_uri, before.uri)
             if is_below(before.new_uri, change.uri):
-                found[_relative(before.new_uri, change.uri)] = None
+                found[relative(before.new_uri, change.uri) or ""] = None
         elif is_below(before.uri, change.uri):
-            found[_relative(before.uri, change.uri)] = None
-    found |= dict.fromkeys(_relative(uri, origin) for uri in extra_files if is_below(uri, origin))
-    start = to_path(origin)
+            found[relative(before.uri, change.uri) or ""] = None
+    found |= dict.fromkeys(name for uri in extra_files if (name := relative(uri, origin)))
+    start = path_of(origin, folders)
     if start is None:
         return tuple(found)
-    for folder, folders, files in os.walk(start):
+    for folder, inner, files in os.walk(start):
         prefix = "" if Path(folder) == start else Path(folder).relative_to(start).as_posix() + "/"
-        found |= dict.fromkeys(prefix + name for name in (*folders, *files))
+        found |= dict.fromkeys(prefix + name for name in (*inner, *files))
         if len(found) > MOST_INSIDE:
             return None
     return tuple(found)
-
-
-def _relative(uri: str, folder: str) -> str:
-    path, base = to_path(uri), to_path(folder)
-    return path.relative_to(base).as_posix() if path is not None and base is not None else uri

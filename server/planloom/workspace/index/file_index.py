@@ -15,8 +15,7 @@ from planloom.workspace.index.ignore import IGNORE_FILES, chain_of, top_chain
 from planloom.workspace.index.path_table import Hit, PathTable
 from planloom.workspace.index.programs import TRUSTED, Programs
 from planloom.workspace.index.scan import GitFailed, git_deleted, list_folder_tree, walk_files
-from planloom.workspace.paths.roots import Root
-from planloom.workspace.paths.uris import to_path
+from planloom.workspace.paths.roots import Root, path_of
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -246,7 +245,7 @@ class FileIndex:
             table.extend([path])
 
     def _locate(self, uri: str) -> tuple[Root, str] | None:
-        path = to_path(uri)
+        path = path_of(uri, self.folders)
         if path is None:
             return None
         owners = [root for root in self.folders if path.is_relative_to(root.path)]

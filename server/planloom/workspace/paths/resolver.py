@@ -21,8 +21,17 @@ from planloom.workspace.paths.interpretations import (
 )
 from planloom.workspace.paths.links import REAL_DISK, FileSystem, Link, PathEnd, ResolveError, case_collisions
 from planloom.workspace.paths.names import PathCode, PathProblem, quoted, too_long
-from planloom.workspace.paths.roots import ResolvedRoot, Root, Roots, below, owner, real_path, resolved_roots
-from planloom.workspace.paths.uris import child, to_path
+from planloom.workspace.paths.roots import (
+    ResolvedRoot,
+    Root,
+    Roots,
+    below,
+    owner,
+    path_of,
+    real_path,
+    resolved_roots,
+)
+from planloom.workspace.paths.uris import child
 
 _GIT_CONTENTS: Final = (("HEAD", "objects", "refs"), ("HEAD", "commondir", "gitdir"))
 """What git looks for in a folder before it takes it, under any name, for its own: one of these sets of names."""
@@ -107,8 +116,8 @@ class Resolver:
         return _accepted(_Request(self, text, for_), chosen)
 
     def uri(self, uri: str, *, for_: Purpose) -> ResolvedPath | PathRefused:
-        """Like `path`, for a file URI; the code is `foreign` if it is not a file on this machine."""
-        path = to_path(uri)
+        """Like `path`, for a URI; the code is `foreign` if it is neither a file on this machine nor in a folder."""
+        path = path_of(uri, self.roots.folders)
         if path is None:
             reason = (
                 f"{quoted(uri)} is not a file of the workspace: only files below its folders can be used."
@@ -252,7 +261,7 @@ def _notes(request: _Request, end: PathEnd, relative: str, others: OtherNames) -
 
 
 def _outside(roots: Roots, text: str) -> PathRefused:
-    folders = ", ".join(quoted(str(root.path)) for root in roots.folders[:5])
+    folders = ", ".join(quoted(root.shown) for root in roots.folders[:5])
     return PathRefused(
         code="outside", reason=f"{quoted(text)} is outside the workspace ({folders}): use a path inside it."
     )

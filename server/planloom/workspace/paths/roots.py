@@ -9,15 +9,25 @@ from typing import NamedTuple
 
 from planloom.domain.values import Uri
 from planloom.workspace.paths.links import FileSystem, PathEnd, follow
-from planloom.workspace.paths.uris import from_path, normalized, to_path
+from planloom.workspace.paths.uris import from_path, is_file, normalized, relative, to_path
 
 
 class Root(NamedTuple):
-    """A workspace folder; `uri` is the client's, normalised."""
+    """A workspace folder; `uri` is the client's, normalised. `path` is that of its mirror if the folder is virtual."""
 
     name: str
     path: Path
     uri: Uri
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether only the editor can reach the folder."""
+        return not is_file(self.uri)
+
+    @property
+    def shown(self) -> str:
+        """The folder as people and models know it."""
+        return self.uri if self.is_virtual else str(self.path)
 
 
 class Roots(NamedTuple):
@@ -25,6 +35,11 @@ class Roots(NamedTuple):
 
     folders: tuple[Root, ...]
     private: tuple[Path, ...] = ()
+
+    @property
+    def any_virtual(self) -> bool:
+        """Whether only the editor can reach one of the folders."""
+        return any(root.is_virtual for root in self.folders)
 
 
 def root_at(path: Path | str, *, name: str | None = None, uri: str | None = None) -> Root:
@@ -38,6 +53,16 @@ def root_of_uri(uri: str, name: str | None = None) -> Root | None:
     """The workspace folder of a client's URI; None if it is not on this machine."""
     path = to_path(uri)
     return root_at(path, name=name, uri=uri) if path is not None else None
+
+
+def path_of(uri: str, folders: Sequence[Root]) -> Path | None:
+    """The path of a file on this machine, or that of its mirror in a virtual workspace folder; else None."""
+    path = to_path(uri)
+    if path is not None:
+        return path
+    inside = ((root, name) for root in folders if (name := relative(uri, root.uri)) is not None)
+    found = min(inside, key=lambda each: len(each[1]), default=None)
+    return found[0].path / found[1] if found is not None else None
 
 
 def real_path(path: Path, disk: FileSystem) -> Path:

@@ -81,6 +81,14 @@ def parent(uri: str) -> Uri:
     return Uri(head)
 
 
+def relative(uri: str, folder: str) -> str | None:
+    """The plain path of what is at or below a folder, "" for the folder itself; None if it is elsewhere."""
+    key, base = normalized(uri), normalized(folder).rstrip("/")
+    if not is_at_or_below(key.rstrip("/"), base):
+        return None
+    return os.fsdecode(unquote_to_bytes(key[len(base) :].strip("/").encode("utf-8", "surrogatepass")))
+
+
 def display_name(uri: str) -> str:
     """The last name of a document, for use in sentences; invisible characters are escaped."""
     path = to_path(uri)
@@ -94,11 +102,8 @@ def display_names(uris: Iterable[str]) -> str:
 
 def name_in(uri: str, folders: Iterable[str]) -> str:
     """The path of a file relative to the folder that holds it; its display name if none does."""
-    path = to_path(uri)
-    for folder in map(to_path, folders):
-        if path is not None and folder is not None and path.is_relative_to(folder):
-            return path.relative_to(folder).as_posix()
-    return display_name(uri)
+    found = (relative(uri, folder) for folder in folders)
+    return next((name or "." for name in found if name is not None), None) or display_name(uri)
 
 
 def is_below(uri: str, folder: str) -> bool:

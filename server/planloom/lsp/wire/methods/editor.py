@@ -115,6 +115,42 @@ class EditorCreateFolderResult(Wire):
     reason: Maybe[str] = None
 
 
+class EditorFilesParams(Wire):
+    """`planloom/editor/files`: a folder of a file system that only the editor can reach."""
+
+    uri: str
+
+
+class FolderEntry(Wire):
+    """A file or folder by its name in the folder."""
+
+    name: str
+    kind: Literal["file", "folder"]
+
+
+class EditorFilesResult(Wire):
+    """What is in the folder itself, without the folders below it."""
+
+    entries: tuple[FolderEntry, ...]
+
+
+class EditorReadParams(Wire):
+    """`planloom/editor/read`: a file or folder of a file system that only the editor can reach."""
+
+    uri: str
+
+
+class EditorReadResult(Wire):
+    """What is there. `content` is a file's bytes in base64, left out above 5 MiB; `size` is in bytes.
+
+    A client that cannot tell answers with an error.
+    """
+
+    kind: Literal["file", "folder", "absent"]
+    size: Maybe[Int] = None
+    content: Maybe[str] = None
+
+
 class ChatCall(Wire):
     """A tool call of the editor's model."""
 
