@@ -20,7 +20,7 @@ from tests.support.real_application import real_application
 from tests.workspace.room import tree
 
 ABLE = {**EXTENSION, "createContents": True, "createFolder": True, "files": True}
-EMBEDDED = {"model": {"provider": "embedded"}}
+EMBEDDED = {"model": {"provider": "embedded"}, "approvals": {"plan": "none"}}
 EVERY_EFFECT = (
     '1. Create folder docs\n2. Create file src/x.py with content "x = 1"\n3. Replace "old" with "new" in a.txt\n'
     "4. Rename b.txt to c.txt\n5. Delete d.txt"

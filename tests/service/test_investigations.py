@@ -70,8 +70,8 @@ async def test_a_small_request_is_planned_in_one_request(tmp_path: Path) -> None
         assert plan.estimated_duration is not None and plan.estimated_duration < 20
         (request,) = model.requests
         assert request.response_schema is None and request.max_tokens is None
-        names = [tool.name for tool in builtin().where({"repository"}).before_commands().shown()]
-        controls = ("task_completed", "final_answer", "ask_user", "submit_plan")
+        names = [tool.name for tool in builtin().where({"repository"}).shown()]
+        controls = ("task_completed", "ask_user", "submit_plan")
         assert tuple(tool.name for tool in request.tools) == (*names, *controls)
         assert "greet.py" in request.messages[1].text and REQUEST in request.messages[1].text
         assert at.types().count("task_created") == 2

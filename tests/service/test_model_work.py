@@ -293,7 +293,7 @@ async def test_a_direct_run_that_becomes_a_plan_tells_what_was_really_done(tmp_p
             ("First", "pending"),
         ]
         assert at.text("a.txt") == "a" and plan.summary == "1 step."
-        assert "it holds no steps. Call submit_plan again." in asked(model.requests[2])
+        assert "the plan has no steps. Call submit_plan again." in asked(model.requests[2])
 
 
 async def test_writes_of_a_step_are_asked_for_once_and_a_denial_reaches_the_model(tmp_path: Path) -> None:

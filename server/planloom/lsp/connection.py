@@ -499,9 +499,10 @@ class Connection:
 
         if scheme(uri) == "file" or not self.client.declared.files:
             return False
-        can = self.editor.capabilities
-        able = (can.create_contents, can.create_folders, can.rename_files, can.delete_files)
-        return can.makes_files("auto") and all(able)
+        can = self.editor.capabilities.creating("auto")
+        return all(
+            (can.create_files, can.create_contents, can.create_folders, can.rename_files, can.delete_files)
+        )
 
     async def _refresh(self, uris: Iterable[Uri]) -> frozenset[Uri]:
         # Without a virtual folder there is no mirror.
