@@ -27,7 +27,7 @@ def _no_user_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 async def drafted(client: LspClient, text: str = THREE) -> dict[str, Any]:
-    created = await client.request("planloom/plan/create", {"text": text})
+    created = await client.request("planloom/plan/create", {"text": text, "mode": "plan"})
     ready = await client.wait_event("plan_ready", plan_id=created["plan"]["planId"])
     plan: dict[str, Any] = ready["plan"]
     return plan
