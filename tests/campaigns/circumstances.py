@@ -20,7 +20,10 @@ Able = Literal["full", "no_document_changes", "no_resource_operations", "no_appl
 
 @dataclass(frozen=True)
 class Circumstances:
-    """One draw; `commands_allowed` is the setting that lets commands run unasked, `manner` how the editor answers."""
+    """One draw; `commands_allowed` is the setting that lets commands run unasked, `manner` how the editor answers.
+
+    `covers` is what the approval of the plan covers.
+    """
 
     review: Review = "each"
     mind: Mind = "careful"
@@ -31,6 +34,7 @@ class Circumstances:
     commands_allowed: bool = False
     manner: Manner = "honest"
     new_files: NewFiles = "saved"
+    covers: Literal["literal", "none"] = "none"
 
     def capabilities(self) -> dict[str, Any]:
         """What the client declares to LSP."""
@@ -58,7 +62,7 @@ class Circumstances:
         return {
             "model": {"provider": "openai", "baseUrl": f"{model_url}/v1", "name": "scripted"},
             "planning": {"perspectives": "never", "classifyWithModel": "never"},
-            "approvals": {"execute": "allow" if self.commands_allowed else "ask", "plan": "none"},
+            "approvals": {"execute": "allow" if self.commands_allowed else "ask", "plan": self.covers},
             "edits": {"newFiles": "editor" if self.new_files == "plain" else "auto"},
         }
 
@@ -76,6 +80,7 @@ def draw(rng: random.Random, **fixed: Any) -> Circumstances:
         "open_on_edit": rng.random() < 0.8,
         "commands_allowed": rng.random() < 0.3,
         "new_files": rng.choice(get_args(NewFiles)),
+        "covers": rng.choice(("literal", "none")),
         **fixed,
     }
     # An editor that can be asked to save leaves no text of a new file unsaved.

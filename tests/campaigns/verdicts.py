@@ -135,6 +135,8 @@ def asked_before(at: Desk, report: Report, events: Collection[dict[str, Any]]) -
                 continue
             # An edit of the whole plan names no step.
             step = event.get("taskId") if review == "each" else None
+            if event.get("coveredBy") is not None and file["change"] in ("create", "createFolder"):
+                continue
             if not any(_covers(approval, file["uri"], step) for approval in asked):
                 report.blame(
                     "unasked",
@@ -146,6 +148,12 @@ def asked_before(at: Desk, report: Report, events: Collection[dict[str, Any]]) -
         if effect.kind == "command":
             ran = counter.split().count(effect.token)
             allowed = sum(_asks_for(approval, effect) for approval in at.allowed.values())
+            allowed += sum(
+                event["type"] == "task_update"
+                and event.get("coveredBy") is not None
+                and event["taskId"] == effect.step
+                for event in events
+            )
             if ran > allowed + at.circumstances.commands_allowed:
                 report.blame("unasked", f"{_named(effect)} ran {ran} times, and was allowed {allowed} times")
 
