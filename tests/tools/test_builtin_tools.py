@@ -24,7 +24,6 @@ SAY_THEMSELVES = {
         "path",
         "recursive",
         "pattern",
-        "regex",
         "ignore_case",
         "max_results",
         "revision",

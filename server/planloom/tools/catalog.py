@@ -109,9 +109,9 @@ FIND_FILES = Tool(
 class SearchText(Arguments):
     """Arguments of `search_text`."""
 
-    pattern: str = Field(max_length=MAX_PATTERN)
+    pattern: str = Field(max_length=MAX_PATTERN, description="A regular expression, or a text.")
     path: str = Field("", max_length=4096)
-    regex: bool = False
+    regex: bool = Field(True, description="False: a text only.")
     ignore_case: bool = False
     files: str | None = Field(None, description="Only such as *.{ts,tsx}.", max_length=500)
     context: int = Field(0, ge=0, le=MAX_CONTEXT, description="Lines around each match.")
@@ -120,7 +120,7 @@ class SearchText(Arguments):
 
 SEARCH_TEXT = Tool(
     name="search_text",
-    description="Search files for a text or a regular expression. Ignored files are left out.",
+    description="Search files. Ignored files are left out.",
     arguments=SearchText,
     effect="read",
     run=Later("search.search_files", "search_text"),

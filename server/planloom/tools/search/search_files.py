@@ -21,7 +21,7 @@ from planloom.tools.context import ToolContext
 from planloom.tools.globs import NameGlob, invalid_glob
 from planloom.tools.search.matching_process import TooSlow
 from planloom.tools.search.ripgrep import files_containing
-from planloom.tools.search.search_pattern import BadPattern, Pattern, read_pattern
+from planloom.tools.search.search_pattern import BadPattern, Pattern, is_plain, read_pattern
 from planloom.tools.tool import ToolResult, failed, succeeded
 from planloom.workspace.disk import read
 from planloom.workspace.paths.hard_links import LinkedSecrets
@@ -38,6 +38,8 @@ _LONGEST_LINE: Final = 300
 _MOST_TEXT: Final = 60_000
 _MOST_NAMED: Final = 20
 """Files that are named with their count of lines not shown."""
+_NO_MATCH: Final = "As a regular expression the pattern matches nothing"
+_AS_TEXT: Final = ", so the text itself was searched for."
 _BATCH: Final = 16_000
 """Files per call of ripgrep."""
 _WORTH_RIPGREP: Final = 200
@@ -78,7 +80,10 @@ class _Wanted(NamedTuple):
 
 
 async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
-    """Find lines that contain a text, including staged and unsaved changes."""
+    """Find lines that match a regular expression, else those that contain it as a text.
+
+    Includes staged and unsaved changes.
+    """
     wanted = NameGlob(args.files) if args.files else None
     if wanted is not None and not wanted.is_glob:
         return failed(invalid_glob(args.files or ""))
@@ -99,21 +104,31 @@ async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
     else:
         scope = matching(await scope_below(context, place), wanted)
         prefix = "" if place.relative == "." else f"{place.relative}/"
-    pattern = await asyncio.to_thread(
-        read_pattern, args.pattern, literal=not args.regex, ignore_case=args.ignore_case
-    )
-    if isinstance(pattern, BadPattern):
-        return failed(pattern.reason)
-    try:
-        found = await _search(context, place, scope, _Wanted(pattern, args.max_results, args.context))
-    finally:
-        pattern.matcher.close()
+    note = ""
+    is_text = not args.regex or is_plain(args.pattern)
+    for literal in (True,) if is_text else (False, True):
+        pattern = await asyncio.to_thread(
+            read_pattern, args.pattern, literal=literal, ignore_case=args.ignore_case
+        )
+        if isinstance(pattern, BadPattern):
+            if literal:
+                return failed(pattern.reason)
+            note = pattern.reason
+            continue
+        try:
+            found = await _search(context, place, scope, _Wanted(pattern, args.max_results, args.context))
+        finally:
+            pattern.matcher.close()
+        if found.hits or found.late or literal:
+            break
+        note = _NO_MATCH
     if found.slow is not None:
         return failed(
             f"The pattern takes too long for {visible(prefix + found.slow)}. Make it simpler (no nested repetitions), "
-            "or search for a plain text without regex."
+            "or search for a plain text with regex: false."
         )
-    return _tool_result(args, found, prefix, scope)
+    result = _tool_result(args, found, prefix, scope)
+    return result._replace(text=f"{result.text}\n[{note}{_AS_TEXT}]") if note else result
 
 
 async def _search(
