@@ -24,6 +24,7 @@ SAY_THEMSELVES = {
         "path",
         "recursive",
         "pattern",
+        "regex",
         "ignore_case",
         "max_results",
         "revision",

@@ -1,4 +1,4 @@
-"""The tool `search_text`: searches files for a text or a regular expression."""
+"""The tool `search_text`: searches files for a text or a regular expression; and so the output of a command."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from planloom.domain.text.counted import counted
 from planloom.domain.text.hidden_characters import visible
 from planloom.domain.text.positions import with_eol
-from planloom.domain.values import Json
+from planloom.domain.values import Json, Uri
 from planloom.tools.candidates import SearchScope, chunks, matching, scope_below
 from planloom.tools.catalog import SearchText
 from planloom.tools.context import ToolContext
@@ -104,6 +104,35 @@ async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
     else:
         scope = matching(await scope_below(context, place), wanted)
         prefix = "" if place.relative == "." else f"{place.relative}/"
+
+    def search(wanted: _Wanted) -> Awaitable[_SearchResult]:
+        return _search(context, place, scope, wanted)
+
+    return await _searched(args, scope, prefix, search)
+
+
+async def search_output(name: str, text: str, pattern: str) -> ToolResult:
+    """Find lines in the output `name` of a command, as `search_text` does in files."""
+    args = SearchText(pattern=pattern)
+    scope = SearchScope(Path(), (), {name: Uri(name)})
+
+    def search(wanted: _Wanted) -> Awaitable[_SearchResult]:
+        return asyncio.to_thread(_scan, iter([(name, text)]), scope, wanted, threading.Event())
+
+    result = await _searched(args, scope, "", search, narrower="give a narrower pattern, or lines")
+    return (
+        result if result.value or not result.ok else succeeded(f"No line of {name} matches “{pattern[:80]}”.")
+    )
+
+
+async def _searched(
+    args: SearchText,
+    scope: SearchScope,
+    prefix: str,
+    search: Callable[[_Wanted], Awaitable[_SearchResult]],
+    narrower: str = "give a folder or file as path, or files such as *.py",
+) -> ToolResult:
+    """Search for the pattern, and for it as a text if it is no regular expression or matches nothing as one."""
     note = ""
     is_text = not args.regex or is_plain(args.pattern)
     for literal in (True,) if is_text else (False, True):
@@ -116,7 +145,7 @@ async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
             note = pattern.reason
             continue
         try:
-            found = await _search(context, place, scope, _Wanted(pattern, args.max_results, args.context))
+            found = await search(_Wanted(pattern, args.max_results, args.context))
         finally:
             pattern.matcher.close()
         if found.hits or found.late or literal:
@@ -127,7 +156,7 @@ async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
             f"The pattern takes too long for {visible(prefix + found.slow)}. Make it simpler (no nested repetitions), "
             "or search for a plain text with regex: false."
         )
-    result = _tool_result(args, found, prefix, scope)
+    result = _tool_result(args, found, prefix, scope, narrower)
     return result._replace(text=f"{result.text}\n[{note}{_AS_TEXT}]") if note else result
 
 
@@ -258,14 +287,16 @@ def _shortened(line: str, offset: int) -> str:
     return ("…" if begin else "") + line[begin : begin + _LONGEST_LINE] + "…"
 
 
-def _tool_result(args: SearchText, found: _SearchResult, prefix: str, scope: SearchScope) -> ToolResult:
+def _tool_result(
+    args: SearchText, found: _SearchResult, prefix: str, scope: SearchScope, narrower: str
+) -> ToolResult:
     what = f"“{args.pattern[:80]}”"
     if not found.hits:
         return succeeded(f"Found nothing for {what}", _nothing(args, found, scope), [])
     shown = found.hits
     while len(text := _rendered(shown, prefix, in_context=args.context > 0)) > _MOST_TEXT:
         shown = shown[: len(shown) * _MOST_TEXT // (len(text) + len(text) // 10)]
-    notes = [_rest(found, shown, prefix)] if found.late or len(shown) < found.total else []
+    notes = [_rest(found, shown, prefix, narrower)] if found.late or len(shown) < found.total else []
     if scope.partial:
         notes.append("[the workspace is still being listed: there may be more]")
     value: list[Json] = [
@@ -303,9 +334,8 @@ def _rendered(hits: Sequence[_Hit], prefix: str, *, in_context: bool) -> str:
     return "\n".join(blocks)
 
 
-def _rest(found: _SearchResult, shown: Sequence[_Hit], prefix: str) -> str:
+def _rest(found: _SearchResult, shown: Sequence[_Hit], prefix: str, narrower: str) -> str:
     """What is not shown: how many lines of which files, most lines first."""
-    narrower = "give a folder or file as path, or files such as *.py"
     more = found.total - len(shown)
     if not more:
         return f"[not all files were searched: {narrower}]"
