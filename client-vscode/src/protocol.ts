@@ -345,6 +345,7 @@ export interface ReportedCommand {
   exitCode?: number;
   outcome: string;
   runs: number;
+  failedBefore?: number;
   confinement?: string;
 }
 

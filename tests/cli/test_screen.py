@@ -116,6 +116,43 @@ def test_running_text_is_shown_beside_its_step_and_goes_with_it() -> None:
     assert "✔" in out.getvalue()
 
 
+def test_the_words_of_a_model_between_its_calls_stay_on_the_screen() -> None:
+    at, out = screen()
+    now: Any = plan(STEPS)
+
+    def says(text: str, event: dict[str, Any]) -> None:
+        at.stream({"stepId": "s2", "kind": "text", "delta": text[:9]})
+        at.stream({"stepId": "s2", "kind": "text", "delta": text[9:]})
+        at.event({"taskId": "s2", **event}, now)
+
+    says("The sum is cut:\nit skips the last.", {"type": "tool_started", "tool": "edit_file"})
+    at.stream({"stepId": "s2", "kind": "stdout", "delta": "3 passed"})
+    says("", {"type": "tool_completed", "ok": True, "summary": "Edited a.py"})
+    says("All is done.", {"type": "answer", "text": "All is done.\n"})
+    said = " ".join(out.getvalue().split())
+    assert said == "The sum is cut: it skips the last. · Edited a.py All is done."
+
+
+def test_the_route_that_the_user_has_chosen_needs_no_reason() -> None:
+    at, out = screen()
+    created: Any = {
+        "plan": {"route": "direct", "planId": "p"},
+        "detection": {"planned": False, "rule": "none"},
+    }
+    at.request_created(created, asked=True)
+    assert out.getvalue().strip() == "Goes ahead without a plan."
+
+
+def test_a_plan_under_review_names_its_model_and_what_it_has_used() -> None:
+    at, out = screen()
+    usage = {"requests": 2, "promptTokens": 1200, "completionTokens": 30}
+    at.spent(
+        {"planId": "p", "spent": {"costs": {}, "usage": usage, "models": [{"model": "m1", "usage": usage}]}}
+    )
+    at.plan({**plan(STEPS), "planId": "p"})  # type: ignore[typeddict-item]
+    assert "Used 2 requests, 1,200 tokens read, 30 written m1" in " ".join(out.getvalue().split())
+
+
 def test_what_a_call_has_printed_does_not_stay_when_it_has_ended() -> None:
     at, out = screen(terminal=True)
     now: Any = plan(STEPS)

@@ -21,13 +21,13 @@ from planloom.tools.confinement.confined_command import Confined
 from planloom.tools.confinement.places import Reach
 from planloom.tools.confinement.policy import Means
 from planloom.tools.processes.child_process import (
+    Capture,
     ChildProcess,
     Launch,
     ProcessResult,
     run_process,
     shell_argv,
 )
-from planloom.tools.processes.unread_output import UnreadOutput
 from planloom.workspace.disk import Folder
 from planloom.workspace.index.programs import environment
 
@@ -284,7 +284,7 @@ async def test_commands_without_network_reach_each_other_alone(place: Place) -> 
     server = (
         PYTHON + " -c \"import socket, time; s = socket.create_server(('127.0.0.1', 5999)); time.sleep(20)\""
     )
-    output = UnreadOutput()
+    output = Capture()
     child = ChildProcess(output)
     assert await child.start(place.launch(server)) is None
     try:
@@ -316,7 +316,7 @@ async def test_this_machine_alone_is_reached_in_both_ways(place: Place) -> None:
     loopback = Confinement(network="loopback")
     host = await asyncio.start_server(hello, "127.0.0.1", 0)
     port = host.sockets[0].getsockname()[1]
-    children = [ChildProcess(UnreadOutput()), ChildProcess(UnreadOutput())]
+    children = [ChildProcess(Capture()), ChildProcess(Capture())]
     try:
         # A server of the machine, and one of a command without network.
         assert await children[0].start(place.launch(SERVER.format(port=5998))) is None

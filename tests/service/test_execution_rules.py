@@ -549,6 +549,27 @@ async def test_a_request_is_told_what_the_session_did_before(tmp_path: Path) -> 
         await at.run("What did you do before?", mode="direct")
         prompt = asked(model.requests[0])
         assert "EARLIER IN THIS SESSION" in prompt and "Changed files: notes.txt" in prompt
+        assert "+hello" not in prompt
+
+
+async def test_a_plan_that_is_continued_shows_its_diff_but_no_secrets(tmp_path: Path) -> None:
+    writes = [("write_file", {"path": path, "content": "hello\n"}) for path in ("notes.txt", ".env")]
+    model = ScriptedModel(
+        [
+            makes(*writes, ("task_completed", {"summary": "Written."})),
+            makes(("task_completed", {"summary": "Two files."})),
+            makes(("task_completed", {"summary": "Two files."})),
+        ]
+    )
+    async with studio(tmp_path) as at:
+        at.model.model = model
+        first = await at.run("Write the two files of notes.", mode="direct")
+        assert first.status == "completed"
+        sent = await at.app.messages.send(first.plan_id, "What did you do before?")
+        await at.reach(sent.plan, "ended")
+        prompt = asked(model.requests[-1])
+        assert "Its changes:\n--- /dev/null\n+++ notes.txt\n@@ -0,0 +1 @@\n+hello" in prompt
+        assert ".env" in prompt and prompt.count("+hello") == 1
 
 
 @pytest.mark.parametrize("can", [{"tools": True}, {"json_schema": True}], ids=["native", "json"])

@@ -419,7 +419,7 @@ async def test_an_unknown_tool_and_wrong_arguments_are_told_to_the_model(tmp_pat
     model = ScriptedModel(
         [
             makes(("make_coffee", {})),
-            makes(("read_file", {"file": "a.txt"})),
+            makes(("read_file", {"lines": "1"})),
             makes(("list_files", {}), ("task_completed", {"summary": "Looked."})),
         ]
     )

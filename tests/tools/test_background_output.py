@@ -9,11 +9,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from planloom.domain.plans.background_commands import CommandProcess
 from planloom.tools.processes.child_process import HEAD_BYTES, TAIL_BYTES
+from planloom.tools.processes.kept_output import KeptOutput
 from planloom.tools.processes.left_over import end_left_over, left_over, process_stamp
 from planloom.tools.processes.unread_output import UnreadOutput
 from tests.tools.test_processes import gone
@@ -22,8 +24,8 @@ GONE = "it was running when the server ended, and runs no longer"
 STOPPED = "it was still running after the server had ended, and was stopped"
 
 
-def test_each_output_is_taken_once() -> None:
-    output = UnreadOutput()
+def test_each_output_is_taken_once(tmp_path: Path) -> None:
+    output = UnreadOutput(KeptOutput(tmp_path, "c1"))
     output.add(b"one\n")
     assert output.news.is_set()
     assert (output.take(last=False), output.news.is_set(), output.take(last=False)) == ("one\n", False, "")
@@ -31,8 +33,8 @@ def test_each_output_is_taken_once() -> None:
     assert (output.take(last=True), output.end()) == ("two", "one\ntwo")
 
 
-def test_a_character_or_an_escape_sequence_is_never_cut_in_two() -> None:
-    output = UnreadOutput()
+def test_a_character_or_an_escape_sequence_is_never_cut_in_two(tmp_path: Path) -> None:
+    output = UnreadOutput(KeptOutput(tmp_path, "c1"))
     whole = "grün \x1b[31mrot\x1b[0m".encode()
     taken = ""
     for byte in whole:
@@ -41,14 +43,14 @@ def test_a_character_or_an_escape_sequence_is_never_cut_in_two() -> None:
     assert taken + output.take(last=True) == "grün rot"
 
 
-def test_a_flood_is_kept_in_part_and_what_is_lost_is_counted() -> None:
-    output = UnreadOutput()
+def test_a_flood_is_kept_in_part_and_what_is_lost_is_counted(tmp_path: Path) -> None:
+    output = UnreadOutput(KeptOutput(tmp_path, "c1"))
     line = b"0123456789abcde\n"
     for _ in range(100_000):
         output.add(line)
     text = output.take(last=False)
     assert len(text) < HEAD_BYTES + TAIL_BYTES + 200
-    (lost,) = re.findall(r"\[… (\d+) bytes were printed here that are not kept …\]", text)
+    (lost,) = re.findall(r"\[… (\d+) bytes were printed here: give pattern or lines to read them …\]", text)
     assert int(lost) + text.count(line.decode()) * len(line) == 100_000 * len(line)
     output.add(b"after\n")
     assert output.take(last=False) == "after\n"

@@ -203,10 +203,32 @@ async def test_nothing_found_names_what_is_similar(tmp_path: Path) -> None:
     assert "sub/keep.log" in (await desk.call("find_files", pattern="kep.log")).text
 
 
-@pytest.mark.parametrize("pattern", ["(", "[a", "a{2,1}", "(?P<x>", "*", "\\"])
-async def test_a_broken_expression_is_told(pattern: str, tmp_path: Path) -> None:
-    result = await Desk(tmp_path, {"a": ""}).call("search_text", pattern=pattern, regex=True)
-    assert not result.ok and "regular expression" in result.text
+@pytest.mark.parametrize(
+    ("pattern", "found", "remark"),
+    [
+        ("f(1", "f(1)", "The pattern is no usable regular expression"),
+        ("*", "a*b", "The pattern is no usable regular expression"),
+        ("\\", "a\\b", "The pattern is no usable regular expression"),
+        ("a*b$c", "a*b$c", "As a regular expression the pattern matches nothing"),
+        ("f|g", "g", None),
+        ("f(1)", "f1", None),
+        ("plain", "plain", None),
+    ],
+)
+async def test_a_pattern_is_an_expression_unless_only_its_text_occurs(
+    pattern: str, found: str, remark: str | None, tmp_path: Path
+) -> None:
+    result = await Desk(tmp_path, {"a": f"x\n{found}\n"}).call("search_text", pattern=pattern)
+    lines = result.text.splitlines()
+    assert lines[0] == f"a:2: {found}"
+    assert (remark is None and len(lines) == 1) or (remark or "") in lines[1]
+
+
+async def test_a_text_is_searched_as_it_stands_if_the_call_says_so(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, {"a": "f1\nf(1)\n"})
+    assert (await desk.call("search_text", pattern="f(1)", regex=False)).text == "a:2: f(1)"
+    nothing = await desk.call("search_text", pattern="g(1)")
+    assert nothing.ok and "No line contains “g(1)”" in nothing.text and "the text itself" in nothing.text
 
 
 async def test_a_pattern_that_never_ends_is_stopped(tmp_path: Path) -> None:

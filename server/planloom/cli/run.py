@@ -113,7 +113,7 @@ class RequestRun:
             return await self._adopt(request.document)
         created = await (self._continued(request.text) if request.follows else self._created(request))
         self.plan = created["plan"]
-        self._screen.request_created(created)
+        self._screen.request_created(created, asked=request.mode != "auto")
         return await self._to_its_end()
 
     async def _adopt(self, text: str) -> Outcome:

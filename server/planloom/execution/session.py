@@ -100,6 +100,15 @@ class Session:
         roots = tuple(root.path for root in self.view.roots.folders)
         return Confined(confinement, Reach(roots, self._private, self._writable()))
 
+    def outputs(self, plan_id: PlanId) -> Path:
+        """The folder of the long outputs of a plan's commands, which is removed when the plan ends."""
+        if self._private:
+            return self._private[0] / "outputs" / plan_id
+        # Imported here: only where nothing is stored.
+        import tempfile
+
+        return Path(tempfile.gettempdir(), f"planloom-{self.session_id}-{plan_id}")
+
     def command_abilities(self, machine: Abilities) -> Abilities:
         """How commands are confined: by what the machine can do and the folders that the user lets them write."""
         return machine._replace(writable=self._settings.commands.writable)

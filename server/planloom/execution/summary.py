@@ -306,17 +306,22 @@ def _commands(plan: Plan) -> Iterator[ReportedCommand]:
             command = " ".join(map(str, words)) if isinstance(words, list) else str(words or call.tool)
             key = (command, str(call.args.get("cwd") or ""))
             earlier = last.pop(key, None)
-            last[key] = _command(command, call, 1 if earlier is None else earlier.runs + 1)
+            now = _command(command, call)
+            last[key] = now if earlier is None else _again(earlier, now)
     yield from last.values()
 
 
-def _command(command: str, call: ExecutedTool, runs: int) -> ReportedCommand:
+def _again(earlier: ReportedCommand, now: ReportedCommand) -> ReportedCommand:
+    """The last run of a command, with the earlier ones counted."""
+    failed = earlier.failed_before + (earlier.exit_code not in (0, None))
+    return now.model_copy(update={"runs": earlier.runs + 1, "failed_before": failed})
+
+
+def _command(command: str, call: ExecutedTool) -> ReportedCommand:
     confinement = None if call.confinement is None else call.confinement.line
 
     def reported(outcome: str, exit_code: int | None = None) -> ReportedCommand:
-        return ReportedCommand(
-            command=command, exit_code=exit_code, outcome=outcome, runs=runs, confinement=confinement
-        )
+        return ReportedCommand(command=command, exit_code=exit_code, outcome=outcome, confinement=confinement)
 
     if call.command == "denied":
         return reported(_not_allowed(call.why))

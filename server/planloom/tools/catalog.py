@@ -4,6 +4,7 @@ Whoever drafts, validates or shows a plan needs no more of a tool than this.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -30,6 +31,20 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
+def _of_ranges(ranges: str | None) -> str | None:
+    if ranges and not all(_RANGE.fullmatch(each.strip()) for each in ranges.split(",")):
+        raise ValueError("give ranges of lines such as 1-40,90-120")
+    return ranges
+
+
+def _spans(ranges: str | None) -> Iterator[tuple[int, int | None]]:
+    for each in (ranges or "").split(","):
+        match = _RANGE.fullmatch(each.strip())
+        if match is not None:
+            first = int(match[1]) or 1
+            yield first, (int(match[3]) or None) if match[3] else None if match[2] else first
+
+
 class ReadFile(Arguments):
     """Arguments of `read_file`."""
 
@@ -38,26 +53,14 @@ class ReadFile(Arguments):
     end_line: int | None = Field(None, ge=0, description="Included.")
     ranges: str | None = Field(None, description="Instead, such as 1-40,90-120.", max_length=1_000)
 
-    @field_validator("ranges")
-    @classmethod
-    def _readable(cls, ranges: str | None) -> str | None:
-        if ranges and not all(_RANGE.fullmatch(each.strip()) for each in ranges.split(",")):
-            raise ValueError("give ranges of lines such as 1-40,90-120")
-        return ranges
+    _readable = field_validator("ranges")(_of_ranges)
 
     def spans(self) -> tuple[tuple[int, int | None], ...]:
         """First and last lines of the wanted ranges, None for the end of the file; empty for the whole file."""
-        found: list[tuple[int, int | None]] = []
         # Some models fill in 0, or an empty text, where they want no limit.
-        if self.start_line or self.end_line:
-            found.append((self.start_line or 1, self.end_line or None))
-        for each in (self.ranges or "").split(","):
-            match = _RANGE.fullmatch(each.strip())
-            if match is not None:
-                first = int(match[1]) or 1
-                last = (int(match[3]) or None) if match[3] else None if match[2] else first
-                found.append((first, last))
-        return tuple(found)
+        limits = self.start_line or self.end_line
+        first = ((self.start_line or 1, self.end_line or None),) if limits else ()
+        return (*first, *_spans(self.ranges))
 
 
 class ListFiles(Arguments):
@@ -115,7 +118,7 @@ class SearchText(Arguments):
 
     pattern: str = Field(max_length=MAX_PATTERN)
     path: str = Field("", max_length=4096)
-    regex: bool = False
+    regex: bool = True
     ignore_case: bool = False
     files: str | None = Field(None, description="Only such as *.{ts,tsx}.", max_length=500)
     context: int = Field(0, ge=0, le=MAX_CONTEXT, description="Lines around each match.")
@@ -124,7 +127,7 @@ class SearchText(Arguments):
 
 SEARCH_TEXT = Tool(
     name="search_text",
-    description="Search files for a text or a regular expression. Ignored files are left out.",
+    description="Search files for a regular expression, or a text. Ignored files are left out.",
     arguments=SearchText,
     effect="read",
     run=Later("search.search_files", "search_text"),
@@ -347,6 +350,13 @@ class ReadOutput(Arguments):
 
     command_id: str = Field(max_length=40, description="Such as c1.")
     wait_seconds: float = Field(5, ge=0, le=LONGEST_WAIT, description="The most, for output.")
+    pattern: str | None = Field(None, max_length=MAX_PATTERN)
+    lines: str | None = Field(None, description="Such as 1-40,90-.", max_length=1_000)
+    _readable = field_validator("lines")(_of_ranges)
+
+    def spans(self) -> tuple[tuple[int, int | None], ...]:
+        """First and last lines of the wanted ranges, None for the end of the output."""
+        return tuple(_spans(self.lines))
 
 
 class StopCommand(Arguments):
@@ -357,7 +367,7 @@ class StopCommand(Arguments):
 
 READ_OUTPUT = Tool(
     name="read_output",
-    description="Read the new output of a background command, and whether it runs.",
+    description="Read new output of a background command; of any long output, lines or those that match.",
     arguments=ReadOutput,
     effect="read",
     run=Later("processes.background", "read_output"),

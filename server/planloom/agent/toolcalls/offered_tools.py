@@ -14,6 +14,7 @@ from planloom.domain.model_text.surrogates import mend
 from planloom.domain.patterns import pattern
 from planloom.domain.values import Args, Json
 from planloom.models.port import ToolSpec
+from planloom.tools.synonyms import with_own_names
 
 _BEFORE = ("functions.", "function.", "tools.", "default_api.")
 _AFTER = pattern(r":[0-9]+$")
@@ -83,7 +84,7 @@ class OfferedTools:
         )
 
     def check(self, raw: RawCall, text: str) -> CallRead | CallProblem:
-        """The call with its arguments converted to the types of the tool's schema, or the problem with it.
+        """The call with its arguments by the names and types of the tool's schema, or the problem with it.
 
         `text` is what the model wrote.
         """
@@ -94,6 +95,7 @@ class OfferedTools:
         arguments = opened(raw.arguments)
         if isinstance(arguments, str):
             return problem("malformed", name, text, arguments)
+        arguments = with_own_names(arguments, self.properties[name])
         converted = typed(arguments, self.tools[name].parameters)
         return CallRead(name=name, arguments=converted)
 

@@ -279,6 +279,7 @@ class ReportedCommand(TypedDict, total=False):
     exitCode: int
     outcome: str
     runs: int
+    failedBefore: int
     confinement: str
 
 

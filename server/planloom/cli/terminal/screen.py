@@ -21,6 +21,10 @@ from planloom.cli.terminal.person import Terminal
 from planloom.cli.terminal.show_spent import spent_lines
 from planloom.domain.text.counted import at_work, counted
 
+_MOST_WORDS = 600
+_AFTER_WORDS = frozenset({"tool_started", "task_completed", "task_failed", "answer"})
+"""The events of a step before which its model may have written words."""
+
 
 class Screen:
     """Prints for people on `console` and, if `as_json`, for programs on stdout.
@@ -36,6 +40,7 @@ class Screen:
         self._running: dict[str, str] = {}
         self._answered: set[str] = set()
         self._tails: dict[str, str] = {}
+        self._words: dict[str, str] = {}
         self._background: dict[str, str] = {}
         self._started: dict[str, float] = {}
         self._said: set[str] = set()
@@ -47,13 +52,14 @@ class Screen:
         self._json({"type": "cli_start", "logPath": path})
         self._console.print(Text(f"Log: {path}", "dim"), soft_wrap=True)
 
-    def request_created(self, created: Json) -> None:
-        """Print how the request was classified, and its references."""
+    def request_created(self, created: Json, *, asked: bool = False) -> None:
+        """Print how the request was classified, unless its route was `asked` for, and its references."""
         for line in show.request_lines(
             created.get("detection") or {},
             created["plan"].get("attachments") or [],
             created.get("unresolved") or [],
             created["plan"].get("route", "plan"),
+            asked=asked,
         ):
             self._console.print(line)
         self._busy("draft", "Planning …")
@@ -69,10 +75,11 @@ class Screen:
             self._console.print(show.plan_table(plan))
 
     def plan(self, plan: Plan) -> None:
-        """Print the plan for review."""
+        """Print the plan for review, with what it has used of which model so far."""
         self.pause()
         self._console.print()
         self._console.print(show.plan_table(plan))
+        self._show_spent(plan)
 
     def approval(self, approval: Approval, diffs: Sequence[DiffResult]) -> None:
         """Print what an approval would change."""
@@ -111,6 +118,9 @@ class Screen:
         if found is not None:
             # A request that is one step is no list: its words stand above already, and its outcome comes at the end.
             self._is_one_step = plan.get("route") == "direct" and len(plan.get("steps") or []) == 1
+            if event["type"] in _AFTER_WORDS:
+                said = event.get("text") or (event.get("result") or {}).get("summary") or ""
+                self._show_words(found[1]["stepId"], said)
             self._step_event(event, *found)
         else:
             self._plan_event(event, plan)
@@ -153,8 +163,10 @@ class Screen:
         self._spent[params["planId"]] = params["spent"]
 
     def stream(self, params: Json) -> None:
-        """Show the end of the text that a model or a command streams, in the status line."""
+        """Show the end of the text that a model or a command streams, in the status line; keep the words of a model."""
         key = params.get("stepId") or "draft"
+        if params.get("kind") == "text":
+            self._words[key] = self._words.get(key, "") + str(params.get("delta", ""))
         if key in self._running and self._status is not None:
             self._tails[key] = (self._tails.get(key, "") + str(params.get("delta", "")))[-400:]
             self._show_running()
@@ -204,6 +216,12 @@ class Screen:
             case "log":
                 self.say(event.get("level", "info"), f"  {event.get('message', '')}")
 
+    def _show_words(self, key: str, said: str) -> None:
+        """Print what the model has written beside its calls, unless it is what it has `said` in their arguments."""
+        words = one_line(self._words.pop(key, ""), _MOST_WORDS)
+        if words and words.rstrip("…") not in one_line(said, 2 * _MOST_WORDS):
+            self._console.print(Padding(Text(words, "dim"), (0, 0, 0, 2)))
+
     def _step_event(self, event: Json, number: int, step: Step) -> None:
         key = step["stepId"]
         match event["type"]:
@@ -211,6 +229,7 @@ class Screen:
                 self._busy("draft", _so_far(number))
             case "task_started":
                 self._started[key] = time.monotonic()
+                self._words.pop(key, None)
                 self._at_work(event, step)
             case "task_update" if event.get("status") == "running":
                 self._at_work(event, step)

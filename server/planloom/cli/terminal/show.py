@@ -186,16 +186,21 @@ def route_line(event: Json) -> str:
 
 
 def request_lines(
-    detection: Detection, attachments: Iterable[Attachment], unresolved: Iterable[Unresolved], route: str
+    detection: Detection,
+    attachments: Iterable[Attachment],
+    unresolved: Iterable[Unresolved],
+    route: str,
+    *,
+    asked: bool = False,
 ) -> Iterable[Text]:
-    """How the request continues and why, and a line for each of its references."""
+    """How the request continues and why, and a line for each of its references. `asked`: the user has chosen how."""
     why = _RULES.get(detection.get("rule", ""), detection.get("rule", ""))
     routes = {
         "direct": "Goes ahead without a plan",
         "undecided": "Whether it needs a plan is for a model to decide",
     }
     heading = routes.get(route, "Needs a plan")
-    natural = bool(detection.get("planned")) == (route != "direct")
+    natural = not asked and bool(detection.get("planned")) == (route != "direct")
     yield Text.assemble((heading, "bold"), f": {why}." if natural and why and route != "undecided" else ".")
     for item in attachments:
         size = f" ({_bytes(item.get('bytes', 0))}{', cut' if item.get('truncated') else ''})"

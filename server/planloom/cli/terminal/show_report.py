@@ -124,7 +124,9 @@ def _commands(commands: Sequence[ReportedCommand]) -> Table:
         outcome = ": ".join([*how, *([command["outcome"]] if command.get("outcome") else [])])
         text.append(f"  {visible(outcome)}", "dim" if code == 0 else style)
         if command.get("runs", 1) > 1:
-            text.append(f"  run {command['runs']} times", "dim")
+            failed = command.get("failedBefore", 0)
+            before = f", {failed} of them failed before" if failed else ""
+            text.append(f"  run {command['runs']} times{before}", "dim")
         if command.get("confinement"):
             text.append(f"\n{visible(command['confinement'])}", "dim")
         table.add_row(Text(mark, f"bold {style}"), text)

@@ -39,12 +39,14 @@ class ReportedCommand(Value):
 
     `exit_code` is None if it did not end by itself. `outcome` is the line of its output that tells the most, or why
     it has none. `confinement` says what that run could reach; None if it did not start, or older ledgers lack it.
+    `failed_before` counts the earlier runs that failed.
     """
 
     command: str
     exit_code: int | None = None
     outcome: str = ""
     runs: int = 1
+    failed_before: int = 0
     confinement: str | None = None
 
 

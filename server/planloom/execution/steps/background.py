@@ -6,7 +6,10 @@ import asyncio
 import itertools
 import logging
 import os
+import re
+import shutil
 from collections.abc import Collection
+from pathlib import Path
 from typing import Final
 
 from planloom.domain.errors import PlanloomError
@@ -24,6 +27,7 @@ from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.shielded import uninterrupted
 from planloom.tools.processes.child_process import ChildProcess, Launch, OnOutput, result_of, set_within
 from planloom.tools.processes.commands import Command, CommandState, NoCommand, how_ended
+from planloom.tools.processes.kept_output import KeptOutput
 from planloom.tools.processes.left_over import process_stamp
 from planloom.tools.processes.outcome_line import outcome_line
 from planloom.tools.processes.unread_output import UnreadOutput
@@ -35,6 +39,7 @@ FIRST_SECONDS: Final = 2.0
 _SETTLE_SECONDS: Final = 0.2
 """How long a read waits for the rest of output that has just begun to arrive."""
 _LISTED: Final = 8
+_ID: Final = re.compile(r"[a-z][0-9]{1,6}")
 _OVER: Final = ENDED | {"rejected"}
 _STOPPED: Final[dict[BackgroundReason, str]] = {
     "stopped": "was stopped",
@@ -53,7 +58,7 @@ class _Running:
         self.command_id = command_id
         self.command = command
         self.seconds = seconds
-        self.output = UnreadOutput()
+        self.output = UnreadOutput(KeptOutput(run.session.outputs(run.plan_id), command_id))
         self.reason: BackgroundReason = "plan_ended"
         self.problem: str | None = None
         self.end: str | None = None
@@ -137,6 +142,19 @@ class BackgroundCommands:
             await set_within(_SETTLE_SECONDS, running.ended)
         return running.state()
 
+    async def whole(self, plan: Plan, command_id: str) -> bytes | NoCommand:
+        """All that a command of the plan has printed."""
+        running = self._commands.get(plan.plan_id, {}).get(command_id)
+        if running is not None:
+            return running.output.whole.kept()
+        file = self._file(plan, command_id)
+        return self._unknown(plan, command_id) if file is None else await asyncio.to_thread(file.read_bytes)
+
+    def _file(self, plan: Plan, command_id: str) -> Path | None:
+        """The file of an output that was long."""
+        file = self._session.outputs(plan.plan_id) / command_id
+        return file if _ID.fullmatch(command_id) and file.is_file() else None
+
     async def stop(self, plan: Plan, command_id: str) -> CommandState | NoCommand:
         """Stop a command with its process group."""
         running = self._commands.get(plan.plan_id, {}).get(command_id)
@@ -155,16 +173,23 @@ class BackgroundCommands:
         return tuple(each for each in self._commands.get(plan_id, {}).values() if not each.ended.is_set())
 
     def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
-        """Stop and forget the commands of a plan that has ended in whatever way."""
+        """Stop and forget the commands of a plan that has ended in whatever way, and remove their outputs."""
         if plan.status in _OVER and recorded.plan_id in self._commands:
             self._jobs.start(f"end-background:{recorded.plan_id}", self._forget(recorded.plan_id))
+        elif plan.status in _OVER:
+            shutil.rmtree(self._session.outputs(recorded.plan_id), ignore_errors=True)
 
     async def _forget(self, plan_id: PlanId) -> None:
         await self._jobs.stop(background_jobs(plan_id))
         self._commands.pop(plan_id, None)
+        shutil.rmtree(self._session.outputs(plan_id), ignore_errors=True)
 
     def _unknown(self, plan: Plan, command_id: str) -> NoCommand:
-        """Why there is no such command: it is of an earlier server, or never was."""
+        """Why there is no such command: it has ended, or never was."""
+        if self._file(plan, command_id) is not None:
+            return NoCommand(
+                reason=f"{command_id} has ended: give pattern or lines to read what it has printed."
+            )
         commands = (command for _, _, command in background_calls(plan))
         known = next((each for each in commands if each.command_id == command_id), None)
         if known is not None:

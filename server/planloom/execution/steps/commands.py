@@ -29,8 +29,9 @@ from planloom.execution.summary import changed_files
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.confinement.abilities import abilities
 from planloom.tools.confinement.confined_command import Confined
-from planloom.tools.processes.child_process import Launch, ProcessResult, run_process
+from planloom.tools.processes.child_process import Capture, Launch, ProcessResult, run_process
 from planloom.tools.processes.commands import CalledCommand, Command, CommandState, NoCommand
+from planloom.tools.processes.kept_output import KeptOutput
 from planloom.tools.processes.left_over import end_left_over, left_over, process_stamp, until_one_has_ended
 from planloom.tools.tool import shortened
 from planloom.workspace.index.programs import environment
@@ -159,7 +160,12 @@ class Terminal:
         return verdict
 
     async def run(
-        self, command: Command, confined: Confined, on_output: Output, on_start: Callable[[int], None]
+        self,
+        command: Command,
+        confined: Confined,
+        on_output: Output,
+        on_start: Callable[[int], None],
+        capture: Capture,
     ) -> ProcessResult:
         """Run a command to its end, then update the index of files. The caller holds the lock."""
         assert command.timeout_seconds is not None, (
@@ -171,6 +177,7 @@ class Terminal:
                 timeout_seconds=command.timeout_seconds,
                 on_output=on_output,
                 on_start=on_start,
+                capture=capture,
             )
         finally:
             await self._index.rescan_after_command()
@@ -208,7 +215,8 @@ class StepCommands:
         async with self._allowed(command) as permitted:
             confined = self._run.session.confined(permitted.confinement)
             on_output = self._metered() if self._run.step.kind == "tool_call" else self._on_output
-            result = await self._terminal.run(permitted, confined, on_output, self._record_process)
+            capture = KeptOutput(self._run.session.outputs(self._run.plan_id))
+            result = await self._terminal.run(permitted, confined, on_output, self._record_process, capture)
         gets = permitted.confinement
         without = gets.confined and gets.network != "all" and (await asyncio.to_thread(abilities)).network
         if without and result.code not in (0, None) and lacks_network(result.output):
@@ -246,6 +254,10 @@ class StepCommands:
         """The new output of a background command, which may follow the files that the plan has changed."""
         await self._terminal.save_own(self._run)
         return await self._background.read(self._run.plan, command_id, wait_seconds)
+
+    async def whole(self, command_id: str) -> bytes | NoCommand:
+        """All that a command of the plan has printed, if it runs in the background or has printed much."""
+        return await self._background.whole(self._run.plan, command_id)
 
     async def stop(self, command_id: str) -> CommandState | NoCommand:
         """Stop a background command."""

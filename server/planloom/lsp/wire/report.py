@@ -33,6 +33,7 @@ class ReportedCommand(Wire):
     exit_code: Maybe[Int] = None
     outcome: str
     runs: Int
+    failed_before: Int = 0
     confinement: Maybe[str] = None
 
 

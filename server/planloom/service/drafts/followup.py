@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from planloom.domain.errors import StorageFailed
 from planloom.domain.plans.plan import ENDED, Plan
+from planloom.domain.safety.protected import is_secret
+from planloom.domain.text.unified_diff import unified
 from planloom.domain.values import PlanId
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.prompting.compaction import merge_by_rules
-from planloom.execution.summary import changed_files
+from planloom.execution.summary import changed_files, changes_of_file
 from planloom.models.tokens import TokenCounter
 from planloom.storage.ledger import Ledger
 from planloom.tools.tool import shortened
@@ -20,6 +22,8 @@ from planloom.workspace.paths.uris import name_in
 SUMMARY_TOKENS = 800
 _FILES = 60
 _REQUEST = 500
+_DIFF = 6_000
+"""Most characters of the diff of a plan that is continued."""
 _SEARCHED_PLANS = 20
 
 
@@ -44,9 +48,32 @@ class FollowUp:
         if plan.plan_id not in self._found:
             found = self._previous(plan)
             self._found[plan.plan_id] = (
-                Previous() if found is None else Previous(found.plan_id, describe(found))
+                Previous()
+                if found is None
+                else Previous(
+                    found.plan_id, describe(found) + (self._diff(found) if plan.follows is not None else "")
+                )
             )
         return self._found[plan.plan_id]
+
+    def _diff(self, plan: Plan) -> str:
+        """What a plan that is continued has changed, as a diff in bounds; texts that are gone are left out."""
+        found = ""
+        for uri in changed_files(plan):
+            changes, name = changes_of_file(plan, uri, None), name_in(uri, plan.workspace_folders)
+            if changes is None or is_secret(name):
+                continue
+            with suppress(StorageFailed):
+                before, after = (
+                    self._ledger.text(each) if each else None for each in (changes.before, changes.after)
+                )
+                if (before is None, after is None) == (changes.before is None, changes.after is None):
+                    found += unified(before, after, name, name)
+        if not found:
+            return ""
+        cut = found[: found.rfind("\n", 0, _DIFF) + 1] if len(found) > _DIFF else found
+        rest = "" if cut == found else f"[{len(found) - len(cut)} more characters: read the files]"
+        return f"\nIts changes:\n{cut}{rest}".rstrip()
 
     def _previous(self, plan: Plan) -> Plan | None:
         """The plan that this one follows, else the newest ended one of those created before it.

@@ -50,17 +50,26 @@ async def read_spans(path: str, spans: Sequence[tuple[int, int | None]], context
         return failed(await context.no_such_file(place, "List its folder to see what is there."))
     if snapshot.text is None:
         return failed(unreadable(place.relative, snapshot))
-    return _shown(place.relative, snapshot.text, spans)
+    return read_lines(place.relative, snapshot.text, spans)
 
 
-def _shown(name: str, text: str, spans: Sequence[tuple[int, int | None]]) -> ToolResult:
-    """The wanted lines with their numbers, up to a limit; the value is all of that text as it stands in the file."""
+def read_lines(
+    name: str,
+    text: str,
+    spans: Sequence[tuple[int, int | None]],
+    how: str = "start_line and end_line, or with ranges",
+    most: int = MAX_TEXT,
+) -> ToolResult:
+    """The wanted lines of a text with their numbers; the value is all of that text as it stands there.
+
+    `how` names the arguments that ask for other lines. There are at most `most` characters, but for the last line.
+    """
     lines = split_lines(text)
     count = max(len(lines), 1)
     wanted = _within(spans or ((1, None),), count)
     if not wanted:
         return failed(f"{name} has {counted(count, 'line')}; ask for lines in that range.")
-    parts = _limited(wanted, lines)
+    parts = _limited(wanted, lines, most)
     value = "".join("".join(lines[part.start - 1 : part.stop - 1]) for part in wanted)
     shown = "\n[…]\n".join(
         numbered([_cut(line) for line in lines[part.start - 1 : part.stop - 1]], part.start) for part in parts
@@ -69,9 +78,9 @@ def _shown(name: str, text: str, spans: Sequence[tuple[int, int | None]]) -> Too
         return succeeded(
             f"Read {name} ({counted(count, 'line')})", shown if text else "[the file is empty]", text
         )
-    *most, last = (f"{part.start} to {part.stop - 1}" for part in parts)
-    which = f"{', '.join(most)} and {last}" if most else last
-    note = f"[lines {which} of {count}; ask for other lines with start_line and end_line, or with ranges]"
+    *others, last = (f"{part.start} to {part.stop - 1}" for part in parts)
+    which = f"{', '.join(others)} and {last}" if others else last
+    note = f"[lines {which} of {count}; ask for other lines with {how}]"
     return succeeded(f"Read lines {which} of {name}", f"{shown}\n{note}", value)
 
 
@@ -90,10 +99,10 @@ def _within(spans: Sequence[tuple[int, int | None]], count: int) -> list[range]:
     return parts
 
 
-def _limited(parts: Sequence[range], lines: Sequence[str]) -> list[range]:
+def _limited(parts: Sequence[range], lines: Sequence[str], most: int) -> list[range]:
     """The parts up to the limits of lines and characters; the line that passes the limit is the last."""
     kept: list[range] = []
-    left, size = MAX_LINES, MAX_TEXT
+    left, size = MAX_LINES, most
     for part in parts:
         stop = part.start
         while stop < part.stop and left > 0 and size > 0:

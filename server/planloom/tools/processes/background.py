@@ -1,22 +1,35 @@
-"""The tools `read_output` and `stop_command`, for commands that `run_command` has started in the background."""
+"""The tools `read_output` and `stop_command`, for commands in the background and for outputs that were long."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 from planloom.tools.catalog import ReadOutput, StopCommand
 from planloom.tools.context import ToolContext
+from planloom.tools.files.reading import read_lines
+from planloom.tools.processes.child_process import HEAD_BYTES, TAIL_BYTES
 from planloom.tools.processes.commands import CommandState, NoCommand
 from planloom.tools.processes.outcome_line import outcome_line
+from planloom.tools.search.search_files import search_output
+from planloom.tools.terminal_text import plain
 from planloom.tools.tool import ToolResult, failed, succeeded
 
 _NO_COMMANDS: Final = "No command runs here."
 
 
 async def read_output(args: ReadOutput, context: ToolContext) -> ToolResult:
-    """What a background command has printed since it was last read, and whether it still runs."""
+    """What a background command has printed since it was last read, and whether it runs; or parts of an output."""
     if context.commands is None:
         return failed(_NO_COMMANDS)
+    if args.pattern or args.lines:
+        whole = await context.commands.whole(args.command_id)
+        if isinstance(whole, NoCommand):
+            return failed(whole.reason)
+        text = await asyncio.to_thread(plain, whole.decode("utf-8", "replace"))
+        if args.pattern:
+            return await search_output(args.command_id, text, args.pattern)
+        return read_lines(args.command_id, text, args.spans(), how="lines", most=HEAD_BYTES + TAIL_BYTES)
     return _result(await context.commands.read(args.command_id, args.wait_seconds))
 
 

@@ -22,9 +22,9 @@ Kind = Literal["stdout", "stderr"]
 OnOutput = Callable[[Kind, str], None]
 """Called with output as it arrives, without escape sequences; a flood of output is passed on only in part."""
 
-HEAD_BYTES: Final = 24_000
-TAIL_BYTES: Final = 24_000
-"""How much of the output's beginning, and of its end, is kept."""
+HEAD_BYTES: Final = 4_000
+TAIL_BYTES: Final = 12_000
+"""How much of the output's beginning, and of its end, is kept in memory and shown."""
 _FORCE: Final[signal.Signals] = getattr(signal, "SIGKILL", signal.SIGTERM)
 _LIVE_BYTES: Final = 8_000
 _LIVE_SECONDS: Final = 1 / 20
@@ -279,13 +279,16 @@ async def run_process(
     timeout_seconds: float,
     on_output: OnOutput | None = None,
     on_start: Callable[[int], None] | None = None,
+    capture: Capture | None = None,
 ) -> ProcessResult:
     """Run a program to its end, then end every other process of its group. `on_start` is called with its id.
+
+    Its output is kept by `capture`.
 
     Never raises OSError; what `on_start` raises ends the program. A cancellation first ends the whole group, which
     takes at most two seconds.
     """
-    capture = Capture()
+    capture = capture or Capture()
     child = ChildProcess(capture, on_output)
     timed_out = False
     try:
@@ -300,7 +303,7 @@ async def run_process(
         timed_out = True
     finally:
         await child.end()
-    return result_of(child, capture.text(), timed_out=timed_out)
+    return result_of(child, await asyncio.to_thread(capture.text), timed_out=timed_out)
 
 
 def result_of(child: ChildProcess, output: str, *, timed_out: bool) -> ProcessResult:

@@ -103,6 +103,10 @@ class CommandRunner(Protocol):
         """The state of a background command, as soon as it has new output or has ended, or after `wait_seconds`."""
         ...
 
+    async def whole(self, command_id: str) -> bytes | NoCommand:
+        """All that a command has printed: one in the background, or one whose output was long."""
+        ...
+
     async def stop(self, command_id: str) -> CommandState | NoCommand:
         """End a background command with its whole process group."""
         ...

@@ -4,30 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import codecs
-from typing import Final
 
 from planloom.tools.processes.child_process import Capture
+from planloom.tools.processes.kept_output import KeptOutput
 from planloom.tools.terminal_text import Cleaner, plain
-
-_END_BYTES: Final = 8_000
 
 
 class UnreadOutput:
     """The output since the last `take`: its beginning and its end, if it is long.
 
-    `news` is set while there is some. What was taken is dropped, but for `end`, the last lines of all.
+    `news` is set while there is some. `whole` keeps all that was printed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, whole: KeptOutput) -> None:
         self.news = asyncio.Event()
         self._unread = Capture()
-        self._last = Capture(head=0, tail=_END_BYTES)
+        self.whole = whole
         self._start_clean()
 
     def add(self, data: bytes) -> None:
         """Append what was printed."""
         self._unread.add(data)
-        self._last.add(data)
+        self.whole.add(data)
         self.news.set()
 
     def take(self, *, last: bool) -> str:
@@ -44,11 +42,11 @@ class UnreadOutput:
         before = self._clean(head, last=True)
         self._start_clean()
         after = self._clean(tail, last=last)
-        return f"{before.rstrip()}\n[… {lost} bytes were printed here that are not kept …]\n{after}"
+        return f"{before.rstrip()}\n[… {lost} bytes were printed here: give pattern or lines to read them …]\n{after}"
 
     def end(self) -> str:
         """The clean end of all output."""
-        return plain(self._last.raw().decode("utf-8", "replace"))
+        return plain(self.whole.raw().decode("utf-8", "replace"))
 
     def _start_clean(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")

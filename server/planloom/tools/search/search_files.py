@@ -1,4 +1,4 @@
-"""The tool `search_text`: searches files for a text or a regular expression."""
+"""The tool `search_text`: searches files for a text or a regular expression; and so the output of a command."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -14,14 +14,14 @@ from typing import Final, NamedTuple
 from planloom.domain.text.counted import counted
 from planloom.domain.text.hidden_characters import visible
 from planloom.domain.text.positions import with_eol
-from planloom.domain.values import Json
+from planloom.domain.values import Json, Uri
 from planloom.tools.candidates import SearchScope, chunks, matching, scope_below
 from planloom.tools.catalog import SearchText
 from planloom.tools.context import ToolContext
 from planloom.tools.globs import NameGlob, invalid_glob
 from planloom.tools.search.matching_process import TooSlow
 from planloom.tools.search.ripgrep import files_containing
-from planloom.tools.search.search_pattern import BadPattern, Pattern, read_pattern
+from planloom.tools.search.search_pattern import BadPattern, Pattern, is_plain, read_pattern
 from planloom.tools.tool import ToolResult, failed, succeeded
 from planloom.workspace.disk import read
 from planloom.workspace.paths.hard_links import LinkedSecrets
@@ -38,6 +38,8 @@ _LONGEST_LINE: Final = 300
 _MOST_TEXT: Final = 60_000
 _MOST_NAMED: Final = 20
 """Files that are named with their count of lines not shown."""
+_NO_MATCH: Final = "As a regular expression the pattern matches nothing"
+_AS_TEXT: Final = ", so the text itself was searched for."
 _BATCH: Final = 16_000
 """Files per call of ripgrep."""
 _WORTH_RIPGREP: Final = 200
@@ -78,7 +80,10 @@ class _Wanted(NamedTuple):
 
 
 async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
-    """Find lines that contain a text, including staged and unsaved changes."""
+    """Find lines that match a regular expression, else those that contain it as a text.
+
+    Includes staged and unsaved changes.
+    """
     wanted = NameGlob(args.files) if args.files else None
     if wanted is not None and not wanted.is_glob:
         return failed(invalid_glob(args.files or ""))
@@ -99,21 +104,60 @@ async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
     else:
         scope = matching(await scope_below(context, place), wanted)
         prefix = "" if place.relative == "." else f"{place.relative}/"
-    pattern = await asyncio.to_thread(
-        read_pattern, args.pattern, literal=not args.regex, ignore_case=args.ignore_case
+
+    def search(wanted: _Wanted) -> Awaitable[_SearchResult]:
+        return _search(context, place, scope, wanted)
+
+    return await _searched(args, scope, prefix, search)
+
+
+async def search_output(name: str, text: str, pattern: str) -> ToolResult:
+    """Find lines in the output `name` of a command, as `search_text` does in files."""
+    args = SearchText(pattern=pattern)
+    scope = SearchScope(Path(), (), {name: Uri(name)})
+
+    def search(wanted: _Wanted) -> Awaitable[_SearchResult]:
+        return asyncio.to_thread(_scan, iter([(name, text)]), scope, wanted, threading.Event())
+
+    result = await _searched(args, scope, "", search, narrower="give a narrower pattern, or lines")
+    return (
+        result if result.value or not result.ok else succeeded(f"No line of {name} matches “{pattern[:80]}”.")
     )
-    if isinstance(pattern, BadPattern):
-        return failed(pattern.reason)
-    try:
-        found = await _search(context, place, scope, _Wanted(pattern, args.max_results, args.context))
-    finally:
-        pattern.matcher.close()
+
+
+async def _searched(
+    args: SearchText,
+    scope: SearchScope,
+    prefix: str,
+    search: Callable[[_Wanted], Awaitable[_SearchResult]],
+    narrower: str = "give a folder or file as path, or files such as *.py",
+) -> ToolResult:
+    """Search for the pattern, and for it as a text if it is no regular expression or matches nothing as one."""
+    note = ""
+    is_text = not args.regex or is_plain(args.pattern)
+    for literal in (True,) if is_text else (False, True):
+        pattern = await asyncio.to_thread(
+            read_pattern, args.pattern, literal=literal, ignore_case=args.ignore_case
+        )
+        if isinstance(pattern, BadPattern):
+            if literal:
+                return failed(pattern.reason)
+            note = pattern.reason
+            continue
+        try:
+            found = await search(_Wanted(pattern, args.max_results, args.context))
+        finally:
+            pattern.matcher.close()
+        if found.hits or found.late or literal:
+            break
+        note = _NO_MATCH
     if found.slow is not None:
         return failed(
             f"The pattern takes too long for {visible(prefix + found.slow)}. Make it simpler (no nested repetitions), "
-            "or search for a plain text without regex."
+            "or search for a plain text with regex: false."
         )
-    return _tool_result(args, found, prefix, scope)
+    result = _tool_result(args, found, prefix, scope, narrower)
+    return result._replace(text=f"{result.text}\n[{note}{_AS_TEXT}]") if note else result
 
 
 async def _search(
@@ -243,14 +287,16 @@ def _shortened(line: str, offset: int) -> str:
     return ("…" if begin else "") + line[begin : begin + _LONGEST_LINE] + "…"
 
 
-def _tool_result(args: SearchText, found: _SearchResult, prefix: str, scope: SearchScope) -> ToolResult:
+def _tool_result(
+    args: SearchText, found: _SearchResult, prefix: str, scope: SearchScope, narrower: str
+) -> ToolResult:
     what = f"“{args.pattern[:80]}”"
     if not found.hits:
         return succeeded(f"Found nothing for {what}", _nothing(args, found, scope), [])
     shown = found.hits
     while len(text := _rendered(shown, prefix, in_context=args.context > 0)) > _MOST_TEXT:
         shown = shown[: len(shown) * _MOST_TEXT // (len(text) + len(text) // 10)]
-    notes = [_rest(found, shown, prefix)] if found.late or len(shown) < found.total else []
+    notes = [_rest(found, shown, prefix, narrower)] if found.late or len(shown) < found.total else []
     if scope.partial:
         notes.append("[the workspace is still being listed: there may be more]")
     value: list[Json] = [
@@ -288,9 +334,8 @@ def _rendered(hits: Sequence[_Hit], prefix: str, *, in_context: bool) -> str:
     return "\n".join(blocks)
 
 
-def _rest(found: _SearchResult, shown: Sequence[_Hit], prefix: str) -> str:
+def _rest(found: _SearchResult, shown: Sequence[_Hit], prefix: str, narrower: str) -> str:
     """What is not shown: how many lines of which files, most lines first."""
-    narrower = "give a folder or file as path, or files such as *.py"
     more = found.total - len(shown)
     if not more:
         return f"[not all files were searched: {narrower}]"

@@ -10,6 +10,7 @@ from planloom.tools.search.matching_process import CannotCompile, MatchingProces
 
 _PLAIN_ESCAPES: Final = frozenset("\\.^$*+?{}[]()|/-\"'#&~@!%,:;<>=` ")
 _SPECIAL: Final = frozenset("^$.*+?{}])")
+_SIGNS: Final = _SPECIAL | frozenset("\\[(|")
 _UNCERTAIN: Final = re.compile(r"\(\?(?!:)|\\[QEpPNxuUgGkKLmMXRhHoO0-9]")
 """Flags, look-arounds and named groups; escapes that take the characters after them, or refer to another part."""
 _CLASS: Final = re.compile(r"(\\.)|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
@@ -22,7 +23,7 @@ _SHORTEST_NEEDLE: Final = 3
 
 
 class BadPattern(NamedTuple):
-    """A pattern that cannot be searched for; `reason` says what to do instead."""
+    """A pattern that cannot be searched for; `reason` says why, of a regular expression without a full stop."""
 
     reason: str
 
@@ -89,13 +90,14 @@ def read_pattern(pattern: str, *, literal: bool, ignore_case: bool) -> Pattern |
     try:
         return Pattern(MatchingProcess(pattern, ignore_case=ignore_case), needle, ignore_case)
     except CannotCompile as error:
-        return BadPattern(
-            reason=f"The pattern is not a usable regular expression: {error}. Correct it, or leave regex out."
-        )
+        return BadPattern(reason=f"The pattern is no usable regular expression ({error})")
     except OSError as error:
-        return BadPattern(
-            reason=f"Regular expressions cannot be searched for here ({error}). Leave regex out."
-        )
+        return BadPattern(reason=f"Regular expressions cannot be searched for here ({error})")
+
+
+def is_plain(pattern: str) -> bool:
+    """Whether a pattern means the same as a text and as a regular expression."""
+    return _SIGNS.isdisjoint(pattern)
 
 
 def needle_of(pattern: str, *, literal: bool, ignore_case: bool) -> str:

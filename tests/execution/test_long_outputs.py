@@ -1,0 +1,48 @@
+"""A long output of a command is shown in part, can be read again by its plan, and goes with the plan."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from planloom.models.offline.scripted import Turn, makes
+from tests.execution.test_background import ALLOWED, ANSWER, Player, direct, studio
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="these are shell commands")
+LINES = "for n in range(10_000): print('line', n, 'FAILED' if n == 5_000 else 'passed')"
+RUN = makes(("run_command", {"command": [sys.executable, "-c", LINES]}))
+
+
+def read(**args: object) -> Turn:
+    return makes(("read_output", {"command_id": "o1", **args}))
+
+
+async def test_a_long_output_is_read_again_by_pattern_and_by_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    seen: list[str] = []
+
+    def outputs() -> list[Path]:
+        return list(tmp_path.glob("planloom-*/o*"))
+
+    def kept(_result: str) -> Turn:
+        seen.extend(each.name for each in outputs())
+        return ANSWER
+
+    reads = [read(pattern=r"FAIL\w+$"), read(lines="5000-5002"), read(pattern="nothing("), read(), kept]
+    model = Player([RUN, *reads])
+    async with studio(tmp_path, model=model, settings=ALLOWED) as room:
+        plan = await direct(room)
+        assert plan.status == "completed"
+        ran, matching, lines, nothing, new = model.results
+        assert len(ran) < 16_500 and "read_output with command_id o1" in ran
+        assert ran.startswith("The command ended with exit code 0.\nline 0 passed\n") and "line 9999" in ran
+        assert matching == "o1:5001: line 5000 FAILED"
+        assert lines.startswith("5000\tline 4999 passed\n5001\tline 5000 FAILED\n5002\tline 5001 passed\n")
+        assert nothing == "No line of o1 matches “nothing(”."
+        assert new == "[FAILED] o1 has ended: give pattern or lines to read what it has printed."
+        assert seen == ["o1"] and not outputs()
