@@ -176,8 +176,8 @@ def _with_control(turn: Turn, name: str, args: Args) -> Turn | str:
             summary = args.get("summary", args.get("text", ""))
             if not isinstance(summary, str):
                 return "summary must be a string"
-            given = (args.get("unchanged"), args.get("unchecked"))
-            unchanged, unchecked = (why.strip() if isinstance(why, str) else "" for why in given)
+            reasons = (args.get("unchanged"), args.get("unchecked"))
+            unchanged, unchecked = (why.strip() if isinstance(why, str) else "" for why in reasons)
             done = turn._replace(task_completed=summary.strip() or unchanged or unchecked or "Done.")
             done = done._replace(unchanged=unchanged, unchecked=unchecked)
             return done._replace(confidence=_confidence(args) or turn.confidence)
