@@ -195,7 +195,9 @@ def test_a_dropped_step_that_another_waits_for_is_refused_by_the_edits() -> None
 
 def test_a_step_that_is_named_as_done_keeps_its_place() -> None:
     steps = plan()
-    found = revision(steps, wanted({"id": "c", "done": " b wrote it too. "}, {"id": "d"}, {"id": "e"}), RUNNING)
+    found = revision(
+        steps, wanted({"id": "c", "done": " b wrote it too. "}, {"id": "d"}, {"id": "e"}), RUNNING
+    )
     assert isinstance(found, Revision) and found.done == ((StepId("c"), "b wrote it too."),)
     assert after(found, steps) == list(NAMES)
 
@@ -219,7 +221,9 @@ def test_a_person_sees_each_step_that_changes_before_and_after() -> None:
             {"id": "e"},
             {"id": "d", "instruction": "Do more.", "expectedFiles": ["d.py", "x.py"]},
             {"id": "n", "description": "Run it", "tool": "run_command", "args": {"command": "make"}},
-        ), RUNNING)
+        ),
+        RUNNING,
+    )
     assert isinstance(found, Revision)
     changes = plan_changes(steps, edited(found, steps), {StepId("e")})
     assert [(each.kind, each.before, each.after) for each in changes] == [
@@ -239,7 +243,9 @@ def test_a_person_sees_the_conditions_and_loops_of_a_new_step() -> None:
         wanted(
             {"id": "n", "description": "Mend it", **loop},
             {"id": "m", "description": "Ask", "kind": "approval", "question": "Go on?", "forEach": "$a"},
-        ), RUNNING)
+        ),
+        RUNNING,
+    )
     assert isinstance(found, Revision)
     assert [
         each.after for each in plan_changes(steps, edited(found, steps), set()) if each.kind == "added"
