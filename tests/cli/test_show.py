@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 
-from planloom.cli.terminal import show, show_approval
+from planloom.cli.terminal import show, show_approval, show_report
 from planloom.cli.terminal.diffs import Row, diff_rows
 from tests.support.scripts import approval, plan, step
 
@@ -267,3 +267,14 @@ LENGTHS = [
 @pytest.mark.parametrize(("milliseconds", "words"), LENGTHS)
 def test_lengths_of_time(milliseconds: int | None, words: str) -> None:
     assert show.duration(milliseconds) == words
+
+
+def test_a_plan_with_an_unchecked_step_is_not_called_simply_done() -> None:
+    done: Any = [{"stepId": "a", "description": "Mend it", "caveat": "unchecked"}]
+    assert show_report.heading("completed", {"done": done}).plain == "! Done, but not all of it is checked."
+
+
+def test_the_checks_of_a_step_stand_in_the_table_that_is_reviewed() -> None:
+    checks = [{"kind": "command", "command": "make test"}, {"kind": "file_exists", "path": "a.py"}]
+    work: Any = {"stepId": "a", "description": "Mend it", "kind": "processing", "checks": checks}
+    assert "checks make test, file exists a.py" in words(shown(show.plan_table({"steps": [work]})))

@@ -14,6 +14,7 @@ from planloom.domain.plans.revision import Revision, WantedStep, plan_changes, r
 from planloom.domain.values import StepId
 
 NAMES = "abcde"
+RUNNING = StepId("b")
 
 
 def plan(marks: str = "x>   ", **dependencies: str) -> tuple[Step, ...]:
@@ -75,7 +76,7 @@ def after(found: Any, steps: tuple[Step, ...]) -> list[str]:
 )
 def test_a_revision(rest: list[dict[str, Any]], order: str, widens: list[str]) -> None:
     steps = plan()
-    found = revision(steps, wanted(*rest))
+    found = revision(steps, wanted(*rest), RUNNING)
     assert "".join(after(found, steps)) == order
     assert list(widening(steps, edited(found, steps))) == widens
 
@@ -100,13 +101,13 @@ def test_what_a_gate_or_a_check_stops_cannot_pass_it_unasked(
         each.model_copy(update={"kind": kind} if each.step_id == "c" else {})
         for each in (plan() if sequential else plan(e="c"))
     ]
-    found = revision(steps, wanted(*rest))
+    found = revision(steps, wanted(*rest), RUNNING)
     assert list(widening(steps, edited(found, steps), sequential=sequential)) == widens
 
 
 def test_a_gate_that_asks_something_else_is_asked_for() -> None:
     steps = [each.model_copy(update={"kind": "approval", "question": "Put it online?"}) for each in plan()]
-    found = revision(steps, wanted({"id": "c", "question": "Tidy up?"}, {"id": "d"}, {"id": "e"}))
+    found = revision(steps, wanted({"id": "c", "question": "Tidy up?"}, {"id": "d"}, {"id": "e"}), RUNNING)
     assert list(widening(steps, edited(found, steps))) == ["c asks another question."]
 
 
@@ -142,7 +143,7 @@ def test_a_person_sees_all_that_a_new_step_runs_and_what_decides_about_it() -> N
 
 def test_a_new_step_without_an_id_gets_a_free_one() -> None:
     steps = plan()
-    found = revision(steps, wanted({"description": "New"}, {"description": "Newer"}))
+    found = revision(steps, wanted({"description": "New"}, {"description": "Newer"}), RUNNING)
     assert after(found, steps) == ["a", "b", "step_6", "step_7"]
 
 
@@ -150,7 +151,8 @@ def test_a_new_step_without_an_id_gets_a_free_one() -> None:
     ("rest", "problem"),
     [
         ([{"id": "a"}], "It is completed and stays as it is: give only steps still to come."),
-        ([{"id": "b"}], "It is running and stays as it is: give only steps still to come."),
+        ([{"id": "b", "instruction": "Do more."}, {"id": "c"}], "It is running: only its checks can change."),
+        ([{"id": "b", "done": "It is."}], "It is the CURRENT TASK: end it with task_completed."),
         ([{"id": "n"}], "A new step needs a description."),
         (
             [{"id": "n", "description": "New", "done": "It is."}],
@@ -164,13 +166,27 @@ def test_a_new_step_without_an_id_gets_a_free_one() -> None:
     ],
 )
 def test_a_revision_that_cannot_be(rest: list[dict[str, Any]], problem: str) -> None:
-    found = revision(plan(), wanted(*rest))
+    found = revision(plan(), wanted(*rest), RUNNING)
     assert not isinstance(found, Revision) and [each.problem for each in found] == [problem]
+
+
+@pytest.mark.parametrize(("rest", "order"), [((), "abcde"), ("ec", "abec")])
+def test_a_running_step_may_have_other_checks_and_named_alone_keeps_the_rest(rest: str, order: str) -> None:
+    steps = plan()
+    own = {"id": "b", "description": "Do b", "checks": ["make test"]}
+    found = revision(steps, wanted(own, *({"id": name} for name in rest)), RUNNING)
+    assert isinstance(found, Revision)
+    refused = edit_plan(steps, found.edits)
+    assert isinstance(refused, EditRefused) and "is running" in refused.problems[0].problem
+    after_it = edit_plan(steps, found.edits, RUNNING)
+    assert not isinstance(after_it, EditRefused)
+    assert [step.step_id for step in after_it] == list(order)
+    assert widening(steps, after_it) == ("b has other checks.",)
 
 
 def test_a_dropped_step_that_another_waits_for_is_refused_by_the_edits() -> None:
     steps = plan(e="d")
-    found = revision(steps, wanted({"id": "e"}))
+    found = revision(steps, wanted({"id": "e"}), RUNNING)
     assert isinstance(found, Revision)
     refused = edit_plan(steps, found.edits)
     assert isinstance(refused, EditRefused)
@@ -179,7 +195,9 @@ def test_a_dropped_step_that_another_waits_for_is_refused_by_the_edits() -> None
 
 def test_a_step_that_is_named_as_done_keeps_its_place() -> None:
     steps = plan()
-    found = revision(steps, wanted({"id": "c", "done": " b wrote it too. "}, {"id": "d"}, {"id": "e"}))
+    found = revision(
+        steps, wanted({"id": "c", "done": " b wrote it too. "}, {"id": "d"}, {"id": "e"}), RUNNING
+    )
     assert isinstance(found, Revision) and found.done == ((StepId("c"), "b wrote it too."),)
     assert after(found, steps) == list(NAMES)
 
@@ -190,7 +208,7 @@ def test_any_order_and_choice_of_the_rest_is_reached_and_widens_nothing(
 ) -> None:
     steps = plan()
     rest = [name for name in order if name in kept]
-    found = revision(steps, wanted(*({"id": name} for name in rest)))
+    found = revision(steps, wanted(*({"id": name} for name in rest)), RUNNING)
     assert after(found, steps) == ["a", "b", *rest]
     assert not widening(steps, edited(found, steps))
 
@@ -204,6 +222,7 @@ def test_a_person_sees_each_step_that_changes_before_and_after() -> None:
             {"id": "d", "instruction": "Do more.", "expectedFiles": ["d.py", "x.py"]},
             {"id": "n", "description": "Run it", "tool": "run_command", "args": {"command": "make"}},
         ),
+        RUNNING,
     )
     assert isinstance(found, Revision)
     changes = plan_changes(steps, edited(found, steps), {StepId("e")})
@@ -225,6 +244,7 @@ def test_a_person_sees_the_conditions_and_loops_of_a_new_step() -> None:
             {"id": "n", "description": "Mend it", **loop},
             {"id": "m", "description": "Ask", "kind": "approval", "question": "Go on?", "forEach": "$a"},
         ),
+        RUNNING,
     )
     assert isinstance(found, Revision)
     assert [

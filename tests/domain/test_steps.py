@@ -58,6 +58,7 @@ RUN = FRESH.model_copy(
         "passed_over": True,
         "calls_before": 25,
         "staged": True,
+        "checks_changed": True,
         "reverted": "part",
         "calls_closed": 1,
         "skip_reason": "user",

@@ -172,7 +172,7 @@ async def test_a_step_that_a_crash_met_in_the_question_asks_again(tmp_path: Path
 @pytest.mark.parametrize(
     ("rest", "why"),
     [
-        ([{"id": "a"}, {"id": "b"}], "a: It is running and stays as it is"),
+        ([{"id": "a", "instruction": "Do more."}], "a: It is running: only its checks can change."),
         ([{"id": 3}], "steps.0.id: Input should be a valid string"),
         ([{"id": "n", "description": "New", "tool": "no_such_tool", "args": {}}], "no_such_tool"),
         ([{"id": "b", "done": "a did it."}, {"id": "c"}], "b is not shown to be done: it names no file"),

@@ -15,6 +15,7 @@ REPORTS = ("report", "submit_plan")
 """The control tools that end an investigation; their arguments are its result."""
 Confidence = Literal["high", "medium", "low"]
 UNCHANGED = "only if the task needed no change: why"
+UNCHECKED = "only if a check itself is wrong, or cannot pass here, and has failed twice alike: why"
 CONFIDENCE: tuple[Confidence, ...] = get_args(Confidence)
 
 
@@ -34,8 +35,8 @@ class Turn(NamedTuple):
     """One answer of a model. `cut`: it was cut off at its length limit. `refused`: the model declined to answer.
 
     `made` are all calls as the model wrote them, control calls too, and `reasoning` is what its provider wants back.
-    `unchanged` is the model's reason why its task needed no change; `report` has the arguments of the call that ends
-    an investigation, or submits a plan.
+    `unchanged` is the model's reason why its task needed no change, `unchecked` why its checks say nothing; `report`
+    has the arguments of the call that ends an investigation, or submits a plan.
     """
 
     text: str = ""
@@ -45,6 +46,7 @@ class Turn(NamedTuple):
     malformed: tuple[Malformed, ...] = ()
     task_completed: str | None = None
     unchanged: str = ""
+    unchecked: str = ""
     final_answer: str | None = None
     confidence: Confidence | None = None
     question: str | None = None
@@ -71,6 +73,7 @@ def control_specs(*, native: bool = False, with_confidence: bool = False) -> tup
             {
                 "summary": {"type": "string"},
                 "unchanged": {"type": "string", "description": UNCHANGED},
+                **({"unchecked": {"type": "string", "description": UNCHECKED}} if native else {}),
                 **(confidence if native else {}),
             },
             required=("summary",),
@@ -151,9 +154,10 @@ def _with_control(turn: Turn, name: str, args: Args) -> Turn | str:
             summary = args.get("summary", args.get("text", ""))
             if not isinstance(summary, str):
                 return "summary must be a string"
-            why = args.get("unchanged")
-            unchanged = why.strip() if isinstance(why, str) else ""
-            done = turn._replace(task_completed=summary.strip() or unchanged or "Done.", unchanged=unchanged)
+            reasons = (args.get("unchanged"), args.get("unchecked"))
+            unchanged, unchecked = (why.strip() if isinstance(why, str) else "" for why in reasons)
+            done = turn._replace(task_completed=summary.strip() or unchanged or unchecked or "Done.")
+            done = done._replace(unchanged=unchanged, unchecked=unchecked)
             return done._replace(confidence=_confidence(args) or turn.confidence)
         case "final_answer":
             answer = args.get("text", args.get("answer"))

@@ -24,6 +24,7 @@ from planloom.agent.task import (
 )
 from planloom.agent.turns import LoopState, ask_model, run_calls
 from planloom.domain.model_text.fences import fenced
+from planloom.domain.patterns import pattern
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import Args, StepId
 from planloom.models.port import Capabilities, Model, ModelRequest, ToolSpec
@@ -48,6 +49,13 @@ _NOTHING_CHANGED = (
     "task_completed with unchanged: why."
 )
 _TWICE = "The model said twice that the task is done, but it changed nothing and gave no reason."
+_SAME = "The task is not done yet: its checks found the same as before."
+_WRONG_CHECK = (
+    " If a check itself is wrong, {}call task_completed with unchecked: why. The user sees that sentence."
+)
+_BY_PLAN = "change the checks of the CURRENT TASK by submit_plan, or "
+_VARYING = pattern(r"\d+[.,]\d+|0x[0-9a-fA-F]+")
+"""What differs between two outputs that say the same: times, and addresses of objects."""
 _CALL_FAILED = "task_completed does not count, since a call beside it failed. Look at its result, then go on."
 MAX_REFUSALS = 3
 """How often a premature final answer, or an unfounded claim to be done, is refused before the task fails."""
@@ -116,6 +124,7 @@ class _State(LoopState):
         self.early_answers = 0
         self.challenges = 0
         self.failed_changes = ""
+        self.failed_checks: dict[bool, tuple[str, ...]] = {}
 
     @property
     def has_unread(self) -> bool:
@@ -226,7 +235,12 @@ def _is_whole_request(plan: Plan) -> bool:
 
 async def _may_end(runner: ToolRunner) -> bool:
     """Whether the calls so far leave the claim open that the task is done."""
-    return runner.has_worked() and not await runner.missing()
+    return runner.has_worked() and not await _lacks(runner)
+
+
+async def _lacks(runner: ToolRunner) -> bool:
+    """Whether the step lacks something that shows before its changes are committed."""
+    return bool(await runner.missing() or await runner.failed_checks(committed=False))
 
 
 async def _proposes_plan(
@@ -270,6 +284,9 @@ async def _finish(
     if missing:
         state.conversation.tell("The task is not done yet: " + " ".join(missing))
         return None
+    unmet = await runner.failed_checks(committed=False)
+    if unmet and not _may_stay_unchecked(task, state, unmet, turn.unchecked, committed=False):
+        return None
     unchanged = ""
     if not runner.has_worked():
         challenged = _challenge(task, state, unchanged := turn.unchanged)
@@ -280,17 +297,36 @@ async def _finish(
         # Later prompts show the calls that staged these changes as successful, so they must show this failure too.
         state.conversation.add_failure("changes", not_made)
         return None
-    failed_checks = await runner.failed_checks()
-    if failed_checks:
-        window = state.conversation.window
-        found = head_and_tail("\n".join(failed_checks), window.room // 4, window.text)
-        state.conversation.tell(f"The task is not done yet. What its checks found:\n{fenced(found)}")
+    failed_checks = await runner.failed_checks(committed=True)
+    if failed_checks and not _may_stay_unchecked(task, state, failed_checks, turn.unchecked, committed=True):
         return None
     if remaining(plan, task.step):
         answer = confidence = None
+    if unmet or failed_checks:
+        return TaskDone(f"Not checked: {turn.unchecked}\n{summary}", "unchecked", answer, confidence)
     if unchanged:
         return TaskDone(f"Nothing to change: {unchanged}", "unchanged", answer, confidence)
     return TaskDone(summary, None, answer, confidence)
+
+
+def _may_stay_unchecked(
+    task: AgentTask, state: _State, failed: tuple[str, ...], why: str, *, committed: bool
+) -> bool:
+    """Whether the task may end without these checks: they failed alike before, and the model says why they may.
+
+    Else the model reads what they found, in a line where that is the same as before.
+    """
+    before = state.failed_checks.get(committed, ())
+    now = state.failed_checks[committed] = tuple(_VARYING.sub("", each) for each in failed)
+    is_alike = [each.partition("\n")[0] for each in before] == [each.partition("\n")[0] for each in now]
+    if why and is_alike:
+        return True
+    window = state.conversation.window
+    found = head_and_tail("\n".join(failed), window.room // 4, window.text)
+    said = _SAME if before == now else f"The task is not done yet. What its checks found:\n{fenced(found)}"
+    may_change = state.conversation.is_native and task.plan().route == "plan"
+    state.conversation.tell(said + (_WRONG_CHECK.format(_BY_PLAN if may_change else "") if is_alike else ""))
+    return False
 
 
 def _challenge(task: AgentTask, state: _State, reason: str) -> GaveUp | Literal["challenged"] | None:
@@ -358,7 +394,7 @@ def _only_changes(turn: Turn, tools: Registry) -> bool:
 
 
 async def _is_done(runner: ToolRunner) -> bool:
-    return runner.looks_done() and not await runner.missing()
+    return runner.looks_done() and not await _lacks(runner)
 
 
 async def _prose(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn) -> LoopEnd | None:

@@ -13,6 +13,7 @@ from planloom.domain.plans.agents import NAMES
 from planloom.domain.plans.background_commands import background_calls
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import SETTLED, ExpectedTool, Plan, Step, UserMessage
+from planloom.domain.plans.revision import check_line
 from planloom.domain.text.hidden_characters import visible
 from planloom.domain.values import CallId, StepId
 from planloom.models.port import Image
@@ -51,7 +52,8 @@ _FOR_TASKS = """You carry out a plan that the user has approved, task by task.
 _LAST_SUMMARY = f" The last one is the answer to the user: {_LAST_WORDS}."
 _REVISION = """
 - If the steps still to come do not fit any more, call submit_plan with all of them anew: known ones by their id; those
-left out are dropped; done says how the work of one was done already."""
+left out are dropped; done says how the work of one was done already. If a check of the CURRENT TASK is wrong, give that
+task alone, by its id with other checks."""
 _FOR_A_QUESTION = """You answer the user's question in words. Look with the tools where you need to; nothing is changed
 in this run.
 - If the user wants something changed after all, call submit_plan with the steps of that work: a person reviews them,
@@ -253,6 +255,8 @@ def current_task(step: Step, *, is_known: bool = False) -> str:
         lines.append(step.instruction)
     if step.expected_files:
         lines.append("Expected files: " + ", ".join(step.expected_files))
+    if step.checks:
+        lines.append(f"Checks at its end: {'; '.join(map(check_line, step.checks))}")
     if step.tools_to_execute:
         lines.append("Expected tools: " + "; ".join(map(_expected_call, step.tools_to_execute)))
     if _ROLES[step.agent]:

@@ -81,11 +81,11 @@ class ToolRunner(CallRunner, Protocol):
         ...
 
     async def missing(self) -> tuple[str, ...]:
-        """What the step still lacks before its changes are committed, a sentence each."""
+        """What the step still lacks before its changes are committed, but for its checks, a sentence each."""
         ...
 
-    async def failed_checks(self) -> tuple[str, ...]:
-        """The checks that fail after the changes are committed, a sentence each."""
+    async def failed_checks(self, *, committed: bool) -> tuple[str, ...]:
+        """The checks that fail, of those that see `committed` changes or of the others: a sentence and output each."""
         ...
 
     def denial(self) -> ChangesDenied | None:

@@ -81,6 +81,9 @@ def execution_summary(plan: Plan) -> str:
     staged = [step.description for step in plan.steps if step.staged]
     if staged:
         parts.append("never made, since the plan ended first: " + listed(staged, _LISTED, "; "))
+    unchecked = [step.description for step in plan.steps if step.result and step.result.caveat == "unchecked"]
+    if unchecked:
+        parts.append("not checked: " + listed(unchecked, _LISTED, "; "))
     for status in ("failed", "skipped"):
         names = [step.description for step in plan.steps if step.status == status]
         if names:
@@ -186,7 +189,9 @@ def report(plan: Plan, text_of: TextOf) -> Report | None:
         ReportedStep(
             step_id=step.step_id,
             description=step.description,
-            summary=None if step is last and _words(step) == closing else _summary(step),
+            summary=None
+            if step is last and _words(step) == closing and not _says_more(step)
+            else _summary(step),
             caveat=step.result.caveat if step.result is not None else None,
         )
         for step in plan.steps
@@ -213,6 +218,11 @@ def _words(step: Step) -> str | None:
     """All that the model wrote at the end of a step."""
     value = step.result.value if step.result is not None else None
     return value.strip() or None if isinstance(value, str) else None
+
+
+def _says_more(step: Step) -> bool:
+    """Whether the summary says more than the model's words."""
+    return step.checks_changed or (step.result is not None and step.result.caveat is not None)
 
 
 def _summary(step: Step) -> str | None:

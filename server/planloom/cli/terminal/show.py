@@ -57,6 +57,10 @@ SKIPPED = {
 }
 
 
+_CHECKS = {"file_exists": "file exists", "file_contains": "file contains", "no_new_errors": "no new errors"}
+"""The words before what a check names, where that does not say what is checked."""
+
+
 def plan_table(plan: Plan) -> RenderableType:
     """The plan as a table: each step, what it runs, and the steps that it depends on."""
     steps = plan.get("steps") or []
@@ -75,7 +79,10 @@ def plan_table(plan: Plan) -> RenderableType:
             str(number),
             *([MARKS.get(_ending(step), Text(" "))] if done else []),
         ]
-        row += [Text(visible(step.get("description", ""))), _rules(step).append_text(_what_runs(step))]
+        runs = _rules(step).append_text(_what_runs(step))
+        if step.get("checks") and step.get("kind") != "check":
+            runs.append("\n").append_text(_checks(step))
+        row += [Text(visible(step.get("description", ""))), runs]
         if len(table.columns) > len(row):
             after = (numbers.get(before, before) for before in step.get("dependsOn") or [])
             row.append(Text(visible(", ".join(after))))
@@ -130,11 +137,7 @@ def _what_runs(step: Step) -> Text:
         words = Text.assemble(("template ", "magenta"), visible(step.get("templateId") or ""), " ")
         return words.append_text(arguments(step.get("args") or {}))
     if step.get("kind") == "check":
-        checks = (
-            each.get("command") or each.get("text") or each.get("path") or ""
-            for each in step.get("checks") or []
-        )
-        return Text.assemble(("checks ", "magenta"), visible(", ".join(checks)))
+        return _checks(step)
     if step.get("kind") == "tool_call" and step.get("tool"):
         # What is not asked again is approved as it stands here.
         whole = not step.get("requiresApproval")
@@ -144,6 +147,17 @@ def _what_runs(step: Step) -> Text:
     instruction = step.get("instruction", "")
     # It is approved as it stands here, so nothing of it is cut.
     return text.append(visible(instruction) if instruction != step.get("description") else "works it out")
+
+
+def _checks(step: Step) -> Text:
+    """The checks of a step, which are approved with it."""
+    checks = (
+        " ".join(
+            filter(None, (_CHECKS.get(each["kind"]), each.get("command"), each.get("path"), each.get("text")))
+        )
+        for each in step.get("checks") or []
+    )
+    return Text.assemble(("checks ", "magenta"), visible(", ".join(checks)))
 
 
 def arguments(args: Mapping[str, Any], *, whole: bool = False) -> Text:

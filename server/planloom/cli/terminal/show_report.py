@@ -41,6 +41,8 @@ def heading(ending: str, report: Report) -> Text:
         words = "! Done in part." if done else "– Nothing was done."
         return Text.assemble((words, "bold yellow"), count if done else "")
     words, style = _ENDINGS.get(ending, (ending, ""))
+    if ending == "completed" and any(each.get("caveat") == "unchecked" for each in report.get("done") or []):
+        words, style = "! Done, but not all of it is checked.", "bold yellow"
     return Text.assemble((words, style), count if done + left > (1 if ending == "completed" else 0) else "")
 
 
@@ -88,7 +90,7 @@ def _done(report: Report, numbers: Mapping[str, int], thought: Set[str]) -> Tabl
         else ""
         for step in steps
     ]
-    if len(numbers) < 2 or not any(summaries):
+    if not any(summaries):
         return None
     table = _rows()
     for step, summary in zip(steps, summaries, strict=True):

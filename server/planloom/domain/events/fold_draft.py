@@ -177,9 +177,13 @@ def _revised(plan: Plan, event: ev.PlanEdited, task_id: StepId, at: Instant) -> 
     ):
         raise IllegalTransition(f"{task_id} widened the plan without approval: {' '.join(widened)}")
     after = {each.step_id: each for each in event.steps}
-    if any(not is_to_come(each) and after.get(each.step_id) != each for each in plan.steps):
+    own = updated(step, checks=after.get(task_id, step).checks)
+    stay = {each.step_id: each for each in plan.steps if not is_to_come(each)} | {task_id: own}
+    if any(after.get(step_id) != each for step_id, each in stay.items()):
         raise IllegalTransition(f"{task_id} changed a step that is not still to come")
-    steps = as_plan_steps(event.steps, at)
+    if own != step:
+        after[task_id] = updated(own, checks_changed=True)
+    steps = as_plan_steps(after.values(), at)
     covering = plan.covering_version
     if event.approval_id is None and covering == plan.version:
         # What only narrows a plan leaves each call as it was approved.

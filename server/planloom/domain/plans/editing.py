@@ -116,15 +116,18 @@ _CHANGED = tuple(name for name in StepChanges.model_fields if name != "cleared")
 _UNEDITABLE = {"completed": "is completed", "failed": "has failed", "running": "is running"}
 
 
-def edit_plan(steps: Sequence[Step], edits: Sequence[StepEdit]) -> tuple[Step, ...] | EditRefused:
+def edit_plan(
+    steps: Sequence[Step], edits: Sequence[StepEdit], by: StepId | None = None
+) -> tuple[Step, ...] | EditRefused:
     """The steps after all edits in order, or the reasons why they cannot be made.
 
-    Completed, failed and running steps cannot be edited. A step cannot be moved before one it waits for; a step
-    that an update makes wait for a later one moves behind it. Arguments are not checked against the tools here:
-    `validation.problems` does that.
+    Completed, failed and running steps cannot be edited, except by the step `by` itself. A step cannot be moved before
+    one it waits for; a step that an update makes wait for a later one moves behind it. Arguments are not checked
+    against the tools here: `validation.problems` does that.
     """
     draft = _Draft(steps)
-    if refused := _of_begun_steps(steps, edits):
+    of_others = [edit for edit in edits if by is None or isinstance(edit, AddStep) or edit.step_id != by]
+    if refused := _of_begun_steps(steps, of_others):
         return EditRefused(problems=refused)
     for edit in edits:
         problem = _make(draft, edit)

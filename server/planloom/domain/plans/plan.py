@@ -305,9 +305,10 @@ class Step(Value):
 
     `status` is never stored as blocked or ready: `graph.shown_status` computes these two, and the wire computes
     `order` (the index in `Plan.steps`) and `blocks`. `staged`: the step is done, but its changes wait for the one
-    approval of the whole plan. `attempts` counts every start; `failures` counts the runs that failed (not those that
-    were interrupted) since the user last decided. `passed_over`: the user goes on without this failed step, so that
-    those that depend on it run. The first `calls_before` calls no longer count against the limit
+    approval of the whole plan. `checks_changed`: the model that works on it has changed its checks. `attempts`
+    counts every start; `failures` counts the runs that failed (not those that were interrupted) since the user last
+    decided. `passed_over`: the user goes on without this failed step, so that those that depend on it run. The first
+    `calls_before` calls no longer count against the limit
     of the step; the first `calls_closed` belong to runs that failed or were skipped, so a later run does not reuse
     their results. `skip_reason` holds for a step that was skipped while the plan ran;
     a step that failed and that the setting leaves so stays failed, with the reason "policy". `when` is a condition,
@@ -351,6 +352,7 @@ class Step(Value):
     tools_executed: tuple[ExecutedTool, ...] = ()
     reverted: Reverted | None = None
     staged: bool = False
+    checks_changed: bool = False
     when: str | None = None
     for_each: str | None = None
     repeat_until: str | None = None
@@ -461,6 +463,7 @@ RUN_STATE: frozenset[str] = frozenset(
         "tools_executed",
         "reverted",
         "staged",
+        "checks_changed",
         "created_at",
         "started_at",
         "completed_at",

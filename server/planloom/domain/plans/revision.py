@@ -66,22 +66,33 @@ def is_to_come(step: Step) -> bool:
     return step.status == "pending" and step.attempts == 0
 
 
-def revision(steps: Sequence[Step], wanted: Sequence[WantedStep]) -> Revision | tuple[Problem, ...]:
+def revision(
+    steps: Sequence[Step], wanted: Sequence[WantedStep], by: StepId
+) -> Revision | tuple[Problem, ...]:
     """The edits that turn the steps still to come into the wanted ones, in their order, or what is wrong with them.
 
-    A step still to come that is not wanted is dropped. All others stay as they are and cannot be named. The edits are
+    A step still to come that is not wanted is dropped, unless the step that revises the plan (`by`) is all that is
+    named. Of that one the checks alone may change. All others stay as they are and cannot be named. The edits are
     validated by `editing.edit_plan`.
     """
     known = {step.step_id: step for step in steps}
-    problems = tuple(filter(None, (_problem(each, known) for each in wanted)))
+    problems = tuple(filter(None, (_problem(each, known, by) for each in wanted)))
     twice = {each.id for each in wanted if each.id and sum(other.id == each.id for other in wanted) > 1}
     problems += tuple(_wrong(step_id, "It is named twice.") for step_id in sorted(twice))
     if problems:
         return problems
-    named = {each.id for each in wanted}
+    own = tuple(each for each in wanted if each.id == by)
+    changed = (_changes(known[by].as_written(), each) for each in own)
     edits: list[StepEdit] = [
-        RemoveStep(step_id=step.step_id) for step in steps if is_to_come(step) and step.step_id not in named
+        UpdateStep(step_id=by, set=changes) for changes in changed if changes is not None
     ]
+    wanted = tuple(each for each in wanted if each.id != by)
+    if own and not wanted:
+        return Revision(edits=tuple(edits))
+    named = {each.id for each in wanted}
+    edits += (
+        RemoveStep(step_id=step.step_id) for step in steps if is_to_come(step) and step.step_id not in named
+    )
     order = [step.step_id for step in steps if is_to_come(step) and step.step_id in named]
     last = next((step.step_id for step in reversed(steps) if not is_to_come(step)), None)
     for number, each in enumerate(wanted):
@@ -171,8 +182,17 @@ def plan_changes(
     return tuple(found)
 
 
-def _problem(wanted: WantedStep, known: dict[StepId, Step]) -> Problem | None:
+def _problem(wanted: WantedStep, known: dict[StepId, Step], by: StepId) -> Problem | None:
     step = known.get(wanted.id) if wanted.id is not None else None
+    if step is not None and step.step_id == by:
+        changes = _changes(step.as_written(), wanted)
+        only_checks = changes is None or changes.model_fields_set == {"checks"}
+        ends = "It is the CURRENT TASK: end it with task_completed." if wanted.done else ""
+        return (
+            _wrong(by, ends or "It is running: only its checks can change.")
+            if ends or not only_checks
+            else None
+        )
     if step is not None:
         if is_to_come(step):
             is_changed = bool(wanted.done) and _changes(step, wanted) is not None
@@ -263,7 +283,7 @@ def _body(step: Step) -> list[str]:
     if step.repeat_until is not None:
         rounds = f", at most {counted(step.repeat_most, 'time')}" if step.repeat_most is not None else ""
         lines.append(f"Until {step.repeat_until}{rounds}")
-    lines += [f"Checks: {_check(check)}" for check in step.checks]
+    lines += [f"Checks: {check_line(check)}" for check in step.checks]
     if step.expected_files:
         lines.append(f"Writes {', '.join(step.expected_files)}")
     if step.agent != "koda":
@@ -273,6 +293,7 @@ def _body(step: Step) -> list[str]:
     return lines
 
 
-def _check(check: Check) -> str:
+def check_line(check: Check) -> str:
+    """The check in words."""
     said = filter(None, (check.command, check.path, check.text))
     return " ".join((check.kind.replace("_", " "), *said))

@@ -73,13 +73,17 @@ class StepChecks:
     ) -> None:
         self._run = run
         self._of = of
-        self._step = of or run.step
         self._context = context
         self._tools = tools
         self._seconds = seconds
         self._sleep = sleep
         self._errors_before: dict[Uri, _FileErrors] = {}
         self._versions: dict[Uri, int | None] = {}
+
+    @property
+    def _step(self) -> Step:
+        """The step with the checks that it has now: its model may have changed them."""
+        return self._of or self._run.now
 
     async def before(self, changes: Changeset) -> None:
         """Record the errors of the files that are about to change."""

@@ -26,6 +26,7 @@ from planloom.domain.errors import BudgetExhausted, ModelFailed, ModelProblem
 from planloom.domain.events import catalog as ev
 from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.plan import Plan, Step
+from planloom.domain.plans.revision import check_line
 from planloom.domain.values import Args, PlanId, StepId
 from planloom.execution.effects.previous_calls import call_fate, changed_so_far, earlier_results, not_made
 from planloom.execution.effects.proposals import Denied
@@ -238,7 +239,12 @@ class ModelWork:
             case ChangesDenied():
                 return Skipped(reason="approval_denied", detail=end.reason)
             case TaskDone():
-                return Done(shortened(end.summary), end.answer or end.summary, end.caveat)
+                step = run.now
+                changed = (
+                    f"Its checks were changed to: {'; '.join(map(check_line, step.checks)) or 'none'}.\n"
+                )
+                summary = f"{changed if step.checks_changed else ''}{end.summary}"
+                return Done(shortened(summary), end.answer or end.summary, end.caveat)
             case NeedsAnswer():
                 return Asked(question=end.question, options=end.options)
             case ProposesPlan():

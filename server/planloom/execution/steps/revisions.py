@@ -109,10 +109,10 @@ class PlanRevisions:
             where = ".".join(str(part) for part in ("steps", *first["loc"]))
             return f"{where}: {first['msg']}"
         plan = self._run.plan
-        found = revision(plan.steps, steps)
+        found = revision(plan.steps, steps, self._run.step_id)
         if not isinstance(found, Revision):
             return _listed(found)
-        edited = edit_plan(plan.steps, found.edits)
+        edited = edit_plan(plan.steps, found.edits, self._run.step_id)
         if isinstance(edited, EditRefused):
             return _listed(edited.problems)
         earlier = {*self._rules.errors(plan, plan.steps)}
@@ -132,13 +132,16 @@ class PlanRevisions:
         """The steps, those that have changed with whether the policy asks before their tool's effect."""
         marked = self._rules.with_approvals(edited, reviewed=False)
         return tuple(
-            old if plan.step(old.step_id) == old else new for old, new in zip(edited, marked, strict=True)
+            old if old.step_id == self._run.step_id or plan.step(old.step_id) == old else new
+            for old, new in zip(edited, marked, strict=True)
         )
 
     def _approval(self, proposal: _Proposal, summary: str) -> Approval:
         counts = Counter(_KINDS[change.kind] for change in proposal.changes)
         counted = ", ".join(f"{count} {kind}" for kind, count in counts.items())
         why = f": {shortened(summary)}" if summary.strip() else ""
+        of_own = all(change.step_id == self._run.step_id for change in proposal.changes)
+        what = "what checks this step" if of_own else f"the rest of the plan ({counted})"
         return Approval(
             approval_id=ApprovalId(uuid.uuid4().hex),
             plan_id=self._run.plan_id,
@@ -146,7 +149,7 @@ class PlanRevisions:
             tool="submit_plan",
             proposal=proposal.digest,
             effect="write",
-            title=f"Change the rest of the plan ({counted}){why}",
+            title=f"Change {what}{why}",
             plan_changes=proposal.changes,
         )
 

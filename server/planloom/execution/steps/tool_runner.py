@@ -219,7 +219,7 @@ class StepToolRunner:
         ]
 
     async def missing(self) -> tuple[str, ...]:
-        """What the step lacks: expected files, changes that were not made, any write at all, checks that fail."""
+        """What the step lacks, but for its checks: expected files, and changes that were not made."""
         found = [
             f"{path} does not exist yet."
             for path in self._run.step.expected_files
@@ -230,8 +230,7 @@ class StepToolRunner:
             for name, why in not_made(self._run.plan, self._run.now).items()
         ]
         found += self._to_read()
-        found += await self._still_out()
-        return (*found, *await self._checks.staged())
+        return (*found, *await self._still_out())
 
     def denial(self) -> ChangesDenied | None:
         """How the step ends once its model is done, if the user denied all its changes."""
@@ -246,9 +245,9 @@ class StepToolRunner:
         lost = not_made(self._run.plan, self._run.now)
         return " ".join(f"{name} was not changed: {why}" for name, why in lost.items())
 
-    async def failed_checks(self) -> tuple[str, ...]:
-        """The checks that fail after the changes were made, a sentence each."""
-        return await self._checks.made()
+    async def failed_checks(self, *, committed: bool) -> tuple[str, ...]:
+        """The checks that fail, of those that see `committed` changes or of the others: a sentence and output each."""
+        return await (self._checks.made() if committed else self._checks.staged())
 
     def looks_done(self) -> bool:
         """Whether the step has changed something or run a command; one whose agent changes nothing, made a call."""

@@ -195,8 +195,19 @@ def _in_full(steps: Sequence[Step], edited: Collection[StepId]) -> str:
             lines.append(f"  {step.tool} {json.dumps(step.args or {}, ensure_ascii=False)}")
         elif (work := step.question or step.instruction) != step.description:
             lines.append("  " + work.strip().replace("\n", "\n  "))
-        if step.depends_on:
-            lines.append(f"  depends on: {', '.join(step.depends_on)}")
+        commands = (check.command for check in step.checks if check.command)
+        fields = (
+            ("kind", step.kind if step.kind in ("check", "approval") else None),
+            ("agent", step.agent if step.agent != "koda" else None),
+            ("dependsOn", ", ".join(step.depends_on)),
+            ("expectedFiles", ", ".join(step.expected_files)),
+            ("when", step.when),
+            ("forEach", step.for_each),
+            ("repeatUntil", step.repeat_until),
+            ("repeatMost", step.repeat_most),
+            ("checks", "; ".join(map(one_line, commands))),
+        )
+        lines += (f"  {name}: {value}" for name, value in fields if value)
     return "\n".join(lines)
 
 
