@@ -4,7 +4,7 @@
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [name: string]: Json };
 
-export const STEP_CAVEATS = ["unchanged", "unchecked"] as const;
+export const STEP_CAVEATS = ["unchanged", "unchecked", "command_failed"] as const;
 export type StepCaveat = (typeof STEP_CAVEATS)[number];
 
 export const AGENTS = ["chapo", "koda", "devo"] as const;
@@ -339,12 +339,17 @@ export interface ReportedFile {
   removed?: number;
 }
 
-/** A command, its last run's outcome and `confinement` in words; no `exitCode` if it did not end by itself. */
+/**
+ * A command, its last run's outcome and `confinement` in words; no `exitCode` if it did not end by itself. `failed`: it
+ * did not succeed, although its exit code may be 0; `denied`: it was not allowed.
+ */
 export interface ReportedCommand {
   command: string;
   exitCode?: number;
   outcome: string;
   runs: number;
+  failed?: boolean;
+  denied?: boolean;
   confinement?: string;
 }
 
@@ -356,7 +361,10 @@ export interface LeftStep {
   reason: string;
 }
 
-/** What an ended plan has done. `closing` is its final answer if `answered`, else the last step's summary. */
+/**
+ * What an ended plan has done. `closing` is its final answer if `answered`, else the last step's summary. `caveats`
+ * name what keeps it from being simply done: not allowed, not checked, or failed at the end of a step.
+ */
 export interface Report {
   done: readonly ReportedStep[];
   files: readonly ReportedFile[];
@@ -365,6 +373,7 @@ export interface Report {
   notAllowed: readonly string[];
   closing?: string;
   answered: boolean;
+  caveats?: readonly string[];
 }
 
 /** Whether a request needs a plan; `score` is 0 to 100. */

@@ -165,7 +165,7 @@ class StepResult(TypedDict, total=False):
     """The result of a finished step. With a `caveat` it is not simply done: `summary` says why."""
 
     ok: bool
-    caveat: Literal["unchanged", "unchecked"]
+    caveat: Literal["unchanged", "unchecked", "command_failed"]
     value: Any
     summary: str
     error: str
@@ -259,7 +259,7 @@ class ReportedStep(TypedDict, total=False):
     stepId: str
     description: str
     summary: str
-    caveat: Literal["unchanged", "unchecked"]
+    caveat: Literal["unchanged", "unchecked", "command_failed"]
 
 
 class ReportedFile(TypedDict, total=False):
@@ -273,12 +273,14 @@ class ReportedFile(TypedDict, total=False):
 
 
 class ReportedCommand(TypedDict, total=False):
-    """A command, its last run's outcome and `confinement` in words; no `exitCode` if it did not end by itself."""
+    """A command, its last run's outcome and `confinement` in words; no `exitCode` if it did not end by itself. `failed`: it did not succeed, although its exit code may be 0; `denied`: it was not allowed."""
 
     command: str
     exitCode: int
     outcome: str
     runs: int
+    failed: bool
+    denied: bool
     confinement: str
 
 
@@ -292,7 +294,7 @@ class LeftStep(TypedDict, total=False):
 
 
 class Report(TypedDict, total=False):
-    """What an ended plan has done. `closing` is its final answer if `answered`, else the last step's summary."""
+    """What an ended plan has done. `closing` is its final answer if `answered`, else the last step's summary. `caveats` name what keeps it from being simply done: not allowed, not checked, or failed at the end of a step."""
 
     done: list[ReportedStep]
     files: list[ReportedFile]
@@ -301,6 +303,7 @@ class Report(TypedDict, total=False):
     notAllowed: list[str]
     closing: str
     answered: bool
+    caveats: list[str]
 
 
 class Plan(TypedDict, total=False):

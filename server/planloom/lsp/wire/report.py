@@ -4,7 +4,7 @@ from typing import Literal
 
 from planloom.lsp.wire.base import Bool, Int, Maybe, Wire
 
-StepCaveat = Literal["unchanged", "unchecked"]
+StepCaveat = Literal["unchanged", "unchecked", "command_failed"]
 
 
 class ReportedStep(Wire):
@@ -27,12 +27,17 @@ class ReportedFile(Wire):
 
 
 class ReportedCommand(Wire):
-    """A command, its last run's outcome and `confinement` in words; no `exitCode` if it did not end by itself."""
+    """A command, its last run's outcome and `confinement` in words; no `exitCode` if it did not end by itself.
+
+    `failed`: it did not succeed, although its exit code may be 0; `denied`: it was not allowed.
+    """
 
     command: str
     exit_code: Maybe[Int] = None
     outcome: str
     runs: Int
+    failed: Bool = False
+    denied: Bool = False
     confinement: Maybe[str] = None
 
 
@@ -46,7 +51,10 @@ class LeftStep(Wire):
 
 
 class Report(Wire):
-    """What an ended plan has done. `closing` is its final answer if `answered`, else the last step's summary."""
+    """What an ended plan has done. `closing` is its final answer if `answered`, else the last step's summary.
+
+    `caveats` name what keeps it from being simply done: not allowed, not checked, or failed at the end of a step.
+    """
 
     done: tuple[ReportedStep, ...]
     files: tuple[ReportedFile, ...]
@@ -55,3 +63,4 @@ class Report(Wire):
     not_allowed: tuple[str, ...]
     closing: Maybe[str] = None
     answered: Bool
+    caveats: tuple[str, ...] = ()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from planloom.domain.plans.command_outcomes import outcome_line
 from planloom.tools.catalog import ReadOutput, StopCommand
 from planloom.tools.context import ToolContext
 from planloom.tools.processes.commands import CommandState, NoCommand
-from planloom.tools.processes.outcome_line import outcome_line
 from planloom.tools.tool import ToolResult, failed, succeeded
 
 _NO_COMMANDS: Final = "No command runs here."
