@@ -339,10 +339,7 @@ export interface ReportedFile {
   removed?: number;
 }
 
-/**
- * A command, its last run's outcome and `confinement` in words; no `exitCode` if it did not end by itself. `failed`: it
- * did not succeed, although its exit code may be 0; `denied`: it was not allowed.
- */
+/** A command and its last run in words; `failed` whatever its `exitCode`, if it ended by itself. */
 export interface ReportedCommand {
   command: string;
   exitCode?: number;
@@ -361,10 +358,7 @@ export interface LeftStep {
   reason: string;
 }
 
-/**
- * What an ended plan has done. `closing` is its final answer if `answered`, else the last step's summary. `caveats`
- * name what keeps it from being simply done: not allowed, not checked, or failed at the end of a step.
- */
+/** What an ended plan has done, and its `caveats`. `closing` is its final answer if `answered`, else a summary. */
 export interface Report {
   done: readonly ReportedStep[];
   files: readonly ReportedFile[];

@@ -218,7 +218,7 @@ def report(plan: Plan, text_of: TextOf) -> Report | None:
 
 
 def _caveats(plan: Plan, commands: Sequence[ReportedCommand]) -> Iterator[str]:
-    """Each command that was not allowed, or failed at the end of a done step and was not mended; each unchecked step."""
+    """Each command that was not allowed, or failed at the end of a done step; each step that was not checked."""
     done = [(number, step) for number, step in enumerate(plan.steps, 1) if _is_done(step) and step.result]
     last = {_command_key(call)[0] for _, step in done if (call := step.failed_command) is not None}
     for each in commands:

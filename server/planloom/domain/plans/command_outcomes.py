@@ -25,16 +25,16 @@ _FAILURES: Final = pattern(
     r"|\b(?:FAIL|FAILED|FAILURE)\b"
 )
 _WORD: Final = pattern(r"[^\W\d_]+")
-_WORDS_OF_OUTCOMES: Final = frozenset(
-    (
-        "a an and are in of ok out ran run runs s ms m sec secs second seconds time elapsed duration took with "
-        "total result results summary info test tests suite suites files file example examples spec specs "
-        "subtests snapshots assertions todo passed passing pass failed failing fail fails failure failures "
-        "error errors problem problems warning warnings informations found checked source skipped skips skip "
-        "pending ignored measured filtered finished completed executed deselected xfailed xpassed rerun reruns "
-        "expected unexpected successes build flaky cancelled"
-    ).split()
-)
+_OUTCOME_WORDS: Final = """
+a an and are in of ok out ran run runs s ms m sec secs second seconds time elapsed duration took with total
+result results summary info test tests suite suites files file example examples spec specs subtests snapshots
+assertions todo passed passing pass failed failing fail fails failure failures error errors problem problems
+warning warnings informations found checked source skipped skips skip pending ignored measured filtered
+finished completed executed deselected xfailed xpassed rerun reruns expected unexpected successes build flaky
+cancelled
+"""
+"""The words that lines of outcomes are made of."""
+_KNOWN: Final = frozenset(_OUTCOME_WORDS.split())
 
 
 class CommandOutcome(Value):
@@ -84,4 +84,4 @@ def _is_outcome(line: str) -> bool:
     """Whether a line is made of nothing but counts and verdicts, so that no text that merely tells of them is one."""
     words = _WORD.findall(line.lower())
     is_counted = _COUNTS.search(line) or _FAILURES.search(line) or _VERDICT.fullmatch(line)
-    return bool(is_counted) and all(word in _WORDS_OF_OUTCOMES for word in words)
+    return bool(is_counted) and _KNOWN.issuperset(words)

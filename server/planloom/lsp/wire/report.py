@@ -27,10 +27,7 @@ class ReportedFile(Wire):
 
 
 class ReportedCommand(Wire):
-    """A command, its last run's outcome and `confinement` in words; no `exitCode` if it did not end by itself.
-
-    `failed`: it did not succeed, although its exit code may be 0; `denied`: it was not allowed.
-    """
+    """A command and its last run in words; `failed` whatever its `exitCode`, if it ended by itself."""
 
     command: str
     exit_code: Maybe[Int] = None
@@ -51,10 +48,7 @@ class LeftStep(Wire):
 
 
 class Report(Wire):
-    """What an ended plan has done. `closing` is its final answer if `answered`, else the last step's summary.
-
-    `caveats` name what keeps it from being simply done: not allowed, not checked, or failed at the end of a step.
-    """
+    """What an ended plan has done, and its `caveats`. `closing` is its final answer if `answered`, else a summary."""
 
     done: tuple[ReportedStep, ...]
     files: tuple[ReportedFile, ...]
