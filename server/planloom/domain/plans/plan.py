@@ -265,8 +265,9 @@ class ExecutedTool(Value):
     def is_failed_command(self) -> bool:
         """Whether it is a command that has failed. One in the background that was stopped need not have."""
         how = self.outcome
-        ended = how is not None and self.command == "ended" and not self.deduplicated
-        return ended and not how.succeeded and (how.exit_code is not None or self.background is None)
+        if how is None or self.command != "ended" or self.deduplicated:
+            return False
+        return not how.succeeded and (how.exit_code is not None or self.background is None)
 
     @property
     def stands(self) -> bool:

@@ -14,8 +14,8 @@ from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 _TOO_LONG: Final = " Give a larger timeout_seconds. A server or a watcher never ends: run it with background."
 _HIDDEN: Final = " Its output states failures, so it counts as failed."
 _WITHOUT_NETWORK: Final = (
-    "It ran without the network, which it seems to need. If it is run again, the user is asked to give it "
-    "the network."
+    "It ran without the network, which it seems to need. If it is run again, the network is asked for; if nobody "
+    "gives it then, there is none in this run: do without."
 )
 _RUNS_ON: Final = (
     "runs in the background as {}: read_output returns what it prints, stop_command ends it. It is stopped when the "
