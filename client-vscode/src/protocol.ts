@@ -4,7 +4,7 @@
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [name: string]: Json };
 
-export const STEP_CAVEATS = ["unchanged", "unchecked"] as const;
+export const STEP_CAVEATS = ["unchanged", "unchecked", "command_failed"] as const;
 export type StepCaveat = (typeof STEP_CAVEATS)[number];
 
 export const AGENTS = ["chapo", "koda", "devo"] as const;
@@ -339,13 +339,15 @@ export interface ReportedFile {
   removed?: number;
 }
 
-/** A command, its last run's outcome and `confinement` in words; no `exitCode` if it did not end by itself. */
+/** A command and its last run in words; `failed` whatever its `exitCode`, if it ended by itself. */
 export interface ReportedCommand {
   command: string;
   exitCode?: number;
   outcome: string;
   runs: number;
   failedBefore?: number;
+  failed?: boolean;
+  denied?: boolean;
   confinement?: string;
 }
 
@@ -357,7 +359,7 @@ export interface LeftStep {
   reason: string;
 }
 
-/** What an ended plan has done. `closing` is its final answer if `answered`, else the last step's summary. */
+/** What an ended plan has done, and its `caveats`. `closing` is its final answer if `answered`, else a summary. */
 export interface Report {
   done: readonly ReportedStep[];
   files: readonly ReportedFile[];
@@ -366,6 +368,7 @@ export interface Report {
   notAllowed: readonly string[];
   closing?: string;
   answered: boolean;
+  caveats?: readonly string[];
 }
 
 /** Whether a request needs a plan; `score` is 0 to 100. */

@@ -152,7 +152,15 @@ def test_what_fails_for_want_of_the_network_is_recognized(output: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "output", ["", "AssertionError: 1 != 2", "error: network tests failed", "Name not known"]
+    "output",
+    [
+        "",
+        "AssertionError: 1 != 2",
+        "error: network tests failed",
+        "Name not known",
+        "ModuleNotFoundError: No module named 'x'",
+        "FileNotFoundError: [Errno 2] No such file or directory: 'a.txt'",
+    ],
 )
 def test_other_failures_are_not(output: str) -> None:
     assert not lacks_network(output)

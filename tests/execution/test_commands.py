@@ -56,6 +56,24 @@ async def test_a_denied_command_does_not_run(decision: str, status: str, tmp_pat
         assert not room.path("made.txt").exists()
 
 
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        ("cat suite.log | tail -1", "failed"),
+        ("cat suite.log || true", "failed"),
+        ("cat suite.log; echo done", "failed"),
+        ("false | cat", "failed"),
+        ("yes | head -1", "completed"),
+        ("echo '0 failed, 3 passed'", "completed"),
+    ],
+)
+async def test_a_step_is_done_only_if_its_command_succeeded(
+    command: str, status: str, tmp_path: Path
+) -> None:
+    async with studio(tmp_path, {"suite.log": "1 failed, 2 passed in 0.1s\n"}) as room:
+        assert statuses(await room.run(f"run `{command}`")) == [status]
+
+
 @pytest.mark.parametrize(("verdict", "asked"), [("allow", 0), ("deny", 0), ("ask", 1)])
 async def test_the_policy_decides(verdict: str, asked: int, tmp_path: Path) -> None:
     async with studio(tmp_path, settings={"approvals.execute": verdict}) as room:

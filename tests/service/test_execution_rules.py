@@ -395,6 +395,25 @@ async def test_a_step_that_needs_no_change_says_why_and_is_shown_so(
         assert plan.report.done[0].caveat == expected[0]
 
 
+@pytest.mark.parametrize("last", ["cat suite.log", "cat suite.log; cat other.log", "cat other.log"])
+async def test_a_step_whose_last_command_failed_says_so_beside_its_sign(tmp_path: Path, last: str) -> None:
+    """A command that states no outcome hides none; one that states success makes up for it."""
+    calls = [("run_command", {"command": each}) for each in ("cat suite.log", last, "echo bye")]
+    files = {"suite.log": "1 failed, 2 passed in 0.1s\n", "other.log": "3 passed in 0.1s\n"}
+    async with studio(tmp_path, files, settings={"approvals.execute": "allow"}) as at:
+        plan = await planned(at, "Work", ("Look at the logs", "look"))
+        at.model.model = ScriptedModel([makes(*calls), makes(("task_completed", {"summary": "Looked."}))])
+        plan = await allowed(at, plan)
+        result = plan.steps[0].result
+        assert plan.status == "completed" and result is not None and plan.report is not None
+        if last == "cat other.log":
+            assert result.caveat is None and plan.report.caveats == ()
+            return
+        assert result.caveat == "command_failed" and plan.report.done[0].caveat == "command_failed"
+        assert result.summary is not None and "1 failed, 2 passed in 0.1s" in result.summary
+        assert plan.report.caveats == (f"`{last}` failed: 1 failed, 2 passed in 0.1s",)
+
+
 PROPOSALS: list[tuple[dict[str, Any], Callable[[Plan], bool]]] = [
     (
         {

@@ -326,11 +326,13 @@ class Conductor:
             return
         match outcome:
             case Done():
+                last = _step(plan, step_id).failed_command
+                failing = None if last is None else f"Its last command {last.summary}"
                 result = StepResult(
                     ok=True,
-                    caveat=outcome.caveat,
+                    caveat=outcome.caveat or (failing and "command_failed"),
                     value=outcome.value,
-                    summary=outcome.summary,
+                    summary=f"{outcome.summary} {failing}" if failing else outcome.summary,
                     duration_ms=took_ms,
                     timestamp=self._plan_store.clock(),
                 )

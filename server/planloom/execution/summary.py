@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from planloom.domain.changes import ChangeKind, EditedFile
@@ -27,6 +27,7 @@ from planloom.workspace.paths.uris import after_rename, display_name, is_below
 
 _LISTED = 20
 _STEP_SUMMARY = 300
+_COMMAND = 100
 _REASON = 500
 _CREATED: tuple[ChangeKind, ...] = ("create", "createFolder")
 _UNKNOWN = "how it ended is not known"
@@ -81,9 +82,7 @@ def execution_summary(plan: Plan) -> str:
     staged = [step.description for step in plan.steps if step.staged]
     if staged:
         parts.append("never made, since the plan ended first: " + listed(staged, _LISTED, "; "))
-    unchecked = [step.description for step in plan.steps if step.result and step.result.caveat == "unchecked"]
-    if unchecked:
-        parts.append("not checked: " + listed(unchecked, _LISTED, "; "))
+    parts += _caveats(plan, tuple(_commands(plan)))
     for status in ("failed", "skipped"):
         names = [step.description for step in plan.steps if step.status == status]
         if names:
@@ -199,15 +198,40 @@ def report(plan: Plan, text_of: TextOf) -> Report | None:
     ]
     changes = file_changes(plan)
     changed = {changed.file.uri for changed in changes}
+    not_allowed = tuple(uri for uri in plan.left_out if uri not in changed)
+    commands = tuple(_commands(plan))
     return Report(
         done=tuple(done),
         files=tuple(_counted(changed, text_of) for changed in changes),
-        commands=tuple(_commands(plan)),
+        commands=commands,
         left=tuple(_left(plan)),
-        not_allowed=tuple(uri for uri in plan.left_out if uri not in changed),
+        not_allowed=not_allowed,
         closing=closing,
         answered=plan.answer is not None,
+        caveats=(
+            *(
+                [f"not allowed: {listed(list(map(display_name, not_allowed)), _LISTED)}"]
+                if not_allowed
+                else []
+            ),
+            *_caveats(plan, commands),
+        ),
     )
+
+
+def _caveats(plan: Plan, commands: Sequence[ReportedCommand]) -> Iterator[str]:
+    """Each command that was not allowed, or failed at the end of a done step; each step that was not checked."""
+    done = [(number, step) for number, step in enumerate(plan.steps, 1) if _is_done(step) and step.result]
+    last = {_command_key(call)[0] for _, step in done if (call := step.failed_command) is not None}
+    for each in commands:
+        name = f"`{shortened(' '.join(each.command.split()), _COMMAND)}`"
+        if each.denied:
+            yield f"{name} was not allowed"
+        elif each.failed and each.command in last:
+            yield f"{name} failed: {each.outcome or f'exit code {each.exit_code}'}"
+    for number, step in done:
+        if step.result is not None and step.result.caveat == "unchecked":
+            yield "it was not checked" if len(plan.steps) == 1 else f"step {number} was not checked"
 
 
 def _is_done(step: Step) -> bool:
@@ -312,26 +336,38 @@ def _commands(plan: Plan) -> Iterator[ReportedCommand]:
             is_command = call.command is not None or call.tool == RUN_COMMAND.name
             if not is_command or call.command == "not_run" or call.deduplicated:
                 continue
-            words = call.args.get("command")
-            command = " ".join(map(str, words)) if isinstance(words, list) else str(words or call.tool)
-            key = (command, str(call.args.get("cwd") or ""))
+            key = _command_key(call)
             earlier = last.pop(key, None)
-            now = _command(command, call)
+            now = _command(key[0], call)
             last[key] = now if earlier is None else _again(earlier, now)
     yield from last.values()
 
 
 def _again(earlier: ReportedCommand, now: ReportedCommand) -> ReportedCommand:
     """The last run of a command, with the earlier ones counted."""
-    failed = earlier.failed_before + (earlier.exit_code not in (0, None))
+    failed = earlier.failed_before + earlier.failed
     return now.model_copy(update={"runs": earlier.runs + 1, "failed_before": failed})
+
+
+def _command_key(call: ExecutedTool) -> tuple[str, str]:
+    """A command and its folder, by which its runs are known as the same."""
+    words = call.args.get("command")
+    command = " ".join(map(str, words)) if isinstance(words, list) else str(words or call.tool)
+    return command, str(call.args.get("cwd") or "")
 
 
 def _command(command: str, call: ExecutedTool) -> ReportedCommand:
     confinement = None if call.confinement is None else call.confinement.line
 
     def reported(outcome: str, exit_code: int | None = None) -> ReportedCommand:
-        return ReportedCommand(command=command, exit_code=exit_code, outcome=outcome, confinement=confinement)
+        return ReportedCommand(
+            command=command,
+            exit_code=exit_code,
+            outcome=outcome,
+            failed=call.is_failed_command,
+            denied=call.command == "denied",
+            confinement=confinement,
+        )
 
     if call.command == "denied":
         return reported(_not_allowed(call.why))

@@ -60,7 +60,7 @@ function summary(view: PlanView): View {
     return nothing;
   if (plan.report != null && onlyAnswers(plan.report)) return nothing;
   const partly = isPartly(view);
-  const glyph = partly ? "warning" : plan.status === "completed" ? "pass-filled" : "info";
+  const glyph = partly || plan.report?.caveats?.length ? "warning" : plan.status === "completed" ? "pass-filled" : "info";
   return html`<section class="card outcome" data-away="outcome" data-status=${plan.status} data-partly=${partly} aria-label=${t("Summary")}>
     <h3>${icon(glyph)}<span class="grow">${t("Summary")}</span></h3>
     ${
@@ -94,9 +94,9 @@ function onlyAnswers({ answered, done, files, commands, left, notAllowed }: Repo
 function commands(ran: readonly ReportedCommand[]): View {
   if (ran.length === 0) return nothing;
   return html`<ul class="commands" aria-label=${t("Commands")}>${ran.map(
-    ({ command, exitCode, outcome, runs, confinement }) => {
-      const good = exitCode === 0;
-      const code = good || exitCode === undefined ? [] : [t("exit code {0}", exitCode)];
+    ({ command, exitCode, outcome, runs, failed, confinement }) => {
+      const good = exitCode === 0 && !failed;
+      const code = exitCode === 0 || exitCode === undefined ? [] : [t("exit code {0}", exitCode)];
       const times = runs > 1 ? [plural(runs, "run once", "run {0} times")] : [];
       const reach = confinement === undefined ? [] : [confinement];
       const words = [...code, ...(outcome === "" ? [] : [outcome]), ...times, ...reach].join(" · ");

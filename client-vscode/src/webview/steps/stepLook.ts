@@ -18,5 +18,6 @@ export function stepLook(view: PlanView, step: Step): { status: StepStatus; icon
   if (resource !== undefined) return { status, icon: "watch", label: resourceWords(resource) };
   if (step.result?.caveat === "unchanged") return { status, icon: "dash", label: t("nothing to change") };
   if (step.result?.caveat === "unchecked") return { status, icon: "warning", label: t("not checked") };
+  if (step.result?.caveat === "command_failed") return { status, icon: "warning", label: t("its last command failed") };
   return { status, icon: STEP_ICON[status], label: stepStatus(status) };
 }

@@ -165,7 +165,7 @@ class StepResult(TypedDict, total=False):
     """The result of a finished step. With a `caveat` it is not simply done: `summary` says why."""
 
     ok: bool
-    caveat: Literal["unchanged", "unchecked"]
+    caveat: Literal["unchanged", "unchecked", "command_failed"]
     value: Any
     summary: str
     error: str
@@ -259,7 +259,7 @@ class ReportedStep(TypedDict, total=False):
     stepId: str
     description: str
     summary: str
-    caveat: Literal["unchanged", "unchecked"]
+    caveat: Literal["unchanged", "unchecked", "command_failed"]
 
 
 class ReportedFile(TypedDict, total=False):
@@ -273,13 +273,15 @@ class ReportedFile(TypedDict, total=False):
 
 
 class ReportedCommand(TypedDict, total=False):
-    """A command, its last run's outcome and `confinement` in words; no `exitCode` if it did not end by itself."""
+    """A command and its last run in words; `failed` whatever its `exitCode`, if it ended by itself."""
 
     command: str
     exitCode: int
     outcome: str
     runs: int
     failedBefore: int
+    failed: bool
+    denied: bool
     confinement: str
 
 
@@ -293,7 +295,7 @@ class LeftStep(TypedDict, total=False):
 
 
 class Report(TypedDict, total=False):
-    """What an ended plan has done. `closing` is its final answer if `answered`, else the last step's summary."""
+    """What an ended plan has done, and its `caveats`. `closing` is its final answer if `answered`, else a summary."""
 
     done: list[ReportedStep]
     files: list[ReportedFile]
@@ -302,6 +304,7 @@ class Report(TypedDict, total=False):
     notAllowed: list[str]
     closing: str
     answered: bool
+    caveats: list[str]
 
 
 class Plan(TypedDict, total=False):

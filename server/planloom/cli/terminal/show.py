@@ -39,6 +39,7 @@ MARKS = {
     "needs_clarification": Text("?", "bold magenta"),
     "unchanged": Text("=", "bold"),
     "unchecked": Text("!", "bold yellow"),
+    "command_failed": Text("!", "bold yellow"),
 }
 CHANGES = {
     "create": ("new", "green"),

@@ -22,8 +22,6 @@ _ENDINGS = {
     "rejected": ("– The plan was rejected.", "bold yellow"),
 }
 _LEFT = {"failed": ("✘", "bold red"), "skipped": ("–", "yellow")}
-_MARKS = {0: ("✔", "green"), None: ("–", "yellow")}
-"""The marks of commands by exit code; one without did not end by itself, which may be what was wanted."""
 _INDENT = (0, 0, 0, 2)
 
 
@@ -34,12 +32,15 @@ def only_answers(report: Report) -> bool:
 
 
 def heading(ending: str, report: Report) -> Text:
-    """How the plan ended. A plan that has left steps out is not called done."""
+    """How the plan ended. A plan that has left steps out is not called done, and one with caveats not simply so."""
     done, left = len(report.get("done") or []), len(report.get("left") or [])
     count = f"  {done} of {counted(done + left, 'step')} done."
+    but = "; ".join(visible(each) for each in report.get("caveats") or [])
     if ending == "completed" and left:
         words = "! Done in part." if done else "– Nothing was done."
-        return Text.assemble((words, "bold yellow"), count if done else "")
+        return Text.assemble((words, "bold yellow"), count if done else "", f"  But {but}." if but else "")
+    if ending == "completed" and but:
+        return Text.assemble(("! Done, but ", "bold yellow"), f"{but}.", count if done > 1 else "")
     words, style = _ENDINGS.get(ending, (ending, ""))
     if ending == "completed" and any(each.get("caveat") == "unchecked" for each in report.get("done") or []):
         words, style = "! Done, but not all of it is checked.", "bold yellow"
@@ -120,11 +121,14 @@ def _commands(commands: Sequence[ReportedCommand]) -> Table:
     table.add_column(overflow="fold")
     for command in commands:
         code = command.get("exitCode")
-        mark, style = _MARKS.get(code, ("✘", "red"))
+        mark, style = ("✘", "red") if command.get("failed") or code else ("✔", "green")
+        if code is None and mark == "✔":
+            # It did not end by itself, which may be what was wanted.
+            mark, style = "–", "yellow"
         text = Text(one_line(command["command"], 160))
         how = [f"exit code {code}"] if code else []
         outcome = ": ".join([*how, *([command["outcome"]] if command.get("outcome") else [])])
-        text.append(f"  {visible(outcome)}", "dim" if code == 0 else style)
+        text.append(f"  {visible(outcome)}", "dim" if mark == "✔" else style)
         if command.get("runs", 1) > 1:
             failed = command.get("failedBefore", 0)
             before = f", {failed} of them failed before" if failed else ""

@@ -9,6 +9,7 @@ from planloom.domain.changes import Conflict, EditRecord
 from planloom.domain.errors import ModelProblem
 from planloom.domain.plans.attachments import Attachment
 from planloom.domain.plans.background_commands import BackgroundCommand, CommandProcess, running_in_background
+from planloom.domain.plans.command_outcomes import CommandOutcome
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.outputs import output_reference, output_references
 from planloom.domain.plans.perspectives import Agent, Perspective
@@ -234,17 +235,6 @@ CommandEnd = Literal["ended", "denied", "cut_off", "not_run", "background"]
 """
 
 
-class CommandOutcome(Value):
-    """How a command ended: its exit code, None if it did not end by itself, and the outcome line of its output.
-
-    `lacked_network`: it failed, as it seems for want of the network that it did not get.
-    """
-
-    exit_code: int | None = None
-    line: str = ""
-    lacked_network: bool = False
-
-
 class ExecutedTool(Value):
     """One settled tool call of a step, and the state of its effects.
 
@@ -275,6 +265,14 @@ class ExecutedTool(Value):
     def fates(self) -> frozenset[Fate]:
         """The fates of its changes."""
         return frozenset(self.files.values())
+
+    @property
+    def is_failed_command(self) -> bool:
+        """Whether it is a command that has failed. One in the background that was stopped need not have."""
+        how = self.outcome
+        if how is None or self.command != "ended" or self.deduplicated:
+            return False
+        return not how.succeeded and (how.exit_code is not None or self.background is None)
 
     @property
     def stands(self) -> bool:
@@ -425,6 +423,14 @@ class Step(Value):
         """The files of which it is unknown whether a change of the step was applied to them."""
         files = (each for call in self.tools_executed for each in call.files.items())
         return tuple(Uri(uri) for uri, fate in files if fate == "doubtful")
+
+    @property
+    def failed_command(self) -> ExecutedTool | None:
+        """The last command of its run if that failed; one that states no outcome hides no earlier one that does."""
+        ran = [call for call in self.tools_executed[self.calls_closed :] if call.outcome is not None]
+        telling = [call for call in ran if call.outcome is not None and call.outcome.is_telling]
+        last = (telling or ran)[-1:]
+        return last[0] if last and last[0].is_failed_command else None
 
     @property
     def was_turned_down(self) -> bool:

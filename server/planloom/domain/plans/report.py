@@ -5,8 +5,10 @@ from typing import Literal
 from planloom.domain.changes import ChangeKind
 from planloom.domain.values import StepId, Uri, Value
 
-StepCaveat = Literal["unchanged", "unchecked"]
-"""How a step ended that is not simply done: there was nothing to change, or its checks could not be passed."""
+StepCaveat = Literal["unchanged", "unchecked", "command_failed"]
+"""How a step ended that is not simply done: there was nothing to change, its checks could not be passed, or the last
+of its commands failed.
+"""
 LeftStatus = Literal["failed", "skipped", "not_made", "not_run"]
 """Why a step is left. `not_made`: it is done, but its changes were never applied. `not_run`: the plan ended first."""
 
@@ -38,8 +40,9 @@ class ReportedCommand(Value):
     """A command and the outcome of its last run.
 
     `exit_code` is None if it did not end by itself. `outcome` is the line of its output that tells the most, or why
-    it has none. `confinement` says what that run could reach; None if it did not start, or older ledgers lack it.
-    `failed_before` counts the earlier runs that failed.
+    it has none. `failed`: whatever the exit code, it did not succeed; `denied`: it was not allowed. `failed_before`
+    counts the earlier runs that failed. `confinement` says what that run could reach; None if it did not start, or
+    older ledgers lack it.
     """
 
     command: str
@@ -47,6 +50,8 @@ class ReportedCommand(Value):
     outcome: str = ""
     runs: int = 1
     failed_before: int = 0
+    failed: bool = False
+    denied: bool = False
     confinement: str | None = None
 
 
@@ -64,7 +69,8 @@ class Report(Value):
 
     `not_allowed` are files whose changes the user did not allow. `closing` is the model's final answer, or else the
     summary of the last step that it worked on. `answered`: `closing` is a final answer, which the event `answer` has
-    brought before.
+    brought before. `caveats` say what keeps the done steps from being simply done, each in a few words: a change or a
+    command that was not allowed, a step that was not checked, or whose last command failed.
     """
 
     done: tuple[ReportedStep, ...] = ()
@@ -74,3 +80,4 @@ class Report(Value):
     not_allowed: tuple[Uri, ...] = ()
     closing: str | None = None
     answered: bool = False
+    caveats: tuple[str, ...] = ()

@@ -43,9 +43,10 @@ _LOOPBACK: Final = pattern(r"localhost|127(?:\.\d{1,3}){3}|\[::1\]", re.IGNORECA
 _CLIENTS: Final = frozenset(("curl", "wget", "http"))
 _LONGEST: Final = 20_000
 _LACKS: Final = pattern(
-    r"(?i)could not resolve (?:host|proxy)|(?:temporary failure in name|name or service not) (?:resolution|known)"
-    r"|network is unreachable|nodename nor servname|no such host is known|getaddrinfo|EAI_AGAIN|ENETUNREACH|ENOTFOUND"
-    r"|failed to resolve|dial tcp: lookup|couldn't resolve|unable to resolve|failed to lookup address"
+    r"(?i:could not resolve (?:host|proxy)|(?:temporary failure in name|name or service not) (?:resolution|known)"
+    r"|network is unreachable|nodename nor servname|no such host is known|getaddrinfo"
+    r"|failed to resolve|dial tcp: lookup|couldn't resolve|unable to resolve|failed to lookup address)"
+    r"|\b(?:EAI_AGAIN|ENETUNREACH|ENOTFOUND)\b"
 )
 """What the usual programs and resolvers print when there is no network."""
 

@@ -16,6 +16,7 @@ from planloom.domain.errors import PlanloomError
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition
 from planloom.domain.plans.background_commands import BackgroundReason, background_calls
+from planloom.domain.plans.command_outcomes import outcome_line
 from planloom.domain.plans.plan import ENDED, Plan
 from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs, background_jobs
@@ -29,7 +30,6 @@ from planloom.tools.processes.child_process import ChildProcess, Launch, OnOutpu
 from planloom.tools.processes.commands import Command, CommandState, NoCommand, how_ended
 from planloom.tools.processes.kept_output import KeptOutput
 from planloom.tools.processes.left_over import process_stamp
-from planloom.tools.processes.outcome_line import outcome_line
 from planloom.tools.processes.unread_output import UnreadOutput
 from planloom.workspace.index.programs import environment
 from planloom.workspace.paths.names import listed

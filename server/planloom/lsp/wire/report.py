@@ -4,7 +4,7 @@ from typing import Literal
 
 from planloom.lsp.wire.base import Bool, Int, Maybe, Wire
 
-StepCaveat = Literal["unchanged", "unchecked"]
+StepCaveat = Literal["unchanged", "unchecked", "command_failed"]
 
 
 class ReportedStep(Wire):
@@ -27,13 +27,15 @@ class ReportedFile(Wire):
 
 
 class ReportedCommand(Wire):
-    """A command, its last run's outcome and `confinement` in words; no `exitCode` if it did not end by itself."""
+    """A command and its last run in words; `failed` whatever its `exitCode`, if it ended by itself."""
 
     command: str
     exit_code: Maybe[Int] = None
     outcome: str
     runs: Int
     failed_before: Int = 0
+    failed: Bool = False
+    denied: Bool = False
     confinement: Maybe[str] = None
 
 
@@ -47,7 +49,7 @@ class LeftStep(Wire):
 
 
 class Report(Wire):
-    """What an ended plan has done. `closing` is its final answer if `answered`, else the last step's summary."""
+    """What an ended plan has done, and its `caveats`. `closing` is its final answer if `answered`, else a summary."""
 
     done: tuple[ReportedStep, ...]
     files: tuple[ReportedFile, ...]
@@ -56,3 +58,4 @@ class Report(Wire):
     not_allowed: tuple[str, ...]
     closing: Maybe[str] = None
     answered: Bool
+    caveats: tuple[str, ...] = ()

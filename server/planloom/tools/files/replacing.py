@@ -20,6 +20,8 @@ CLOSEST = " The closest lines, with their numbers, are:"
 _SHOWN = 20
 _LONGEST_LINE = 300
 _MOST_LINES = 5_000
+_TELLING = 12
+"""The least characters of a new text whose presence says that an edit has been made."""
 
 
 class Replacement(NamedTuple):
@@ -76,7 +78,7 @@ def _replace(text: str, old: str, new: str, *, replace_all: bool) -> Replacement
     for attempt in (_punctuation(text, old, new), _whole_lines(text, old, new)):
         if attempt is not None:
             return attempt
-    if new.strip() and text.count(new):
+    if len(new.strip()) >= _TELLING and new in text:
         return NoMatch(
             "old_text was not found, but new_text was: the edit seems to be made already. Read the file to check."
         )

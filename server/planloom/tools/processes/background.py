@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
+from planloom.domain.plans.command_outcomes import outcome_line
 from planloom.tools.catalog import ReadOutput, StopCommand
 from planloom.tools.context import ToolContext
 from planloom.tools.files.reading import read_lines
 from planloom.tools.processes.child_process import HEAD_BYTES, TAIL_BYTES
 from planloom.tools.processes.commands import CommandState, NoCommand
-from planloom.tools.processes.outcome_line import outcome_line
 from planloom.tools.search.search_files import search_output
 from planloom.tools.terminal_text import plain
 from planloom.tools.tool import ToolResult, failed, succeeded

@@ -22,6 +22,9 @@ Kind = Literal["stdout", "stderr"]
 OnOutput = Callable[[Kind, str], None]
 """Called with output as it arrives, without escape sequences; a flood of output is passed on only in part."""
 
+_BASH: Final = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash")
+_READER_ENDED: Final = 128 + 13
+"""The exit code of a shell whose pipeline had a writer that SIGPIPE ended."""
 HEAD_BYTES: Final = 4_000
 TAIL_BYTES: Final = 12_000
 """How much of the output's beginning, and of its end, is kept in memory and shown."""
@@ -63,10 +66,14 @@ class ProcessResult(NamedTuple):
 
 
 def shell_argv(command: str) -> tuple[str, ...]:
-    """The arguments that run a command in the system's shell, by the shell's absolute path."""
+    """The arguments that run a command in the system's shell, by the shell's absolute path.
+
+    Where there is a bash, a pipeline ends with the last exit code in it that is not 0.
+    """
     if sys.platform == "win32":
         return (os.environ.get("COMSPEC", r"C:\Windows\System32\cmd.exe"), "/d", "/s", "/c", command)
-    return ("/bin/sh", "-c", command)
+    bash = next((path for path in _BASH if os.access(path, os.X_OK)), None)
+    return ("/bin/sh", "-c", command) if bash is None else (bash, "-o", "pipefail", "-c", command)
 
 
 class Capture:
@@ -309,6 +316,9 @@ async def run_process(
 def result_of(child: ChildProcess, output: str, *, timed_out: bool) -> ProcessResult:
     """How a process ended that has printed `output`."""
     code = None if timed_out else child.code
+    if code == _READER_ENDED:
+        # The reader had what it wanted, as in `git log | head -1`.
+        code = 0
     return ProcessResult(
         code=code if code is not None and code >= 0 else None,
         signal=-code if code is not None and code < 0 else None,

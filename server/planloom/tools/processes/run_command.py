@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from planloom.domain.plans.plan import CommandOutcome
+from planloom.domain.plans.command_outcomes import CommandOutcome, outcome_line
 from planloom.tools.catalog import RunCommand
 from planloom.tools.context import ToolContext
 from planloom.tools.processes.commands import Command, CommandState, NoCommand, how_ended
-from planloom.tools.processes.outcome_line import outcome_line
 from planloom.tools.tool import NO_OUTPUT, ToolResult, failed, shortened
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 
 _TOO_LONG: Final = " Give a larger timeout_seconds. A server or a watcher never ends: run it with background."
+_HIDDEN: Final = " Its output states failures, so it counts as failed."
 _WITHOUT_NETWORK: Final = (
-    "It ran without the network, which it seems to need. If it is run again, the user is asked to give it "
-    "the network."
+    "It ran without the network, which it seems to need. If it is run again, the network is asked for; if nobody "
+    "gives it then, there is none in this run: do without."
 )
 _RUNS_ON: Final = (
     "runs in the background as {}: read_output returns what it prints, stop_command ends it. It is stopped when the "
@@ -89,20 +89,20 @@ def _ended(
     lacked_network: bool = False,
 ) -> ToolResult:
     line = outcome_line(output)
-    text = f"The command {how}.{_TOO_LONG if timed_out else ''}\n"
+    outcome = CommandOutcome(
+        exit_code=code, line=line if code is not None else f"it {how}", lacked_network=lacked_network
+    )
+    hidden = _HIDDEN if code == 0 and not outcome.succeeded else ""
+    text = f"The command {how}.{_TOO_LONG if timed_out else hidden}\n"
     text += output if output.strip() else NO_OUTPUT
     text += f"\n{_WITHOUT_NETWORK}" if lacked_network else ""
     return ToolResult(
-        ok=code == 0,
+        ok=outcome.succeeded,
         summary=shortened(f"`{name}` {how}{f': {line}' if line else ''}"),
         text=text,
         value={"exit_code": code, "output": output, "timed_out": timed_out},
         ended=True,
-        outcome=CommandOutcome(
-            exit_code=code,
-            line=line if code is not None else f"it {how}",
-            lacked_network=lacked_network,
-        ),
+        outcome=outcome,
     )
 
 

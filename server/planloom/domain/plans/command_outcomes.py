@@ -1,0 +1,87 @@
+"""How a command ended: its exit code, the line of its output that states the outcome, and whether it succeeded."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from planloom.domain.patterns import pattern
+from planloom.domain.values import Value
+
+_SEARCHED_LINES: Final = 60
+_LONGEST: Final = 200
+_FRAME: Final = "=-─━═*#ℹ \t"
+"""What test runners draw around their last line."""
+_COUNTS: Final = pattern(
+    r"\b\d+ (?:tests? |examples? |specs? )?(?:passed|passing|failed|failing|failures?|errors?|problems?|warnings?)\b"
+    r"|\bRan \d+ tests?\b|\bTests run: \d+|\bno (?:issues|problems|errors)\b|\ball checks passed\b"
+    r"|\bbuild (?:success|failed|failure)",
+    re.IGNORECASE,
+)
+_VERDICT: Final = pattern(r"(?:OK|FAILED)(?: \([^()]*\))?")
+_FAILURES: Final = pattern(
+    r"(?i:\b0*[1-9]\d* (?:tests? |examples? |specs? )?(?:failed|failing|failures?|errors?)\b"
+    r"|(?<!expected )\b(?:failures?|errors?|failed|failing)[:=] *0*[1-9]|^fail 0*[1-9]\d*$)"
+    r"|\b(?:FAIL|FAILED|FAILURE)\b"
+)
+_WORD: Final = pattern(r"[^\W\d_]+")
+_OUTCOME_WORDS: Final = """
+a an and are in of ok out ran run runs s ms m sec secs second seconds time elapsed duration took with total
+result results summary info test tests suite suites files file example examples spec specs subtests snapshots
+assertions todo passed passing pass failed failing fail fails failure failures error errors problem problems
+warning warnings informations found checked source skipped skips skip pending ignored measured filtered
+finished completed executed deselected xfailed xpassed rerun reruns expected unexpected successes build flaky
+cancelled
+"""
+"""The words that lines of outcomes are made of."""
+_KNOWN: Final = frozenset(_OUTCOME_WORDS.split())
+
+
+class CommandOutcome(Value):
+    """How a command ended: its exit code, None if it did not end by itself, and the outcome line of its output.
+
+    `lacked_network`: it failed, as it seems for want of the network that it did not get.
+    """
+
+    exit_code: int | None = None
+    line: str = ""
+    lacked_network: bool = False
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it ended with exit code 0, and its output states no failures: `|| true` and `; echo` hide them."""
+        return self.exit_code == 0 and not _states_failures(self.line)
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether its line states an outcome, such as the counts of a test run."""
+        return _is_outcome(self.line)
+
+
+def outcome_line(output: str) -> str:
+    """The last line that states failures, else the last with counts of tests or problems, else the last that is not
+    empty; empty without output.
+    """
+    lines = [line.strip(_FRAME) for line in output.rsplit("\n", _SEARCHED_LINES)[-_SEARCHED_LINES:]]
+    lines = [line for line in lines if line]
+    if not lines:
+        return ""
+    # Of several runs one may have failed. A bare verdict says less than counts.
+    failing = sorted(filter(_states_failures, lines), key=lambda line: _COUNTS.search(line) is not None)
+    counted = [line for line in lines if _COUNTS.search(line)]
+    found = (failing or counted or lines)[-1]
+    verdict = found if failing else lines[-1]
+    if counted and counted[-1].startswith("Ran ") and _VERDICT.fullmatch(verdict):
+        found = f"{counted[-1]}: {verdict}"
+    return found if len(found) <= _LONGEST else found[: _LONGEST - 1] + "…"
+
+
+def _states_failures(line: str) -> bool:
+    return _FAILURES.search(line) is not None and _is_outcome(line)
+
+
+def _is_outcome(line: str) -> bool:
+    """Whether a line is made of nothing but counts and verdicts, so that no text that merely tells of them is one."""
+    words = _WORD.findall(line.lower())
+    is_counted = _COUNTS.search(line) or _FAILURES.search(line) or _VERDICT.fullmatch(line)
+    return bool(is_counted) and _KNOWN.issuperset(words)
