@@ -5,7 +5,7 @@ The model's claim that a task is done is never enough: the recorded calls and th
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from planloom.agent.answer import Confidence, Turn, control_specs, parted
 from planloom.agent.answer_decoder import ToolCallMode, mode_of, turn_request
@@ -105,6 +105,16 @@ def controls_of(plan: Plan, tools: Registry, mode: ToolCallMode) -> tuple[ToolSp
         return (*control_specs(native=True, with_confidence=True), *submit)
     direct = plan.route == "direct"
     return (*control_specs(with_confidence=direct), *((plan_in_words_spec(),) if direct else ()))
+
+
+class _Claim(NamedTuple):
+    """The model's word that its task is done, and its reasons why nothing was to change or a check says nothing."""
+
+    summary: str
+    answer: str | None = None
+    confidence: Confidence | None = None
+    unchanged: str = ""
+    unchecked: str = ""
 
 
 class _State(LoopState):
@@ -214,9 +224,9 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
         if _is_whole_request(plan) and not _proves(turn, task.limits.tools):
             state.conversation.tell(_WRITTEN_BEFORE.format(what="Your task_completed", name="task_completed"))
             return None
-        end = await _finish(
-            task, runner, state, turn, turn.task_completed, turn.final_answer, turn.confidence
-        )
+        answer = turn.final_answer or (turn.task_completed if state.conversation.is_native else None)
+        claim = _Claim(turn.task_completed, answer, turn.confidence, turn.unchanged, turn.unchecked)
+        end = await _finish(task, runner, state, claim)
         following = plan.step(state.to_come[0]) if rest is not None and state.to_come else None
         if isinstance(end, TaskDone) and rest is not None and following and following.kind == "processing":
             state.conversation.ahead = Ahead(rest, state.to_come, plan.version, state.messages_sent)
@@ -267,13 +277,10 @@ async def _finish(
     task: AgentTask,
     runner: ToolRunner,
     state: _State,
-    turn: Turn,
-    summary: str,
-    answer: str | None,
-    confidence: Confidence | None,
+    claim: _Claim,
 ) -> LoopEnd | None:
     """End the task if its checks pass and its staged changes are made; else note for the model what is missing."""
-    plan, denial = task.plan(), runner.denial()
+    plan, denial, answer, confidence = task.plan(), runner.denial(), claim.answer, claim.confidence
     if denial is not None:
         return denial._replace(answer=answer, confidence=confidence)
     failed_changes = runner.failed_changes()
@@ -285,11 +292,11 @@ async def _finish(
         state.conversation.tell("The task is not done yet: " + " ".join(missing))
         return None
     unmet = await runner.failed_checks(committed=False)
-    if unmet and not _may_stay_unchecked(task, state, unmet, turn.unchecked, committed=False):
+    if unmet and not _may_stay_unchecked(task, state, unmet, claim.unchecked, committed=False):
         return None
     unchanged = ""
     if not runner.has_worked():
-        challenged = _challenge(task, state, unchanged := turn.unchanged)
+        challenged = _challenge(task, state, unchanged := claim.unchanged)
         if challenged is not None:
             return challenged if isinstance(challenged, GaveUp) else None
     not_made = await runner.commit()
@@ -298,15 +305,15 @@ async def _finish(
         state.conversation.add_failure("changes", not_made)
         return None
     failed_checks = await runner.failed_checks(committed=True)
-    if failed_checks and not _may_stay_unchecked(task, state, failed_checks, turn.unchecked, committed=True):
+    if failed_checks and not _may_stay_unchecked(task, state, failed_checks, claim.unchecked, committed=True):
         return None
     if remaining(plan, task.step):
         answer = confidence = None
     if unmet or failed_checks:
-        return TaskDone(f"Not checked: {turn.unchecked}\n{summary}", "unchecked", answer, confidence)
+        return TaskDone(f"Not checked: {claim.unchecked}\n{claim.summary}", "unchecked", answer, confidence)
     if unchanged:
         return TaskDone(f"Nothing to change: {unchanged}", "unchanged", answer, confidence)
-    return TaskDone(summary, None, answer, confidence)
+    return TaskDone(claim.summary, None, answer, confidence)
 
 
 def _may_stay_unchecked(
@@ -364,10 +371,10 @@ async def _final_answer(
         state.conversation.tell(_WRITTEN_BEFORE.format(what="Your final answer", name="final_answer"))
         return None
     if left == 0:
-        return await _finish(task, runner, state, turn, answer, answer, turn.confidence)
+        return await _finish(task, runner, state, _Claim(answer, answer, turn.confidence))
     state.early_answers += 1
     if runner.denial() or (state.early_answers > 1 and await _is_done(runner)):
-        return await _finish(task, runner, state, turn, answer, None, None)
+        return await _finish(task, runner, state, _Claim(answer))
     if state.early_answers > MAX_REFUSALS:
         return GaveUp(reason="The model kept giving a final answer instead of doing the task.")
     state.conversation.tell(
@@ -401,9 +408,9 @@ async def _prose(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn)
     """An answer without calls: the summary of a task that looks done, else one reminder, then the task fails."""
     plan, text = task.plan(), turn.text.strip()
     if text and _is_whole_request(plan):
-        return await _finish(task, runner, state, turn, text, text, None)
+        return await _finish(task, runner, state, _Claim(text, text))
     if text and (runner.denial() or await _is_done(runner)):
-        return await _finish(task, runner, state, turn, text, None, None)
+        return await _finish(task, runner, state, _Claim(text))
     if state.reminded:
         return GaveUp(reason="The model answered in words twice instead of doing the task with tools.")
     state.reminded = True

@@ -269,7 +269,7 @@ class StepToolRunner:
         ):
             return any(call.stands and _writes(call) for call in calls)
         may_only_look = not may_use(step.agent, "write")
-        return may_only_look or any(call.stands or call.command == "ended" for call in calls)
+        return may_only_look or any(call.stands or call.command in ("ended", "denied") for call in calls)
 
     async def _exists(self, path: str) -> bool:
         """Whether a file exists at this path, or the step has made, renamed or deleted it."""
