@@ -23,7 +23,7 @@ const running = (planId = "p1"): Stream =>
   new Stream(planId)
     .start()
     .add("plan_ready", { plan: plan([step("a"), step("b")], { seq: 2, planId, request: "Tidy [up](command:x)\nall" }) })
-    .add("plan_approved", { version: 1, review: "each" })
+    .add("plan_approved", { version: 1, review: "each", covers: true })
     .add("plan_executing", {})
     .add("task_started", { taskId: "a", agent: "koda" });
 

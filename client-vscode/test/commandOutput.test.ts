@@ -17,7 +17,7 @@ const started = (): Stream =>
   new Stream()
     .start()
     .add("plan_ready", { plan: plan([step("a", { ...run, kind: "tool_call" })], { seq: 2 }) })
-    .add("plan_approved", { version: 1, review: "each" })
+    .add("plan_approved", { version: 1, review: "each", covers: true })
     .add("plan_executing", {})
     .add("task_started", { taskId: "a", agent: "devo" })
     .add("tool_started", { taskId: "a", callId: "c1", ...run });

@@ -504,7 +504,7 @@ test("what waits is not told as running: in its row, in the head, by its clock",
     .add("plan_ready", {
       plan: plan([step("a", { tool: "run_command", kind: "tool_call", activeForm: "Running `ls`" })], { seq: 2 }),
     })
-    .add("plan_approved", { version: 1, review: "each" })
+    .add("plan_approved", { version: 1, review: "each", covers: true })
     .add("plan_executing", {})
     .add("task_started", { taskId: "a", agent: "koda" })
     .add("tool_started", { taskId: "a", callId: "c", tool: "run_command", args: { command: "ls" } });
@@ -1104,7 +1104,7 @@ test("what a step has asked before stands in its next question, and in the step"
   const stream = new Stream()
     .start()
     .add("plan_ready", { plan: plan([step("a")], { seq: 2 }) })
-    .add("plan_approved", { version: 1, review: "each" })
+    .add("plan_approved", { version: 1, review: "each", covers: true })
     .add("plan_executing", {})
     .add("clarification_request", { taskId: "a", question: "Which port?" })
     .add("clarification_provided", { taskId: "a", answer: "80 or so" })

@@ -34,7 +34,7 @@ const approved = (): Stream => {
     .start()
     .add("plan_drafting", { version: 1 })
     .add("plan_ready", { plan: plan(steps, { seq: 3 }) })
-    .add("plan_approved", { version: 1, review: "each" })
+    .add("plan_approved", { version: 1, review: "each", covers: true })
     .add("plan_executing", {});
 };
 
@@ -261,7 +261,9 @@ test("a draft that came to nothing keeps its feedback and the reason until the p
   });
   stream.add("plan_drafting", { version: 2 }).add("plan_ready", { plan: { ...earlier, version: 2, seq: 7 } });
   expect(replay(stream.events)?.draft).toMatchObject({ failed: false, warnings: [] });
-  expect(replay(stream.add("plan_approved", { version: 2, review: "each" }).events)?.draft).toBeUndefined();
+  expect(
+    replay(stream.add("plan_approved", { version: 2, review: "each", covers: true }).events)?.draft,
+  ).toBeUndefined();
 });
 
 test("questions keep their answers, each its own", () => {

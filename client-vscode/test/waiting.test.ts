@@ -27,7 +27,7 @@ const running = (): Stream =>
   new Stream()
     .start()
     .add("plan_ready", { plan: plan([step("a"), step("b")], { seq: 2 }) })
-    .add("plan_approved", { version: 1, review: "each" })
+    .add("plan_approved", { version: 1, review: "each", covers: true })
     .add("plan_executing", {})
     .add("task_started", { taskId: "a", agent: "koda" });
 

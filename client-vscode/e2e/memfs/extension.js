@@ -44,8 +44,8 @@ exports.activate = ({ subscriptions }) => {
       tell(FileChangeType.Created, uri);
     },
     delete(uri, { recursive }) {
-      there(uri);
-      fs.rmSync(uri.path, { recursive });
+      if (there(uri).isDirectory() && !recursive) fs.rmdirSync(uri.path);
+      else fs.rmSync(uri.path, { recursive });
       tell(FileChangeType.Deleted, uri);
     },
     rename(uri, to) {
