@@ -192,7 +192,7 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
     if gave_up is not None:
         return gave_up
     plan, rest = task.plan(), None
-    if state.conversation.is_native and remaining(plan, task.step):
+    if state.conversation.is_native and (state.to_come or remaining(plan, task.step)):
         turn, rest = parted(turn)
     succeeded = await run_calls(task.limits, runner, state, turn)
     if rest is not None and succeeded is True and not await _may_end(runner):
