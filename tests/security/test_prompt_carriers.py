@@ -459,6 +459,7 @@ CARRIERS: Final[Mapping[Where, tuple[str, ...]]] = {
     ("agent/investigation", "brief"): ("a_conversation_that_is_too_long",),
     ("agent/investigation", "investigate"): _OURS,
     ("agent/loop", "_challenge"): _OURS,
+    ("agent/loop", "_may_stay_unchecked"): ("what_a_check_found",),
     ("agent/loop", "_decide"): ("a_plan_that_cannot_be_used",),
     ("agent/loop", "_final_answer"): _OURS,
     ("agent/loop", "_finish"): ("what_a_check_found", "a_change_that_cannot_be_made"),

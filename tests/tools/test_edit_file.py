@@ -103,7 +103,7 @@ def test_indentation_that_cannot_be_told_is_refused() -> None:
 
 
 def test_an_edit_that_was_made_already_says_so() -> None:
-    result = replace("a = 2\n", "a = 1", "a = 2")
+    result = replace("limit = 20_000\n", "limit = 10_000", "limit = 20_000")
     assert isinstance(result, NoMatch) and "already" in result.reason
 
 
