@@ -78,7 +78,7 @@ export const NEW_FILES = [
       const { panel } = window;
       await plan(
         window,
-        '1. Create file docs/new.md with content "# New"\n2. Replace "beta" with "BETA" in note.txt\n3. Rename old.txt to kept.txt',
+        '1. Replace "beta" with "BETA" in note.txt\n2. Rename old.txt to kept.txt\n3. Create file docs/new.md with content "# New"',
       );
       await window.shot(join(shots, "virtual-review-dark.png"));
       await panel.locator("#approve").click();

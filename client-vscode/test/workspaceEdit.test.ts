@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { WorkspaceEdit } from "vscode-languageclient";
+import type { DeleteFile, WorkspaceEdit } from "vscode-languageclient";
 
-import { createdFiles, editedFiles, withContents, withReason } from "../src/connection/workspaceEdit";
+import { createdFiles, editedFiles, inParts, withContents, withReason } from "../src/connection/workspaceEdit";
 
 const OPTIONS = { overwrite: false, ignoreIfExists: false };
 const at = (line: number, character: number) => ({ line, character });
@@ -73,4 +73,12 @@ test.each([
     (uri) => versions[uri],
   );
   expect(answer).toEqual({ applied: false, failureReason: reason });
+});
+
+test("a folder is deleted in a part of its own after what was in it", () => {
+  const gone = (uri: string): DeleteFile => ({ kind: "delete", uri });
+  const [file, inner, outer, other] = ["memfs:/a/b/c.md", "memfs:/a/b", "memfs:/a", "memfs:/ab"].map(gone);
+  const edit = { documentChanges: [file, other, inner, outer].filter((each) => each !== undefined) };
+  expect(inParts(edit).map((part) => part.documentChanges)).toEqual([[file, other], [inner], [outer]]);
+  expect(inParts({ documentChanges: [edited("file:///z", 3), gone("file:///z")] })).toHaveLength(1);
 });

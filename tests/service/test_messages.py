@@ -81,7 +81,7 @@ async def test_a_sentence_at_the_review_gives_a_new_version(tmp_path: Path) -> N
         assert [(each.text, each.state) for each in plan.messages] == [(INSTEAD, "read")]
         asked = shown(model.requests[1])
         assert f"FEEDBACK OF THE USER\n{INSTEAD}" in asked
-        assert "- test: Test with unittest\n  Assert 'Good day'.\n  agent: devo\n  dependsOn: polite" in asked
+        assert "- test: Test with unittest\n  Assert 'Good day'.\n  dependsOn: polite" in asked
 
 
 async def test_steps_that_stay_keep_their_ids_whatever_the_planner_calls_them(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import {
+  type ApplyWorkspaceEditResult,
   CloseAction,
   CodeActionRequest,
   ErrorAction,
@@ -32,7 +33,7 @@ import { answerWithModel, hasModels } from "./languageModel";
 import { type Command, environment } from "./python";
 import { Restarts } from "./restarts";
 import { defaults, sharedValues, userValues, type Values } from "./settings";
-import { editedFiles, withContents, withReason } from "./workspaceEdit";
+import { editedFiles, inParts, withContents, withReason } from "./workspaceEdit";
 import { createFolder, exists, fileSchemes, listFolder, readFile } from "./workspaceFiles";
 
 export type Params<M extends keyof Requests> = Requests[M]["params"];
@@ -266,9 +267,14 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
           ),
         handleApplyEdit: (params, next) =>
           listeners.editing(editedFiles(params.edit), async () => {
-            const edit = withContents(params.edit);
-            const result = await next({ ...params, edit }, new vscode.CancellationTokenSource().token);
-            return result instanceof ResponseError ? result : withReason(result, edit, exists, versionOf);
+            let answer: ApplyWorkspaceEditResult = { applied: true };
+            for (const edit of inParts(withContents(params.edit))) {
+              const result = await next({ ...params, edit }, new vscode.CancellationTokenSource().token);
+              if (result instanceof ResponseError) return result;
+              answer = await withReason(result, edit, exists, versionOf);
+              if (!answer.applied) break;
+            }
+            return answer;
           }),
       },
       executeCommand: (command, args, next) => {

@@ -1,6 +1,12 @@
-// Turns a new file and its text into one creation with contents, which the editor writes whole to the file system.
+// Puts an edit into the form that VS Code makes whole: a new file with its contents, a folder after what was in it.
 
-import type { ApplyWorkspaceEditResult, CreateFile, TextDocumentEdit, WorkspaceEdit } from "vscode-languageclient/node";
+import type {
+  ApplyWorkspaceEditResult,
+  CreateFile,
+  DeleteFile,
+  TextDocumentEdit,
+  WorkspaceEdit,
+} from "vscode-languageclient/node";
 
 type Change = NonNullable<WorkspaceEdit["documentChanges"]>[number];
 
@@ -31,6 +37,22 @@ export function withContents(edit: WorkspaceEdit): WorkspaceEdit {
     else documentChanges[documentChanges.length - 1] = created(before as CreateFile, text);
   }
   return { ...edit, documentChanges };
+}
+
+/**
+ * The edit in parts to make one after the other: a folder that is deleted after what was in it begins a part.
+ *
+ * VS Code makes successive deletions together and checks all of them first, when that folder is not empty yet.
+ */
+export function inParts(edit: WorkspaceEdit): readonly WorkspaceEdit[] {
+  const parts: Change[][] = [[]];
+  for (const change of edit.documentChanges ?? []) {
+    const part = parts[parts.length - 1] as Change[];
+    if (isDeletion(change) && part.some((each) => isDeletion(each) && each.uri.startsWith(`${change.uri}/`)))
+      parts.push([change]);
+    else part.push(change);
+  }
+  return parts.length === 1 ? [edit] : parts.map((documentChanges) => ({ ...edit, documentChanges }));
 }
 
 /** The answer to an edit, with a reason where it was not applied: the library gives none. */
@@ -76,6 +98,10 @@ interface Place {
 
 function isText(change: Change): change is TextDocumentEdit {
   return "textDocument" in change;
+}
+
+function isDeletion(change: Change): change is DeleteFile {
+  return "kind" in change && change.kind === "delete";
 }
 
 function isCreation(change: Change): change is CreateFile {

@@ -60,7 +60,8 @@ function summary(view: PlanView): View {
     return nothing;
   if (plan.report != null && onlyAnswers(plan.report)) return nothing;
   const partly = isPartly(view);
-  const glyph = partly || plan.report?.caveats?.length ? "warning" : plan.status === "completed" ? "pass-filled" : "info";
+  const glyph =
+    partly || plan.report?.caveats?.length ? "warning" : plan.status === "completed" ? "pass-filled" : "info";
   return html`<section class="card outcome" data-away="outcome" data-status=${plan.status} data-partly=${partly} aria-label=${t("Summary")}>
     <h3>${icon(glyph)}<span class="grow">${t("Summary")}</span></h3>
     ${
