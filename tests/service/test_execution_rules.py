@@ -410,8 +410,8 @@ async def test_a_step_whose_last_command_failed_says_so_beside_its_sign(tmp_path
             assert result.caveat is None and plan.report.caveats == ()
             return
         assert result.caveat == "command_failed" and plan.report.done[0].caveat == "command_failed"
-        assert result.summary is not None and "1 failed, 2 passed in 0.1s" in result.summary
-        assert plan.report.caveats == (f"`{last}` failed: 1 failed, 2 passed in 0.1s",)
+        assert result.summary is not None and result.summary.endswith("Its last command failed.")
+        assert plan.report.caveats == (f"`{last}` failed",)
 
 
 PROPOSALS: list[tuple[dict[str, Any], Callable[[Plan], bool]]] = [

@@ -327,7 +327,8 @@ class Conductor:
         match outcome:
             case Done():
                 last = _step(plan, step_id).failed_command
-                failing = None if last is None else f"Its last command {last.summary}"
+                # What it printed stands in the report; later plans read this summary.
+                failing = None if last is None else "Its last command failed."
                 result = StepResult(
                     ok=True,
                     caveat=outcome.caveat or (failing and "command_failed"),

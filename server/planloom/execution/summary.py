@@ -228,7 +228,8 @@ def _caveats(plan: Plan, commands: Sequence[ReportedCommand]) -> Iterator[str]:
         if each.denied:
             yield f"{name} was not allowed"
         elif each.failed and each.command in last:
-            yield f"{name} failed: {each.outcome or f'exit code {each.exit_code}'}"
+            # What it printed is not repeated here, since later plans read this sentence.
+            yield f"{name} failed"
     for number, step in done:
         if step.result is not None and step.result.caveat == "unchecked":
             yield "it was not checked" if len(plan.steps) == 1 else f"step {number} was not checked"
