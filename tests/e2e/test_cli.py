@@ -162,7 +162,9 @@ def test_a_protected_name_needs_more_than_yes(work: Path) -> None:
 @pytest.fixture
 def terminal(work: Path) -> Iterator[AtTerminal]:
     text = '1. Create file one.txt with content "1"\n2. Create file two.txt with content "2"\n3. Create folder late'
-    at = AtTerminal(work.parent, ["run", text, "-w", str(work)], **own_state(work))
+    at = AtTerminal(
+        work.parent, ["run", text, "-w", str(work), "--set", "approvals.plan=none"], **own_state(work)
+    )
     yield at
     at.close()
 

@@ -205,7 +205,7 @@ async def test_a_failed_step_waits_for_a_decision(
 async def test_a_plan_of_a_killed_server_is_resumed_by_the_next(
     client: Desk, folder: Path, notes: str
 ) -> None:
-    await client.begin(folder)
+    await client.begin(folder, **{"approvals.plan": "none"})
     plan = await client.plan(f'1. Create file made.txt with content "made"\n{EDIT.replace("1.", "2.")}')
     await client.approve(plan)
     await client.decide()
