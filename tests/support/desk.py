@@ -46,7 +46,7 @@ class Desk(LanguageClient):
         turns: Sequence[Turn] = (),
         *,
         editor: str | None = "visual_studio_code",
-        extension: dict[str, Any] | None = EXTENSION,
+        extension: dict[str, Any] | None = {**EXTENSION, "save": False},  # noqa: B006
         **settings: Any,
     ) -> None:
         """Initialize the session: with a model that plays these turns, as the newest known version of this editor.
