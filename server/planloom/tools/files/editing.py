@@ -32,15 +32,7 @@ async def edit_file(args: EditFile, context: ToolContext) -> ToolResult:
     place, found, text = file
     result = replace(text, args.old_text or "", args.new_text or "", replace_all=args.replace_all)
     if isinstance(result, NoMatch):
-        no_match = failed(_failure(place, result))
-        if not result.lines:
-            return no_match
-        lines = ", ".join(map(str, result.lines[:_SHOWN])) + (
-            " and more" if len(result.lines) > _SHOWN else ""
-        )
-        places = counted(len(result.lines), "place")
-        summary = f"The text to replace stands at {places} in {place.relative}, lines {lines}: nothing was replaced."
-        return no_match._replace(summary=summary, code=SEVERAL_MATCHES)
+        return _no_match(place, result)
     return await _stage(place, found, result, context.files)
 
 
@@ -71,6 +63,19 @@ async def _stage(place: ResolvedPath, file: Snapshot, result: Replacement, files
         else f", found {GRADE_TEXT[result.grade]}: check that it is what you meant"
     )
     return succeeded(f"Edited {place.relative} in {places}{fuzzy}", value=place.relative)
+
+
+def _no_match(place: ResolvedPath, result: NoMatch) -> ToolResult:
+    """The result of an edit whose text was not found, or stands in several places."""
+    no_match = failed(_failure(place, result))
+    if not result.lines:
+        return no_match
+    lines = ", ".join(map(str, result.lines[:_SHOWN])) + (" and more" if len(result.lines) > _SHOWN else "")
+    places = counted(len(result.lines), "place")
+    summary = (
+        f"The text to replace stands at {places} in {place.relative}, lines {lines}: nothing was replaced."
+    )
+    return no_match._replace(summary=summary, code=SEVERAL_MATCHES)
 
 
 def _failure(place: ResolvedPath, result: NoMatch) -> str:
@@ -173,15 +178,7 @@ async def _update(patch: FilePatch, context: ToolContext, files: Overlay) -> Too
     place, found, text = file
     result = apply_hunks(text, patch.hunks)
     if isinstance(result, NoMatch):
-        no_match = failed(_failure(place, result))
-        if not result.lines:
-            return no_match
-        lines = ", ".join(map(str, result.lines[:_SHOWN])) + (
-            " and more" if len(result.lines) > _SHOWN else ""
-        )
-        places = counted(len(result.lines), "place")
-        summary = f"The text to replace stands at {places} in {place.relative}, lines {lines}: nothing was replaced."
-        return no_match._replace(summary=summary, code=SEVERAL_MATCHES)
+        return _no_match(place, result)
     staged = await _stage(place, found, result, files)
     if not staged.ok or patch.move_to is None:
         return staged
