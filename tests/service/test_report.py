@@ -122,7 +122,7 @@ async def test_commands_are_reported_with_their_last_outcome_and_the_model_has_t
         assert [file.change for file in report.files] == ["edit"]
 
 
-async def test_the_last_summary_closes_a_plan_without_an_answer(tmp_path: Path) -> None:
+async def test_the_last_summary_is_the_answer(tmp_path: Path) -> None:
     model = ScriptedModel(
         [
             makes(("edit_file", {"path": "a.txt", "old_text": "old", "new_text": "new"})),
@@ -131,7 +131,7 @@ async def test_the_last_summary_closes_a_plan_without_an_answer(tmp_path: Path) 
     )
     async with studio(tmp_path, {"a.txt": "old\n"}, model=model, settings=ALLOWED) as at:
         report = reported(await at.ask("Change old to new in a.txt please", mode="direct"))
-        assert (report.closing, report.answered) == ("It says new now.", False)
+        assert (report.closing, report.answered) == ("It says new now.", True)
 
 
 async def test_a_summary_before_the_last_step_stays_with_its_step(tmp_path: Path) -> None:

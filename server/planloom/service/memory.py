@@ -100,7 +100,8 @@ class Memory:
         mask = self._keys.masked_log
         many = ("files", "findings", "decisions")
         masked: dict[str, object] = {name: mask(getattr(entry, name)) for name in ("request", "outcome")}
-        masked |= {name: tuple(map(mask, getattr(entry, name))) for name in many}
+        # A key may be masked already in one of two texts that are the same.
+        masked |= {name: tuple(dict.fromkeys(map(mask, getattr(entry, name)))) for name in many}
         return entry.model_copy(update=masked)
 
 
