@@ -196,7 +196,8 @@ def route_line(event: Json) -> str:
     how = routes.get(str(event.get("route")), "it is planned")
     rule = (event.get("detection") or {}).get("rule", "")
     if rule == "model":
-        return f"The model has decided: {how}."
+        is_open = event.get("route") == "direct"
+        return "It goes ahead, unless the model submits a plan." if is_open else f"The model has decided: {how}."
     return f"No model has decided, so {how}: {_RULES.get(rule, rule)}."
 
 
