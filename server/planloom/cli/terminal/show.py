@@ -197,7 +197,9 @@ def route_line(event: Json) -> str:
     rule = (event.get("detection") or {}).get("rule", "")
     if rule == "model":
         is_open = event.get("route") == "direct"
-        return "It goes ahead, unless the model submits a plan." if is_open else f"The model has decided: {how}."
+        return (
+            "It goes ahead, unless the model submits a plan." if is_open else f"The model has decided: {how}."
+        )
     return f"No model has decided, so {how}: {_RULES.get(rule, rule)}."
 
 
