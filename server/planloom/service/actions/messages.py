@@ -112,11 +112,11 @@ class Messages:
     def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
         if isinstance(recorded.event, ev.PlanCompleted) and plan.unread:
             text = "\n".join(message.text for message in plan.unread)
-            # References in the text are resolved again from it; images are not named in it.
+            # References in the text are resolved again from it; images of files may not be named in it.
             images = tuple(
                 Requested(uri=each.uri, label=each.label)
                 for each in plan.attachments
-                if each.kind == "image" and each.uri is not None
+                if each.kind == "image" and each.uri is not None and not each.of_web
             )
             said = Attached(attachments=images)
             self._jobs.start(f"continue:{plan.plan_id}", self._continue_later(plan.plan_id, text, said))
