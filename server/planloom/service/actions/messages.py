@@ -141,7 +141,7 @@ def _waits_for(plan: Plan) -> str | None:
         return f"The plan waits for your answer to: {pending.questions[0].question}"
     if pending.recoveries:
         step = plan.step(pending.recoveries[0].step_id)
-        return f"The plan waits for your decision on a failed step: {step.description if step else ''}"
+        return f"The plan waits for your decision on a failed step: {step.title if step else ''}"
     if pending.conflicts:
         return "The plan waits for your choice between your text and that of a step."
     if pending.approvals:
