@@ -11,7 +11,7 @@ from planloom.domain.plans.attachments import Attachment
 from planloom.domain.plans.background_commands import BackgroundCommand, CommandProcess, running_in_background
 from planloom.domain.plans.command_outcomes import CommandOutcome
 from planloom.domain.plans.indexed_tuple import IndexedTuple
-from planloom.domain.plans.outputs import output_reference, output_references
+from planloom.domain.plans.outputs import in_words, output_reference, output_references
 from planloom.domain.plans.perspectives import Agent, Perspective
 from planloom.domain.plans.report import Report, StepCaveat
 from planloom.domain.safety.approvals import Approval, Effect
@@ -367,6 +367,21 @@ class Step(Value):
         return self.model_copy(update={**fresh, "checks": checks})
 
     @property
+    def title(self) -> str:
+        """The description as people read it."""
+        return in_words(self.description) if self.is_loop else self.description
+
+    @property
+    def active_title(self) -> str:
+        """The active form as people read it; empty if there is none."""
+        return in_words(self.active_form) if self.is_loop else self.active_form
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether it stands for a copy of itself for each item of a list, or for each round."""
+        return self.for_each is not None or self.repeat_until is not None
+
+    @property
     def is_undecided(self) -> bool:
         """Whether it has failed, and neither a person nor the setting has decided what follows from that."""
         return self.status == "failed" and self.skip_reason is None
@@ -401,7 +416,7 @@ class Step(Value):
     def begins_at_once(self) -> bool:
         """Whether the step can begin without an expression being evaluated."""
         decided = self.when is None or self.condition_held is True
-        return decided and self.for_each is None and self.repeat_until is None
+        return decided and not self.is_loop
 
     @property
     def key(self) -> StepId:

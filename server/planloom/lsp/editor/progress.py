@@ -120,7 +120,7 @@ class ProgressReporter:
         now = progress(plan)
         if running:
             step = running[0]
-            what = at_work(step.active_form or step.description, step.progress, step.attempts)
+            what = at_work(step.active_title or step.title, step.progress, step.attempts)
         else:
             what = "waits for your approval" if waiting else plan.summary
         count = f"{now.completed}/{now.total}"

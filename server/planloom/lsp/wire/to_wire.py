@@ -104,7 +104,10 @@ def template_steps(whole: Sequence[plans.Step]) -> tuple[wire.Step, ...]:
 
 
 def _step(item: plans.Step, order: int, status: plans.StepStatus, blocks: tuple[StepId, ...]) -> wire.Step:
-    return wire.Step.of(item, order=order, status=status, blocks=blocks)
+    titles = {"description": item.title, "active_form": item.active_title}
+    if item.instruction == item.description:
+        titles["instruction"] = item.title
+    return wire.Step.of(item, order=order, status=status, blocks=blocks, **titles)
 
 
 def _pending(whole: plans.Plan) -> wire.Pending:
