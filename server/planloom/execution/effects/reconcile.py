@@ -154,7 +154,9 @@ def _completed_reverts(
 
 
 def journal_files(edits: tuple[EditRecord, ...], store: EventStore) -> tuple[JournalFile, ...]:
-    """The files of edits with their texts from before and after, in the order in which they were changed."""
+    """The files of edits with their texts from before and after, in the order in which they were changed; the edits
+    are the causes.
+    """
     return tuple(
         JournalFile(
             uri=file.uri,
@@ -163,6 +165,7 @@ def journal_files(edits: tuple[EditRecord, ...], store: EventStore) -> tuple[Jou
             before=store.text(file.before_sha256) if file.before_sha256 else None,
             after=store.text(file.after_sha256) if file.after_sha256 else None,
             form=file.form,
+            causes=(edit.edit_id,),
         )
         for edit in edits
         for file in edit.files

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, assert_never
 
-from planloom.domain.changes import Changeset
+from planloom.domain.changes import Changeset, FileChange
 from planloom.workspace.edits.batch import Edit, apply_batch, weakest
+from planloom.workspace.edits.order import in_order
 from planloom.workspace.edits.outcomes import (
     ApplyOutcome,
     ChangesetApplied,
@@ -20,7 +22,8 @@ BATCH: Final = 100
 
 
 async def apply_changeset(edit: Edit, changeset: Changeset, look: Look | None = None) -> ApplyOutcome:
-    """Apply the approved changes; sends nothing unless all of them can be made.
+    """Apply the approved changes, one set after the other where their order matters; sends nothing of a set unless
+    all of it can be made.
 
     Waits for a lock on every file. If cancelled while the editor applies a batch, it first waits for the answer
     and records it; between batches it stops at once. Exceptions of the journal are not caught.
@@ -28,22 +31,27 @@ async def apply_changeset(edit: Edit, changeset: Changeset, look: Look | None = 
     `look` is what the caller has just found of these very changes; once another edit was waited for, it is outdated.
     """
     async with edit.view.locks.lock(changeset.uris()) as waited:
-        prepared = await edit.prepared(changeset, None if waited else look)
-        if not isinstance(prepared, ApplyPlan):
-            return prepared
-        wanted = {effect.requested for effect in prepared.effects}
-        changes = [change for change in changeset.changes if change.uri in wanted]
         whole: ApplyOutcome = ChangesetApplied(files=())
-        for start in range(0, len(changes), BATCH):
+        parts = [list(part.changes) for part in in_order(changeset.changes)]
+        is_whole = not waited and [changeset.changes] == [tuple(part) for part in parts]
+        for number, part in enumerate(parts):
             if not isinstance(whole, ChangesetApplied):
                 break
-            part = Changeset(changes=tuple(changes[start : start + BATCH]))
-            outcome = await apply_batch(edit, part, prepared if len(changes) <= BATCH else None)
-            whole = _joined(whole, outcome, Changeset(changes=tuple(changes[start:])))
+            later = [change for changes in parts[number + 1 :] for change in changes]
+            prepared = await edit.prepared(Changeset(changes=tuple(part)), look if is_whole else None)
+            if not isinstance(prepared, ApplyPlan):
+                return _joined(whole, prepared, (*part, *later))
+            wanted = {effect.requested for effect in prepared.effects}
+            waiting = [change for change in part if change.uri in wanted]
+            first = prepared if len(waiting) <= BATCH else None
+            while waiting and isinstance(whole, ChangesetApplied):
+                outcome = await apply_batch(edit, Changeset(changes=tuple(waiting[:BATCH])), first)
+                whole = _joined(whole, outcome, (*waiting, *later))
+                del waiting[:BATCH]
         return whole
 
 
-def _joined(whole: ChangesetApplied, outcome: ApplyOutcome, waiting: Changeset) -> ApplyOutcome:
+def _joined(whole: ChangesetApplied, outcome: ApplyOutcome, waiting: Sequence[FileChange]) -> ApplyOutcome:
     """Combine the outcome of the batches so far with the next; `waiting` are the changes from this batch on."""
     if isinstance(outcome, ChangesetApplied):
         return ChangesetApplied(
@@ -69,9 +77,7 @@ def _joined(whole: ChangesetApplied, outcome: ApplyOutcome, waiting: Changeset) 
             assert_never(outcome)
     return ChangesetPartlyApplied(
         applied=whole.files + applied,
-        not_applied=tuple(
-            recorded(change).edited() for change in waiting.changes if change.uri not in reported
-        ),
+        not_applied=tuple(recorded(change).edited() for change in waiting if change.uri not in reported),
         unexpected=unexpected,
         reason=reason,
         merged=whole.merged,
