@@ -391,7 +391,7 @@ async def test_a_rename_that_half_an_edit_has_made_is_not_made_again(tmp_path: P
         room.rename("a.txt", "c.txt", text),
         room.edit("c.txt", text, after),
     )
-    assert (await room.apply(*changes)).kind == "partly_applied"
+    assert (await room.apply(*changes)).kind == "refused"
     room.editor.open(room.path("c.txt"))
     room.editor.replace(room.path("c.txt"), "line 8", "typed")
     assert (await room.apply(*changes)).kind == "applied"

@@ -99,9 +99,10 @@ def sides(change: FileChange) -> tuple[str | None, str | None]:
 
 
 class Changeset(Value):
-    """Changes that are approved together, in the order in which they must be made."""
+    """Changes that are approved together, in the order in which they must be made; `later` are made after them."""
 
     changes: tuple[FileChange, ...] = ()
+    later: tuple[FileChange, ...] = ()
 
     def uris(self) -> tuple[Uri, ...]:
         """Every URI that the changes affect, in order."""

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple, TypeVar
 
-from planloom.domain.changes import Changeset, FileChange
+from planloom.domain.changes import Changeset
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval, Effect, Grant
 from planloom.domain.safety.confinement import Confinement
@@ -155,27 +155,29 @@ class Gate:
                 new_files=self._session.settings.edits.new_files,
             )
             # What comes later is compared with its files once this is made.
-            part, later = _cut(proposal.changeset)
-            outcome = await apply_changeset(edit, part, None if later else look)
+            part, *_ = in_order(proposal.changeset.changes) or (proposal.changeset,)
+            outcome = await apply_changeset(edit, part, None if part.later else look)
             match outcome:
                 case ChangesetApplied():
-                    if not later:
+                    if not part.later:
                         return Committed(denied=denied, edited=edited)
-                    proposal = proposal._replace(changeset=Changeset(changes=later))
+                    proposal = proposal._replace(changeset=Changeset(changes=part.later))
                 case ChangesetRefused():
                     return NotMade(reason=outcome.reason, unsaved=outcome.unsaved)
                 case ChangesetPartlyApplied():
                     return NotMade(reason=outcome.reason)
                 case ChangesetSuperseded():
-                    now = Changeset(changes=(*outcome.changeset.changes, *later))
+                    now = Changeset(changes=(*outcome.changeset.changes, *part.later))
                     proposal = proposal._replace(changeset=now)
                     permit, news = None, (_MOVED_ON,)
                 case ChangesetConflicted():
                     resolved = await self.conflicts.ask(proposal._replace(changeset=part), outcome)
-                    if not (resolved.changes or later):
+                    if not (resolved.changes or part.later):
                         return Denied(reason="You kept your own text where both had changed it.")
                     # The user has just seen and chosen this very text, so the permission holds.
-                    proposal = proposal._replace(changeset=Changeset(changes=(*resolved.changes, *later)))
+                    proposal = proposal._replace(
+                        changeset=Changeset(changes=(*resolved.changes, *part.later))
+                    )
 
     async def permit_command(
         self, proposal: CommandProposal, following: Sequence[CommandProposal] = ()
@@ -403,12 +405,6 @@ def _carry(grants: set[tuple[PlanId, int, _K]], plan_id: PlanId, version: int, n
 def _is_unreviewed(plan: Plan) -> bool:
     """Whether the plan's calls were derived by rules from a direct request, so that nobody has reviewed them."""
     return plan.route == "direct" and plan.author == "rules"
-
-
-def _cut(changeset: Changeset) -> tuple[Changeset, tuple[FileChange, ...]]:
-    """The changes to make first, and those that come after them."""
-    first, *later = in_order(changeset.changes) or (changeset,)
-    return first, tuple(change for part in later for change in part.changes)
 
 
 def grant_of(plan: Plan) -> Grant:

@@ -7,7 +7,6 @@ from typing import Final, assert_never
 
 from planloom.domain.changes import Changeset, FileChange
 from planloom.workspace.edits.batch import Edit, apply_batch, weakest
-from planloom.workspace.edits.order import in_order
 from planloom.workspace.edits.outcomes import (
     ApplyOutcome,
     ChangesetApplied,
@@ -22,8 +21,7 @@ BATCH: Final = 100
 
 
 async def apply_changeset(edit: Edit, changeset: Changeset, look: Look | None = None) -> ApplyOutcome:
-    """Apply the approved changes, one set after the other where their order matters; sends nothing of a set unless
-    all of it can be made.
+    """Apply approved changes, one set of `in_order`; sends nothing unless all of them can be made.
 
     Waits for a lock on every file. If cancelled while the editor applies a batch, it first waits for the answer
     and records it; between batches it stops at once. Exceptions of the journal are not caught.
@@ -31,23 +29,18 @@ async def apply_changeset(edit: Edit, changeset: Changeset, look: Look | None = 
     `look` is what the caller has just found of these very changes; once another edit was waited for, it is outdated.
     """
     async with edit.view.locks.lock(changeset.uris()) as waited:
+        prepared = await edit.prepared(changeset, None if waited else look)
+        if not isinstance(prepared, ApplyPlan):
+            return prepared
+        wanted = {effect.requested for effect in prepared.effects}
+        changes = [change for change in changeset.changes if change.uri in wanted]
         whole: ApplyOutcome = ChangesetApplied(files=())
-        parts = [list(part.changes) for part in in_order(changeset.changes)]
-        is_whole = not waited and [changeset.changes] == [tuple(part) for part in parts]
-        for number, part in enumerate(parts):
+        for start in range(0, len(changes), BATCH):
             if not isinstance(whole, ChangesetApplied):
                 break
-            later = [change for changes in parts[number + 1 :] for change in changes]
-            prepared = await edit.prepared(Changeset(changes=tuple(part)), look if is_whole else None)
-            if not isinstance(prepared, ApplyPlan):
-                return _joined(whole, prepared, (*part, *later))
-            wanted = {effect.requested for effect in prepared.effects}
-            waiting = [change for change in part if change.uri in wanted]
-            first = prepared if len(waiting) <= BATCH else None
-            while waiting and isinstance(whole, ChangesetApplied):
-                outcome = await apply_batch(edit, Changeset(changes=tuple(waiting[:BATCH])), first)
-                whole = _joined(whole, outcome, (*waiting, *later))
-                del waiting[:BATCH]
+            part = Changeset(changes=tuple(changes[start : start + BATCH]), later=changeset.later)
+            outcome = await apply_batch(edit, part, prepared if len(changes) <= BATCH else None)
+            whole = _joined(whole, outcome, changes[start:])
         return whole
 
 

@@ -43,7 +43,12 @@ def in_order(changes: Iterable[FileChange]) -> tuple[Changeset, ...]:
         if level == len(sets):
             sets.append([])
         sets[level].append(change)
-    return tuple(Changeset(changes=tuple(sorted(each, key=_rank))) for each in sets)
+    made: list[Changeset] = []
+    later: tuple[FileChange, ...] = ()
+    for each in reversed(sets):
+        made.insert(0, Changeset(changes=tuple(sorted(each, key=_rank)), later=later))
+        later = (*made[0].changes, *later)
+    return tuple(made)
 
 
 class _Levels:

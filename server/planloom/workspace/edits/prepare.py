@@ -163,6 +163,7 @@ async def prepare(
     if other:
         return ChangesetSuperseded(changeset=Changeset(changes=tuple(changes)))
     routed = [effect._replace(executor=_executor(view, effect, capabilities)) for effect in effects]
+    routed = [await _unless_left_behind(view, effect, changeset.later, capabilities) for effect in routed]
     for effect in routed:
         uri = effect.change.uri
         if effect.executor == "disk" and not is_file(uri) and effect.change.kind != "createFolder":
@@ -255,6 +256,21 @@ def _executor(
         case _:
             able = names and can.delete_files
     return "editor" if able else "disk"
+
+
+async def _unless_left_behind(
+    view: WorkspaceView, effect: PlannedEffect, later: Sequence[FileChange], can: EditorCapabilities
+) -> PlannedEffect:
+    """The change of a file on disk, if a later change takes the file away there: an editor would keep its buffer."""
+    uri = effect.change.uri
+    is_left = any(
+        (each.kind == "rename" and not can.rename_files) or (each.kind == "delete" and not can.delete_files)
+        for each in later
+        if is_at_or_below(uri, each.uri)
+    )
+    if not is_left or effect.change.kind not in ("create", "edit") or await view.is_dirty(uri):
+        return effect
+    return effect._replace(executor="disk")
 
 
 def _is_plain_utf8(new: CreateFile) -> bool:
