@@ -162,8 +162,7 @@ async def prepare(
         return ChangesetConflicted(files=tuple(conflicts), texts=tuple(texts))
     if other:
         return ChangesetSuperseded(changeset=Changeset(changes=tuple(changes)))
-    routed = [effect._replace(executor=_executor(view, effect, capabilities)) for effect in effects]
-    routed = [await _unless_left_behind(view, effect, changeset.later, capabilities) for effect in routed]
+    routed = await _routed(view, effects, changeset.later, capabilities)
     for effect in routed:
         uri = effect.change.uri
         if effect.executor == "disk" and not is_file(uri) and effect.change.kind != "createFolder":
@@ -232,45 +231,51 @@ def _place(view: WorkspaceView, uri: Uri, file: ResolvedSnapshot) -> ResolvedPat
     return place
 
 
+async def _routed(
+    view: WorkspaceView,
+    effects: Sequence[PlannedEffect],
+    later: Sequence[FileChange],
+    can: EditorCapabilities,
+) -> list[PlannedEffect]:
+    """Choose the editor for what it can do.
+
+    All renames and deletions get one executor. If that is the disk, new files are made there too, and so is the change
+    of a closed or saved file that is taken away later: an editor would keep its buffer under a name that is gone.
+    """
+    whole = [change for change in (*(effect.change for effect in effects), *later) if not is_folder(change)]
+    able = {"rename": can.rename_files, "delete": can.delete_files}
+    names = can.apply_edit and can.document_changes and all(able.get(each.kind, True) for each in whole)
+    gone = () if names else [each.uri for each in later if each.kind in able]
+    routed = []
+    for effect in effects:
+        is_left = effect.change.kind == "edit" and any(
+            is_at_or_below(effect.change.uri, each) for each in gone
+        )
+        on_disk = is_left and not await view.is_dirty(effect.change.uri)
+        executor = "disk" if on_disk else _executor(view, effect, can, names)
+        routed.append(effect._replace(executor=executor))
+    return routed
+
+
 def _executor(
-    view: WorkspaceView, effect: PlannedEffect, can: EditorCapabilities
+    view: WorkspaceView, effect: PlannedEffect, can: EditorCapabilities, names: bool
 ) -> Literal["editor", "disk"]:
-    """The editor for what it can do."""
+    """Who makes a change; `names`: the editor makes all renames and deletions."""
     change, uri = effect.change, effect.change.uri
     if is_folder(change):
         return "disk" if is_file(uri) or change.kind != "delete" else "editor"
-    names = can.apply_edit and can.document_changes
-    match change.kind:
-        case "create":
-            # An editor that has kept a buffer of a file that is gone would put the text into it, beside its own. One
-            # that has not answered an edit that creates the file can no longer make it once the file is there.
-            is_free = view.documents.get(uri) is None and not view.unanswered.over((uri,))
-            able = names and (can.create_files or not is_file(uri)) and is_free and _is_plain_utf8(change)
-        case "edit":
-            # An editor guesses the encoding of a file that it opens, and reliably guesses only UTF-8. It offers no way
-            # to set another one.
-            sure = effect.document is not None or effect.live.encoding == "utf-8"
-            able = can.apply_edit and sure and _wanted_form(change) is None and not view.is_stale(uri)
-        case "rename":
-            able = names and can.rename_files
-        case _:
-            able = names and can.delete_files
+    able = names
+    if change.kind == "create":
+        # An editor that has kept a buffer of a file that is gone would put the text into it, beside its own. One that
+        # has not answered an edit that creates the file can no longer make it once the file is there.
+        is_free = view.documents.get(uri) is None and not view.unanswered.over((uri,))
+        able = names and (can.create_files or not is_file(uri)) and is_free and _is_plain_utf8(change)
+    if change.kind == "edit":
+        # An editor guesses the encoding of a file that it opens, and reliably guesses only UTF-8. It offers no way to
+        # set another one.
+        sure = effect.document is not None or effect.live.encoding == "utf-8"
+        able = can.apply_edit and sure and _wanted_form(change) is None and not view.is_stale(uri)
     return "editor" if able else "disk"
-
-
-async def _unless_left_behind(
-    view: WorkspaceView, effect: PlannedEffect, later: Sequence[FileChange], can: EditorCapabilities
-) -> PlannedEffect:
-    """The change of a file on disk, if a later change takes the file away there: an editor would keep its buffer."""
-    uri = effect.change.uri
-    is_left = any(
-        (each.kind == "rename" and not can.rename_files) or (each.kind == "delete" and not can.delete_files)
-        for each in later
-        if is_at_or_below(uri, each.uri)
-    )
-    if not is_left or effect.change.kind not in ("create", "edit") or await view.is_dirty(uri):
-        return effect
-    return effect._replace(executor="disk")
 
 
 def _is_plain_utf8(new: CreateFile) -> bool:
