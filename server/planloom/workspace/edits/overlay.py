@@ -109,7 +109,7 @@ class Overlay:
 
     async def saved_text(self, uri: str) -> str | None:
         """The text on disk, ignoring staged changes and buffers; None if there is none."""
-        return await self.under.saved_text(self._stage.origin(self._key(uri)) or uri)
+        return await self.under.saved_text(self._stage.first_name(self._key(uri)))
 
     async def list_folder(self, uri: str) -> Listing:
         """The entries of a folder, including staged ones."""
@@ -138,11 +138,8 @@ class Overlay:
         return Listing(uri=key, entries=tuple(sorted(entries.values(), key=lambda entry: entry.name)))
 
     def origin(self, uri: str) -> Uri:
-        """The file's URI in the workspace, before staged renames; its own URI if it is new."""
-        key = self._key(uri)
-        origin = self._stage.origin(key)
-        if origin is None:
-            return key
+        """The file's URI in the workspace, before staged renames; that under which it was made if it is new."""
+        origin = self._stage.first_name(self._key(uri))
         return self.under.origin(origin) if isinstance(self.under, Overlay) else origin
 
     def has_read(self, uri: str) -> bool:

@@ -98,6 +98,15 @@ class Stage:
         found = self.look(key)
         return None if isinstance(found, Staged) else found
 
+    def first_name(self, key: Uri) -> Uri:
+        """The name that what is at the URI had before all operations, or was made under."""
+        for each in reversed(self.operations):
+            if each.to is not None:
+                key = after_rename(key, each.to, each.place)
+            elif each.place == key and not each.base.exists:
+                break
+        return key
+
     def is_below_deleted(self, key: Uri) -> bool:
         """Whether the URI lies in a folder that is staged for deletion."""
         deleted = [each for each in self.operations if each.deleted and each.base.problem == "folder"]
