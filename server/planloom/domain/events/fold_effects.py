@@ -82,7 +82,7 @@ def edit_reverted(plan: Plan, event: ev.EditReverted, _at: Instant) -> Plan:
     whole = all(file.uri in reverted_uris for file in target.files)
     states: dict[EditId, State] = {target.edit_id: "reverted" if whole else "applied"}
     if whole and target.state == "applied":
-        states |= dict.fromkeys(target.reverts, "applied")
+        states |= dict.fromkeys(target.completes, "applied")
     plan = fold_reverted(plan, target, event.files, back=False)
     return _with_states(plan, states, partly=frozenset() if whole else frozenset({target.edit_id}))
 
