@@ -13,6 +13,7 @@ from planloom.execution.steps.background import BackgroundCommands
 from planloom.execution.steps.commands import Terminal
 from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork, SubmittedPlans
+from planloom.execution.steps.planning_commands import PlanningCommands
 from planloom.execution.steps.runner import Runner, Work
 from planloom.execution.steps.tool_contexts import StepEffects, ToolContextFactory
 from planloom.service.drafts.followup import FollowUp
@@ -49,7 +50,8 @@ class Execution:
         model_work = ModelWork(
             model, staging, contexts, self.surroundings.of, parts.feed.stream_step, submitted
         )
-        self.conversations = PlanningConversations(session, contexts, model_work.threads)
+        commands = PlanningCommands(session, self.gate, self.background)
+        self.conversations = PlanningConversations(session, contexts, model_work.threads, commands)
         self.runner = Runner(
             session,
             plan_store,

@@ -7,7 +7,7 @@ from typing import Final, Literal, Protocol
 
 from planloom.agent.answer_decoder import mode_of
 from planloom.agent.conversation import Conversation, Thread
-from planloom.agent.files_read import changed_files, files_read
+from planloom.agent.files_read import changed_files, commands_section, files_read
 from planloom.agent.loop import frame_of, work_on
 from planloom.agent.prompts import TASK_LIST, Section
 from planloom.agent.report_texts import reports_text
@@ -224,8 +224,10 @@ class ModelWork:
         reports = reports_text(run.plan.perspectives, most // 2)
         may_read = tools.get(READ_FILE.name) is not None
         context = self._context_factory.reading(run.plan)
-        files = await files_read(run.plan.files_read, context, most - len(reports)) if may_read else ()
-        return (Section("PERSPECTIVES (data)", reports), *files)
+        commands = commands_section(run.plan.commands_run, (most - len(reports)) // 2)
+        left = most - len(reports) - len(commands.text)
+        files = await files_read(run.plan.files_read, context, left) if may_read else ()
+        return (Section("PERSPECTIVES (data)", reports), *files, commands)
 
     def _counter(self, model: Model) -> TokenCounter:
         """The model's token counter, which is kept with what it has learnt."""

@@ -30,6 +30,12 @@ Give the whole plan anew, revised as the feedback says. A step that stays keeps 
 is marked [edited by the user] unchanged, unless the feedback speaks of it."""
 
 _PARALLEL = "Steps that do not depend on each other can run in parallel."
+_RUNS_NOTHING = "calls that change or run anything are refused."
+_MAY_RUN = (
+    "nothing is changed, and only these can be run, with any arguments and without a shell, on files that are thrown "
+    "away: {named}. Where something fails, run them, and name the cause with path:line in the plan; a run is not "
+    "repeated as a step."
+)
 _MOST_OF_TEMPLATES = 600
 _SUB_PLANS = """- A step with template, a name, and args, its parameters (those with ? can be left out), stands for the
   steps of a template of the user:"""
@@ -74,9 +80,16 @@ def investigation_prompt(
     return "\n\n".join(filter(None, (rules, _text("synthesis") if synthesis else "", extra.strip())))
 
 
-def planning_rules(tools: Registry, extra: str = "", templates: Sequence[Template] = ()) -> str:
-    """The rules of planning for a model whose conversation goes on with the steps of the plan."""
-    rules = "\n".join((_with_results("planning", tools), _conditions(templates)))
+def planning_rules(
+    tools: Registry, extra: str = "", templates: Sequence[Template] = (), runs: Sequence[str] = ()
+) -> str:
+    """The rules of planning for a model whose conversation goes on with the steps of the plan.
+
+    `runs` are the commands that it may run meanwhile.
+    """
+    named = ", ".join(f"`{one_line(each)}`" for each in runs)
+    may_run = _MAY_RUN.format(named=named) if runs else _RUNS_NOTHING
+    rules = "\n".join((_with_results("planning", tools).replace("{runs}", may_run), _conditions(templates)))
     return "\n\n".join(filter(None, (rules, extra.strip())))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from planloom.agent.answer_decoder import mode_of
@@ -15,6 +16,7 @@ from planloom.domain.plans.templates import Template
 from planloom.execution.prompting.context_window import opening_sections, shared_characters, shares_of
 from planloom.execution.prompting.threads import PlanThreads
 from planloom.execution.session import Session
+from planloom.execution.steps.planning_commands import PlanningCommands
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.intake.render import render
 from planloom.intake.surroundings.sections import PROJECT_INSTRUCTIONS
@@ -29,14 +31,22 @@ from planloom.tools.registry import Registry
 class PlanningConversations:
     """Builds the openings of planning conversations, and keeps what becomes of them for the steps."""
 
-    def __init__(self, session: Session, context_factory: ToolContextFactory, threads: PlanThreads) -> None:
+    def __init__(
+        self,
+        session: Session,
+        context_factory: ToolContextFactory,
+        threads: PlanThreads,
+        commands: PlanningCommands,
+    ) -> None:
         self._session = session
         self._context_factory = context_factory
         self._threads = threads
+        self._commands = commands
 
-    def context(self, plan: Plan) -> ToolContext:
-        """The context of tools that read before the plan is approved."""
-        return self._context_factory.reading(plan)
+    def context(self, plan: Plan, runs: Sequence[str] = ()) -> ToolContext:
+        """The context of tools before the plan is approved: those that read, and these commands."""
+        commands = self._commands.of(plan, runs) if runs else None
+        return replace(self._context_factory.reading(plan), commands=commands)
 
     async def for_models(self, plan: Plan, tools: Registry) -> Registry:
         """The tools, of which the plan's models are shown those that can work in this workspace and editor."""
@@ -76,5 +86,6 @@ class PlanningConversations:
         if PROJECT_INSTRUCTIONS in thread.sent and PROJECT_INSTRUCTIONS not in {each.name for each in shown}:
             # The workspace is no longer trusted, so nothing in it may instruct the model any more.
             thread = NEW_THREAD
-        rules = planning_rules(tools, settings.planning.system_prompt, templates)
-        return Opening(rules, tools, controls_of(plan, tools, mode), shown, keep, thread)
+        runs = await self._commands.known(request.surroundings.tests, plan.request)
+        rules = planning_rules(tools, settings.planning.system_prompt, templates, runs)
+        return Opening(rules, tools, controls_of(plan, tools, mode), shown, keep, thread, runs)

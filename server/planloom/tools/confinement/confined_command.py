@@ -115,6 +115,9 @@ def _by_launcher(
         "server": os.getpid(),
         "temporary": temporary,
         "writable": list(found.writable),
+        "thrown_away": [str(root.resolve()) for root in confined.reach.roots]
+        if wanted.workspace == "throwaway"
+        else [],
         "read_only": list(found.read_only),
         "hidden": list(found.hidden),
         "scratch": list(found.scratch),

@@ -8,12 +8,13 @@ from typing import NamedTuple, TypedDict
 class Policy(TypedDict):
     """What one command gets. Folders and files are absolute real paths; what is not there is left out.
 
-    `writable` may be changed, but for what is `read_only` in it; `hidden` is seen empty, or cannot be opened. In
-    `scratch` new things can be made, which are thrown away. `shown` is seen even below what is hidden, or in the
-    temporary folder of the system, for which `temporary` stands in. `folder` is where the command runs, `server` the
-    process that has to live for it. `joined` are open files of a user and a network namespace, to be entered instead of
-    a new network. Without `confined` it is only ended with everything that it has started.
-    `namespaces`, `landlock` (its version, 0 for none) and `system_calls` say by what means it is held to this.
+    `writable` may be changed, but for what is `read_only` in it; changes of what is also in `thrown_away` are gone at
+    its end. `hidden` is seen empty, or cannot be opened. In `scratch` new things can be made, which are thrown away.
+    `shown` is seen even below what is hidden, or in the temporary folder of the system, for which `temporary` stands
+    in. `folder` is where the command runs, `server` the process that has to live for it. `joined` are open files of a
+    user and a network namespace, to be entered instead of a new network. Without `confined` it is only ended with
+    everything that it has started. `namespaces`, `landlock` (its version, 0 for none) and `system_calls` say by what
+    means it is held to this.
     """
 
     arguments: list[str]
@@ -21,6 +22,7 @@ class Policy(TypedDict):
     server: int
     temporary: str
     writable: list[str]
+    thrown_away: list[str]
     read_only: list[str]
     hidden: list[str]
     scratch: list[str]
@@ -38,11 +40,13 @@ class Policy(TypedDict):
 
 class Means(NamedTuple):
     """By what this machine can confine a command. `namespaces` are those of users, mounts, processes and networks;
-    `landlock` is its version, 0 without; `system_calls` can be filtered; `supervisor`: everything that a command
-    starts can be found and ended. `sandbox_exec` is macOS's, `job_object` Windows' way.
+    `landlock` is its version, 0 without; `overlays`: folders can be covered by ones whose changes are thrown away;
+    `system_calls` can be filtered; `supervisor`: everything that a command starts can be found and ended.
+    `sandbox_exec` is macOS's, `job_object` Windows' way.
     """
 
     namespaces: bool = False
+    overlays: bool = False
     landlock: int = 0
     system_calls: bool = False
     supervisor: bool = False
