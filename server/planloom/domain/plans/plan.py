@@ -185,6 +185,11 @@ class CommandRun(Value):
     outcome: CommandOutcome
     output: str
 
+    @property
+    def line(self) -> str:
+        """The command and its outcome, for people."""
+        return f"{self.command}: {self.outcome.line or f'exit code {self.outcome.exit_code}'}"
+
 
 class PlanError(Value):
     """Why a plan failed; docs/protocol.md lists the codes."""

@@ -37,15 +37,8 @@ _REFUSED: Final = "{reason} Plan without it."
 _UNSAVED: Final = "[It saw the files on disk; these have unsaved text: {names}.]"
 _OPERATORS: Final = "|&;<>()`$\n"
 _SETTING: Final = pattern(r"[A-Za-z_]\w*=.*")
-_SPAN: Final = pattern(r"`([^`\n]+)`")
 _EVERYTHING: Final = "/..."
 _NAMED: Final = 5
-
-
-def runnable_commands(found: Sequence[str], request: str) -> tuple[str, ...]:
-    """The commands that a planner may run: those `found` that run tests, and those that the request names as code."""
-    spans = (each for each in _SPAN.findall(request) if len(each.split()) > 1)
-    return tuple(each for each in dict.fromkeys((*found, *spans)) if words_of(each))
 
 
 def words_of(line: str) -> Words | None:
@@ -85,13 +78,15 @@ class PlanningCommands:
         self._background = background
         self._answers: dict[tuple[PlanId, Words], str] = {}
 
-    async def known(self, found: Sequence[str], request: str) -> tuple[str, ...]:
-        """The commands that can be offered here; none unless what they change can be thrown away."""
+    async def offered(self, commands: Sequence[str]) -> tuple[str, ...]:
+        """Those of the commands that can be offered here; none unless what they change can be thrown away."""
         session = self._session
         denied = session.settings.approvals.policy().verdict("execute") == "deny"
         if denied or not session.trusted or session.view.roots.any_virtual:
             return ()
-        return runnable_commands(found, request) if (await asyncio.to_thread(abilities)).throwaway else ()
+        if not (await asyncio.to_thread(abilities)).throwaway:
+            return ()
+        return tuple(each for each in dict.fromkeys(commands) if words_of(each))
 
     def of(self, plan: Plan, known: Sequence[str]) -> PlanningRunner:
         """The runner of the known commands for the draft of a plan."""

@@ -32,9 +32,8 @@ is marked [edited by the user] unchanged, unless the feedback speaks of it."""
 _PARALLEL = "Steps that do not depend on each other can run in parallel."
 _RUNS_NOTHING = "calls that change or run anything are refused."
 _MAY_RUN = (
-    "nothing is changed, and only these can be run, with any arguments and without a shell, on files that are thrown "
-    "away: {named}. Where something fails, run them, and name the cause with path:line in the plan; a run is not "
-    "repeated as a step."
+    "nothing is changed, and only these run, with any arguments, without a shell, on a copy of the files: {named}. If "
+    "something fails, run it, and name the cause with path:line in the plan. Plan no step for a run that you have made."
 )
 _MOST_OF_TEMPLATES = 600
 _SUB_PLANS = """- A step with template, a name, and args, its parameters (those with ? can be left out), stands for the

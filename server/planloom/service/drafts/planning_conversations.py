@@ -19,6 +19,7 @@ from planloom.execution.session import Session
 from planloom.execution.steps.planning_commands import PlanningCommands
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.intake.render import render
+from planloom.intake.surroundings.runners import named_commands
 from planloom.intake.surroundings.sections import PROJECT_INSTRUCTIONS
 from planloom.models.port import Model
 from planloom.models.tokens import TokenCounter
@@ -86,6 +87,6 @@ class PlanningConversations:
         if PROJECT_INSTRUCTIONS in thread.sent and PROJECT_INSTRUCTIONS not in {each.name for each in shown}:
             # The workspace is no longer trusted, so nothing in it may instruct the model any more.
             thread = NEW_THREAD
-        runs = await self._commands.known(request.surroundings.tests, plan.request)
+        runs = await self._commands.offered((*request.surroundings.tests, *named_commands(plan.request)))
         rules = planning_rules(tools, settings.planning.system_prompt, templates, runs)
         return Opening(rules, tools, controls_of(plan, tools, mode), shown, keep, thread, runs)

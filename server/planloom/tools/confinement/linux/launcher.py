@@ -212,7 +212,7 @@ def _see(policy: Policy) -> None:
     """Make the view, and enter the folder of the command in it. Raises OSError."""
     folder = os.stat(".")
     # What covers a folder has an identity of its own.
-    named = os.stat(policy["folder"]) if policy["thrown_away"] else None
+    named = os.stat(policy["folder"]) if policy["throwaway"] else None
     namespaces.make_view(policy)
     os.chdir(policy["folder"])
     if not os.path.samestat(folder, named or os.stat(".")):
@@ -364,8 +364,8 @@ def _try_namespaces(*, overlays: bool) -> None:
             "folder": os.getcwd(),
             "server": os.getpid(),
             "temporary": folder,
-            "writable": [],
-            "thrown_away": [folder] if overlays else [],
+            "writable": [folder],
+            "throwaway": overlays,
             "read_only": [],
             "hidden": [],
             "scratch": [],

@@ -83,7 +83,9 @@ def make_view(policy: Policy) -> None:
 class _View:
     def __init__(self, policy: Policy) -> None:
         self.writable = _without_nested(policy["writable"])
-        self.thrown_away = _without_nested(policy["thrown_away"])
+        self.thrown_away: list[str] = []
+        if policy["throwaway"]:
+            self.writable = self.thrown_away = [path for path in self.writable if _is_folder(path)]
         self.hidden = policy["hidden"]
         # What is hidden is covered, which cannot be mounted on itself.
         self.read_only = [path for path in policy["read_only"] if path not in self.hidden]
