@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from planloom.agent.prompts import Section
 from planloom.domain.model_text.fences import fenced
-from planloom.domain.plans.plan import CommandRun, FileRead
+from planloom.domain.plans.plan import CommandRun, FileRead, Step
 from planloom.domain.values import Sha256, Uri
-from planloom.tools.catalog import ReadFile
+from planloom.tools.catalog import READ_FILE, ReadFile
 from planloom.tools.context import ToolContext
 from planloom.tools.files.reading import read_spans
 from planloom.workspace.paths.names import visible
@@ -43,6 +43,17 @@ def with_read(reads: Sequence[FileRead], new: FileRead) -> tuple[FileRead, ...]:
     if old is None:
         return (*reads, new)
     return tuple(new if each is old else each for each in reads)
+
+
+async def reads_of(step: Step, seen: Mapping[Uri, Sha256], context: ToolContext) -> tuple[FileRead, ...]:
+    """What a step's calls of `read_file` have read of files whose text is still the one that its model has `seen`."""
+    reads: tuple[FileRead, ...] = ()
+    for call in step.tools_executed:
+        if call.tool == READ_FILE.name and call.ok:
+            read = await file_read(ReadFile.model_validate(call.args), context)
+            if read is not None and seen.get(read.uri) == read.sha256:
+                reads = with_read(reads, read)
+    return reads
 
 
 async def files_read(
