@@ -203,11 +203,13 @@ def _in_full(steps: Sequence[Step], edited: Collection[StepId]) -> str:
     for step in steps:
         mark = " [edited by the user]" if step.step_id in edited else ""
         lines.append(f"- {step.step_id}: {one_line(step.description)}{mark}")
-        if step.tool is not None:
-            lines.append(f"  {step.tool} {json.dumps(step.args or {}, ensure_ascii=False)}")
+        if step.tool is not None or step.template_id is not None:
+            called = step.tool or f"template {step.template_id}"
+            lines.append(f"  {called} {json.dumps(step.args or {}, ensure_ascii=False)}")
         elif (work := step.question or step.instruction) != step.description:
             lines.append("  " + work.strip().replace("\n", "\n  "))
-        commands = (check.command for check in step.checks if check.command)
+        outcome = {"outcome", "detail"}
+        checks = [each.command or each.model_dump(exclude_none=True, exclude=outcome) for each in step.checks]
         fields = (
             ("kind", step.kind if step.kind in ("check", "approval") else None),
             ("agent", step.agent if step.agent != "koda" else None),
@@ -217,7 +219,7 @@ def _in_full(steps: Sequence[Step], edited: Collection[StepId]) -> str:
             ("forEach", step.for_each),
             ("repeatUntil", step.repeat_until),
             ("repeatMost", step.repeat_most),
-            ("checks", "; ".join(map(one_line, commands))),
+            ("checks", json.dumps(checks, ensure_ascii=False) if checks else None),
         )
         lines += (f"  {name}: {value}" for name, value in fields if value)
     return "\n".join(lines)
