@@ -58,7 +58,7 @@ async def test_the_tests_are_run_after_one_question_and_leave_nothing_behind(tmp
         (approval,) = asked.pending.approvals
         assert (asked.status, approval.command, approval.step_id) == ("draft", "python -m pytest -q", None)
         assert approval.confinement is not None and approval.confinement.offers == ()
-        assert "thrown away" in approval.confinement.line
+        assert "thrown away" in approval.confinement.line and "other arguments" in (approval.warning or "")
         plan = await at.respond(asked)
         assert plan.status == "pending_approval" and at.types().count("approval_request") == 1
         first, second = plan.commands_run

@@ -28,7 +28,7 @@ from planloom.workspace.paths.uris import display_name
 
 Words = tuple[str, ...]
 
-_TITLE: Final = "To plan, it wants to run this, also with other arguments. Your files stay as they are."
+_TITLE: Final = "To plan, it wants to run this; your files stay as they are"
 _NOT_YET: Final = (
     "While planning only {known} can be run, with any arguments and without a shell: no pipes, no redirections, no "
     "background. Put anything else into the plan."
