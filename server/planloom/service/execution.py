@@ -13,7 +13,6 @@ from planloom.execution.steps.background import BackgroundCommands
 from planloom.execution.steps.commands import Terminal
 from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork, SubmittedPlans
-from planloom.execution.steps.planning_commands import PlanningCommands
 from planloom.execution.steps.runner import Runner, Work
 from planloom.execution.steps.tool_contexts import StepEffects, ToolContextFactory
 from planloom.service.drafts.followup import FollowUp
@@ -50,8 +49,7 @@ class Execution:
         model_work = ModelWork(
             model, staging, contexts, self.surroundings.of, parts.feed.stream_step, submitted
         )
-        commands = PlanningCommands(session, self.gate, self.background)
-        self.conversations = PlanningConversations(session, contexts, model_work.threads, commands)
+        self.conversations = PlanningConversations(session, contexts, model_work.threads, terminal)
         self.runner = Runner(
             session,
             plan_store,
