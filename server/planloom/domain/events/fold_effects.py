@@ -17,6 +17,7 @@ from planloom.domain.events.fold_calls import (
 )
 from planloom.domain.events.folding import (
     ALIVE,
+    DRAFT,
     UNDOABLE,
     change_step,
     folds,
@@ -134,14 +135,14 @@ def _how_much(states: Set[str], *, partly: bool) -> Literal["whole", "part"] | N
     return "part" if "applied" in states else "whole"
 
 
-@folds(ev.ApprovalRequested, when=ALIVE)
+@folds(ev.ApprovalRequested, when=DRAFT | ALIVE)
 def approval_requested(plan: Plan, event: ev.ApprovalRequested, _at: Instant) -> Plan:
     """The plan with one more pending approval."""
     approvals = (*plan.pending.approvals, event.approval)
     return updated(plan, pending=updated(plan.pending, approvals=approvals))
 
 
-@folds(ev.ApprovalResolved, when=ALIVE)
+@folds(ev.ApprovalResolved, when=DRAFT | ALIVE)
 def approval_resolved(plan: Plan, event: ev.ApprovalResolved, _at: Instant) -> Plan:
     """The plan without a pending approval, and with the files that were denied."""
     left = tuple(each for each in plan.pending.approvals if each.approval_id != event.approval_id)
