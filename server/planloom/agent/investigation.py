@@ -153,9 +153,19 @@ async def _ask(investigation: Investigation[R], model: Model, loop_state: _State
 async def _decide(
     investigation: Investigation[R], caller: CallRunner, loop_state: _State, turn: Turn, *, last: bool
 ) -> R | GaveUp | None:
-    """Run the calls of a turn. Returns how the loop ends, None for another turn. A report counts beside any call."""
+    """Run the calls of a turn. Returns how the loop ends, None for another turn.
+
+    A report counts beside any call. What reads is run beside it: the conversation of the steps begins with the results.
+    """
     loop_state.last_text = turn.text or loop_state.last_text
+    left = max(0, investigation.limits.limit - loop_state.calls)
     if turn.report is not None:
+        tools = investigation.limits.tools
+        reads = [each for each in turn.calls if (tool := tools.get(each.name)) and tool.effect == "read"]
+        if reads and investigation.opening is not None and not last:
+            await run_calls(
+                investigation.limits, caller, loop_state, turn._replace(calls=tuple(reads[:left]))
+            )
         loop_state.last_text = json.dumps(turn.report, ensure_ascii=False)
         return _usable(investigation, loop_state, investigation.report.read(turn.report))
     if turn.question is not None and investigation.report.from_question is not None:
@@ -163,7 +173,6 @@ async def _decide(
     gave_up = loop_state.malformed(turn)
     if gave_up is not None:
         return gave_up
-    left = max(0, investigation.limits.limit - loop_state.calls)
     if turn.calls and not last and left:
         outcome = await run_calls(
             investigation.limits, caller, loop_state, turn._replace(calls=turn.calls[:left])
