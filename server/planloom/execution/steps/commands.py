@@ -213,9 +213,9 @@ class StepCommands:
         if not_made is not None:
             return ProcessResult(code=None, problem=not_made)
         async with self._allowed(command) as permitted:
-            confined = self._run.session.confined(permitted.confinement)
+            confined = self._run.session.confined(self._run.plan_id, permitted.confinement)
             on_output = self._metered() if self._run.step.kind == "tool_call" else self._on_output
-            capture = KeptOutput(self._run.session.outputs(self._run.plan_id))
+            capture = KeptOutput(self._run.session.plan_folder(self._run.plan_id))
             result = await self._terminal.run(permitted, confined, on_output, self._record_process, capture)
         gets = permitted.confinement
         without = gets.confined and gets.network != "all" and (await asyncio.to_thread(abilities)).network

@@ -12,13 +12,14 @@ from functools import partial
 
 from planloom.domain.errors import PlanloomError
 from planloom.domain.events.catalog import Recorded
-from planloom.domain.plans.plan import Plan
+from planloom.domain.plans.plan import OVER, Plan
 from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.storage.compaction import CompactingLedger, Kept, checkpoint
 from planloom.storage.ledger import Ledger
+from planloom.tools.confinement.confined_command import remove_plan_folder
 
 UNDO_DAYS = 30
 """For so many days after a plan's last event nothing is removed that an undo of it needs."""
@@ -27,6 +28,7 @@ _ROUND_SECONDS = 3600.0
 _WORK_SECONDS = 0.05
 """How long one stretch of work goes on in its thread before the server's own work has the ledger to itself again."""
 _REST_SECONDS = 0.05
+_MOST_PLANS = 1_000_000
 _CHECKPOINT_ROWS = 400
 """About 4 MB of the ledger's log."""
 _CHECKPOINT_TRIES = 10
@@ -110,6 +112,17 @@ class Upkeep:
         self._todo.extend(partial(_count, plan_id) for plan_id in store.uncounted())
         self._todo.extend(partial(self._compact, plan_id, kept) for plan_id in store.compactable(kept))
         self._todo.append(CompactingLedger.shrink)
+        self._todo.append(self._remove_folders)
+        return False
+
+    def _remove_folders(self, store: CompactingLedger) -> bool:
+        """Remove what commands of ended plans have left, whose servers have died."""
+        folder = self._session.plan_folders
+        if folder.is_dir():
+            going_on = set(store.all_plans()) - set(store.plans(statuses=OVER, limit=_MOST_PLANS))
+            for each in folder.iterdir():
+                if each.name not in going_on:
+                    remove_plan_folder(each)
         return False
 
     def _compact(self, plan_id: PlanId, kept: Kept, store: CompactingLedger) -> bool:

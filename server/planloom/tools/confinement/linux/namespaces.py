@@ -75,34 +75,41 @@ def bring_loopback_up() -> None:
         os.close(number)
 
 
-def make_view(policy: Policy) -> None:
-    """Mount what the command sees, in a mount namespace of this process. Raises OSError."""
-    _View(policy).make()
+def make_view(policy: Policy, slot: str) -> None:
+    """Mount what the command sees, in a mount namespace of this process; its caches are kept in the folder `slot`.
+
+    Raises OSError.
+    """
+    _View(policy, slot).make()
 
 
 class _View:
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, slot: str) -> None:
         self.writable = _without_nested(policy["writable"])
         self.hidden = policy["hidden"]
         # What is hidden is covered, which cannot be mounted on itself.
         self.read_only = [path for path in policy["read_only"] if path not in self.hidden]
-        self.scratch = policy["scratch"]
         self.shown = policy["shown"]
-        self.temporary = policy["temporary"]
+        self.cached = policy["cached"]
+        self.home = policy["home"]
+        self.plan_folder = policy["plan_folder"]
+        self.slot = slot
         self.most_tasks = policy["processes"]
         self.kept_of_run = _KEPT_OF_RUN + (_SERVICES_OF_RUN if policy["network"] != "none" else ())
 
     def make(self) -> None:
         kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
         # Opened before anything covers them.
-        writable, shown = _opened(self.writable), _opened(self.shown)
-        run = _opened([f"{_RUN}/{name}" for name in self.kept_of_run])
-        temporary = os.open(self.temporary, os.O_PATH | os.O_CLOEXEC)
+        writable, seen = _opened(self.writable), _opened(self.shown)
+        seen |= _opened([f"{_RUN}/{name}" for name in self.kept_of_run])
+        cached = {path: layers for path in self.cached if (layers := _layers(path, self.slot))}
+        temporary = os.open(f"{self.plan_folder}/tmp", os.O_PATH | os.O_CLOEXEC)
+        home = {self.home: os.open(f"{self.plan_folder}/home", os.O_PATH | os.O_CLOEXEC)} if self.home else {}
         kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
         with suppress(OSError):
             # Limits processes and threads of this PID namespace alone, since Linux 6.14.
             _write("/proc/sys/kernel/pid_max", str(self.most_tasks))
-        covered = self._hide()
+        sealed = [path for path in self._hide() if _holds(self.writable, path)]
         if os.path.isdir(_RUN):
             _empty(_RUN)
         changeable = [path for path in TEMPORARY if _is_folder(path) and not _holds(self.writable, path)]
@@ -110,16 +117,20 @@ class _View:
             _bind(temporary, path)
         _devices()
         changeable.append(SHARED_MEMORY)
-        # A home or a program may lie in what has just been covered.
-        for path, number in sorted({**run, **shown}.items()):
-            if not _is_same(path, number):
-                _put(path, number)
-        for path in self.scratch:
-            if _is_folder(path) and not _holds(self.writable, path):
-                _scratch(path)
-                changeable.append(path)
-        for path, number in writable.items():
-            _put(path, number)
+        # What lies in something else comes after it. A program may lie in what has just been covered.
+        for path in sorted({*home, *seen, *cached, *writable}):
+            if path in home or path in writable:
+                _put(path, home[path] if path in home else writable[path])
+                continue
+            # A command of the plan may have made something else there, in its own home.
+            with suppress(OSError):
+                if path in cached:
+                    _overlay(path, cached[path])
+                    changeable.append(path)
+                elif not _is_same(path, seen[path]):
+                    _put(path, seen[path])
+                    sealed.append(path)
+        changeable += home
         for path in self.read_only:
             if os.path.lexists(path) and not os.path.islink(path):
                 kernel.mount(path, path, None, kernel.MS_BIND | kernel.MS_REC)
@@ -131,19 +142,15 @@ class _View:
         for path in self.read_only:
             if os.path.lexists(path) and not os.path.islink(path):
                 kernel.set_read_only(path, read_only=True, recursive=True)
-        for path in covered:
+        for path in sealed:
             # It is gone where something above it was covered too, or only a way to what is shown: neither is a mount.
             # What covers it is empty in any case.
             with suppress(OSError):
                 kernel.set_read_only(path, read_only=True, recursive=False)
-        for number in {*writable.values(), *shown.values(), *run.values(), temporary}:
-            os.close(number)
 
     def _hide(self) -> list[str]:
-        """Cover what is hidden. Returns what was covered and is not to be made writable again. Raises OSError."""
+        """Cover what is hidden. Returns what was covered. Raises OSError."""
         covered = []
-        nothing = f"{self.temporary}/.nothing"
-        _write(nothing, "")
         for path in self.hidden:
             # What this user cannot reach, the command cannot either.
             with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
@@ -152,9 +159,8 @@ class _View:
                     _empty(path)
                     covered.append(path)
                 elif stat.S_ISREG(mode):
-                    kernel.mount(nothing, path, None, kernel.MS_BIND)
+                    kernel.mount(f"{self.plan_folder}/nothing", path, None, kernel.MS_BIND)
                     covered.append(path)
-        os.unlink(nothing)
         return covered
 
 
@@ -204,31 +210,61 @@ def _is_same(path: str, number: int) -> bool:
 
 def _put(path: str, number: int) -> None:
     """Mount what was opened at a path, which is made where something empty covers its place. Raises OSError."""
-    if not os.path.lexists(path):
-        is_folder = stat.S_ISDIR(os.fstat(number).st_mode)
-        os.makedirs(path if is_folder else os.path.dirname(path), exist_ok=True)
-        if not is_folder:
-            _write(path, "")
-    _bind(number, path)
+    place = _place(path, is_folder=stat.S_ISDIR(os.fstat(number).st_mode))
+    try:
+        _bind(number, f"/proc/self/fd/{place}")
+    finally:
+        os.close(place)
+
+
+def _place(path: str, *, is_folder: bool = True) -> int:
+    """An open file of a path, which is made if it is missing. Raises OSError if a link is on the way.
+
+    A command could have made it where it may write, to have something mounted or made elsewhere.
+    """
+    *above, last = path.strip("/").split("/")
+    place = os.open("/", os.O_PATH | os.O_CLOEXEC)
+    for name in [*above, *([last] if is_folder else [])]:
+        with suppress(OSError):
+            os.mkdir(name, dir_fd=place)
+        inner = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place)
+        os.close(place)
+        place = inner
+    if is_folder:
+        return place
+    with suppress(OSError):
+        os.close(os.open(last, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, dir_fd=place))
+    return os.open(last, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)
 
 
 def _bind(number: int, path: str) -> None:
     kernel.mount(f"/proc/self/fd/{number}", path, None, kernel.MS_BIND | kernel.MS_REC)
 
 
+def _layers(path: str, slot: str) -> tuple[int, ...]:
+    """Open files of a cache, and of the folders in which its changes are kept; none if it cannot be opened."""
+    own = f"{slot}/{path.replace('/', '%')[-200:]}"
+    for name in ("changes", "work"):
+        os.makedirs(f"{own}/{name}", exist_ok=True)
+    found = tuple(_opened([path, f"{own}/changes", f"{own}/work"]).values())
+    return found if len(found) == 3 else ()
+
+
+def _overlay(path: str, layers: tuple[int, ...]) -> None:
+    """Mount a cache so that its changes are kept in the folders of the plan. Raises OSError."""
+    lower, upper, work = (f"/proc/self/fd/{number}" for number in layers)
+    options = f"userxattr,lowerdir={lower},upperdir={upper},workdir={work}"
+    place = _place(path)
+    try:
+        flags = kernel.MS_NOSUID | kernel.MS_NODEV
+        kernel.mount("overlay", f"/proc/self/fd/{place}", "overlay", flags, options)
+    finally:
+        os.close(place)
+
+
 def _empty(path: str) -> None:
     options = f"size=1m,nr_inodes={_FEW_INODES},mode=0755"
     kernel.mount("tmpfs", path, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
-
-
-def _scratch(path: str) -> None:
-    """Cover a folder by one in memory, with everything that was in it."""
-    entries = _opened([entry.path for entry in os.scandir(path) if not entry.is_symlink()])
-    kernel.mount("tmpfs", path, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=25%,mode=0700")
-    for entry, number in entries.items():
-        _put(entry, number)
-        kernel.set_read_only(entry, read_only=True, recursive=True)
-        os.close(number)
 
 
 def _devices() -> None:
