@@ -123,7 +123,7 @@ async def test_a_model_starts_a_server_uses_it_and_stops_it(tmp_path: Path) -> N
         plan = await direct(room)
         assert plan.status == "completed"
         begun, *_, fetched, log, stopped = model.results
-        assert "runs in the background as c1" in begun
+        assert "runs in the background as c1" in begun and "what it serves" in begun
         assert "exit code 0" in fetched and "hello" in fetched
         assert log.startswith("c1 is running.") and "GET / HTTP" in log and "listening" not in log
         assert stopped.startswith("c1 was stopped.")

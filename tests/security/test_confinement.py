@@ -483,6 +483,47 @@ async def test_sockets_without_a_path_are_out_of_reach(level: str, place: Place)
     assert ended.code == 1, ended.output
 
 
+@pytest.mark.parametrize("level", ["all", "namespaces", "landlock"])
+@pytest.mark.parametrize("network", ["none", "all"])
+@pytest.mark.parametrize(
+    ("kind", "call"),
+    [
+        (socket.SOCK_STREAM, "socket.socket(socket.AF_UNIX).connect(path)"),
+        (socket.SOCK_DGRAM, "socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'x', path)"),
+        (socket.SOCK_DGRAM, "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b'x', path)"),
+    ],
+)
+async def test_sockets_of_services_are_out_of_reach(
+    level: str, network: Network, kind: int, call: str, place: Place
+) -> None:
+    if LEVELS.get(level, means()).landlock and not means().landlock:
+        pytest.skip("no Landlock here")
+    with socket.socket(socket.AF_UNIX, kind) as server:
+        server.bind(f"{place.home}/agent")
+        if kind == socket.SOCK_STREAM:
+            server.listen()
+        command = f"{PYTHON} -c \"import socket; path = '{place.home}/agent'; {call}\""
+        free = place.launch(command, None, Confinement(confined=False))
+        assert (await run_process(free, timeout_seconds=20)).code == 0
+        ended = await place.run(command, LEVELS.get(level), network=network)
+    assert ended.code == 1 and "Error" in ended.output
+
+
+@needs_namespaces
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "for f in /proc/1/fd/*; do [ -p $f ] && printf 0 > $f; done 2> /dev/null",
+        "for f in /proc/1/fd/*; do [ -p $f ] && printf xyz > $f; done 2> /dev/null",
+        "kill -9 1; kill -STOP 1",
+        f'{PYTHON} -c "import ctypes; ctypes.CDLL(None).ptrace(16, 1, 0, 0)"',
+    ],
+)
+async def test_a_command_does_not_say_itself_how_it_ended(attack: str, place: Place) -> None:
+    ended = await place.run(f"{attack}; exit 7")
+    assert (ended.code, ended.timed_out) == (7, False) and "Traceback" not in ended.output
+
+
 def running(tag: str) -> list[int]:
     """The processes that have a tag as an argument."""
     found = []

@@ -61,6 +61,8 @@ def abilities_of(has: Means, *, is_root: bool = False) -> Abilities:
         network=network,
         processes=processes,
         how=", ".join(name for name, there in named.items() if there) or "nothing",
+        namespaces=has.namespaces,
+        loopback=has.namespaces or not network,
         missing=tuple(_missing(has, is_root=is_root)),
     )
 

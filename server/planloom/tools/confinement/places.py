@@ -56,8 +56,9 @@ _HOME_CACHES: Final = """
     .ivy2/local .sbt/boot .nuget/packages .pub-cache/hosted .pub-cache/git .pub-cache/bin
     .pub-cache/global_packages .mix .hex/packages .stack/programs .stack/pantry .stack/snapshots
     .cabal/packages .cabal/store .conda/pkgs .konan .bundle/cache .node-gyp
+    .local/bin .local/lib .pyenv/shims .rbenv/shims .nodenv/shims .asdf/shims .local/share/mise/shims
 """
-"""Caches of development tools elsewhere in the home folder."""
+"""Caches of development tools elsewhere in the home folder, and where they put programs for the user."""
 CACHE_VARIABLES: Final = {
     "UV_CACHE_DIR": ("",),
     "GOCACHE": ("",),
