@@ -752,6 +752,31 @@ def test_what_is_mounted_read_only_stays_so_and_the_command_runs(place: Place) -
     assert (place.work / "made").exists()
 
 
+@needs_landlock
+def test_a_machine_that_forbids_namespaces_confines_by_landlock(place: Place) -> None:
+    server = (
+        "import asyncio\n"
+        "from planloom.tools.confinement.linux import kernel, system_calls\n"
+        "kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)\n"
+        "system_calls.restrict(internet=True, own_processes=True)\n"
+        "from tests.security.test_confinement import *\n"
+        "place = Place.__new__(Place)\n"
+        f"place.home = Path({str(place.home)!r})\n"
+        "place.work, place.ledger = place.home / 'work', place.home / 'ledger'\n"
+        "place.plan_folder = place.ledger / 'plans' / 'p'\n"
+        "print(abilities_of(means()).how)\n"
+        f"plain = '{place.home}/plain.txt'\n"
+        "command = f'echo x > made; echo x > ~/own; cat ~/own {plain}; echo x > {plain}'\n"
+        "print(asyncio.run(place.run(command)).output)\n"
+    )
+    before = place.users()
+    done = subprocess.run([sys.executable, "-c", server], capture_output=True, text=True, check=False)
+    how, own, *refused = done.stdout.splitlines()
+    assert (how, own) == ("Landlock, seccomp, a supervisor", "x"), done
+    assert [line.rpartition(": ")[2] for line in refused if line] == ["Permission denied"] * 2
+    assert place.users() == before and (place.work / "made").exists()
+
+
 async def test_a_hidden_folder_in_the_temporary_folder_is_not_there(place: Place, tmp_path: Path) -> None:
     private = Path(tempfile.mkdtemp(dir="/tmp", prefix="planloom-test-"))
     try:

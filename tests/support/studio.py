@@ -99,6 +99,7 @@ class Studio:
         ledger: Path | Ledger | None = None,
         patience: float = 10,
         trusted: bool = True,
+        private: tuple[Path, ...] = (),
     ) -> None:
         """`patience` is how many seconds anything may take."""
         self.patience = patience
@@ -113,7 +114,8 @@ class Studio:
         self.model = OneModel(model)
         # Most tests are about what is asked, so each literal call is, unless a test says otherwise.
         settings = {"approvals.plan": "none", **settings}
-        session = Session(resolve({"user": settings}).settings, self.view, self.editor, trusted=trusted)
+        resolved = resolve({"user": settings}).settings
+        session = Session(resolved, self.view, self.editor, trusted=trusted, private=private)
         self.app = Application(
             session,
             ledger if isinstance(ledger, Ledger) else Ledger(ledger),

@@ -54,7 +54,6 @@ StepStatus = Literal[
     "skipped",
 ]
 ENDED: frozenset[PlanStatus] = frozenset({"completed", "failed", "cancelled"})
-OVER: frozenset[PlanStatus] = ENDED | {"rejected"}
 SETTLED: frozenset[StepStatus] = frozenset({"completed", "failed", "skipped"})
 
 StepKind = Literal["tool_call", "processing", "clarification", "check", "approval", "sub_plan"]

@@ -16,7 +16,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition
 from planloom.domain.plans.background_commands import BackgroundReason, background_calls
 from planloom.domain.plans.command_outcomes import outcome_line
-from planloom.domain.plans.plan import OVER, Plan
+from planloom.domain.plans.plan import ENDED, Plan
 from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs, background_jobs
 from planloom.execution.plan_store import PlanStore
@@ -39,6 +39,7 @@ FIRST_SECONDS: Final = 2.0
 _SETTLE_SECONDS: Final = 0.2
 """How long a read waits for the rest of output that has just begun to arrive."""
 _LISTED: Final = 8
+_OVER: Final = ENDED | {"rejected"}
 _ID: Final = re.compile(r"[a-z][0-9]{1,6}")
 _STOPPED: Final[dict[BackgroundReason, str]] = {
     "stopped": "was stopped",
@@ -177,7 +178,7 @@ class BackgroundCommands:
 
     def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
         """Stop and forget the commands of a plan that has ended in whatever way, and remove its folder."""
-        if plan.status in OVER:
+        if plan.status in _OVER:
             self._jobs.start(f"end-background:{recorded.plan_id}", self._forget(recorded.plan_id))
 
     async def _forget(self, plan_id: PlanId) -> None:

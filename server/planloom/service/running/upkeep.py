@@ -1,4 +1,4 @@
-"""Keeps the ledger small and its lists fast, in the background: a round soon after the start, then one each hour."""
+"""Keeps the ledger small and its lists fast, and removes what is left of plans: soon after the start, then hourly."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from functools import partial
 
 from planloom.domain.errors import PlanloomError
 from planloom.domain.events.catalog import Recorded
-from planloom.domain.plans.plan import OVER, Plan
+from planloom.domain.events.folding import OPEN
+from planloom.domain.plans.plan import Plan
 from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
@@ -111,18 +112,17 @@ class Upkeep:
         )
         self._todo.extend(partial(_count, plan_id) for plan_id in store.uncounted())
         self._todo.extend(partial(self._compact, plan_id, kept) for plan_id in store.compactable(kept))
-        self._todo.append(CompactingLedger.shrink)
-        self._todo.append(self._remove_folders)
+        self._todo += (CompactingLedger.shrink, self._sweep)
         return False
 
-    def _remove_folders(self, store: CompactingLedger) -> bool:
-        """Remove what commands of ended plans have left, whose servers have died."""
+    def _sweep(self, store: CompactingLedger) -> bool:
+        """Remove the folders of plans that have ended or are gone: those whose server has died were left."""
         folder = self._session.plan_folders
-        if folder.is_dir():
-            going_on = set(store.all_plans()) - set(store.plans(statuses=OVER, limit=_MOST_PLANS))
-            for each in folder.iterdir():
-                if each.name not in going_on:
-                    remove_plan_folder(each)
+        found = tuple(folder.iterdir()) if folder.is_dir() else ()
+        going_on = {*store.plans(statuses=OPEN, limit=_MOST_PLANS)} if found else set()
+        for each in found:
+            if each.name not in going_on:
+                remove_plan_folder(each)
         return False
 
     def _compact(self, plan_id: PlanId, kept: Kept, store: CompactingLedger) -> bool:

@@ -15,22 +15,20 @@ from planloom.domain.patterns import pattern
 from planloom.domain.safety.protected import is_git, never_written, runs_unasked
 
 _TOOLS: Final = """
-    .local/bin .local/lib .local/pipx .local/share/pipx .local/share/uv/python .local/share/uv/tools
-    .local/share/mise .local/share/fnm .local/share/pnpm .local/share/gem/ruby .local/share/hatch
-    .local/share/virtualenvs .local/share/swiftly .local/share/coursier/bin .local/state/nix/profiles
-    .nix-profile .pyenv .rye/py .rye/shims .rye/tools .rye/uv .rye/self .asdf .proto .nvm .fnm .volta
-    .nodenv .n .rustup .cargo/bin .cargo/env .rbenv .rvm .gem/ruby .goenv .gvm .sdkman .jenv .jdks
-    .jabba .ghcup .elan .opam .juliaup .julia/juliaup .julia/packages .julia/artifacts
-    .julia/registries .julia/environments .deno .bun .dotnet/dotnet .dotnet/host .dotnet/sdk
-    .dotnet/shared .dotnet/packs .dotnet/tools .tfenv .zvm .flutter flutter Android/Sdk .linuxbrew
-    miniconda3 miniforge3 mambaforge anaconda3 micromamba .conda/envs .pixi/bin .pixi/envs sdk go/bin
+    .local/bin .local/lib .local/pipx .local/share/pipx .local/share/uv/python .local/share/uv/tools .local/share/mise
+    .local/share/fnm .local/share/pnpm .local/share/gem/ruby .local/share/hatch .local/share/virtualenvs
+    .local/share/swiftly .local/share/coursier/bin .local/state/nix/profiles .nix-profile .pyenv .rye/py .rye/shims
+    .rye/tools .rye/uv .rye/self .asdf .proto .nvm .fnm .volta .nodenv .n .rustup .cargo/bin .cargo/env .rbenv .rvm
+    .gem/ruby .goenv .gvm .sdkman .jenv .jdks .jabba .ghcup .elan .opam .juliaup .julia/juliaup .julia/packages
+    .julia/artifacts .julia/registries .julia/environments .deno .bun .dotnet/dotnet .dotnet/host .dotnet/sdk
+    .dotnet/shared .dotnet/packs .dotnet/tools .tfenv .zvm .flutter flutter Android/Sdk .linuxbrew miniconda3
+    miniforge3 mambaforge anaconda3 micromamba .conda/envs .pixi/bin .pixi/envs sdk go/bin
 """
 """Programs of development tools in the home folder, and what they need to run. No folder holds keys as well."""
 _CONFIGURATION: Final = """
-    .gitconfig .config/git/config .config/git/ignore .config/git/attributes .pip/pip.conf
-    .config/pip/pip.conf .config/uv/uv.toml .config/pypoetry/config.toml .condarc .npmrc .yarnrc
-    .yarnrc.yml .bunfig.toml .cargo/config.toml .cargo/config .m2/settings.xml .gemrc
-    .nuget/NuGet/NuGet.Config
+    .gitconfig .config/git/config .config/git/ignore .config/git/attributes .pip/pip.conf .config/pip/pip.conf
+    .config/uv/uv.toml .config/pypoetry/config.toml .condarc .npmrc .yarnrc .yarnrc.yml .bunfig.toml
+    .cargo/config.toml .cargo/config .m2/settings.xml .gemrc .nuget/NuGet/NuGet.Config
 """
 """Settings of the same tools, which are seen unless they hold a password."""
 _PASSWORD: Final = pattern(
@@ -39,24 +37,21 @@ _PASSWORD: Final = pattern(
 _MOST_BYTES: Final = 100_000
 """Settings that are longer are not looked through, nor seen."""
 _TOOL_VARIABLES: Final = """
-    VIRTUAL_ENV CONDA_PREFIX PYENV_ROOT PIPX_HOME NVM_DIR VOLTA_HOME FNM_DIR PNPM_HOME BUN_INSTALL
-    RUSTUP_HOME GOROOT JAVA_HOME GRADLE_HOME M2_HOME MAVEN_HOME SDKMAN_DIR ANDROID_HOME
-    ANDROID_SDK_ROOT DOTNET_ROOT RBENV_ROOT GEM_HOME
+    VIRTUAL_ENV CONDA_PREFIX PYENV_ROOT PIPX_HOME NVM_DIR VOLTA_HOME FNM_DIR PNPM_HOME BUN_INSTALL RUSTUP_HOME GOROOT
+    JAVA_HOME GRADLE_HOME M2_HOME MAVEN_HOME SDKMAN_DIR ANDROID_HOME ANDROID_SDK_ROOT DOTNET_ROOT RBENV_ROOT GEM_HOME
 """
 _CACHES: Final = """
-    pip uv pypoetry pdm pre-commit yarn pnpm node node-gyp deno bun go-build golangci-lint ccache
-    sccache zig bazel bazelisk vcpkg coursier composer rattler ms-playwright ms-playwright-go
-    Cypress puppeteer electron electron-builder selenium huggingface/hub huggingface/datasets torch
-    rebar3
+    pip uv pypoetry pdm pre-commit yarn pnpm node node-gyp deno bun go-build golangci-lint ccache sccache zig bazel
+    bazelisk vcpkg coursier composer rattler ms-playwright ms-playwright-go Cypress puppeteer electron
+    electron-builder selenium huggingface/hub huggingface/datasets torch rebar3
 """
 """Caches of development tools in the user's cache folder."""
 _HOME_CACHES: Final = """
-    .npm .yarn/berry .bun/install/cache .local/share/pnpm/store .local/share/virtualenv .cargo/registry
-    .cargo/git go/pkg .gradle/caches .gradle/wrapper .m2/repository .m2/wrapper .ivy2/cache
-    .ivy2/local .sbt/boot .nuget/packages .pub-cache/hosted .pub-cache/git .pub-cache/bin
-    .pub-cache/global_packages .mix .hex/packages .stack/programs .stack/pantry .stack/snapshots
-    .cabal/packages .cabal/store .conda/pkgs .konan .bundle/cache .node-gyp
-    .local/bin .local/lib .pyenv/shims .rbenv/shims .nodenv/shims .asdf/shims .local/share/mise/shims
+    .npm .yarn/berry .bun/install/cache .local/share/pnpm/store .local/share/virtualenv .cargo/registry .cargo/git
+    go/pkg .gradle/caches .gradle/wrapper .m2/repository .m2/wrapper .ivy2/cache .ivy2/local .sbt/boot .nuget/packages
+    .pub-cache/hosted .pub-cache/git .pub-cache/bin .pub-cache/global_packages .mix .hex/packages .stack/programs
+    .stack/pantry .stack/snapshots .cabal/packages .cabal/store .conda/pkgs .konan .bundle/cache .node-gyp .local/bin
+    .local/lib .pyenv/shims .rbenv/shims .nodenv/shims .asdf/shims .local/share/mise/shims
 """
 """Caches of development tools elsewhere in the home folder, and where they put programs for the user."""
 CACHE_VARIABLES: Final = {
@@ -71,8 +66,8 @@ CACHE_VARIABLES: Final = {
 """Variables that name a folder, and the caches in it."""
 _HOMES: Final = ("/home", "/root")
 _HIDDEN_OF_SYSTEM: Final = """
-    /etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/ssh /etc/kubernetes /etc/rancher
-    /var/run/secrets /run/secrets /var/snap /var/lib/lxd /var/lib/incus
+    /etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/ssh /etc/kubernetes /etc/rancher /var/run/secrets
+    /run/secrets /var/snap /var/lib/lxd /var/lib/incus
 """
 """What root could read, and sockets of container engines."""
 _OUTPUTS: Final = """

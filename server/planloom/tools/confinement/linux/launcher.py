@@ -14,7 +14,6 @@ Without namespaces the supervisor adopts what the command leaves behind, and end
 from __future__ import annotations
 
 import fcntl
-import itertools
 import marshal
 import os
 import resource
@@ -176,15 +175,15 @@ def _free_slot(plan_folder: str) -> str:
 
     Two mounts cannot share one. The commands that run one after another get the same.
     """
-    for number in itertools.count():
+    number = 0
+    while True:
         slot = f"{plan_folder}/caches/{number}"
         os.makedirs(slot, exist_ok=True)
         try:
             fcntl.flock(os.open(slot, os.O_RDONLY | os.O_CLOEXEC), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return slot
         except BlockingIOError:
-            continue
-        return slot
-    raise AssertionError
+            number += 1
 
 
 def _init(policy: Policy, slot: str, go: int, told: int) -> None:
