@@ -13,7 +13,6 @@ FILES = Abilities(
     files=True, network=False, processes=False, how="files alone", missing=("The network is not limited.",)
 )
 BESIDE = Abilities(files=True, network=True, processes=True, how="Landlock", loopback=False)
-KEPT = "the plan's own, kept from command to command and removed at its end."
 NONE = Abilities(files=False, network=False, processes=False, how="nothing", missing=("…",))
 
 
@@ -183,28 +182,28 @@ def test_what_this_machine_cannot_give_is_not_said_to_be_given() -> None:
             "none",
             WHOLE,
             "Other commands of the plan without the whole network reach what it serves; fetch_url does not.",
-            f"Commands change files only in the workspace; /tmp and the home folder are {KEPT} They have no network "
-            "unless the user gives more, and reach each other's servers.",
+            "Commands change only the workspace; /tmp and ~ are their own until the plan ends. No network but each "
+            "other's servers, unless the user gives more.",
         ),
         (
             "loopback",
             WHOLE._replace(writable=("~/x",)),
             "Other commands and fetch_url reach what it serves.",
-            f"Commands change files only in the workspace and ~/x; /tmp and the home folder are {KEPT} They have the "
-            "network of this machine only unless the user gives more, and reach each other's servers.",
+            "Commands change only the workspace and ~/x; /tmp and ~ are their own until the plan ends. The network of "
+            "this machine only, unless the user gives more.",
         ),
         (
             "none",
             BESIDE,
             "It has no network, so nothing reaches what it serves.",
-            f"Commands change files only in the workspace; $TMPDIR and $HOME (not /tmp) are {KEPT} They have no "
+            "Commands change only the workspace; $TMPDIR and ~, not /tmp, are their own until the plan ends. No "
             "network unless the user gives it, not even to each other.",
         ),
         (
             "none",
             NONE,
             "fetch_url reaches what it serves, and so do commands with the network, but no command without.",
-            f"Commands have the rights of the user. $TMPDIR is {KEPT} They have the network.",
+            "Commands have the user's rights; $TMPDIR is their own until the plan ends. They have the network.",
         ),
     ],
 )

@@ -49,6 +49,7 @@ LEVELS = {
 
 
 CONFINED = Confinement()
+STATE = ".local/state/planloom"
 
 
 class Place:
@@ -57,11 +58,11 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
         self.work = self.home / "work"
-        self.ledger = self.home / "ledger"
+        self.ledger = self.home / STATE
         self.plan_folder = self.ledger / "plans" / "p"
         for name in (
             ".ssh",
-            "ledger",
+            STATE,
             "work/.git/hooks",
             "work/.vscode",
             "work/src",
@@ -69,7 +70,7 @@ class Place:
             ".cache/other",
         ):
             (self.home / name).mkdir(parents=True)
-        for name in (".ssh/id_rsa", ".netrc", ".aws", "ledger/ledger.sqlite3", "plain.txt"):
+        for name in (".ssh/id_rsa", ".netrc", ".aws", f"{STATE}/ledger.sqlite3", "plain.txt"):
             (self.home / name).write_text("CANARY\n")
         (self.work / ".git" / "config").write_text("")
         (self.work / "AGENTS.md").write_text("rules\n")
@@ -147,7 +148,10 @@ ATTACKS: Mapping[str, tuple[str, frozenset[str]]] = {
     "rules of agents replaced": ("echo x > a && mv a AGENTS.md", frozenset({"namespaces"})),
     "a key": ("grep CANARY {home}/.ssh/id_rsa", frozenset({"namespaces", "landlock"})),
     "a password": ("grep CANARY {home}/.netrc", frozenset({"namespaces", "landlock"})),
-    "the ledger": ("grep CANARY {home}/ledger/ledger.sqlite3", frozenset({"namespaces", "landlock"})),
+    "the ledger": (
+        "grep CANARY {home}/.local/state/planloom/ledger.sqlite3",
+        frozenset({"namespaces", "landlock"}),
+    ),
     "the names in the home": ("ls -A {home} | grep ssh", frozenset({"namespaces", "landlock"})),
     "a key by a link": ("ln -s {home}/.ssh/id_rsa k && grep CANARY k", frozenset({"namespaces", "landlock"})),
     "a key as an interpreter": (
@@ -586,7 +590,7 @@ def test_everything_ends_when_the_server_is_killed(level: str, place: Place) -> 
         "from tests.security.test_confinement import *\n"
         "place = Place.__new__(Place)\n"
         f"place.home = Path({str(place.home)!r})\n"
-        "place.work, place.ledger = place.home / 'work', place.home / 'ledger'\n"
+        "place.work, place.ledger = place.home / 'work', place.home / STATE\n"
         "place.plan_folder = place.ledger / 'plans' / 'p'\n"
         f"launch = place.launch({DAEMON.format(tag) + '; sleep 60'!r}, LEVELS.get({level!r}))\n"
         "told = lambda *_: print('ready', flush=True)\n"
@@ -717,17 +721,38 @@ async def test_what_the_user_lets_commands_write_is_written_but_for_what_is_prot
 
 
 @pytest.mark.parametrize("level", ["all", "namespaces", "landlock"])
+async def test_a_home_that_the_user_lets_commands_read_is_seen_but_for_hidden_names(
+    level: str, place: Place
+) -> None:
+    if LEVELS.get(level, means()).landlock and not means().landlock:
+        pytest.skip("no Landlock here")
+    for command, codes in {
+        f"grep CANARY {place.home}/plain.txt && echo x > made": {0},
+        f"grep CANARY {place.home}/.ssh/id_rsa {place.home}/.netrc {place.ledger}/ledger.sqlite3": {1, 2},
+        f"echo x >> {place.home}/plain.txt": {1},
+    }.items():
+        launch = place.launch(command, LEVELS.get(level))
+        assert launch.confined is not None
+        reach = launch.confined.reach._replace(readable=(place.home,))
+        launch = launch._replace(confined=launch.confined._replace(reach=reach))
+        ended = await run_process(launch, timeout_seconds=20)
+        assert ended.code in codes and (0 in codes or "CANARY" not in ended.output), ended.output
+
+
+@pytest.mark.parametrize("level", ["all", "namespaces", "landlock"])
 async def test_secrets_in_a_workspace_that_is_the_home_are_not_read(level: str, place: Place) -> None:
     if LEVELS.get(level, means()).landlock and not means().landlock:
         pytest.skip("no Landlock here")
     for command, codes in {
         "echo x > src/made && echo x >> plain.txt": {0},
-        "grep CANARY .ssh/id_rsa || grep CANARY .netrc": {1, 2},
+        "grep CANARY .ssh/id_rsa .netrc .token*": {1, 2},
     }.items():
         (place.home / "src").mkdir(exist_ok=True)
+        for number in range(9):
+            (place.home / f".token{number}").write_text("CANARY\n")
         launch = place.launch(command, LEVELS.get(level), work=place.home)
         ended = await run_process(launch, timeout_seconds=20)
-        assert ended.code in codes, ended.output
+        assert ended.code in codes and "CANARY" not in ended.output, ended.output
 
 
 @needs_namespaces
@@ -738,7 +763,7 @@ def test_what_is_mounted_read_only_stays_so_and_the_command_runs(place: Place) -
         "from tests.security.test_confinement import *\n"
         "place = Place.__new__(Place)\n"
         f"place.home = Path({str(place.home)!r})\n"
-        "place.work, place.ledger = place.home / 'work', place.home / 'ledger'\n"
+        "place.work, place.ledger = place.home / 'work', place.home / STATE\n"
         "place.plan_folder = place.ledger / 'plans' / 'p'\n"
         "ended = asyncio.run(place.run('echo x > made && ! echo x > mounted/made && echo x > ~/.cache/pip/made'))\n"
         "print(ended.output)\n"
@@ -762,7 +787,7 @@ def test_a_machine_that_forbids_namespaces_confines_by_landlock(place: Place) ->
         "from tests.security.test_confinement import *\n"
         "place = Place.__new__(Place)\n"
         f"place.home = Path({str(place.home)!r})\n"
-        "place.work, place.ledger = place.home / 'work', place.home / 'ledger'\n"
+        "place.work, place.ledger = place.home / 'work', place.home / STATE\n"
         "place.plan_folder = place.ledger / 'plans' / 'p'\n"
         "print(abilities_of(means()).how)\n"
         f"plain = '{place.home}/plain.txt'\n"

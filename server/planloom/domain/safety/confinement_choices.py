@@ -102,18 +102,19 @@ def who_reaches(confinement: Confinement, abilities: Abilities) -> str:
 def standing_line(network: Network, abilities: Abilities) -> str:
     """What holds for every command of a plan, for models. `network` is what the settings give."""
     if not abilities.files:
-        places = "Commands have the rights of the user. $TMPDIR is the plan's own"
+        places = "Commands have the user's rights; $TMPDIR is"
     else:
         writable = " and ".join(["the workspace", *filter(None, [", ".join(abilities.writable)])])
-        own = "/tmp and the home folder are" if abilities.namespaces else "$TMPDIR and $HOME (not /tmp) are"
-        places = f"Commands change files only in {writable}; {own} the plan's own"
+        own = "/tmp and ~ are" if abilities.namespaces else "$TMPDIR and ~, not /tmp, are"
+        places = f"Commands change only {writable}; {own}"
     if not abilities.network or network == "all":
         reach = "They have the network"
-    elif abilities.namespaces:
-        reach = f"They have {_REACHES[network]} unless the user gives more, and reach each other's servers"
+    elif not abilities.namespaces:
+        reach = "No network unless the user gives it, not even to each other"
     else:
-        reach = "They have no network unless the user gives it, not even to each other"
-    return f"{places}, kept from command to command and removed at its end. {reach}."
+        but = " but each other's servers" if network == "none" else ""
+        reach = f"{_REACHES[network].capitalize()}{but}, unless the user gives more"
+    return f"{places} their own until the plan ends. {reach}."
 
 
 def _offers(shown: Confinement, given: Confinement, abilities: Abilities) -> Iterator[ConfinementOffer]:

@@ -29,9 +29,7 @@ _MOST_LINE: Final = 320
 _MOST_MESSAGE: Final = 120
 
 
-_OUTPUTS: Final = (
-    f"Of a long output {(HEAD_BYTES + TAIL_BYTES) // 1000} kB are shown; read_output reads the rest."
-)
+_OUTPUTS: Final = f"Of output {(HEAD_BYTES + TAIL_BYTES) // 1000} kB are shown, all by read_output."
 
 
 class WorkspaceFolder(NamedTuple):

@@ -64,7 +64,7 @@ def prepared(argv: Sequence[str], cwd: Path, environment: Mapping[str, str], con
     _require_program(argv[0], cwd, environment)
     found, own = Places(), dict(environment)
     if confined.confinement.confined:
-        found = places(confined.reach, environment)
+        found = places(confined.reach, environment) if has.supervisor or has.sandbox_exec else Places()
         _make_plan_folder(confined.plan_folder, Places() if has.namespaces else found)
         own = _environment(environment, confined.plan_folder, found, has)
     if has.supervisor:

@@ -105,16 +105,18 @@ def places(reach: Reach, environment: Mapping[str, str]) -> Places:
     """The places for a command with this environment."""
     home = Path(os.path.realpath(environment.get("HOME") or Path.home()))
     chosen = _real((*reach.roots, *reach.writable))
-    is_worked_in = any(home.is_relative_to(each) for each in chosen)
-    unseen = _hidden_names(home) if is_worked_in else (home, *map(Path, _HOMES))
+    # Of a home that was named as a whole, or is worked in, all but hidden names is seen.
+    readable = _seen(reach.readable, home)
+    is_named = any(home.is_relative_to(each) for each in (*chosen, *readable))
+    unseen = _hidden_names(home) if is_named else (home, *map(Path, _HOMES))
     hidden = _real((*unseen, *map(Path, _HIDDEN_OF_SYSTEM.split()), *_private(reach)))
-    shown = _seen((*_tools(home, environment), *_around(reach.roots, home), *reach.readable), home)
-    has_own = home.is_dir() and home != Path(os.sep) and not is_worked_in
+    shown = _seen((*_tools(home, environment), *_around(reach.roots, home)), home)
+    has_own = home.is_dir() and home != Path(os.sep) and not is_named
     return Places(
         writable=chosen,
         read_only=tuple(str(path) for root in chosen for path in protected(Path(root))),
         hidden=tuple(path for path in hidden if path not in chosen),
-        shown=tuple(path for path in shown if path not in chosen and not home.is_relative_to(path)),
+        shown=(*readable, *(path for path in shown if path not in chosen and not home.is_relative_to(path))),
         cached=_seen(_caches(home, environment), home),
         home=str(home) if has_own else "",
     )
@@ -149,7 +151,7 @@ def protected(root: Path) -> Iterator[Path]:
 
 
 def _hidden_names(home: Path) -> Iterator[Path]:
-    """What of a home that is worked in is not seen: hidden files and folders, but for those of the workspace."""
+    """What of a home that is named is not seen: hidden files and folders, but for those of a workspace."""
     try:
         names = os.listdir(home)  # noqa: PTH208
     except OSError:

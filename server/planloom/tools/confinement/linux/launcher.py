@@ -232,9 +232,9 @@ def _confine_beside(policy: Policy) -> None:
     """Confine this process without namespaces. Raises OSError."""
     _limit(policy)
     if policy["landlock"]:
-        hidden = [*policy["hidden"], *namespaces.TEMPORARY]
-        readable = [*landlock.all_but(hidden), *policy["shown"]]
+        readable = landlock.all_but([*policy["hidden"], *namespaces.TEMPORARY])
         # A right to a folder would be one to what is hidden in it.
+        readable += [part for path in policy["shown"] for part in landlock.all_but(policy["hidden"], path)]
         changeable = [
             part for path in policy["writable"] for part in landlock.all_but(policy["hidden"], path)
         ]

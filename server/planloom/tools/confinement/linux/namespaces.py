@@ -172,6 +172,8 @@ class _View:
     def _hide(self) -> list[str]:
         """Cover what is hidden. Returns what was covered. Raises OSError."""
         covered = []
+        # Opened, since its folder may be hidden too.
+        nothing = os.open(f"{self.plan_folder}/nothing", os.O_PATH | os.O_CLOEXEC)
         for path in self.hidden:
             # What this user cannot reach, the command cannot either.
             with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
@@ -180,7 +182,7 @@ class _View:
                     _empty(path)
                     covered.append(path)
                 elif stat.S_ISREG(mode):
-                    kernel.mount(f"{self.plan_folder}/nothing", path, None, kernel.MS_BIND)
+                    _bind(nothing, path)
                     covered.append(path)
         return covered
 
