@@ -182,28 +182,28 @@ def test_what_this_machine_cannot_give_is_not_said_to_be_given() -> None:
             "none",
             WHOLE,
             "Other commands of the plan without the whole network reach what it serves; fetch_url does not.",
-            "Commands change only the workspace; /tmp and ~ are their own until the plan ends. No network but each "
+            "Commands change only the workspace; /tmp and ~ last as long as the plan. No network but each "
             "other's servers, unless the user gives more.",
         ),
         (
             "loopback",
             WHOLE._replace(writable=("~/x",)),
             "Other commands and fetch_url reach what it serves.",
-            "Commands change only the workspace and ~/x; /tmp and ~ are their own until the plan ends. The network of "
+            "Commands change only the workspace and ~/x; /tmp and ~ last as long as the plan. The network of "
             "this machine only, unless the user gives more.",
         ),
         (
             "none",
             BESIDE,
             "It has no network, so nothing reaches what it serves.",
-            "Commands change only the workspace; $TMPDIR and ~, not /tmp, are their own until the plan ends. No "
+            "Commands change only the workspace; $TMPDIR and ~, not /tmp, last as long as the plan. No "
             "network unless the user gives it, not even to each other.",
         ),
         (
             "none",
             NONE,
             "fetch_url reaches what it serves, and so do commands with the network, but no command without.",
-            "Commands have the user's rights; $TMPDIR is their own until the plan ends. They have the network.",
+            "Commands have the user's rights; $TMPDIR lasts as long as the plan. They have the network.",
         ),
     ],
 )

@@ -65,7 +65,7 @@ async def test_temporary_files_are_there_for_the_next_command_of_the_plan(
     async with studio(tmp_path, model=model, settings=ALLOWED) as room:
         assert (await direct(room)).status == "completed"
         assert model.results[1].endswith("passed\n")
-        assert "their own until the plan ends" in str(model.sent[0])
+        assert "as long as the plan" in str(model.sent[0])
         async with asyncio.timeout(10):
             while left():
                 await asyncio.sleep(0)

@@ -18,8 +18,8 @@ _VOLATILE = (
         "System: Linux (x86_64). Commands run in /bin/sh.",
     ),
     (
-        r"Commands (change only|have the) .+? Of output",
-        "Commands … Of output",
+        r"Commands (change only|have the) .+? Output",
+        "Commands … Output",
     ),
     (r"[^.\n]+ what it serves[^.\n]*\.", " … what it serves …."),
     (r"\bPython 3\.\d+\.\d+", "Python 3.11.0"),

@@ -260,6 +260,16 @@ async def test_nothing_that_a_command_writes_in_its_home_is_the_users(level: str
 
 
 @needs_namespaces
+async def test_what_a_command_puts_in_the_way_of_the_workspace_is_moved_aside(place: Place) -> None:
+    work = place.home / "projects" / "one"
+    work.mkdir(parents=True)
+    for command in ("mv ~/projects ~/p && ln -s / ~/projects", "echo x > made"):
+        ended = await run_process(place.launch(command, work=work), timeout_seconds=20)
+        assert ended.code == 0, ended.output
+    assert (work / "made").exists()
+
+
+@needs_namespaces
 async def test_a_cache_is_as_the_user_left_it_and_its_changes_stay_for_the_plan(place: Place) -> None:
     (place.home / ".cache/pip/wheel").write_text("lower")
     ended = await place.run("cat ~/.cache/pip/wheel && rm ~/.cache/pip/wheel && echo x > ~/.cache/pip/new")
@@ -775,6 +785,12 @@ def test_what_is_mounted_read_only_stays_so_and_the_command_runs(place: Place) -
     ended = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert (place.work / "made").exists()
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="no unshare here")
+def test_namespaces_are_found_where_there_are_some() -> None:
+    made = subprocess.run(["unshare", "-Urmpf", "true"], capture_output=True, check=False)
+    assert means().namespaces == (made.returncode == 0)
 
 
 @needs_landlock

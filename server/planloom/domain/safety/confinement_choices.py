@@ -102,10 +102,10 @@ def who_reaches(confinement: Confinement, abilities: Abilities) -> str:
 def standing_line(network: Network, abilities: Abilities) -> str:
     """What holds for every command of a plan, for models. `network` is what the settings give."""
     if not abilities.files:
-        places = "Commands have the user's rights; $TMPDIR is"
+        places = "Commands have the user's rights; $TMPDIR lasts"
     else:
         writable = " and ".join(["the workspace", *filter(None, [", ".join(abilities.writable)])])
-        own = "/tmp and ~ are" if abilities.namespaces else "$TMPDIR and ~, not /tmp, are"
+        own = "/tmp and ~ last" if abilities.namespaces else "$TMPDIR and ~, not /tmp, last"
         places = f"Commands change only {writable}; {own}"
     if not abilities.network or network == "all":
         reach = "They have the network"
@@ -114,7 +114,7 @@ def standing_line(network: Network, abilities: Abilities) -> str:
     else:
         but = " but each other's servers" if network == "none" else ""
         reach = f"{_REACHES[network].capitalize()}{but}, unless the user gives more"
-    return f"{places} their own until the plan ends. {reach}."
+    return f"{places} as long as the plan. {reach}."
 
 
 def _offers(shown: Confinement, given: Confinement, abilities: Abilities) -> Iterator[ConfinementOffer]:

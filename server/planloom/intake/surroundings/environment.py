@@ -29,7 +29,7 @@ _MOST_LINE: Final = 320
 _MOST_MESSAGE: Final = 120
 
 
-_OUTPUTS: Final = f"Of output {(HEAD_BYTES + TAIL_BYTES) // 1000} kB are shown, all by read_output."
+_OUTPUTS: Final = f"Output beyond {(HEAD_BYTES + TAIL_BYTES) // 1000} kB: read_output."
 
 
 class WorkspaceFolder(NamedTuple):

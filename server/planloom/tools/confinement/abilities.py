@@ -10,7 +10,8 @@ from planloom.domain.safety.confinement import Abilities
 from planloom.tools.confinement.policy import Means
 
 _PROTECTED_CHANGE = (
-    "A command can change .git and other protected names in the workspace, and the modes of other files."
+    "A command can change .git and other protected names in the workspace, the modes of other files, and what lies in "
+    "the shared memory."
 )
 _SIGNALS_SINCE = 6
 """The version of Landlock that holds back signals."""

@@ -97,7 +97,6 @@ def _make_plan_folder(folder: Path, found: Places) -> None:
         (folder / name).mkdir(exist_ok=True)
     if (folder / "home").exists():
         return
-    (folder / "nothing").touch()
     home = Path(tempfile.mkdtemp(dir=folder))
     for path in map(Path, sorted(found.shown)):
         if found.home and path.is_relative_to(found.home):

@@ -31,6 +31,7 @@ _KEPT_OF_RUN = (
 """What programs need of `/run`; the rest are the sockets of services, of the desktop and of containers."""
 _SERVICES_OF_RUN = ("postgresql", "mysqld", "mariadb", "redis", "valkey", "memcached", "mongodb")
 """Sockets of databases, for commands that may use a network."""
+_FOLDER_ITSELF = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
 _FEW_INODES = 1024
 _HIGHEST_ID = 0xFFFFFFFF
 _SIOCSIFFLAGS = 0x8914
@@ -112,37 +113,29 @@ class _View:
         sealed = [path for path in self._hide() if _holds(self.writable, path)]
         if os.path.isdir(_RUN):
             _empty(_RUN)
-        changeable = [path for path in TEMPORARY if _is_folder(path) and not _holds(self.writable, path)]
-        for path in changeable:
+        own = [path for path in TEMPORARY if _is_folder(path) and not _holds(self.writable, path)]
+        for path in own:
             _bind(temporary, path)
         _devices()
-        changeable.append(SHARED_MEMORY)
+        own += home
         # What lies in something else comes after it. A program may lie in what has just been covered.
+        mounted: dict[str, str] = {}
         for path in sorted({*home, *seen, *cached, *writable}):
-            if path in home or path in writable:
-                _put(path, home[path] if path in home else writable[path])
-                continue
-            # A command of the plan may have made something else there, in its own home.
-            with suppress(OSError):
-                if path in cached:
-                    _put(path, cached[path])
-                    changeable.append(path)
-                elif not _is_same(path, seen[path]):
-                    _put(path, seen[path])
-                    sealed.append(path)
-        changeable += home
+            number = (seen | cached | writable | home)[path]
+            if path in home or path in writable or path in cached or not _is_same(path, number):
+                mounted[path] = f"/proc/self/fd/{_put(path, number, own)}"
         for path in self.read_only:
             if os.path.lexists(path) and not os.path.islink(path):
                 kernel.mount(path, path, None, kernel.MS_BIND | kernel.MS_REC)
         kernel.set_read_only("/", read_only=True, recursive=True)
-        for path in changeable:
-            _make_writable(path, recursive=False)
+        for path in (*own, SHARED_MEMORY, *cached):
+            _make_writable(mounted.get(path, path), recursive=False)
         for path in writable:
-            _make_writable(path, recursive=True)
+            _make_writable(mounted[path], recursive=True)
         for path in self.read_only:
             if os.path.lexists(path) and not os.path.islink(path):
                 kernel.set_read_only(path, read_only=True, recursive=True)
-        for path in sealed:
+        for path in (*sealed, *(mounted[path] for path in seen if path in mounted and path not in cached)):
             # It is gone where something above it was covered too, or only a way to what is shown: neither is a mount.
             # What covers it is empty in any case.
             with suppress(OSError):
@@ -173,7 +166,7 @@ class _View:
         """Cover what is hidden. Returns what was covered. Raises OSError."""
         covered = []
         # Opened, since its folder may be hidden too.
-        nothing = os.open(f"{self.plan_folder}/nothing", os.O_PATH | os.O_CLOEXEC)
+        nothing = os.open(f"{self.plan_folder}/nothing", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         for path in self.hidden:
             # What this user cannot reach, the command cannot either.
             with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
@@ -231,33 +224,46 @@ def _is_same(path: str, number: int) -> bool:
         return False
 
 
-def _put(path: str, number: int) -> None:
-    """Mount what was opened at a path, which is made where something empty covers its place. Raises OSError."""
-    place = _place(path, is_folder=stat.S_ISDIR(os.fstat(number).st_mode))
-    try:
-        _bind(number, f"/proc/self/fd/{place}")
-    finally:
-        os.close(place)
+def _put(path: str, number: int, own: list[str]) -> int:
+    """Mount what was opened at a path, which is made where something empty covers its place.
 
-
-def _place(path: str, *, is_folder: bool = True) -> int:
-    """An open file of a path, which is made if it is missing. Raises OSError if a link is on the way.
-
-    A command could have made it where it may write, to have something mounted or made elsewhere.
+    Returns an open file of the mount: another command of the plan could have put a link on the way by the next time,
+    in one of the folders that are the plan's `own`. What is not a folder there is moved aside. Raises OSError.
     """
     *above, last = path.strip("/").split("/")
-    place = os.open("/", os.O_PATH | os.O_CLOEXEC)
-    for name in [*above, *([last] if is_folder else [])]:
+    folder, at = os.open("/", _FOLDER_ITSELF), ""
+    for name in above:
+        at += f"/{name}"
+        inner = _entered(folder, name, may_move=_holds(own, at))
+        os.close(folder)
+        folder = inner
+    if stat.S_ISDIR(os.fstat(number).st_mode):
+        place = _entered(folder, last, may_move=_holds(own, path))
+    else:
         with suppress(OSError):
-            os.mkdir(name, dir_fd=place)
-        inner = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place)
-        os.close(place)
-        place = inner
-    if is_folder:
-        return place
+            os.close(os.open(last, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, dir_fd=folder))
+        place = os.open(last, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    _bind(number, f"/proc/self/fd/{place}")
+    mounted = os.open(last, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    os.close(place)
+    os.close(folder)
+    if not os.path.samestat(os.fstat(mounted), os.fstat(number)):
+        raise OSError(0, f"{path} has changed")
+    return mounted
+
+
+def _entered(folder: int, name: str, *, may_move: bool) -> int:
+    """An open file of a folder in an open one, which is made if it is missing. Raises OSError."""
     with suppress(OSError):
-        os.close(os.open(last, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, dir_fd=place))
-    return os.open(last, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)
+        os.mkdir(name, dir_fd=folder)
+    try:
+        return os.open(name, _FOLDER_ITSELF, dir_fd=folder)
+    except NotADirectoryError:
+        if not may_move:
+            raise
+    os.rename(name, f"{name}.aside", src_dir_fd=folder, dst_dir_fd=folder)
+    os.mkdir(name, dir_fd=folder)
+    return os.open(name, _FOLDER_ITSELF, dir_fd=folder)
 
 
 def _bind(number: int, path: str) -> None:
@@ -287,7 +293,7 @@ def _devices() -> None:
     found = _opened([f"/dev/{name}" for name in _DEVICES])
     kernel.mount("tmpfs", "/dev", "tmpfs", kernel.MS_NOSUID, "size=1m,mode=0755")
     for path, number in found.items():
-        _put(path, number)
+        os.close(_put(path, number, []))
         os.close(number)
     os.mkdir("/dev/pts")
     with suppress(OSError):
