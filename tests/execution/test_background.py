@@ -201,7 +201,7 @@ async def test_only_new_output_is_read_and_waited_for(tmp_path: Path) -> None:
         room.app.feed.subscribe_stream(lambda delta: heard.append(delta.delta))
         await direct(room)
         one, _, two, rest = model.results
-        assert one.endswith("\none\n") and "two" not in one
+        assert one.endswith("\none\n") and "\ntwo" not in one
         assert two == "c1 ended with exit code 4.\ntwo\n" and rest.endswith("(no new output)")
         assert "".join(heard).count("two") >= 1
         assert [(end.reason, end.exit_code, end.line) for end in ends(room)] == [("exit", 4, "two")]
