@@ -60,7 +60,7 @@ class Opening(NamedTuple):
     """The beginning of a conversation that the steps of the plan continue, with the bytes that are sent for them.
 
     `rules` are those of planning. `keep` gets the conversation once it has ended by a plan. A plan that is revised
-    continues the `thread` in which it was made.
+    continues the `thread` in which it was made. `runs` are the commands that may be run meanwhile.
     """
 
     rules: str
@@ -69,6 +69,7 @@ class Opening(NamedTuple):
     sections: tuple[Section, ...]
     keep: Callable[[Thread], None]
     thread: Thread = NEW_THREAD
+    runs: tuple[str, ...] = ()
 
 
 class Investigation(NamedTuple, Generic[R]):

@@ -103,6 +103,8 @@ def _plan_title(plan: Plan) -> Text:
     title.append(f" · written by {plan.get('author', 'rules')} · version {plan.get('version', 0)}", "dim")
     if plan.get("summary"):
         title.append(f"\n{visible(plan['summary'])}", "italic")
+    for line in plan.get("commandsRun") or []:
+        title.append(f"\nRun while planning: {visible(line)}")
     if plan.get("asksAgain"):
         title.append(f"\n{visible(plan['asksAgain'] or '')}")
     return title

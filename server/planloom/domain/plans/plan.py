@@ -178,6 +178,19 @@ class FileRead(Value):
     lines: tuple[tuple[int, int | None], ...] = ()
 
 
+class CommandRun(Value):
+    """A command that was run while the plan was made, with the beginning and the end of what it printed."""
+
+    command: str
+    outcome: CommandOutcome
+    output: str
+
+    @property
+    def line(self) -> str:
+        """The command and its outcome, for people."""
+        return f"{self.command}: {self.outcome.line or f'exit code {self.outcome.exit_code}'}"
+
+
 class PlanError(Value):
     """Why a plan failed; docs/protocol.md lists the codes."""
 
@@ -569,8 +582,9 @@ class Plan(Value):
     `before_draft`: the plan before a regeneration, restored if that fails. `budget_base`: the usage when the budget
     was last granted; the budget counts from there. `summarized`: the steps that prompts describe only by
     `context_summary`. `left_out`: the files whose changes the user did not allow. `answer`: the model's final answer.
-    `files_read`: what was read while this version was made, which its steps are shown. `edited`: the steps that the
-    user has added or changed by hand. `follows`: the ended plan whose conversation this one continues.
+    `files_read` and `commands_run`: what was read and run while this version was made, which its steps are shown.
+    `edited`: the steps that the user has added or changed by hand. `follows`: the ended plan whose conversation this
+    one continues.
     `models`: what the planner and the steps have used of each model, as far as events name it.
     `made_elsewhere`: the edits that were imported with the plan. `covering_version`: the version whose approval covers
     its literal calls, too.
@@ -591,6 +605,7 @@ class Plan(Value):
     perspectives: tuple[Perspective, ...] = ()
     summary: str = ""
     files_read: tuple[FileRead, ...] = ()
+    commands_run: tuple[CommandRun, ...] = ()
     steps: IndexedTuple[Step] = IndexedTuple()
     edited: frozenset[StepId] = frozenset()
     sequential: bool = False

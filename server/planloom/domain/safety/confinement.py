@@ -11,10 +11,14 @@ Network = Literal["none", "loopback", "all"]
 
 
 class Confinement(Value):
-    """What one command gets. Not `confined` it runs with all of the user's rights, and `network` says nothing."""
+    """What one command gets. Not `confined` it runs with all of the user's rights, and the rest says nothing.
+
+    `throwaway`: what it changes in the workspace is seen by itself alone, and gone at its end.
+    """
 
     confined: bool = True
     network: Network = "none"
+    workspace: Literal["write", "throwaway"] = "write"
 
 
 class GivenConfinement(Confinement):
@@ -32,6 +36,7 @@ class Abilities(NamedTuple):
     what its confinement names, and nothing else. `processes`: everything that it has started ends with it, and it sees
     no other process. `how` names the means, as text for people; `missing` has a sentence for each thing that it is not
     held to. `writable` are folders beyond those that the user lets it change.
+    `throwaway`: what it changes in the workspace can be thrown away.
     """
 
     files: bool
@@ -42,6 +47,7 @@ class Abilities(NamedTuple):
     loopback: bool = True
     missing: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
+    throwaway: bool = False
 
     @property
     def any(self) -> bool:

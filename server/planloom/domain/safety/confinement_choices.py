@@ -43,11 +43,16 @@ class ConfinementRequest(Confinement):
     @property
     def shown(self) -> Confinement:
         """What the command gets if it is allowed as shown."""
-        return Confinement(confined=self.confined, network=self.network)
+        return Confinement(confined=self.confined, network=self.network, workspace=self.workspace)
 
 
 def confinement_request(given: Confinement, needed: Network, abilities: Abilities) -> ConfinementRequest:
-    """The request for a command that gets `given` by the settings, and is known to need a network."""
+    """The request for a command that gets `given` by the settings, and is known to need a network.
+
+    Nothing else can be chosen for one whose changes are thrown away.
+    """
+    if given.workspace == "throwaway":
+        return ConfinementRequest(**given.model_dump(), line=confinement_line(given, abilities))
     if needed == "loopback" and not abilities.loopback:
         needed = "all"
     asks = given.confined and abilities.network and _NETWORKS.index(needed) > _NETWORKS.index(given.network)
@@ -75,6 +80,8 @@ def confinement_line(confinement: Confinement, abilities: Abilities, *, asks: bo
         return _NO_MEANS
     places = " and ".join(["the workspace", *filter(None, [", ".join(abilities.writable)])])
     held = [f"writes only in {places}"] if abilities.files else []
+    if confinement.workspace == "throwaway":
+        held = ["what it changes in the workspace is thrown away"]
     held += [_REACHES[_given(confinement.network, abilities)]] if abilities.network else []
     held += [] if held else ["what it starts ends with it"]
     wants = "It asks for the network. " if asks else ""

@@ -23,6 +23,7 @@ def plan(whole: plans.Plan) -> wire.Plan:
     return wire.Plan.of(
         whole,
         perspectives={view.agent: view for view in whole.perspectives},
+        commands_run=tuple(each.line for each in whole.commands_run),
         steps=steps(whole),
         pending=_pending(whole),
         asks_again=asks_again(whole) if whole.status == "pending_approval" else None,

@@ -65,6 +65,7 @@ def abilities_of(has: Means, *, is_root: bool = False) -> Abilities:
         namespaces=has.namespaces,
         loopback=has.namespaces or not network,
         missing=tuple(_missing(has, is_root=is_root)),
+        throwaway=has.overlays,
     )
 
 

@@ -156,6 +156,7 @@ def _by_launcher(
     if is_confined and has.namespaces and wanted.network != "all":
         joined = own_network() if wanted.network == "none" else loopback_network()
         follow_servers("commands" if wanted.network == "none" else "loopback")
+    throwaway = wanted.workspace == "throwaway"
     policy: Policy = {
         "arguments": list(argv),
         "folder": str(cwd),
@@ -163,7 +164,8 @@ def _by_launcher(
         "plan_folder": str(confined.plan_folder.resolve()),
         "home": found.home,
         "writable": list(found.writable),
-        "read_only": list(found.read_only),
+        "throwaway": throwaway,
+        "read_only": [] if throwaway else list(found.read_only),
         "hidden": list(found.hidden),
         "shown": list(found.shown),
         "cached": list(found.cached),

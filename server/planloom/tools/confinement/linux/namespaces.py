@@ -87,6 +87,9 @@ def make_view(policy: Policy, slot: str) -> None:
 class _View:
     def __init__(self, policy: Policy, slot: str) -> None:
         self.writable = _without_nested(policy["writable"])
+        self.thrown_away: list[str] = []
+        if policy["throwaway"]:
+            self.writable = self.thrown_away = [path for path in self.writable if _is_folder(path)]
         self.hidden = policy["hidden"]
         # What is hidden is covered, which cannot be mounted on itself.
         self.read_only = [path for path in policy["read_only"] if path not in self.hidden]
@@ -100,6 +103,8 @@ class _View:
 
     def make(self) -> None:
         kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+        for path in self.thrown_away:
+            _cover(path)
         # Opened before anything covers them.
         writable, seen = _opened(self.writable), _opened(self.shown)
         seen |= _opened([f"{_RUN}/{name}" for name in self.kept_of_run])
@@ -158,7 +163,8 @@ class _View:
             # Without an overlay a cache begins empty where something can be made, and is only read elsewhere.
             with suppress(OSError):
                 if paths:
-                    _overlay(folder, self.slot)
+                    own = f"{self.slot}/{folder.replace('/', '%')[-200:]}"
+                    _overlay(folder, os.open(folder, os.O_PATH | os.O_CLOEXEC), own)
                     found |= _opened(paths)
         return found
 
@@ -270,22 +276,29 @@ def _bind(number: int, path: str) -> None:
     kernel.mount(f"/proc/self/fd/{number}", path, None, kernel.MS_BIND | kernel.MS_REC)
 
 
-def _overlay(folder: str, slot: str) -> None:
-    """Cover a folder by itself, so that its changes are kept in `slot`. Raises OSError."""
-    own = f"{slot}/{folder.replace('/', '%')[-200:]}"
-    for name in ("changes", "work"):
+def _overlay(path: str, lower: int, own: str) -> None:
+    """Mount at a path what was opened, so that its changes are kept in the folder `own`. Raises OSError."""
+    layers = {"lowerdir": lower}
+    for name in ("upperdir", "workdir"):
         os.makedirs(f"{own}/{name}", exist_ok=True)
-    layers = _opened([folder, f"{own}/changes", f"{own}/work"]).values()
-    lower, upper, work = (f"/proc/self/fd/{number}" for number in layers)
-    options = f"userxattr,lowerdir={lower},upperdir={upper},workdir={work}"
-    kernel.mount("overlay", folder, "overlay", kernel.MS_NOSUID | kernel.MS_NODEV, options)
-    for number in layers:
+        layers[name] = os.open(f"{own}/{name}", os.O_PATH | os.O_CLOEXEC)
+    # A path could hold what separates options.
+    options = ",".join(f"{name}=/proc/self/fd/{number}" for name, number in layers.items())
+    kernel.mount("overlay", path, "overlay", kernel.MS_NOSUID | kernel.MS_NODEV, f"{options},userxattr")
+    for number in layers.values():
         os.close(number)
 
 
 def _empty(path: str) -> None:
     options = f"size=1m,nr_inodes={_FEW_INODES},mode=0755"
     kernel.mount("tmpfs", path, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
+
+
+def _cover(path: str) -> None:
+    """Cover a folder by one with the same content, of which all changes are in memory. Raises OSError."""
+    lower = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    kernel.mount("tmpfs", path, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=25%,mode=0700")
+    _overlay(path, lower, path)
 
 
 def _devices() -> None:
