@@ -301,6 +301,12 @@ class CommandSettings(_Group):
         description="Folders beyond the workspace that confined commands may read and change, as absolute paths or "
         "with `~` for the home. Names that are protected in the workspace are protected there too.",
     )
+    readable: tuple[PathOfFolder, ...] = Field(
+        (),
+        strict=False,
+        description="What confined commands may read of the home beyond the workspace, development tools and copies of "
+        "their caches: files and folders, as absolute paths or with `~` for the home.",
+    )
 
 
 class BudgetSettings(_Group):

@@ -333,6 +333,9 @@ class Application:
         if "_execution" in vars(self):
             self._execution.background.close()
         await self._jobs.stop("")
+        if "_execution" in vars(self) and self._ledger.path is None:
+            # Nobody goes on with its plans.
+            await self._execution.background.forget_all()
         await self.models.forget()
         self._ledger.close()
         await self._traces.close()
