@@ -184,7 +184,7 @@ function withSettledCall(view: PlanView, plan: Plan, event: Event): Plan {
 
 /** Marks each step whose edits were undone, as a whole or in part. */
 function withReverted(plan: Plan, files: readonly ChangedFile[], event: Event): Plan {
-  if (event.type !== "edit_reverted") return plan;
+  if (event.type !== "edit_reverted" && event.type !== "edit_applied") return plan;
   const steps = plan.steps.map((step) => {
     const states = files.filter((file) => file.stepId === step.stepId).map((file) => file.state);
     const reverted = !states.includes("reverted") ? undefined : states.includes("applied") ? "part" : "whole";
@@ -383,7 +383,8 @@ function takenBack(view: PlanView, event: { editId: string; files: readonly { ur
     const files = view.files.map(
       (file): ChangedFile => (undone.reverted.includes(file.editId) ? { ...file, state: "applied" } : file),
     );
-    return { ...view, files, undos: view.undos.filter((undo) => undo !== undone) };
+    // It stays, since the editor's own redo applies it again.
+    return { ...view, files, undos: view.undos.map((undo) => (undo === undone ? { ...undo, reverted: [] } : undo)) };
   }
   const undos = view.undos.map((undo, index) =>
     index === view.undos.length - 1 ? { ...undo, reverted: [...undo.reverted, event.editId] } : undo,
