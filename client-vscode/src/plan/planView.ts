@@ -95,6 +95,8 @@ export interface PlanView {
   files: readonly ChangedFile[];
   undos: readonly Undo[];
   streams: Readonly<Record<string, string>>;
+  /** The end of what the model has written between its calls in each step's last run. */
+  words: Readonly<Record<string, string>>;
   /** The end of what the commands of each step's last run have printed. */
   printed: Readonly<Record<string, string>>;
   asking: readonly Agent[];
@@ -152,6 +154,7 @@ export function begun(event: PlanStart): PlanView {
     files: [],
     undos: [],
     streams: {},
+    words: {},
     printed: {},
     asking: [],
     perspectiveErrors: {},
@@ -240,7 +243,9 @@ function foldAround(view: PlanView, event: Event): PlanView {
       return withPerspectiveEnd(view, event.agent, event.error);
     case "tool_started": {
       const { callId, taskId, tool, args } = event;
-      return { ...view, calls: [...view.calls, { callId, stepId: taskId, tool, args }] };
+      const said = view.words[taskId];
+      const words = said === undefined ? view.words : { ...view.words, [taskId]: `${said.trimEnd()}\n\n` };
+      return { ...view, words, calls: [...view.calls, { callId, stepId: taskId, tool, args }] };
     }
     case "tool_completed":
       return { ...view, calls: view.calls.filter((call) => call.callId !== event.callId) };
@@ -251,7 +256,7 @@ function foldAround(view: PlanView, event: Event): PlanView {
     case "background_ended":
       return withoutCommand(view, event);
     case "task_started":
-      return { ...view, printed: omit(view.printed, event.taskId) };
+      return { ...view, words: omit(view.words, event.taskId), printed: omit(view.printed, event.taskId) };
     case "task_update":
       return event.status === "pending" ? withoutCalls(view, event.taskId) : view;
     case "task_completed":
@@ -443,7 +448,6 @@ export function withText(view: PlanView, { stepId = "", kind, delta }: StreamPar
     ...texts,
     [stepId]: ((texts[stepId] ?? "") + delta).slice(-STREAM_KEPT),
   });
-  return kind === "stdout" || kind === "stderr"
-    ? { ...view, printed: added(view.printed) }
-    : { ...view, streams: added(view.streams) };
+  if (kind === "stdout" || kind === "stderr") return { ...view, printed: added(view.printed) };
+  return { ...view, streams: added(view.streams), words: kind === "text" ? added(view.words) : view.words };
 }

@@ -6,10 +6,12 @@ import type { Spent, Usage } from "../../protocol";
 import { percent, plural, t } from "../../words";
 import { amount, money, spent, tokenCount } from "../text/format";
 
-/** `13.2k tokens · 3 requests · 0.0231`; empty before the first request. */
+/** `openai/gpt · 13.2k tokens · 3 requests · 0.0231`; empty before the first request. */
 export function spentWords({ plan, spent: known }: PlanView): string {
   const cost = known === undefined ? undefined : costOf(known);
-  return [spent(plan.usage), cost === undefined ? "" : money(cost)].filter(Boolean).join(" · ");
+  const [first, ...others] = known?.models ?? [];
+  const name = others.length > 0 ? t("{0} models", others.length + 1) : (first?.model ?? "");
+  return [name, spent(plan.usage), cost === undefined ? "" : money(cost)].filter(Boolean).join(" · ");
 }
 
 /** What the words leave out, one line each: tokens read, written and cached, the cost, and of several models each one. */
@@ -38,7 +40,7 @@ function tokens({ promptTokens, completionTokens, cachedTokens }: Usage): string
 function shares({ models, costs }: Spent): readonly string[] {
   const counts = models.map(({ usage }) => tokenCount(usage));
   const whole = total(counts);
-  if (models.length === 1) return models.map(({ model }) => model);
+  if (models.length === 1) return [];
   return models.map(({ model, usage }, index) => {
     const cost = costs[model];
     const share = whole === 0 ? "" : percent((100 * (counts[index] ?? 0)) / whole);
