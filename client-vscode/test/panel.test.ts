@@ -4,10 +4,10 @@ import { html, nothing, render } from "lit";
 import { expect, test } from "vitest";
 
 import { type FromPanel, readFromPanel, type ServerState } from "../src/panel/messages";
-import { lastChangedLine } from "../src/plan/lastChange";
 import { EMPTY, fold, type PanelState, replay, withStream } from "../src/plan/planState";
 import type { PlanView } from "../src/plan/planView";
 import type { Approval, EditedFile, Plan, Report, StepStatus } from "../src/protocol";
+import { lastChangedLine } from "../src/text/lineDiff";
 import { sameFile } from "../src/webview/cards/approvalCard";
 import { cards } from "../src/webview/cards/cards";
 import { composer, referenceBefore } from "../src/webview/composer/composer";

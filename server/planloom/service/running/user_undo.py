@@ -12,6 +12,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, PlanStatus
 from planloom.domain.text.live_text import LiveText
 from planloom.domain.values import EditId, PlanId, Sha256, Uri
+from planloom.execution.effects.reconcile import completed_reverts
 from planloom.execution.plan_store import PlanStore
 from planloom.workspace.paths.uris import normalized
 from planloom.workspace.view import WorkspaceView
@@ -101,7 +102,7 @@ class UserUndo:
                     outcome=edit.outcome or "verified",
                 )
             )
-            happened += _reverted_by(plan, edit)
+            happened += completed_reverts(plan, edit, edit.files, ())
         if left:
             happened.append(ev.EditReverted(task_id=edit.step_id, edit_id=edit.edit_id, files=left))
         self._plan_store.record(plan.plan_id, *happened)
@@ -149,15 +150,6 @@ class UserUndo:
             undone = edit if edit.state == "reverted" else undone
         if undone is not None:
             yield undone
-
-
-def _reverted_by(plan: Plan, edit: EditRecord) -> Iterator[ev.Event]:
-    """The reverts that an undo or a redo makes, as events of the edits that it reverts."""
-    uris = {uri for file in edit.files for uri in file.uris}
-    for target in map(plan.edits.find, edit.reverts):
-        files = tuple(file for file in target.files if not uris.isdisjoint(file.uris)) if target else ()
-        if target is not None and files:
-            yield ev.EditReverted(task_id=target.step_id, edit_id=target.edit_id, files=files)
 
 
 class _EditsByFile:
