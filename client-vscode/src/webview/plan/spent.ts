@@ -6,11 +6,11 @@ import type { Spent, Usage } from "../../protocol";
 import { percent, plural, t } from "../../words";
 import { amount, money, spent, tokenCount } from "../text/format";
 
-/** `openai/gpt · 13.2k tokens · 3 requests · 0.0231`; empty before the first request. */
+/** `gpt · 13.2k tokens · 3 requests · 0.0231`; empty before the first request. */
 export function spentWords({ plan, spent: known }: PlanView): string {
   const cost = known === undefined ? undefined : costOf(known);
   const [first, ...others] = known?.models ?? [];
-  const name = others.length > 0 ? t("{0} models", others.length + 1) : (first?.model ?? "");
+  const name = others.length > 0 ? t("{0} models", others.length + 1) : (first?.model.replace(/^[^/]*\//, "") ?? "");
   return [name, spent(plan.usage), cost === undefined ? "" : money(cost)].filter(Boolean).join(" · ");
 }
 
@@ -40,7 +40,7 @@ function tokens({ promptTokens, completionTokens, cachedTokens }: Usage): string
 function shares({ models, costs }: Spent): readonly string[] {
   const counts = models.map(({ usage }) => tokenCount(usage));
   const whole = total(counts);
-  if (models.length === 1) return [];
+  if (models.length === 1) return models.map(({ model }) => model);
   return models.map(({ model, usage }, index) => {
     const cost = costs[model];
     const share = whole === 0 ? "" : percent((100 * (counts[index] ?? 0)) / whole);
