@@ -1717,7 +1717,10 @@ export interface EditStarted extends OfEdit {
   coveredBy?: number;
 }
 
-/** The files hold the intended text, or its merge with what the user wrote meanwhile. */
+/**
+ * The files hold the intended text, or its merge with what the user wrote meanwhile; again, if the user has redone the
+ * edit in the editor.
+ */
 export interface EditApplied extends OfEdit {
   type: "edit_applied";
   merged: boolean;
@@ -1730,7 +1733,7 @@ export interface EditRejected extends OfEdit {
   reason: string;
 }
 
-/** An applied edit was reverted. */
+/** An applied edit was reverted, by an undo or by the user in the editor. */
 export interface EditReverted extends OfEdit {
   type: "edit_reverted";
 }

@@ -62,7 +62,9 @@ if TYPE_CHECKING:
     from planloom.service.execution import Execution
     from planloom.service.memory import Memory
 
-MEMORABLE = frozenset({"plan_completed", "plan_failed", "plan_cancelled", "plan_rejected", "edit_reverted"})
+MEMORABLE = frozenset(
+    {"plan_completed", "plan_failed", "plan_cancelled", "plan_rejected", "edit_applied", "edit_reverted"}
+)
 """The types of events after which what a plan found and did is kept for later ones (`service/memory.py`)."""
 OF_EXECUTION = (
     "planloom.workspace.edits.apply",
