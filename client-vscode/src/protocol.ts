@@ -755,6 +755,7 @@ export interface GetParams {
   planId?: string;
   sessionId?: string;
   atSeq?: number;
+  allWorkspaces?: boolean;
 }
 
 /** `planloom/plan/list`. */
@@ -784,6 +785,7 @@ export interface EventsParams {
   planId: string;
   after?: number;
   limit?: number;
+  allWorkspaces?: boolean;
 }
 
 /** `planloom/plan/edit`. `edits` may be empty where the plan gets another request or summary. */
@@ -842,6 +844,7 @@ export interface UndoParams {
 export interface ExportParams {
   planId: string;
   format: "markdown" | "json" | "full";
+  allWorkspaces?: boolean;
 }
 
 /** `planloom/plan/import`; `text` is what `planloom/plan/export` gave with the format `full`. */
@@ -880,6 +883,7 @@ export interface PlanDiffParams {
   planId: string;
   uri: string;
   editId?: string;
+  allWorkspaces?: boolean;
 }
 
 /** The new plan. */
