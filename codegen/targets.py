@@ -8,6 +8,7 @@ from typing import Final
 
 from codegen import (
     announced_names,
+    confusables_table,
     extension_settings,
     protocol_page,
     settings_page,
@@ -25,5 +26,6 @@ TARGETS: Final[Mapping[str, Callable[[], str]]] = {
     "docs/settings.md": settings_page.page,
     "docs/tools.md": tools_page.page,
     "server/planloom/cli/client/messages.py": typed_dicts.module,
+    "server/planloom/domain/text/confusables.py": confusables_table.module,
     "server/planloom/lsp/announced.py": announced_names.module,
 }

@@ -69,7 +69,7 @@ class PlanStore:
     ) -> None:
         """`keys` are masked in every event before anybody sees it. `folders` are those of the workspace, None if all
         plans of the store are this process's to read."""
-        self._keys = keys
+        self.keys = keys or KnownKeys()
         self._folders = folders
         self.store = store
         self.clock = clock
@@ -171,7 +171,7 @@ class PlanStore:
         return current
 
     def _masked(self, recorded: ev.Recorded) -> ev.Recorded:
-        body = None if self._keys is None else self._keys.masked_event(recorded.event.model_dump_json())
+        body = self.keys.masked_event(recorded.event.model_dump_json())
         if body is None:
             return recorded
         return recorded._replace(event=type(recorded.event).model_validate_json(body))
