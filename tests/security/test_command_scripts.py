@@ -132,6 +132,7 @@ def read(line: str | Sequence[str], folder: Path) -> CommandScripts:
         ("terraform plan", "main.tf"),
         ("env -C deep sh run.sh", "deep/run.sh"),
         ("python -c 'import os, tool'", "tool.py"),
+        ("python -c \"__import__('tool')\"", "tool.py"),
         ("PYTHONPATH=. python -c 'from pkg.inner import more'", "pkg/inner/more.py"),
         ("node -e \"require('./x')\"", "x.js"),
         ("NODE_OPTIONS='-r ./x.js' node app", "x.js"),

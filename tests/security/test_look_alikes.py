@@ -30,6 +30,8 @@ FAR = "true" + " " * 200 + "; id"
         ("pip install ꓣequests ⲣandas", [("ꓣequests", "Requests"), ("ⲣandas", "pandas")]),
         ("cat ʀeadme; ᴄurl x", [("ʀeadme", "readme"), ("ᴄurl", "curl")]),
         ("rm ‐rf x", [("‐rf", "-rf")]),
+        ("rm －rf x", [("－rf", "-rf")]),
+        ("curl https://github．com", [("https://github．com", "https://github.com")]),
         ("rm −rf x —force", [("−rf", "-rf"), ("—force", "-force")]),
         (
             "curl https://evil.com∕github.com/",

@@ -10,18 +10,13 @@ from typing import Final
 from planloom.domain.patterns import pattern
 from planloom.domain.safety.protected import folded
 
-_JSON: Final = (
-    ".json",
-    ".jsonc",
-    ".json5",
-    ".jsonl",
-    ".webmanifest",
-    ".code-workspace",
-    ".code-snippets",
+_JSON: Final = pattern(r".*\.(?:json[c5l]?|webmanifest|code-workspace|code-snippets)")
+_YAML_OR_TOML: Final = pattern(r".*\.(?:e?ya?ml|cff|toml|lock)|pipfile")
+_XML: Final = pattern(
+    r".*\.(?:xml|xsd|xslt?|dtd|ent|mod|rng|svg|wsdl|xhtml|xaml|resx|(?:cs|fs|vb|vcx)proj|props|targets|nuspec|config"
+    r"|plist|pom|iml|launch|xlf|xliff|rss|opml|kml|gpx)"
 )
-_YAML_OR_TOML: Final = (".yaml", ".yml", ".eyaml", ".eyml", ".cff", ".toml", ".lock", "pipfile")
-_XML: Final = (".xml", ".xsd", ".xsl", ".xslt", ".dtd", ".ent", ".mod", ".rng", ".svg", ".wsdl", ".xhtml")
-_HTML: Final = (".html", ".htm", ".vue", ".svelte", ".php")
+_HTML: Final = pattern(r".*\.(?:html?|vue|svelte|php)")
 
 _KEYS: Final = ("$schema", "$ref")
 """A schema on this machine can refer to a remote one."""
@@ -32,15 +27,19 @@ _TOKEN: Final = pattern(
     r'"(?:[^"\\]|\\.)*+"?' r"|'(?:[^'\\]|\\.)*+'?" r"|//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?" r"|[^\s]",
     re.DOTALL,
 )
+_START: Final = pattern(r"(?:\ufeff|\s|//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+")
 _MODELINE: Final = pattern(
     r"(?:#[ \t]{0,99}(?:\$schema[ \t]{0,99}:|:schema)|yaml-language-server[^\r\n]{0,500}?\$schema)"
     r"[ \t]{0,99}=?[ \t]{0,99}(\S{1,2000})",
     re.IGNORECASE,
 )
 _KEY: Final = pattern(
-    r'(?=((?:"((?=\$|\\(?:[xuU]|\s))(?:[^"\\]|\\.){4,300})"|(?<![\w$])(\$schema|\$ref)["\']?)\s{0,300}[:=]))',
+    r'(?=((?:"((?=\$|\\(?:[xuU]|\s))(?:[^"\\]|\\.){4,300})"|(?<![\w$])(\$schema|\$ref)["\']?)'
+    r"\s{0,300}(?:#[^\n]{0,300}\n\s{0,300}){0,9}[:=]))",
     re.DOTALL,
 )
+_ANCHORED: Final = pattern(r"&\S{1,200}\s{1,300}(?:!\S{0,200}\s{1,300})?(?:[\"']?\$(?:schema|ref)|\"\\)")
+"""A key that an alias can stand for."""
 _LONGEST: Final = 1_000
 """The most characters after a key in which its value is looked for."""
 _COMMENTS: Final = pattern(r"(?:\s|#[^\n]*+)*+")
@@ -63,13 +62,14 @@ def remote_schemas(relative: str, text: str) -> tuple[str, ...]:
     be told, such as an alias in YAML, counts as one: the whole text stands for it.
     """
     last = folded(relative.rpartition("/")[2])
-    first = text.lstrip("\ufeff \t\r\n")[:1]
+    start = _START.match(text)
+    first = text[start.end() :][:1] if start is not None else ""
     found = [modeline[1] for modeline in _MODELINE.finditer(text) if _is_remote(modeline[1])]
-    if last.endswith(_YAML_OR_TOML):
+    if _YAML_OR_TOML.fullmatch(last):
         found += _in_yaml_or_toml(text)
-    elif last.endswith(_JSON) or first in ("{", "["):
+    elif _JSON.fullmatch(last) or first in ("{", "["):
         found += _in_json(text)
-    elif last.endswith(_XML) or (first == "<" and not last.endswith(_HTML)):
+    elif _XML.fullmatch(last) or (first == "<" and not _HTML.fullmatch(last)):
         found += _in_xml(text)
     return tuple(dict.fromkeys(found))
 
@@ -106,6 +106,8 @@ def _in_json(text: str) -> Iterator[str]:
 
 def _in_yaml_or_toml(text: str) -> Iterator[str]:
     """The remote values of the keys that name schemas, wherever these keys stand."""
+    if _ANCHORED.search(text) is not None:
+        yield text
     for key in _KEY.finditer(text):
         if key[3] is None and ("\\" not in key[2] or _unescaped(key[2]) not in _KEYS):
             continue

@@ -104,7 +104,7 @@ _FOLDER_OPTIONS: Final = frozenset(
 )
 _FILE_OPTIONS: Final = frozenset({"-f", "--file", "--makefile", "--justfile"})
 _IN_TEXT: Final = re.compile(r"[\w.~/+-]+")
-_IMPORTED: Final = re.compile(r"\b(?:import|from)\s+([\w., ]+)")
+_NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _SUFFIXES: Final = (".js", ".mjs", ".cjs", ".ts", ".py", ".rb", "/index.js")
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 _INCLUDE: Final = re.compile(r"^[ ]*(?:-|s)?include[ \t]+(.+)$", re.MULTILINE)
@@ -189,9 +189,13 @@ class _Reader:
                     self._add(path)
 
     def _listed(self, folder: Path) -> Iterator[Path]:
-        seen = 0
-        for inner, folders, names in os.walk(folder):
-            folders[:] = [name for name in folders if not _NOT_ENTERED.fullmatch(name)]
+        seen, entered = 0, set[str]()
+        for inner, folders, names in os.walk(folder, followlinks=True):
+            real = os.path.realpath(inner)
+            folders[:] = [
+                name for name in folders if not _NOT_ENTERED.fullmatch(name) and real not in entered
+            ]
+            entered.add(real)
             seen += len(names)
             if seen > _MOST_LISTED:
                 self.is_whole = False
@@ -253,10 +257,9 @@ class _Reader:
         for number, word in enumerate(words[1:], start=1):
             following = words[number + 1 : number + 2]
             if word.text in ("-c", "-e", "--eval", "-p"):
-                for names in following:
-                    for found in _IMPORTED.finditer(names.text):
-                        for module in found[1].split(","):
-                            self._module(module.strip().partition(" ")[0], places)
+                code = " ".join(each.text for each in following)
+                for module in dict.fromkeys(_NAME.findall(code)[:_MOST_WORDS]):
+                    self._module(module, places)
                 return
             if word.text == "-m" and _PYTHON.fullmatch(name):
                 self._require_told(following)
