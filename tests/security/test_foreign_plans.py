@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from planloom.lsp import methods
+from planloom.lsp.commands import COMMANDS
 from planloom.lsp.wire import lookup as wire
 from tests.lsp.test_fallback import plain
 from tests.lsp.test_plan_documents import EDIT, Reader, diagnosed, plan
@@ -149,3 +152,43 @@ async def test_a_plan_that_runs_here_can_be_cancelled_after_its_folder_was_close
         client.notify("workspace/didChangeWorkspaceFolders", {"event": event})
         cancelled = await client.request("planloom/plan/cancel", {"planId": created["planId"]})
         assert cancelled["plan"]["planId"] == created["planId"]
+
+
+async def test_a_session_of_another_workspace_has_no_plan_here(elsewhere: tuple[Path, Path, Path]) -> None:
+    one, two, ledger = elsewhere
+    session = (await waiting(one, ledger))["sessionId"]
+    async with plain(two, ledger=ledger) as client:
+        found = await client.request("planloom/plan/get", {"sessionId": session})
+        assert found["plan"] is None
+
+
+async def test_no_command_reaches_a_plan_of_another_workspace(elsewhere: tuple[Path, Path, Path]) -> None:
+    one, two, ledger = elsewhere
+    before = await waiting(one, ledger)
+    values = {"planId": before["planId"], "version": 1, "text": "Go on", "stepId": "step_1", "answer": "yes"}
+    async with plain(two, ledger=ledger) as client:
+        for command in COMMANDS:
+            names = [name.removesuffix("?") for name in command.names()]
+            if "planId" in names:
+                arguments = [values.get(name) for name in names]
+                await client.fails(
+                    "workspace/executeCommand", {"command": command.name, "arguments": arguments}
+                )
+        assert await got(client, before["planId"]) == before
+
+
+@pytest.mark.parametrize("all_workspaces", [False, True])
+async def test_a_plan_that_cannot_be_read_is_exported_raw_only_where_it_belongs(
+    elsewhere: tuple[Path, Path, Path], all_workspaces: bool
+) -> None:
+    one, two, ledger = elsewhere
+    plan_id = (await waiting(one, ledger))["planId"]
+    with closing(sqlite3.connect(ledger)) as connection, connection:
+        connection.execute("UPDATE events SET body = 'x' WHERE seq = 2")
+    asked = {"planId": plan_id, "format": "json", "allWorkspaces": all_workspaces}
+    async with plain(two, ledger=ledger) as client:
+        if all_workspaces:
+            assert (await client.request("planloom/plan/export", asked))["text"]
+        else:
+            assert (await client.fails("planloom/plan/export", asked)).word == "unknown_plan"
+        await client.wait_shown("cannot be read")
