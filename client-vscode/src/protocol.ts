@@ -756,6 +756,7 @@ export interface GetParams {
   planId?: string;
   sessionId?: string;
   atSeq?: number;
+  allWorkspaces?: boolean;
 }
 
 /** `planloom/plan/list`. */
@@ -785,6 +786,7 @@ export interface EventsParams {
   planId: string;
   after?: number;
   limit?: number;
+  allWorkspaces?: boolean;
 }
 
 /** `planloom/plan/edit`. `edits` may be empty where the plan gets another request or summary. */
@@ -843,6 +845,7 @@ export interface UndoParams {
 export interface ExportParams {
   planId: string;
   format: "markdown" | "json" | "full";
+  allWorkspaces?: boolean;
 }
 
 /** `planloom/plan/import`; `text` is what `planloom/plan/export` gave with the format `full`. */
@@ -881,6 +884,7 @@ export interface PlanDiffParams {
   planId: string;
   uri: string;
   editId?: string;
+  allWorkspaces?: boolean;
 }
 
 /** The new plan. */

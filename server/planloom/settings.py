@@ -412,7 +412,7 @@ class Settings(_Group):
         json_schema_extra={"order": 1},
     )
     enable_fallback_function_parsing: bool = Field(
-        True, description="Parse tool calls that a model writes as text."
+        True, description="Parse tool calls that a model writes as text, until it has made a native call."
     )
     function_deduplication_window_seconds: float = Field(
         5, ge=0, description="Seconds within which a repeated write returns the first one's result."

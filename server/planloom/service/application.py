@@ -96,7 +96,7 @@ class Application:
     ) -> None:
         tools = builtin()
         jobs = Jobs()
-        plan_store = PlanStore(ledger, session.clock, models.known_keys)
+        plan_store = PlanStore(ledger, session.clock, models.known_keys, lambda: session.folders)
         feed = Feed(plan_store, models.known_keys)
         templates = Templates(ledger, plan_store)
         rules = StepRules(session, tools, templates.find)
