@@ -166,10 +166,15 @@ export interface PlanChange {
   after?: string;
 }
 
-/** In what confinement a command runs; not `confined`, it has all of the user's rights. */
+/**
+ * In what confinement a command runs; not `confined`, it has all rights. `git`, `writes`: folders that it may change.
+ */
 export interface Confinement {
   confined: boolean;
   network?: "none" | "loopback" | "all";
+  git?: string;
+  writes?: readonly string[];
+  reads?: readonly string[];
 }
 
 /** A confinement that may be chosen instead: a label for its button, and a line that says what it means. */
@@ -178,10 +183,11 @@ export interface ConfinementOffer extends Confinement {
   line: string;
 }
 
-/** What a command gets as shown, in words, and what may be chosen; first what the setting gives, if it asks. */
+/** What a command gets as shown, and what may be chosen, first what is set. Not `held`: it is allowed once only. */
 export interface ConfinementRequest extends Confinement {
   line: string;
   asksNetwork: boolean;
+  held?: boolean;
   offers: readonly ConfinementOffer[];
 }
 
@@ -192,7 +198,7 @@ export interface ListPlace {
   size: number;
 }
 
-/** What waits for permission: a change, command or fetch; `planChanges`: another rest; `goesOn`: a gate. */
+/** What waits for permission. By its `rules`, such as `git add …`, a command can be allowed in plan or folder. */
 export interface Approval {
   approvalId: string;
   planId: string;
@@ -207,6 +213,7 @@ export interface Approval {
   command?: string;
   cwd?: string;
   confinement?: ConfinementRequest;
+  rules?: readonly string[];
   listed?: ListPlace;
   url?: string;
   host?: string;
@@ -1024,7 +1031,7 @@ export interface ProposalEdit {
 /** `planloom/approval/respond`. */
 export interface RespondParams {
   approvalId: string;
-  decision: "allow" | "allowForPlan" | "deny" | "cancel";
+  decision: "allow" | "allowForPlan" | "allowInFolder" | "deny" | "cancel";
   reason?: string;
   files?: readonly string[];
   confinement?: Confinement;
@@ -1702,7 +1709,7 @@ export interface ApprovalRequest extends OfPlan {
 export interface ApprovalResolved extends OfPlan {
   type: "approval_resolved";
   approvalId: string;
-  decision: "allow" | "allowForPlan" | "deny" | "cancel" | "superseded";
+  decision: "allow" | "allowForPlan" | "allowInFolder" | "deny" | "cancel" | "superseded";
   by: "user" | "policy" | "server";
   reason?: string;
   files?: readonly string[];

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from planloom.domain.safety.command_needs import Lack, lack_of, needs_of
 from planloom.domain.safety.confinement import Abilities, Confinement, Network
 from planloom.domain.safety.confinement_choices import confinement_request
-from planloom.domain.safety.network_commands import lacks_network, needed_network
 
 WHOLE = Abilities(files=True, network=True, processes=True, how="all means")
 FILES = Abilities(
@@ -47,12 +47,12 @@ NONE = Abilities(files=False, network=False, processes=False, how="nothing", mis
     ],
 )
 def test_commands_that_are_known_to_need_the_network(command: str, needed: Network) -> None:
-    assert needed_network(command) == needed
+    assert needs_of(command).network == needed
 
 
 def test_a_command_in_the_background_asks_for_this_machine() -> None:
-    assert needed_network("python -m http.server", background=True) == "loopback"
-    assert needed_network("npx serve", background=True) == "all"
+    assert needs_of("python -m http.server", background=True).network == "loopback"
+    assert needs_of("npx serve", background=True).network == "all"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_an_approval_says_what_a_command_gets_and_what_may_be_chosen(
     line: str,
     offers: list[str],
 ) -> None:
-    request = confinement_request(given, needed, abilities)
+    request = confinement_request(given, Confinement(network=needed), abilities)
     assert (request.shown, request.line) == (shown, line)
     assert [offer.label for offer in request.offers] == offers
     assert request.asks_network == line.startswith("It asks")
@@ -148,7 +148,7 @@ def test_an_approval_says_what_a_command_gets_and_what_may_be_chosen(
     ],
 )
 def test_what_fails_for_want_of_the_network_is_recognized(output: str) -> None:
-    assert lacks_network(f"…\n{output}\n")
+    assert lack_of(f"…\n{output}\n", "npm test") == Lack(kind="network")
 
 
 @pytest.mark.parametrize(
@@ -163,4 +163,4 @@ def test_what_fails_for_want_of_the_network_is_recognized(output: str) -> None:
     ],
 )
 def test_other_failures_are_not(output: str) -> None:
-    assert not lacks_network(output)
+    assert lack_of(output, "npm test") is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,8 @@ from planloom.workspace.index.programs import Programs
 from planloom.workspace.view import WorkspaceView
 
 if TYPE_CHECKING:
+    from planloom.domain.safety.command_rules import CommandRule
+    from planloom.storage.decisions import Decisions
     from planloom.tools.confinement.confined_command import Confined
 
 AskTrust = Callable[[], Awaitable[None]]
@@ -42,8 +44,9 @@ class Session:
         trusted: bool = True,
         clock: Callable[[], Instant] = lambda: datetime.now(UTC),
         private: tuple[Path, ...] = (),
+        decisions: Decisions | None = None,
     ) -> None:
-        """`private` are the server's own folders, which no command sees."""
+        """`private` are the server's own folders, which no command sees; `decisions` keep what holds for a folder."""
         self.session_id = SessionId(uuid.uuid4().hex)
         self.view = view
         self.editor = editor
@@ -54,6 +57,7 @@ class Session:
         self._ask_trust: AskTrust | None = None
         self._dismissed: set[PlanId] = set()
         self._private = private
+        self._decisions = decisions
 
     @property
     def settings(self) -> Settings:
@@ -99,6 +103,21 @@ class Session:
 
         roots = tuple(root.path for root in self.view.roots.folders)
         return Confined(confinement, Reach(roots, self._private, self._writable()))
+
+    def rules(self, folder: Path) -> tuple[CommandRule, ...]:
+        """The rules by which the user allows commands in the workspace folder that holds this one."""
+        root = self._root_of(folder)
+        return () if self._decisions is None or root is None else self._decisions.rules(root)
+
+    def keep_rules(self, folder: Path, rules: Sequence[CommandRule]) -> None:
+        """Keep rules for the workspace folder that holds this one. Raises StorageFailed."""
+        root = self._root_of(folder)
+        if self._decisions is not None and root is not None:
+            self._decisions.keep_rules(root, rules)
+
+    def _root_of(self, folder: Path) -> Path | None:
+        roots = (root.path for root in self.view.roots.folders)
+        return next((root for root in roots if folder.is_relative_to(root)), None)
 
     def outputs(self, plan_id: PlanId) -> Path:
         """The folder of the long outputs of a plan's commands, which is removed when the plan ends."""

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from planloom.service.actions.steps import Steps
     from planloom.service.execution import Execution
     from planloom.service.memory import Memory
+    from planloom.storage.decisions import Decisions
 
 MEMORABLE = frozenset({"plan_completed", "plan_failed", "plan_cancelled", "plan_rejected", "edit_reverted"})
 """The types of events after which what a plan found and did is kept for later ones (`service/memory.py`)."""
@@ -232,6 +233,7 @@ class Application:
         environment: Mapping[str, str],
         completion: EditorCompletion | None = None,
         record: Path | None = None,
+        decisions: Decisions | None = None,
         base_url_is_users: Callable[[], bool] = lambda: True,
         traces_are_users: Callable[[], bool] = lambda: True,
     ) -> Application:
@@ -239,12 +241,12 @@ class Application:
 
         It does nothing before `start`. Raises StorageFailed while another program has the ledger locked.
 
-        `completion` is the editor's own language model, `record` a file for every exchange with a model. A key of
-        the environment goes to the base URL only where `base_url_is_users`, and headers for a collector of traces to
-        its address only where `traces_are_users`.
+        `completion` is the editor's own language model, `decisions` are what the user has decided on folders,
+        `record` a file for every exchange with a model. A key of the environment goes to the base URL only where
+        `base_url_is_users`, and headers for a collector of traces to its address only where `traces_are_users`.
         """
         private = () if storage is None else (storage.parent,)
-        session = Session(settings, view, editor, trusted=trusted, private=private)
+        session = Session(settings, view, editor, trusted=trusted, private=private, decisions=decisions)
         models = Models(session, environment, completion, record, base_url_is_users)
         headers = headers_of(environment.get(TRACES_HEADERS, ""))
         for value in headers.values():

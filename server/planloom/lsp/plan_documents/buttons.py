@@ -82,6 +82,8 @@ def recovery_choices(recovery: Recovery) -> dict[str, RecoveryAction]:
     titles = dict(_RECOVERY)
     if recovery.code == "lacked_network":
         titles["retry"] = "Run again with network"
+    if recovery.code == "lacked_rights":
+        titles["retry"] = "Run again with more rights"
     if recovery.code == "several_matches":
         titles["accept"] = "Replace all"
     return {titles[action]: action for action in recovery.options}

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from planloom.domain.safety.confinement import Confinement
 from planloom.tools.confinement.abilities import means
+from planloom.tools.confinement.git_folder import GitFolder, Reserved, git_folder, reserved
 from planloom.tools.confinement.places import Places, Reach, places
 from planloom.tools.confinement.policy import Means, Policy
 
@@ -41,7 +42,7 @@ class Confined(NamedTuple):
 
 class Prepared(NamedTuple):
     """A process that can be started. It inherits the open files `inherited`; `policy` is closed after the start.
-    `temporary` is its folder for temporary files, removed when it has ended.
+    `temporary` is its folder for temporary files, removed when it has ended; `reserved` is released then.
     """
 
     argv: tuple[str, ...]
@@ -49,6 +50,7 @@ class Prepared(NamedTuple):
     inherited: tuple[int, ...] = ()
     policy: int | None = None
     temporary: str | None = None
+    reserved: Reserved | None = None
 
     def started(self) -> None:
         """The process runs, or could not be started."""
@@ -59,6 +61,8 @@ class Prepared(NamedTuple):
         """The process has ended with everything that it has started. Blocks on file I/O."""
         if self.temporary is not None:
             shutil.rmtree(self.temporary, ignore_errors=True)
+        if self.reserved is not None:
+            self.reserved.release()
 
 
 def prepared(argv: Sequence[str], cwd: Path, environment: Mapping[str, str], confined: Confined) -> Prepared:
@@ -72,15 +76,53 @@ def prepared(argv: Sequence[str], cwd: Path, environment: Mapping[str, str], con
         return Prepared(tuple(argv), dict(environment))
     if has.sandbox_exec and not confined.confinement.confined:
         return Prepared(tuple(argv), dict(environment))
+    git = _allowed_git(cwd, confined)
+    confinement = confined.confinement
+    reach = confined.reach._replace(
+        writable=(*confined.reach.writable, *_expanded(confinement.writes)),
+        shown=_expanded(confinement.reads),
+        git=git,
+    )
+    confined = confined._replace(reach=reach, has=has)
     # Links on the way to it would lead out of what the command may change.
     temporary = str(Path(tempfile.mkdtemp(prefix=f"planloom-{os.getpid()}-")).resolve())
+    taken: Reserved | None = None
     try:
+        taken = None if git is None else reserved(git)
         if has.sandbox_exec:
             return _by_sandbox_exec(argv, environment, confined, temporary)
-        return _by_launcher(argv, cwd, environment, confined._replace(has=has), temporary)
+        return _by_launcher(argv, cwd, environment, confined, temporary)._replace(reserved=taken)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
+        if taken is not None:
+            taken.release()
         raise
+
+
+def changeable_git(folder: Path, roots: Sequence[Path]) -> str | None:
+    """The name of the git folder that a command in `folder` may be allowed to change; None if it cannot be held to it.
+
+    By Landlock alone nothing in the workspace is kept from commands anyway. Blocks on file I/O.
+    """
+    has = means()
+    git = git_folder(folder, roots) if has.namespaces or has.sandbox_exec else None
+    return None if git is None else git.name
+
+
+def _allowed_git(cwd: Path, confined: Confined) -> GitFolder | None:
+    """The git folder that a command was allowed to change. Raises OSError if it is another one now."""
+    if not confined.confinement.confined or confined.confinement.git is None:
+        return None
+    git = git_folder(cwd, confined.reach.roots)
+    if git is None or git.name != confined.confinement.git:
+        raise OSError(0, "git's folder has changed since it was allowed")
+    return git
+
+
+def _expanded(places: Sequence[str]) -> tuple[Path, ...]:
+    with suppress(RuntimeError):
+        return tuple(Path(each).expanduser() for each in places)
+    return ()
 
 
 def most_memory() -> int:
@@ -119,6 +161,7 @@ def _by_launcher(
         "hidden": list(found.hidden),
         "scratch": list(found.scratch),
         "shown": list(found.shown),
+        "pinned": list(found.pinned),
         "network": wanted.network,
         "joined": list(joined),
         "confined": is_confined,

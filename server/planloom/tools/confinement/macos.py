@@ -47,12 +47,13 @@ def profile(places: Places, temporary: str, network: Network) -> str:
     # What is hidden may hold a workspace folder.
     below = (path for path in places.writable if any(_is_below(path, each) for each in places.hidden))
     shown = "".join(_rule("allow file-read* file-write*", path) for path in below)
-    return f"{_BASE}{_NETWORKS[network]}{writable}{hidden}{shown}{read_only}"
+    pinned = "".join(_rule("deny file-write-unlink", path, "literal") for path in places.pinned)
+    return f"{_BASE}{_NETWORKS[network]}{writable}{hidden}{shown}{read_only}{pinned}"
 
 
-def _rule(action: str, path: str) -> str:
+def _rule(action: str, path: str, form: str = "subpath") -> str:
     quoted = path.replace("\\", "\\\\").replace('"', '\\"')
-    return f'({action} (subpath "{quoted}"))\n'
+    return f'({action} ({form} "{quoted}"))\n'
 
 
 def _is_below(path: str, folder: str) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from planloom.domain.safety.protected import is_git, is_secret, never_written, runs_unasked
+from planloom.tools.confinement.git_folder import GitFolder
 
 _CACHES: Final = """
     pip uv npm yarn pnpm node node-gyp deno bun turbo esbuild vite go-build golangci-lint gopls
@@ -73,12 +74,14 @@ _MOST_PROTECTED: Final = 200
 
 class Reach(NamedTuple):
     """What is special about a session: its workspace folders, what of the server is private, what the user lets
-    commands change beside the workspace.
+    commands change beside the workspace, what they see of what is hidden, and the git folder that they may change.
     """
 
     roots: tuple[Path, ...]
     private: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
+    shown: tuple[Path, ...] = ()
+    git: GitFolder | None = None
 
 
 class Places(NamedTuple):
@@ -89,6 +92,7 @@ class Places(NamedTuple):
     hidden: tuple[str, ...]
     scratch: tuple[str, ...]
     shown: tuple[str, ...]
+    pinned: tuple[str, ...] = ()
 
 
 def places(reach: Reach, environment: Mapping[str, str]) -> Places:
@@ -97,18 +101,24 @@ def places(reach: Reach, environment: Mapping[str, str]) -> Places:
     cache = Path(environment.get("XDG_CACHE_HOME") or home / ".cache")
     # What the user has named is neither hidden nor changed where programs read it unasked.
     chosen = _real((*reach.roots, *reach.writable))
-    writable = _real((*map(Path, chosen), *_caches(home, cache, environment)))
+    git, kept = (reach.git.writable, reach.git.kept) if reach.git is not None else ((), ())
+    writable = _real((*map(Path, chosen), *_caches(home, cache, environment), *git))
+    seen = _real(reach.shown)
     hidden = [
         path
         for path in _real((*_secrets(home), *map(Path, _HIDDEN_OF_SYSTEM.split()), *_private(reach)))
-        if path not in chosen
+        if path not in chosen and path not in seen
     ]
     return Places(
         writable=writable,
-        read_only=tuple(str(path) for root in chosen for path in protected(Path(root))),
+        read_only=(
+            *(str(path) for root in chosen for path in protected(Path(root)) if path not in git),
+            *map(str, kept),
+        ),
         hidden=tuple(hidden),
         scratch=_real((cache,)),
-        shown=_real((home, *_toolchain(environment))),
+        shown=_real((home, *_toolchain(environment), *reach.shown)),
+        pinned=_real(git),
     )
 
 
@@ -138,6 +148,17 @@ def protected(root: Path) -> Iterator[Path]:
             if entries > _MOST_ENTRIES or found > _MOST_PROTECTED:
                 return
         level = below
+
+
+def lacking_folder(path: Path, roots: Iterable[Path]) -> Path | None:
+    """The folder that a command needs so as to write in `path`, outside of the workspace: the next one that exists.
+
+    None if that is the home or holds it, or is in the workspace, where commands write but for protected names. Blocks
+    on file I/O.
+    """
+    found = next((each for each in (path, *path.parents) if each.is_dir()), path).resolve()
+    is_wide = Path.home().resolve().is_relative_to(found)
+    return None if is_wide or any(found.is_relative_to(root) for root in roots) else found
 
 
 def _caches(home: Path, cache: Path, environment: Mapping[str, str]) -> Iterator[Path]:

@@ -8,12 +8,13 @@ from typing import NamedTuple, TypedDict
 class Policy(TypedDict):
     """What one command gets. Folders and files are absolute real paths; what is not there is left out.
 
-    `writable` may be changed, but for what is `read_only` in it; `hidden` is seen empty, or cannot be opened. In
-    `scratch` new things can be made, which are thrown away. `shown` is seen even below what is hidden, or in the
-    temporary folder of the system, for which `temporary` stands in. `folder` is where the command runs, `server` the
-    process that has to live for it. `joined` are open files of a user and a network namespace, to be entered instead of
-    a new network. Without `confined` it is only ended with everything that it has started.
-    `namespaces`, `landlock` (its version, 0 for none) and `system_calls` say by what means it is held to this.
+    `writable` may be changed, but for what is `read_only` in it; `pinned` are those that cannot be moved; `hidden` is
+    seen empty, or cannot be opened. In `scratch` new things can be made, which are thrown away. `shown` is seen even
+    below what is hidden, or in the temporary folder of the system, for which `temporary` stands in. `folder` is where
+    the command runs, `server` the process that has to live for it. `joined` are open files of a user and a network
+    namespace, to be entered instead of a new network. Without `confined` it is only ended with everything that it has
+    started. `namespaces`, `landlock` (its version, 0 for none) and `system_calls` say by what means it is held to
+    this.
     """
 
     arguments: list[str]
@@ -25,6 +26,7 @@ class Policy(TypedDict):
     hidden: list[str]
     scratch: list[str]
     shown: list[str]
+    pinned: list[str]
     network: str
     joined: list[int]
     confined: bool

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
+from planloom.domain.safety.command_needs import Lack
 from planloom.shielded import uninterrupted
 from planloom.tools.confinement.confined_command import Confined, Prepared, most_memory, prepared
 from planloom.tools.confinement.windows import Job
@@ -52,8 +53,7 @@ class ProcessResult(NamedTuple):
     """How a process ended; `code` is None if a signal ended it or it never started.
 
     `output` is both streams in order of arrival, without the middle if it was long. `problem` says why the process
-    could not start. `lacked_network`: it failed, as it seems for want of the network that it did not get.
-    `note` stands behind the output for whoever reads it, and is no part of it.
+    could not start. `lacked` is what it did not get and seems to have failed for want of.
     """
 
     code: int | None
@@ -61,8 +61,7 @@ class ProcessResult(NamedTuple):
     timed_out: bool = False
     output: str = ""
     problem: str | None = None
-    lacked_network: bool = False
-    note: str = ""
+    lacked: Lack | None = None
 
 
 def shell_argv(command: str) -> tuple[str, ...]:

@@ -360,6 +360,7 @@ def _try_namespaces() -> None:
             "hidden": [],
             "scratch": [],
             "shown": [os.getcwd()],
+            "pinned": [],
             "network": "none",
             "joined": [],
             "confined": True,

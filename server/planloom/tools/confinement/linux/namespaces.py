@@ -86,6 +86,7 @@ class _View:
         self.hidden = policy["hidden"]
         # What is hidden is covered, which cannot be mounted on itself.
         self.read_only = [path for path in policy["read_only"] if path not in self.hidden]
+        self.pinned = policy["pinned"]
         self.scratch = policy["scratch"]
         self.shown = policy["shown"]
         self.temporary = policy["temporary"]
@@ -120,7 +121,7 @@ class _View:
                 changeable.append(path)
         for path, number in writable.items():
             _put(path, number)
-        for path in self.read_only:
+        for path in (*self.pinned, *self.read_only):
             if os.path.lexists(path) and not os.path.islink(path):
                 kernel.mount(path, path, None, kernel.MS_BIND | kernel.MS_REC)
         kernel.set_read_only("/", read_only=True, recursive=True)
