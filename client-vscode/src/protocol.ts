@@ -166,9 +166,7 @@ export interface PlanChange {
   after?: string;
 }
 
-/**
- * In what confinement a command runs; not `confined`, it has all rights. `git`, `writes`: folders that it may change.
- */
+/** In what confinement a command runs; not `confined`, it has all rights. It may change `git` and `writes`. */
 export interface Confinement {
   confined: boolean;
   network?: "none" | "loopback" | "all";

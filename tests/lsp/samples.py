@@ -206,7 +206,8 @@ COMMAND = _value(
     title="Run the tests",
     command="make test",
     cwd="/work",
-    confinement=confinement_request(Confinement(), "all", HELD),
+    confinement=confinement_request(Confinement(), Confinement(network="all"), HELD),
+    rules=("make test …",),
     listed=ListPlace(list_id="ap2", position=1, size=2),
 )
 CONFLICT = _value(

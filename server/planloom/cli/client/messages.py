@@ -50,7 +50,7 @@ class ApprovalFile(TypedDict, total=False):
 
 
 class Confinement(TypedDict, total=False):
-    """In what confinement a command runs; not `confined`, it has all rights. `git`, `writes`: folders that it may change."""
+    """In what confinement a command runs; not `confined`, it has all rights. It may change `git` and `writes`."""
 
     confined: bool
     network: Literal["none", "loopback", "all"]

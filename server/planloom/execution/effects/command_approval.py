@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from planloom.domain.plans.covered_calls import covered_args
+from planloom.domain.plans.covered_calls import covered_args, is_covered_check
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.safety.command_needs import CREDENTIALS, Lack, LackKind, needs_of
@@ -146,6 +146,8 @@ def is_covered_command(plan: Plan, proposal: CommandProposal) -> bool:
 
     Its folder has to be the one that stood there, not one to which a link leads.
     """
+    if is_covered_check(plan, proposal.step_id):
+        return is_harmless(proposal)
     args, command = covered_args(plan, proposal.step_id), proposal.command
     if args is None or args.get("command") != (command.line if command.line is not None else [*command.argv]):
         return False

@@ -381,7 +381,8 @@ class StepCommands:
             if call.command == "cut_off":
                 return _CUT_OFF
             earlier = now.calls_closed <= index < len(self._run.step.tools_executed)
-            return _ENDED if earlier else None
+            is_check = any(args == {"command": check.command} for check in now.checks)
+            return _ENDED if earlier and not is_check else None
         return self._was_in_background(args)
 
     def _left_running(self, args: Args | None) -> _Left:

@@ -69,7 +69,7 @@ class PlanChange(Wire):
 
 
 class Confinement(Wire):
-    """In what confinement a command runs; not `confined`, it has all rights. `git`, `writes`: folders that it may change."""
+    """In what confinement a command runs; not `confined`, it has all rights. It may change `git` and `writes`."""
 
     confined: Bool
     network: Literal["none", "loopback", "all"] = "none"
