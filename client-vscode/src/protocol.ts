@@ -1158,6 +1158,29 @@ export interface ForgottenResult {
   forgotten: number;
 }
 
+/** Commands that a workspace folder allows, such as `git commit …`, confined as `line` says. */
+export interface CommandRule {
+  folder: string;
+  text: string;
+  line: string;
+}
+
+/** The rules of the open workspace folders. */
+export interface RulesResult {
+  rules: readonly CommandRule[];
+}
+
+/** `planloom/rules/revoke`: the rule of a folder with this text, or all of it. */
+export interface RevokeRulesParams {
+  folder: string;
+  text?: string;
+}
+
+/** How many rules were taken back. */
+export interface RevokedResult {
+  revoked: number;
+}
+
 /** A value of a plan that becomes a parameter of its template. */
 export interface NamedValue {
   name: string;
@@ -2040,6 +2063,8 @@ export interface Requests {
   "planloom/stats": { params: StatsParams; result: StatsResult };
   "planloom/memory/search": { params: SearchMemoryParams; result: MemoryResult };
   "planloom/memory/forget": { params: ForgetMemoryParams; result: ForgottenResult };
+  "planloom/rules/list": { params: NoParams; result: RulesResult };
+  "planloom/rules/revoke": { params: RevokeRulesParams; result: RevokedResult };
   "planloom/step/answer": { params: AnswerParams; result: PlanResult };
   "planloom/step/recover": { params: RecoverParams; result: PlanResult };
   "planloom/approval/respond": { params: RespondParams; result: Empty };

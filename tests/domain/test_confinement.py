@@ -125,7 +125,7 @@ def test_an_approval_says_what_a_command_gets_and_what_may_be_chosen(
     offers: list[str],
 ) -> None:
     request = confinement_request(given, Confinement(network=needed), abilities)
-    assert (request.shown, request.line) == (shown, line)
+    assert (request.chosen, request.line) == (shown, line)
     assert [offer.label for offer in request.offers] == offers
     assert request.asks_network == line.startswith("It asks")
     # The first offer of what asks for more is what the setting gives.

@@ -110,7 +110,7 @@ async def test_git_that_only_reads_asks_for_nothing_more(command: str, tmp_path:
         sh(room.folder, *REPOSITORY)
         plan = await asked(room, command)
         assert plan.pending.approvals[0].confinement is not None
-        assert plan.pending.approvals[0].confinement.shown == Confinement()
+        assert plan.pending.approvals[0].confinement.chosen == Confinement()
         assert (await room.respond(plan)).steps[0].status == "completed"
 
 

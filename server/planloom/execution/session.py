@@ -115,6 +115,11 @@ class Session:
         if self._decisions is not None and root is not None:
             self._decisions.keep_rules(root, rules)
 
+    def forget_rules(self, folder: Uri, text: str | None) -> int:
+        """Forget the rules of an open workspace folder, or that with this text. Raises StorageFailed."""
+        root = next((each.path for each in self.view.roots.folders if each.uri == folder), None)
+        return 0 if self._decisions is None or root is None else self._decisions.forget_rules(root, text)
+
     def _root_of(self, folder: Path) -> Path | None:
         roots = (root.path for root in self.view.roots.folders)
         return next((root for root in roots if folder.is_relative_to(root)), None)

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from planloom.intake.surroundings.sections import Surroundings
     from planloom.models.providers.editor_model import EditorCompletion
     from planloom.service.actions.approvals import Approvals
+    from planloom.service.actions.rules import Rules
     from planloom.service.actions.steps import Steps
     from planloom.service.execution import Execution
     from planloom.service.memory import Memory
@@ -220,6 +221,13 @@ class Application:
         from planloom.service.actions.approvals import Approvals
 
         return Approvals(self._execution.gate, self._plan_store, self._turns, self._session.view)
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The rules by which the user allows commands in the open folders."""
+        from planloom.service.actions.rules import Rules
+
+        return Rules(self._session)
 
     @classmethod
     async def open(

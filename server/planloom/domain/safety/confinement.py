@@ -26,6 +26,11 @@ class Confinement(Value):
     writes: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
 
+    @property
+    def chosen(self) -> Confinement:
+        """What the command gets, without what is said of it."""
+        return Confinement.model_validate(self.model_dump(include={*Confinement.model_fields}))
+
     def with_more(self, more: Confinement) -> Confinement:
         """This one with all that a confined command gets by `more`."""
         return Confinement(

@@ -40,11 +40,6 @@ class ConfinementRequest(Confinement):
     held: bool = True
     offers: tuple[ConfinementOffer, ...] = ()
 
-    @property
-    def shown(self) -> Confinement:
-        """What the command gets if it is allowed as shown."""
-        return Confinement.model_validate(self.model_dump(include={*Confinement.model_fields}))
-
 
 def confinement_request(given: Confinement, needed: Confinement, abilities: Abilities) -> ConfinementRequest:
     """The request for a command that gets `given` by the settings, and is known to need `needed`."""

@@ -235,4 +235,4 @@ def chosen_confinement(approval: Approval, response: ApprovalResponse) -> Confin
     """
     if approval.confinement is None or response.decision not in ALLOWED:
         return None
-    return response.confinement or approval.confinement.shown
+    return response.confinement or approval.confinement.chosen
