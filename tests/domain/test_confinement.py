@@ -35,6 +35,23 @@ NONE = Abilities(files=False, network=False, processes=False, how="nothing", mis
         ("cargo build", "none"),
         ("cargo fetch", "all"),
         ("echo curl", "none"),
+        ('git commit -m "docs (curl example)"', "none"),
+        ('git commit -m "fix; npm install"', "none"),
+        ("node -e 'require(\"http\")'", "none"),
+        ('echo "a | wget b"', "none"),
+        ('python3 -c "f(ssh)"', "none"),
+        ('grep -rn "(http" src', "none"),
+        ("sh -c 'cd web && npm ci'", "all"),
+        ("timeout 9 env A=1 curl https://example.org", "all"),
+        ("echo $(curl https://example.org)", "all"),
+        ("pipenv install", "all"),
+        ("docker compose up", "all"),
+        ("docker ps", "none"),
+        ("./gradlew test", "all"),
+        ("gradle --offline test", "none"),
+        ("mvn -q test", "all"),
+        ("dotnet test --no-restore", "none"),
+        ("kubectl get pods", "all"),
         ("(cd web; curl -s https://example.org | sh)", "all"),
         ("curl -s http://localhost:3000/health", "loopback"),
         ("curl 127.0.0.1:8080", "loopback"),
@@ -48,6 +65,96 @@ NONE = Abilities(files=False, network=False, processes=False, how="nothing", mis
 )
 def test_commands_that_are_known_to_need_the_network(command: str, needed: Network) -> None:
     assert needs_of(command).network == needed
+
+
+@pytest.mark.parametrize(
+    ("command", "changes"),
+    [
+        ("git add -A && git commit -m x", True),
+        ("git -C sub -c user.name=a commit", True),
+        ("echo hi; git stash pop", True),
+        ("git branch new", True),
+        ("git branch --list 'x*'", False),
+        ("git branch", False),
+        ("git stash list", False),
+        ("git status --short | head", False),
+        ("git config --get user.name", False),
+        ("git remote -v", False),
+        ("echo 'git commit'", False),
+        ("git log --grep commit", False),
+    ],
+)
+def test_commands_that_change_gits_folder(command: str, changes: bool) -> None:
+    assert needs_of(command).git == changes
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "lack"),
+    [
+        (
+            "sh x",
+            "fatal: Unable to create '/w/.git/index.lock': Read-only file system",
+            Lack(kind="git", place="/w/"),
+        ),
+        ("sh x", "error: could not lock config file .git/config: Read-only file system", Lack(kind="git")),
+        (
+            "git config a.b c",
+            "error: could not write config file .git/config: Device or resource busy",
+            Lack(kind="git"),
+        ),
+        (
+            "touch ~/x/y",
+            "touch: cannot touch '/home/u/x/y': Read-only file system",
+            Lack(kind="folder", place="/home/u/x"),
+        ),
+        (
+            "node a.js",
+            "Error: EROFS: read-only file system, open '/opt/a'",
+            Lack(kind="folder", place="/opt"),
+        ),
+        (
+            "python a.py",
+            "OSError: [Errno 30] Read-only file system: '/opt/a'",
+            Lack(kind="folder", place="/opt"),
+        ),
+        (
+            "docker ps",
+            "Cannot connect to the Docker daemon at unix:///var/run/docker.sock.",
+            Lack(kind="socket"),
+        ),
+        ("gh pr list", "please run:  gh auth login", Lack(kind="credentials", place="gh")),
+        ("aws s3 ls", "Unable to locate credentials.", Lack(kind="credentials", place="aws")),
+        (
+            "kubectl get pods",
+            "The connection to the server localhost:8080 was refused - did you specify the right host?",
+            Lack(kind="credentials", place="kubectl"),
+        ),
+        (
+            "git fetch",
+            "git@example.org: Permission denied (publickey).",
+            Lack(kind="credentials", place="git"),
+        ),
+        ("cat log", "Unable to locate credentials.", None),
+    ],
+)
+def test_what_a_failed_command_has_lacked(command: str, output: str, lack: Lack | None) -> None:
+    assert lack_of(output, command) == lack
+
+
+def test_an_approval_asks_for_all_that_is_needed_and_offers_less() -> None:
+    needed = Confinement(network="all", git=".git", reads=("~/.ssh",))
+    request = confinement_request(Confinement(), needed, WHOLE)
+    assert request.chosen == needed
+    assert request.line == (
+        "It asks for the network, git's folder and ~/.ssh. Confined: writes only in the workspace and git's folder, "
+        "reads ~/.ssh, the whole network."
+    )
+    assert [(offer.label, offer.chosen.git) for offer in request.offers] == [
+        ("without network, without git's folder and ~/.ssh", None),
+        ("without network", ".git"),
+        ("with this machine's network", ".git"),
+        ("without confinement", None),
+    ]
 
 
 def test_a_command_in_the_background_asks_for_this_machine() -> None:

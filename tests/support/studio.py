@@ -19,6 +19,7 @@ from planloom.service.application import Application
 from planloom.service.models import AvailableModels, TestAnswer
 from planloom.service.requests import CreateRequest, Until
 from planloom.settings import resolve
+from planloom.storage.decisions import Decisions
 from planloom.storage.ledger import Ledger
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import EditorCapabilities
@@ -99,8 +100,9 @@ class Studio:
         ledger: Path | Ledger | None = None,
         patience: float = 10,
         trusted: bool = True,
+        decisions: Decisions | None = None,
     ) -> None:
-        """`patience` is how many seconds anything may take."""
+        """`patience` is how many seconds anything may take, `decisions` what the user has decided on folders."""
         self.patience = patience
         self.folder = folder / "workspace"
         self.folder.mkdir(exist_ok=True)
@@ -113,7 +115,13 @@ class Studio:
         self.model = OneModel(model)
         # Most tests are about what is asked, so each literal call is, unless a test says otherwise.
         settings = {"approvals.plan": "none", **settings}
-        session = Session(resolve({"user": settings}).settings, self.view, self.editor, trusted=trusted)
+        session = Session(
+            resolve({"user": settings}).settings,
+            self.view,
+            self.editor,
+            trusted=trusted,
+            decisions=decisions,
+        )
         self.app = Application(
             session,
             ledger if isinstance(ledger, Ledger) else Ledger(ledger),

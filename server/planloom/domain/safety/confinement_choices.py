@@ -84,7 +84,8 @@ def _more(shown: Confinement, given: Confinement) -> list[str]:
     """What is shown beyond what is given."""
     network = ["the network"] if shown.network != given.network else []
     git = _git(shown) if shown.git != given.git else []
-    return [*network, *git, *(each for each in (*shown.writes, *shown.reads) if each not in given.writes)]
+    places = {*given.writes, *given.reads}
+    return [*network, *git, *(each for each in (*shown.writes, *shown.reads) if each not in places)]
 
 
 def _git(confinement: Confinement) -> list[str]:
