@@ -78,7 +78,7 @@ def test_commands_that_are_known_to_need_the_network(command: str, needed: Netwo
         ("git branch", False),
         ("git stash list", False),
         ("git status --short | head", False),
-        ("git config --get user.name", False),
+        ("git config user.name a", False),
         ("git remote -v", False),
         ("echo 'git commit'", False),
         ("git log --grep commit", False),
@@ -96,11 +96,15 @@ def test_commands_that_change_gits_folder(command: str, changes: bool) -> None:
             "fatal: Unable to create '/w/.git/index.lock': Read-only file system",
             Lack(kind="git", place="/w/"),
         ),
-        ("sh x", "error: could not lock config file .git/config: Read-only file system", Lack(kind="git")),
+        (
+            "git remote add a b",
+            "error: could not lock config file .git/config: Read-only file system",
+            Lack(kind="protected"),
+        ),
         (
             "git config a.b c",
             "error: could not write config file .git/config: Device or resource busy",
-            Lack(kind="git"),
+            Lack(kind="protected"),
         ),
         (
             "touch ~/x/y",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -147,7 +146,7 @@ async def test_an_answer_for_the_plan_covers_what_its_rule_says(
 ) -> None:
     machine(WHOLE, monkeypatch)
     async with studio(tmp_path) as room:
-        subprocess.run(["git", "init", "-q", room.folder], check=True)
+        await answered(room, "run `git init -q .`")
         text = "run `git diff; true` then run `git status` then run `git status -s` then run `git status -s | cat`"
         assert (await answered(room, text, "allowForPlan"))[0] == 3
         assert (await answered(room, "run `git status`"))[0] == 1, "it is another plan"

@@ -115,13 +115,8 @@ class Studio:
         self.model = OneModel(model)
         # Most tests are about what is asked, so each literal call is, unless a test says otherwise.
         settings = {"approvals.plan": "none", **settings}
-        session = Session(
-            resolve({"user": settings}).settings,
-            self.view,
-            self.editor,
-            trusted=trusted,
-            decisions=decisions,
-        )
+        session = Session(resolve({"user": settings}).settings, self.view, self.editor, trusted=trusted)
+        session.decisions = decisions
         self.app = Application(
             session,
             ledger if isinstance(ledger, Ledger) else Ledger(ledger),

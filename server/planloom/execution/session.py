@@ -32,7 +32,8 @@ class Session:
     """One connection. Its parts keep the session and read each value when they need it: settings, trust and folders
     may change at any moment.
 
-    Settings and trust change only by `configure` and `trust`; the view and its documents follow the editor.
+    `decisions` keep what the user has decided on folders, if it is kept. Settings and trust change only by
+    `configure` and `trust`; the view and its documents follow the editor.
     """
 
     def __init__(
@@ -44,9 +45,8 @@ class Session:
         trusted: bool = True,
         clock: Callable[[], Instant] = lambda: datetime.now(UTC),
         private: tuple[Path, ...] = (),
-        decisions: Decisions | None = None,
     ) -> None:
-        """`private` are the server's own folders, which no command sees; `decisions` keep what holds for a folder."""
+        """`private` are the server's own folders, which no command sees."""
         self.session_id = SessionId(uuid.uuid4().hex)
         self.view = view
         self.editor = editor
@@ -57,7 +57,7 @@ class Session:
         self._ask_trust: AskTrust | None = None
         self._dismissed: set[PlanId] = set()
         self._private = private
-        self._decisions = decisions
+        self.decisions: Decisions | None = None
 
     @property
     def settings(self) -> Settings:
@@ -107,18 +107,18 @@ class Session:
     def rules(self, folder: Path) -> tuple[CommandRule, ...]:
         """The rules by which the user allows commands in the workspace folder that holds this one."""
         root = self._root_of(folder)
-        return () if self._decisions is None or root is None else self._decisions.rules(root)
+        return () if self.decisions is None or root is None else self.decisions.rules(root)
 
     def keep_rules(self, folder: Path, rules: Sequence[CommandRule]) -> None:
         """Keep rules for the workspace folder that holds this one. Raises StorageFailed."""
         root = self._root_of(folder)
-        if self._decisions is not None and root is not None:
-            self._decisions.keep_rules(root, rules)
+        if self.decisions is not None and root is not None:
+            self.decisions.keep_rules(root, rules)
 
     def forget_rules(self, folder: Uri, text: str | None) -> int:
         """Forget the rules of an open workspace folder, or that with this text. Raises StorageFailed."""
         root = next((each.path for each in self.view.roots.folders if each.uri == folder), None)
-        return 0 if self._decisions is None or root is None else self._decisions.forget_rules(root, text)
+        return 0 if self.decisions is None or root is None else self.decisions.forget_rules(root, text)
 
     def _root_of(self, folder: Path) -> Path | None:
         roots = (root.path for root in self.view.roots.folders)

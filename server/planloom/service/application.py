@@ -254,7 +254,8 @@ class Application:
         `base_url_is_users`, and headers for a collector of traces to its address only where `traces_are_users`.
         """
         private = () if storage is None else (storage.parent,)
-        session = Session(settings, view, editor, trusted=trusted, private=private, decisions=decisions)
+        session = Session(settings, view, editor, trusted=trusted, private=private)
+        session.decisions = decisions
         models = Models(session, environment, completion, record, base_url_is_users)
         headers = headers_of(environment.get(TRACES_HEADERS, ""))
         for value in headers.values():

@@ -46,16 +46,16 @@ _GIT: Final[Mapping[str, frozenset[str]]] = {
     "branch": frozenset(
         ("", "-a", "-r", "-v", "-vv", "-l", "--all", "--remotes", "--list", "--show-current", "--contains")
     ),
-    "config": frozenset(("", "-l", "--list", "--get", "--get-all", "--get-regexp", "get", "list")),
     "notes": frozenset(("", "list", "show")),
     "reflog": frozenset(("", "show", "exists")),
-    "remote": frozenset(("", "-v", "--verbose", "show", "get-url")),
     "stash": frozenset(("list", "show")),
     "submodule": frozenset(("", "status", "summary")),
     "tag": frozenset(("", "-l", "--list", "-n", "-v", "--verify", "--contains")),
     "worktree": frozenset(("", "list")),
 }
-"""Sub commands of git that change its folder, with the words behind them with which they only read."""
+"""Sub commands of git that change its folder, with the words behind them with which they only read. Those that change
+its settings are none, since no confined command does.
+"""
 _WITH_A_VALUE: Final = frozenset(
     ("-C", "-c", "--prefix", "--git-dir", "--work-tree", "--cwd", "--directory", "--dir", "--filter")
 )
@@ -165,7 +165,9 @@ def _read_only(line: str) -> Lack | None:
     path = next((found[1] or found[2] for found in _PATH.finditer(line)), None)
     if path is None:
         return None
-    before, is_git, _ = path.partition(".git/")
+    before, is_git, rest = path.partition(".git/")
+    if is_git and rest.partition("/")[0] in ("config", "config.lock", "hooks", "info", "modules"):
+        return Lack(kind="protected")
     if is_git or path.endswith("/.git"):
         return Lack(kind="git", place=before)
     return Lack(kind="folder", place=path.rstrip("/").rpartition("/")[0] or "/")
