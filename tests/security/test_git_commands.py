@@ -244,3 +244,39 @@ async def test_what_failed_for_want_of_gits_folder_is_asked_with_it(tmp_path: Pa
         assert "for want of git's folder" in (question.warning or "")
         assert question.confinement is not None and question.confinement.git == ".git"
         assert (await room.respond(plan, "allowForPlan")).steps[0].status == "completed"
+
+
+async def test_what_failed_for_want_of_a_folder_is_asked_with_it(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    async with studio(tmp_path) as room:
+        plan = await room.respond(await asked(room, "touch ~/out/made"))
+        (recovery,) = plan.pending.recoveries
+        assert recovery.code == "lacked_rights" and f"but not in {tmp_path}/out." in recovery.error
+        await room.app.steps.recover(plan.plan_id, recovery.step_id, "retry", None)
+        plan = await room.until(plan, lambda now: bool(now.pending.approvals))
+        (question,) = plan.pending.approvals
+        assert f"for want of leave to write in {tmp_path}/out." in (question.warning or "")
+        assert question.confinement is not None and question.confinement.writes == (f"{tmp_path}/out",)
+        assert (await room.respond(plan)).steps[0].status == "completed"
+        assert (tmp_path / "out" / "made").exists()
+
+
+async def test_credentials_are_seen_if_they_are_asked_for(tmp_path: Path) -> None:
+    key = tmp_path / ".config" / "gh" / "hosts.yml"
+    key.parent.mkdir(parents=True)
+    key.write_text("token\n")
+    program = tmp_path / "workspace" / "gh"
+    async with studio(tmp_path) as room:
+        program.write_text(
+            "#!/bin/sh\ncat ~/.config/gh/hosts.yml || { echo 'please run: gh auth login'; exit 4; }\n"
+        )
+        program.chmod(0o755)
+        plan = await room.respond(await asked(room, "./gh pr list"))
+        (recovery,) = plan.pending.recoveries
+        assert "it saw none of the credentials of gh" in recovery.error
+        await room.app.steps.recover(plan.plan_id, recovery.step_id, "retry", None)
+        plan = await room.until(plan, lambda now: bool(now.pending.approvals))
+        confinement = plan.pending.approvals[0].confinement
+        assert confinement is not None and confinement.reads == ("~/.config/gh",)
+        plan = await room.respond(plan)
+        assert plan.steps[0].status == "completed"
