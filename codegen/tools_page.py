@@ -41,9 +41,10 @@ _NOTES = """\
   with the parts that Codex and Claude Code have, without input. `read_output` gives only what is new, waits for it, and
   saves the files that the plan has changed before, so that a watcher sees them. Models are shown `read_output` and
   `stop_command` once their plan has started a command in the background.
-- **Pages of the web.** `fetch_url` gets text only: at most 2 MB in 30 seconds, HTML as Markdown, without cookies, keys
-  or any proxy. A redirect is followed on the same host alone. This machine and private networks are refused unless
-  `planloom.fetch.allowInternal` is set. A planner that looks into the workspace cannot fetch.
+- **Pages of the web.** `fetch_url` shows text only (for images see [planning.md](planning.md#looking-first)): at most
+  2 MB in 30 seconds, HTML as Markdown, without cookies, keys or any proxy. A redirect is followed on the same host
+  alone. This machine and private networks are refused unless `planloom.fetch.allowInternal` is set. A planner that
+  looks into the workspace cannot fetch.
 - **Length.** The tools stand in every request to a model, so names, descriptions and schemas together stay below
   5,450 bytes."""
 

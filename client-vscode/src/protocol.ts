@@ -575,6 +575,7 @@ export interface Plan {
   qualification?: Qualification;
   perspectives: Perspectives;
   summary: string;
+  commandsRun?: readonly string[];
   steps: readonly Step[];
   sequential: boolean;
   estimatedDuration?: number;

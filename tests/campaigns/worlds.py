@@ -100,8 +100,13 @@ def _do(effect: Effect, state: State, names: dict[str, str]) -> None:
             _parents(state, effect.token)
         case "rename":
             if effect.old in state:
-                state[effect.new] = state.pop(effect.old)
-                names[effect.source] = effect.new
+                for path in [path for path in state if f"{path}/".startswith(f"{effect.old}/")]:
+                    state[effect.new + path.removeprefix(effect.old)] = state.pop(path)
+                for name, path in names.items():
+                    if f"{path}/".startswith(f"{effect.old}/") and (
+                        not effect.source or name == effect.source
+                    ):
+                        names[name] = effect.new + path.removeprefix(effect.old)
                 _parents(state, effect.new)
         case "delete":
             state.pop(effect.token, None)
@@ -123,7 +128,7 @@ class Shape:
     models: bool = True
     commands: bool = True
     moves: bool = True
-    """Renames, deletes and folders."""
+    """Renames, deletes and folders, and names that are used again."""
     nodes: bool = False
     """Loops, rounds, conditions, checks, gates and sub-plans."""
     sleep: float = 0.15
@@ -144,6 +149,10 @@ class _Maker:
         self.free = {name: list(range(LINES)) for name in names}
         self.names = {name: name for name in names}
         self.last_touch: dict[str, str] = {}
+        self.freed: dict[str, str] = {}
+        """The names that nothing has any more, each with the step that has freed it."""
+        self.queue: list[tuple[str, str]] = []
+        """The renames that complete a cycle, as file and new name."""
 
     def make(self) -> World:
         steps: list[dict[str, Any]] = []
@@ -172,7 +181,7 @@ class _Maker:
         """What a step of a random kind does; `needs` gets the steps that must come before it."""
         kinds = ["edit"] * 5 + ["create"] * 2
         if self.shape.moves:
-            kinds += ["folder", "rename", "delete"]
+            kinds += ["folder", "rename", "delete", *["again"] * 4]
         if self.shape.commands:
             kinds += ["command"] * 2
         if self.shape.models:
@@ -183,11 +192,19 @@ class _Maker:
         files = [name for name, lines in self.free.items() if lines]
         if kind == "delete" and len(files) < 3:
             kind = "edit"
+        if self.queue:
+            name, new = self.queue.pop(0)
+            self._touch(name, step, needs)
+            return self._literal(self._rename(step, name, new, needs))
         match kind:
+            case "again":
+                return self._literal(self._again(step, number, files, needs))
             case "edit":
                 return self._literal(self._edit(step, self._pick(files, step, needs)))
             case "rename":
-                return self._literal(self._rename(step, number, self._pick(files, step, needs)))
+                name = self._pick(files, step, needs)
+                new = self.rng.choice(["", "moved/"]) + f"r{number}-{name}"
+                return self._literal(self._rename(step, name, new, needs))
             case "delete":
                 return self._literal(self._delete(step, self._pick(files, step, needs)))
             case "folder":
@@ -224,6 +241,10 @@ class _Maker:
 
     def _model(self, step: str, files: list[str], needs: set[str]) -> dict[str, Any]:
         """A step in words: one or two edits of different files, perhaps a new file, perhaps a command."""
+        # A model is told of renames by name, which says too little where a name is used again.
+        files = [
+            name for name in files if self.names[name] == name or self.names[name].startswith(("r", "m"))
+        ]
         count = self.rng.randint(1, 2)
         chosen: list[str] = []
         for _ in range(min(count, len(files))):
@@ -277,11 +298,54 @@ class _Maker:
         ]
         return {"kind": "sub_plan", "templateId": template}
 
-    def _pick(self, files: list[str], step: str, needs: set[str]) -> str:
-        name = self.rng.choice(files)
+    def _again(self, step: str, number: int, files: list[str], needs: set[str]) -> Effect:
+        """An effect on a name that was used before, or the first of several."""
+        there = {name: path for name, path in self.names.items() if name in self.free}
+        way = self.rng.choice(["create", "take", "take", "cycle", "cycle", "case", "folder"])
+        if way in ("create", "take") and self.freed:
+            path = self.rng.choice(sorted(self.freed))
+            if way == "create":
+                needs.add(self.freed.pop(path))
+                return self._create(step, path)
+            return self._rename(step, self._pick(files, step, needs), path, needs)
+        if way == "folder" and any(path.startswith("moved/") for path in there.values()):
+            return self._move_folder(step, number, there, needs)
+        name = self._pick(files, step, needs)
+        path = self.names[name]
+        others = [each for each in there if each != name]
+        if way != "cycle" or not others:
+            folder, _, last = path.rpartition("/")
+            new = f"{folder}/".lstrip("/") + last.swapcase()
+            taken = {
+                *there.values(),
+                *(each.args.get("path") for each in self.world.effects if each.kind == "create"),
+            }
+            return self._rename(step, name, f"{number}{new}" if new in taken else new, needs)
+        ring = self.rng.sample(others, min(len(others), self.rng.randint(1, 2)))
+        ends = [path, *(there[each] for each in ring)]
+        self.queue = [*zip(ring, ends, strict=False), (name, ends[-1])]
+        return self._rename(step, name, f"t{number}.txt", needs)
+
+    def _move_folder(self, step: str, number: int, there: Mapping[str, str], needs: set[str]) -> Effect:
+        """Rename the folder of files that were moved, and all that is in it."""
+        new = f"moved{number}"
+        for name, path in there.items():
+            if path.startswith("moved/"):
+                self._touch(name, step, needs)
+                self.names[name] = new + path.removeprefix("moved")
+        for path in [path for path in self.freed if path.startswith("moved/")]:
+            needs.add(self.freed.pop(path))
+        args = {"path": "moved/", "new_path": f"{new}/"}
+        return self._add(Effect("rename", step, new, "rename_path", args, "", "moved", new))
+
+    def _touch(self, name: str, step: str, needs: set[str]) -> None:
         if name in self.last_touch and self.last_touch[name] != step:
             needs.add(self.last_touch[name])
         self.last_touch[name] = step
+
+    def _pick(self, files: list[str], step: str, needs: set[str]) -> str:
+        name = self.rng.choice(files)
+        self._touch(name, step, needs)
         return name
 
     def _edit(self, step: str, name: str) -> Effect:
@@ -294,22 +358,28 @@ class _Maker:
         args = {"path": self.names[name], "old_text": anchor, "new_text": new}
         return self._add(Effect("edit", step, token, "edit_file", args, name, anchor, new))
 
-    def _create(self, step: str) -> Effect:
+    def _create(self, step: str, path: str | None = None) -> Effect:
         token = self._token("NEW", step)
         folder = self.rng.choice(["", "new/", f"deep/{step}/"])
-        args = {"path": f"{folder}n{len(self.world.effects)}.txt", "content": f"head {token}\nbody é😀\n"}
+        args = {
+            "path": path or f"{folder}n{len(self.world.effects)}.txt",
+            "content": f"head {token}\nbody é😀\n",
+        }
         return self._add(Effect("create", step, token, "write_file", args))
 
-    def _rename(self, step: str, number: int, name: str) -> Effect:
+    def _rename(self, step: str, name: str, new: str, needs: set[str]) -> Effect:
         old = self.names[name]
-        new = self.rng.choice(["", "moved/"]) + f"r{number}-{name}"
         self.names[name] = new
+        if new in self.freed:
+            needs.add(self.freed.pop(new))
+        self.freed[old] = step
         args = {"path": old, "new_path": new}
         return self._add(Effect("rename", step, new, "rename_path", args, name, old, new))
 
     def _delete(self, step: str, name: str) -> Effect:
         path = self.names[name]
         del self.free[name]
+        self.freed[path] = step
         return self._add(Effect("delete", step, path, "delete_path", {"path": path}, name))
 
     def _command(self, step: str) -> Effect:

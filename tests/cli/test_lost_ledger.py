@@ -111,6 +111,7 @@ def test_a_run_whose_ledger_is_damaged_ends_by_itself(machine: Path) -> None:
 
 def test_a_question_at_the_terminal_ends_when_the_ledger_is_lost(machine: Path) -> None:
     words = ["run", "1. Run `echo a`\n2. List files", "-w", str(machine / "work")]
+    words += ["--set", "approvals.plan=none"]
     person = AtTerminal(machine, words, None, **environment(machine))
     person.type("y")
     person.wait_for("[y]")

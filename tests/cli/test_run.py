@@ -99,9 +99,8 @@ def test_the_server_is_told_what_this_editor_can_do(work: Path) -> None:
         "--setting=approvals.plan=none",
     ]
     client = params["initializationOptions"]["planloomClient"]
-    assert client == dict.fromkeys(
-        ("events", "approvals", "clarifications", "recovery", "conflicts", "save", "trusted"), True
-    )
+    capabilities = ("events", "approvals", "clarifications", "recovery", "conflicts", "save", "trusted")
+    assert client == dict.fromkeys((*capabilities, "createContents", "createFolder"), True)
     methods = [message.get("method") for message in ended.sent]
     assert methods[-2:] == ["shutdown", "exit"]
 

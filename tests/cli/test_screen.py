@@ -58,7 +58,7 @@ TOLD: list[tuple[dict[str, Any], str]] = [
     ({"type": "perspective_complete", "agent": "devo", "error": "It broke."}, "Devo: It broke."),
     (
         {"type": "plan_routed", "route": "direct", "detection": {"rule": "model"}},
-        "The model has decided: it goes ahead without a plan.",
+        "It goes ahead, unless the model submits a plan.",
     ),
     (
         {"type": "plan_routed", "route": "plan", "detection": {"rule": "unsure"}},

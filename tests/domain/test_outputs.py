@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planloom.domain.plans.outputs import OutputReference, literal, output_reference, renamed
+from planloom.domain.plans.outputs import OutputReference, in_words, literal, output_reference, renamed
 from planloom.domain.values import StepId
 
 
@@ -49,3 +49,17 @@ def test_renaming_follows_ids_that_are_not_legal() -> None:
         "o": "$other",
         "p": "$step_2.path",
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Copy {{item}}", "Copy each item"),
+        ("Copy “{{ item }}”, then {{item.name}}.", "Copy “each item”, then each name."),
+        ("Write {{item.file.name}}.md for {{index}}", "Write <name>.md for each index"),
+        ("Move src/{{item}} to {{item}}/src ({{item}})", "Move src/<item> to <item>/src (each item)"),
+        ("Render {{name}} and {item}", "Render {{name}} and {item}"),
+    ],
+)
+def test_placeholders_of_a_loop_are_read_as_words(text: str, words: str) -> None:
+    assert in_words(text) == words

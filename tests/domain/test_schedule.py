@@ -20,6 +20,18 @@ from tests.domain.reference_directives import directives
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 DETECTION = Detection(planned=True, rule="numbered_list", score=50, ambiguous=False)
 
+STAGED = {
+    "call_id": "c",
+    "tool": "write_file",
+    "args": {},
+    "ok": True,
+    "deduplicated": False,
+    "summary": "",
+    "duration_ms": 1,
+    "files": {"file:///x": "staged"},
+}
+"""A call whose change a restart loses, so that its step goes back to pending."""
+
 
 class Run:
     """One plan with the schedule that follows it."""
@@ -58,6 +70,7 @@ def steps_of(chance: random.Random, count: int) -> tuple[Step, ...]:
                     "priority": chance.choice(("critical", "high", "normal", "low")),
                     "critical": chance.random() < 0.1,
                     "status": "skipped" if chance.random() < 0.05 else "pending",
+                    "tools_executed": (STAGED,) if chance.random() < 0.3 else (),
                 }
             )
         )
@@ -90,6 +103,8 @@ def happens(chance: random.Random, run: Run, due: tuple[do.Directive, ...]) -> l
                 ev.TaskFailed(task_id=step.step_id, error="e", will_retry=chance.random() < 0.3),
                 ev.TaskUpdate(task_id=step.step_id, status="pending"),
             ]
+        elif step.status == "completed" and step.staged:
+            choices.append(ev.TaskUpdate(task_id=step.step_id, status="pending"))
         elif step.status == "needs_clarification":
             choices.append(ev.ClarificationProvided(task_id=step.step_id, answer="a"))
     for recovery in run.plan.pending.recoveries:
@@ -136,3 +151,23 @@ def test_nothing_free_and_nothing_running_is_no_deadlock(sequential: bool) -> No
     run = Run((Step(step_id=StepId("a"), description="a", instruction=""),), sequential)
     assert run.plan is not None and run.schedule is not None
     assert run.schedule.directives(run.plan, do.Limits(), lambda _: False) == ()
+
+
+def test_a_step_waits_for_one_that_went_back_behind_a_completed_one() -> None:
+    def step(name: str, *needs: str, **more: object) -> Step:
+        return Step.model_validate(
+            {"step_id": name, "description": name, "instruction": "", "depends_on": needs, **more}
+        )
+
+    run = Run((step("s1", tools_executed=(STAGED,)), step("s2", "s1"), step("s3", "s2")), sequential=False)
+    result = StepResult(ok=True, duration_ms=1, timestamp=AT)
+    for name in ("s1", "s2"):
+        run.add(ev.TaskStarted(task_id=StepId(name), agent="koda"))
+        run.add(ev.TaskCompleted(task_id=StepId(name), result=result))
+    run.add(ev.TaskUpdate(task_id=StepId("s1"), status="pending"))
+    assert run.plan is not None and run.schedule is not None
+    assert run.schedule.directives(run.plan, do.Limits()) == (do.RunStep(step_id=StepId("s1")),)
+    run.add(ev.TaskStarted(task_id=StepId("s1"), agent="koda"))
+    assert run.schedule.directives(run.plan, do.Limits()) == ()
+    run.add(ev.TaskCompleted(task_id=StepId("s1"), result=result))
+    assert run.schedule.directives(run.plan, do.Limits()) == (do.RunStep(step_id=StepId("s3")),)

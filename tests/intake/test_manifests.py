@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planloom.intake.surroundings.manifests import MOST_READ, Manifest, read_manifest
-from planloom.intake.surroundings.runners import by_presence, stated_command
+from planloom.intake.surroundings.runners import by_presence, named_commands, stated_command
 
 PYPROJECT = """
 [project]
@@ -190,3 +190,8 @@ def test_what_the_presence_of_a_file_says(beside: set[str], commands: list[str])
 )
 def test_instructions_state_how_tests_are_run(instructions: str, command: str | None) -> None:
     assert stated_command(instructions) == command
+
+
+def test_a_request_names_commands_as_code() -> None:
+    request = "Make `npm run lint` pass, rename `old name` to `new`, with `python`. Not `make a | b`."
+    assert named_commands(request) == ("npm run lint", "make a | b")

@@ -74,7 +74,7 @@ def test_notes_and_descriptions_are_said() -> None:
 
 def test_links_and_images_are_named() -> None:
     link = attached(None, kind="link", uri=Uri("https://x.org"), note="Only the address is passed on.")
-    picture = attached(None, label="logo.png", kind="image", image=b"png")
+    picture = attached(None, label="logo.png", kind="image", image=b"\x89PNG\r\n\x1a\n")
     found = render([link, picture])
     assert "DATA a1: https://x.org (link, not fetched)" in found.text
     assert (
@@ -87,6 +87,8 @@ def test_links_and_images_are_named() -> None:
     assert "The image is sent along." in sent.text
     unread = render([attached(None, label="logo.png", kind="image")], images=True)
     assert "The image itself is not sent: it could not be read." in unread.text
+    wrong = render([attached(None, label="logo.png", kind="image", image=b"<svg>")], images=True)
+    assert "not sent: it is no PNG, JPEG, GIF, WebP or BMP." in wrong.text and wrong.images == ()
 
 
 def test_long_attachments_share_what_short_ones_leave() -> None:

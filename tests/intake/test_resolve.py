@@ -209,6 +209,23 @@ async def test_images_and_links_are_recorded(world: World) -> None:
     assert [link.attachment.uri, link.attachment.reference] == ["https://y.org", "@https://y.org"]
 
 
+@pytest.mark.parametrize(
+    ("url", "kind"),
+    [
+        ("https://x.org/p.jpeg", "image"),
+        ("@http://x.org/a/P.PNG?size=2#top", "image"),
+        ("https://x.org/p.svg", "link"),
+        ("https://x.png", "link"),
+        ("https://x.org/?p.png", "link"),
+        ("https://user@x.org/p.png", "link"),
+    ],
+)
+async def test_the_address_of_an_image_is_recorded_and_not_fetched(url: str, kind: str, world: World) -> None:
+    found = await one(world, f"Describe {url}, please")
+    assert (found.attachment.kind, found.image) == (kind, None)
+    assert "fetche" in (found.attachment.note or "")
+
+
 async def test_a_place_is_attached_once(world: World) -> None:
     found = await resolved(world, "@a.ts and @w/a.ts and @a.ts:1 and @missing @missing")
     assert [each.attachment.reference for each in found.attachments] == ["@a.ts", "@a.ts:1"]

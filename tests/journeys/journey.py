@@ -250,6 +250,8 @@ async def _run(journey: Journey, at: Studio) -> Plan:
     """Put the request, approve its plan, and answer its approvals, to the end."""
     denials = {answer.approval: answer.deny for answer in journey.answers}
     plan = await at.ask(journey.request, mode=journey.mode)
+    while plan.status == "draft":
+        plan = await at.respond(plan)
     for text in journey.reviews:
         await _say(at, text)
         plan = await at.reach(plan, "ready")

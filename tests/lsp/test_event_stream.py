@@ -93,6 +93,32 @@ async def test_an_event_that_cannot_be_told_is_logged_and_stops_nothing(caplog: 
     assert "could not be sent" in caplog.text
 
 
+async def test_the_words_of_a_step_come_before_its_event() -> None:
+    app = FakeApplication()
+    async with connected(app.make) as client:
+        await client.request("planloom/status")
+        for word in ("It subtracts: ", "it has -=."):
+            app.feed.speak(delta(word))
+            app.feed.speak(delta(word, step="step_2"))
+        app.feed.happen(
+            ev.ToolStarted(
+                task_id=StepId("step_1"), call_id=CallId("c1"), tool="read_file", args={}, effect="read"
+            ),
+            a_plan(seq=4),
+        )
+        names = [name for name, _ in client.notifications]
+        before = [
+            params
+            for name, params in client.notifications[: names.index("planloom/event")]
+            if name == "planloom/stream"
+        ]
+        words = {
+            step: "".join(each["delta"] for each in before if each["stepId"] == step)
+            for step in ("step_1", "step_2")
+        }
+        assert words == {"step_1": "It subtracts: it has -=.", "step_2": "It subtracts: "}
+
+
 class Ear:
     """Takes what a stream says."""
 

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -202,48 +201,3 @@ def test_settings_of_the_command_line_and_bad_ones_are_told(tmp_path: Path) -> N
         assert "budget.maxRequests" in shown["params"]["message"]
     finally:
         server.close()
-
-
-def test_nothing_but_the_protocol_library_loads_before_the_answer_to_initialize() -> None:
-    script = textwrap.dedent(
-        """
-        import json, sys
-        from planloom.lsp import stdio
-        from planloom.lsp.language_server import make_server
-
-        class Out:
-            def write(self, data):
-                assert json.loads(data)["result"]["serverInfo"]["name"] == "planloom"
-
-        server = make_server(None)
-        server.messages.set_writer(Out(), include_headers=False)
-        params = {"processId": 1, "rootUri": "file:///x", "capabilities": {"workspace": {"applyEdit": True}}}
-        asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
-        server.messages.receive(json.dumps(asked).encode())
-        heavy = ("pydantic", "sqlite3", "platformdirs", "argparse", "rich", "pathspec")
-        light = ("planloom.lsp", "planloom.version")
-        own = [name for name in sys.modules if name.startswith("planloom.") and not name.startswith(light)]
-        print(json.dumps([name for name in heavy if name in sys.modules] + own))
-        """
-    )
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert json.loads(found.stdout) == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "imported"),
-    [
-        (["--stdio"], False),
-        (["--stdio", "--setting=model.name=x"], False),
-        (["--stdio", "--setting", "model.name=x"], True),
-    ],
-)
-def test_only_rare_options_need_argparse(arguments: list[str], imported: bool) -> None:
-    script = (
-        "import json, sys; from planloom.lsp.server import _parsed; found = _parsed(sys.argv[1:]); "
-        "print(json.dumps([list(found.settings), 'argparse' in sys.modules]))"
-    )
-    found = subprocess.run(
-        [sys.executable, "-I", "-c", script, *arguments], capture_output=True, text=True, check=True
-    )
-    assert json.loads(found.stdout) == [["model.name=x"] if len(arguments) > 1 else [], imported]

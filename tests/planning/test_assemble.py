@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planloom.domain.plans.plan import Check, Step
+from planloom.domain.plans.plan import Check, ExpectedTool, Step
 from planloom.domain.values import StepId
 from planloom.planning.formats.draft import DraftStep
 from planloom.planning.model.assemble import StepBuilder
@@ -133,6 +133,9 @@ def test_ids_of_finished_steps_are_not_reused() -> None:
         ("Deploy to staging", "devo"),
         ("Install the dependencies with npm", "devo"),
         ("Build the project", "devo"),
+        ("Build a game", "koda"),
+        ("Add migration script", "koda"),
+        ("Add a Dockerfile and a deploy pipeline for kubernetes", "koda"),
         ("Write the code that starts the server", "koda"),
         ("Add a run method to the class", "koda"),
         ("Refactor the auth system", "koda"),
@@ -141,4 +144,18 @@ def test_ids_of_finished_steps_are_not_reused() -> None:
 )
 def test_the_agent_of_a_step_that_names_none(description: str, agent: str) -> None:
     (step,), _ = assembled([draft(description)])
+    assert step.agent == agent
+
+
+@pytest.mark.parametrize(
+    ("fields", "agent"),
+    [
+        ({"expected_files": ("a.py",), "instruction": "Write it, then run the tests."}, "koda"),
+        ({"expected_tools": (ExpectedTool(tool="run_command"),)}, "devo"),
+        ({"expected_tools": (ExpectedTool(tool="run_command"), ExpectedTool(tool="write_file"))}, "koda"),
+        ({"description": "Deploy it", "expected_files": ("deploy.log",)}, "devo"),
+    ],
+)
+def test_what_a_step_writes_and_calls_decides_whose_it_is(fields: dict[str, Any], agent: str) -> None:
+    (step,), _ = assembled([draft(**{"description": "See to it", **fields})])
     assert step.agent == agent

@@ -283,6 +283,43 @@ async def test_regeneration_keeps_finished_steps_out_and_their_ids_taken() -> No
     assert steps[0].depends_on == ("a",)
 
 
+async def test_a_plan_to_revise_is_shown_with_all_that_a_planner_can_say() -> None:
+    said = {
+        "id": "fix",
+        "description": "Fix it",
+        "agent": "devo",
+        "expectedFiles": ["a.py"],
+        "forEach": "glob('*.py')",
+        "when": "exists('b.py')",
+        "checks": ["make a; make b", {"kind": "file_exists", "path": "out"}],
+    }
+    gate = {"id": "ask", "description": "Ask", "kind": "approval", "question": "On?", "dependsOn": ["fix"]}
+    _, events = await drafted([says(json.dumps({"steps": [said, gate]}))])
+    template = Step(
+        step_id=StepId("all"),
+        description="Release",
+        instruction="Release",
+        kind="sub_plan",
+        template_id=TemplateId("release"),
+        args={"version": "2"},
+    )
+    previous = (*plan_in(events).steps, template)
+    model, _ = await drafted([says(GOOD)], asking(previous=previous, feedback="Go on"))
+    shown = model.requests[0].messages[1].text
+    for line in (
+        *(
+            "- fix: Fix it",
+            "agent: devo",
+            "expectedFiles: a.py",
+            "when: exists('b.py')",
+            "forEach: glob('*.py')",
+        ),
+        'checks: ["make a; make b", {"kind": "file_exists", "path": "out"}]',
+        *("- ask: Ask", "On?", "kind: approval", "dependsOn: fix", 'template release {"version": "2"}'),
+    ):
+        assert f"{line}\n" in shown, shown
+
+
 async def test_a_request_that_does_not_fit_is_refused() -> None:
     with pytest.raises(ContextOverflow):
         await drafted([says(GOOD)], asking("x" * 100_000))

@@ -628,3 +628,30 @@ def test_what_a_level_holds_is_said(
     found = abilities_of(has)
     assert (found.files, found.network, found.processes, found.how) == (files, network, processes, how)
     assert bool(found.missing) == (not has.namespaces)
+
+
+@pytest.mark.skipif(not means().overlays, reason="no overlays here")
+async def test_changes_of_a_workspace_can_be_thrown_away(place: Place) -> None:
+    (place.work / "src" / "a.py").write_text("old\n")
+    changes = "echo new > src/a.py && rm AGENTS.md && touch made ../.cache/pip/made && echo >> .git/config"
+    commands = f"{changes} && cat src/a.py && ls && cat ../.ssh/id_rsa"
+    launch = place.launch(f"{commands}; ls ../ledger", confinement=Confinement(workspace="throwaway"))
+    ended = await run_process(launch, timeout_seconds=20)
+    assert ended.output.split()[:3] == ["new", "made", "src"], ended.output
+    assert "CANARY" not in ended.output
+    assert (place.work / "src" / "a.py").read_text() == "old\n"
+    assert sorted(each.name for each in place.work.iterdir()) == [".git", ".vscode", "AGENTS.md", "src"]
+    assert not (place.home / ".cache" / "pip" / "made").exists()
+
+
+@pytest.mark.skipif(not means().overlays, reason="no overlays here")
+async def test_what_is_hidden_in_a_workspace_stays_hidden_where_its_changes_are_thrown_away(
+    place: Place,
+) -> None:
+    launch = place.launch(
+        "cat .ssh/id_rsa ledger/ledger.sqlite3; cat plain.txt",
+        confinement=Confinement(workspace="throwaway"),
+        work=place.home,
+    )
+    ended = await run_process(launch, timeout_seconds=20)
+    assert ended.output.count("CANARY") == 1, ended.output

@@ -24,7 +24,7 @@ from planloom.domain.text.positions import Position, Range
 from planloom.domain.values import Uri
 from planloom.intake.classifier import classify
 from planloom.models.offline.scripted import ALL, ScriptedModel, Turn, When, makes, says
-from planloom.models.port import Capabilities, ModelRequest
+from planloom.models.port import Capabilities, ModelIdentity, ModelRequest
 from planloom.models.providers.text_tools import describe_in_prompt
 from planloom.settings import resolve
 from planloom.workspace.editor import Diagnostic, FileDiagnostics
@@ -111,8 +111,9 @@ class Stage:
     def requests(self) -> list[ModelRequest]:
         return [request for model in self._models for request in model.requests]
 
-    def plays(self, *turns: Turn) -> None:
-        self._models.append(ScriptedModel(turns, capabilities=self.capabilities))
+    def plays(self, *turns: Turn, name: str = "script") -> None:
+        identity = ModelIdentity(provider="replay", name=name, reason="a script")
+        self._models.append(ScriptedModel(turns, capabilities=self.capabilities, identity=identity))
         self.room.model.model = self._models[-1]
 
     async def works(self, *turns: Turn, description: str = "Look around", **more: Any) -> None:
@@ -347,6 +348,21 @@ async def what_was_read_while_planning(stage: Stage, text: str) -> None:
 
 
 @scene
+async def what_was_run_while_planning(stage: Stage, text: str) -> None:
+    stage.write("a.txt", text)
+    stage.write("Makefile", "show:\n\t@cat a.txt\n")
+    plan = {"summary": "One step.", "steps": [{"id": "s1", "description": "Look", "instruction": "Look."}]}
+    looked = makes(("run_command", {"command": "make show"}))
+    stage.plays(
+        looked, makes(("submit_plan", plan)) if stage.capabilities.tools else says(json.dumps(plan)), DONE
+    )
+    made = await stage.room.ask("Build a form as `make show` says, and write its tests", mode="plan")
+    if made.status == "pending_approval":
+        stage.plays(*[DONE] * 4, name="another")
+        await stage.room.approve(made)
+
+
+@scene
 async def a_conversation_that_is_too_long(stage: Stage, text: str) -> None:
     stage.capabilities = stage.capabilities._replace(context_tokens=4_000)
     stage.write("a.txt", f"{text}\n" + "It is decided: keep src/main.py as it is.\n" * 60)
@@ -452,6 +468,7 @@ CARRIERS: Final[Mapping[Where, tuple[str, ...]]] = {
     ("agent/conversation", "add_answer"): ("a_call_that_is_printed",),
     ("agent/conversation", "add_failure"): ("a_change_that_cannot_be_made",),
     ("agent/files_read", "changed_files"): ("what_was_read_while_planning",),
+    ("agent/files_read", "commands_section"): ("what_was_run_while_planning",),
     ("agent/files_read", "files_read"): ("what_was_read_while_planning",),
     ("agent/investigation", "_ask"): _OURS,
     ("agent/investigation", "_in_words"): _OURS,

@@ -438,3 +438,18 @@ async def test_what_was_not_run_is_answered_as_such_in_every_fork(tmp_path: Path
         texts = results(model.requests[2])
         assert texts.count("Done.") == 1
         assert all("was not run" in text or "does not count" in text for text in texts[-3:])
+
+
+async def test_what_reads_beside_the_plan_is_run_and_what_writes_waits_for_its_task(tmp_path: Path) -> None:
+    step = {"id": "s1", "description": "Capitals", "instruction": "in a.txt"}
+    plan = ("submit_plan", {"summary": "Capitals", "steps": [step]})
+    edit = ("edit_file", {"path": "a.txt", "old_text": "alpha", "new_text": "ALPHA"})
+    model = ScriptedModel(
+        [makes(READ_A, WRITE_B, plan), makes(edit, ("task_completed", {"summary": "Capitals."}))]
+    )
+    async with studio(tmp_path, FILES, model=model) as at:
+        made = await allowed(at, await at.ask("Write a.txt in capitals and test it", mode="plan"))
+        assert made.status == "completed"
+        read, written, _ = results(model.requests[1])
+        assert read.split()[-1] == "alpha" and written.startswith("[FAILED] It was not run.")
+        assert (at.text("a.txt"), at.text("b.txt")) == ("ALPHA\n", "beta\n")

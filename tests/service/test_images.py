@@ -13,9 +13,12 @@ from planloom.intake.reference_sources import Requested
 from planloom.models.offline.scripted import ALL, ScriptedModel, makes, says
 from planloom.models.port import Image
 from planloom.service.requests import Attached, CreateRequest
-from tests.support.studio import studio
+from tests.support.http_server import Asked, Wire, serving
+from tests.support.studio import Studio, studio
 
 PICTURE = b"\x89PNG\r\n\x1a\n and more"
+SEEN = makes(("final_answer", {"text": "A red square."}))
+INSIDE = {"fetch.allowInternal": True}
 SENT = (Image(media_type="image/png", data=PICTURE),)
 
 
@@ -156,3 +159,92 @@ async def test_every_perspective_sees_the_images_or_is_told_that_they_are_missin
         question = request.messages[1]
         assert question.images == (SENT if images else ())
         assert ("this model takes no images" in question.text) is not images
+
+
+async def pictures(asked: Asked, wire: Wire) -> None:
+    """The host of linked images, good and bad ones."""
+    match asked.path.partition("?")[0]:
+        case "/p.jpeg":
+            await wire.reply(200, PICTURE, content_type="image/jpeg")
+        case "/gone.png":
+            await wire.reply(404, PICTURE, content_type="image/png")
+        case "/page.png":
+            await wire.reply(200, b"<h1>Sign in</h1>", content_type="text/html")
+        case "/drawn.png":
+            await wire.reply(200, b"<svg/>", content_type="image/svg+xml")
+        case "/large.png":
+            await wire.reply(200, PICTURE + bytes(30_000_000), content_type="image/png")
+        case _:
+            await wire.reply(302, b"", location="https://elsewhere.example/p.png")
+
+
+def warnings(at: Studio) -> list[str]:
+    return [
+        each.event.message
+        for each in at.events
+        if isinstance(each.event, ev.Log) and each.event.level == "warning"
+    ]
+
+
+def images_sent(model: ScriptedModel) -> list[tuple[Image, ...]]:
+    return [message.images for request in model.requests for message in request.messages if message.images]
+
+
+async def test_the_image_of_a_link_reaches_the_model_once_its_address_is_approved(tmp_path: Path) -> None:
+    model = ScriptedModel([SEEN], capabilities=ALL)
+    async with serving(pictures) as host, studio(tmp_path, model=model, settings=INSIDE) as at:
+        plan = await at.ask(f"What does {host.origin}/p.jpeg show?", mode="direct")
+        (approval,) = plan.pending.approvals
+        assert (approval.effect, approval.url, host.asked) == ("fetch", f"{host.origin}/p.jpeg", [])
+        plan = await at.respond(plan)
+        assert (plan.status, warnings(at)) == ("completed", [])
+    assert images_sent(model) == [SENT]
+    assert "The image is sent along." in model.requests[0].messages[1].text
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("gone", "The host answered 404 Not Found."),
+        ("page", "The host sent a text, no PNG, JPEG, GIF, WebP or BMP."),
+        ("drawn", "The host sent a text, no PNG, JPEG, GIF, WebP or BMP."),
+        ("large", "It is an image of over 5 MB."),
+        ("moved", "It redirects to another host, where nothing is fetched."),
+    ],
+)
+async def test_person_and_model_read_why_a_linked_image_is_not_shown(
+    name: str, reason: str, tmp_path: Path
+) -> None:
+    model = ScriptedModel([SEEN], capabilities=ALL)
+    settings = {**INSIDE, "approvals.fetch": "allow"}
+    async with serving(pictures) as host, studio(tmp_path, model=model, settings=settings) as at:
+        plan = await at.ask(f"What does {host.origin}/{name}.png show?", mode="direct")
+        assert plan.status == "completed"
+        assert warnings(at) == [f"The model is not shown {host.origin}/{name}.png. {reason}"]
+    assert images_sent(model) == []
+    assert f"{reason}\nThe image itself is not sent." in model.requests[0].messages[1].text
+
+
+async def test_a_denied_image_is_asked_once_for_a_plan(tmp_path: Path) -> None:
+    steps = [{"id": name, "description": name, "instruction": name, "dependsOn": []} for name in "ab"]
+    model = ScriptedModel([says(json.dumps({"steps": steps})), SEEN, SEEN], capabilities=ALL)
+    settings = {**INSIDE, "planning.perspectives": "never", "context.shareConversation": False}
+    async with serving(pictures) as host, studio(tmp_path, model=model, settings=settings) as at:
+        plan = await at.ask(f"Build a page that looks like {host.origin}/p.jpeg", mode="plan")
+        assert host.asked == [] and plan.pending.approvals == ()
+        plan = await at.respond(await at.approve(plan), "deny")
+        assert plan.pending.approvals == () and host.asked == []
+        assert warnings(at) == [
+            f"The model is not shown {host.origin}/p.jpeg. The user did not allow this fetch."
+        ]
+    assert len(model.requests) > 2 and images_sent(model) == []
+
+
+async def test_no_more_than_four_linked_images_are_fetched(tmp_path: Path) -> None:
+    model = ScriptedModel([SEEN], capabilities=ALL)
+    settings = {**INSIDE, "approvals.fetch": "allow"}
+    async with serving(pictures) as host, studio(tmp_path, model=model, settings=settings) as at:
+        links = " ".join(f"{host.origin}/p.jpeg?{number}" for number in range(9))
+        await at.ask(f"What do these show? {links}", mode="direct")
+        assert len(host.asked) == 4 and len(warnings(at)) == 5
+    assert images_sent(model)[0] == SENT * 4

@@ -139,10 +139,12 @@ async def test_an_investigation_changes_and_runs_nothing(tmp_path: Path) -> None
         assert plan.status == "pending_approval"
         assert at.path("greet.py").read_text() == FILES["greet.py"]
         assert not {"edit_started", "approval_request", "tool_started"} & set(at.types())
-        refused = [message.text for message in model.requests[1].messages if message.role == "tool"]
-        assert len(refused) == 3
+        written, run, deleted = [
+            message.text for message in model.requests[1].messages if message.role == "tool"
+        ]
         told = "Nothing is changed or run before the user has approved the plan: put it into the plan."
-        assert refused == [f"[FAILED] {told}"] * 3
+        assert written == deleted == f"[FAILED] {told}"
+        assert run.startswith("[FAILED]")
 
 
 async def test_a_planner_whose_conversation_is_not_continued_has_only_tools_that_read(tmp_path: Path) -> None:

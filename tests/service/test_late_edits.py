@@ -133,6 +133,17 @@ async def test_nothing_is_sent_over_an_edit_without_a_version(tmp_path: Path, na
         await done_once(at, await retried(at, plan), sent=1)
 
 
+@pytest.mark.parametrize("makes", [True, False])
+async def test_a_rename_that_is_out_is_made_once(tmp_path: Path, makes: bool) -> None:
+    async with studio(tmp_path, {"a.txt": TEXT}, settings=UNASKED, script=[Hang()]) as at:
+        failed = await at.run("1. Rename a.txt to b.txt")
+        plan = await retried(at, failed)
+        at.editor.wake(makes=makes)
+        plan = await at.respond(plan) if plan.pending.approvals else plan
+        assert plan.status == "completed" and len(at.editor.received) == (1 if makes else 2)
+        assert not at.path("a.txt").exists() and at.text("b.txt") == TEXT
+
+
 async def test_opening_the_file_lets_the_edit_be_sent_again_with_a_version(tmp_path: Path) -> None:
     async with given_up(tmp_path, CLIENTS["opens"], Hang()) as (at, failed):
         at.editor.open(at.path("a.txt"))

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from planloom.domain.document.difference import difference
+from planloom.domain.document.reader import read_document
 from planloom.domain.document.render import render
 from planloom.domain.errors import InvalidPlan
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import StepId
+from planloom.lsp.wire import to_wire
 from planloom.models.offline.scripted import ScriptedModel, makes
 from planloom.tools.context import ToolContext
 from tests.service.test_conditions import finished, outcomes
@@ -57,6 +60,21 @@ async def test_a_loop_is_a_step_for_each_item(tmp_path: Path, for_each: str) -> 
         assert result_of(plan, "s2") == ["src/a.py.md", "src/b.py.md"]
         assert [step.progress for step in plan.steps] == [100] * 5
         assert plan.steps[2].description == "write_file it: src/a.py"
+
+
+async def test_no_reader_of_a_loop_sees_its_braces(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "", "b.txt": ""}) as at:
+        loop = tool_step("read_file", {"path": "{{item}}"}, for_each="glob('*.txt')")
+        plan = await with_steps(at, loop.model_copy(update={"description": "Read {{item}} ({{index}})"}))
+        (step,) = to_wire.steps(plan)
+        assert step.description == "Read each item (each index)"
+        document = render(plan)
+        assert "] Read each item (each index) ^s1\n" in document
+        # What the document shows is not what is filled in for each item.
+        assert not difference(plan, read_document(document)).changes
+        plan = await finished(at, plan)
+        assert [each.description for each in plan.steps[1:]] == ["Read a.txt (0)", "Read b.txt (1)"]
+        assert plan.report is not None and "{{" not in str(plan.report)
 
 
 async def test_the_condition_of_a_loop_chooses_items_if_it_speaks_of_them(tmp_path: Path) -> None:

@@ -127,7 +127,8 @@ async def test_an_edit_by_hand_stays_with_all_that_a_planner_cannot_say(tmp_path
 
 
 async def test_a_sentence_while_the_plan_is_drafted_begins_the_draft_again_with_it(tmp_path: Path) -> None:
-    model = ScriptedModel([submits(POLITE, UNITTEST), fails("hang"), fails("hang"), submits(POLITE, PYTEST)])
+    hangs = fails("hang", when={"contains": [INSTEAD], "lacks": ["and in English"]}, repeat=True)
+    model = ScriptedModel([hangs, submits(POLITE, UNITTEST), submits(POLITE, PYTEST)])
     async with studio(tmp_path, FILES, model=model) as at:
         plan = await at.ask(REQUEST, mode="plan")
         for text in (INSTEAD, "and keep it short", "and in English"):

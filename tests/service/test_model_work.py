@@ -296,6 +296,24 @@ async def test_a_direct_run_that_becomes_a_plan_tells_what_was_really_done(tmp_p
         assert "the plan has no steps. Call submit_plan again." in asked(model.requests[2])
 
 
+async def test_what_a_direct_run_has_read_is_shown_to_the_steps_of_its_plan_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    steps = [{"description": "First", "instruction": "do it"}]
+    reads = (("read_file", {"path": "a.txt"}), ("read_file", {"path": "b.txt"}))
+    submits = makes(("submit_plan", {"steps": steps}))
+    ledger = tmp_path / "ledger.sqlite3"
+    model = ScriptedModel([makes(*reads), submits])
+    async with studio(tmp_path, {"a.txt": "apples", "b.txt": "b"}, model=model, ledger=ledger) as at:
+        plan = await at.ask("Fix everything that is broken in here", mode="direct")
+        assert [read.path for read in plan.files_read] == ["a.txt", "b.txt"]
+    model = ScriptedModel([makes(("task_completed", {"summary": "Nothing.", "unchanged": "It is."}))])
+    async with studio(tmp_path, model=model, ledger=ledger) as at:
+        await at.approve(plan)
+        assert "READ WHILE PLANNING (data): a.txt\n" in asked(model.requests[0])
+        assert "apples" in asked(model.requests[0])
+
+
 async def test_writes_of_a_step_are_asked_for_once_and_a_denial_reaches_the_model(tmp_path: Path) -> None:
     model = ScriptedModel(
         [

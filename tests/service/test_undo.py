@@ -13,7 +13,7 @@ import pytest
 from planloom.domain.errors import WrongState
 from planloom.domain.plans.plan import Plan
 from planloom.workspace.editor import EditorCapabilities
-from tests.support.fake_editor import EVERYTHING, ApplyOnly
+from tests.support.fake_editor import EVERYTHING, ApplyOnly, Behaviour, Refuse
 from tests.support.ledgers import cut_back
 from tests.support.studio import Studio, studio
 from tests.workspace.room import tree
@@ -361,43 +361,21 @@ async def test_what_a_killed_server_was_writing_is_removed_when_the_next_one_set
         assert at.now(plan).status == "paused"
 
 
-async def test_what_was_being_written_below_a_renamed_folder_and_in_the_scratch_folder_is_removed(
-    tmp_path: Path,
-) -> None:
-    """Files below a folder are written under its old name, and recorded under its new one."""
-    ended = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
-    await ended.wait()
-    name = f".planloom-{ended.pid}-0123456789abcdef.tmp"
-    ledger = tmp_path / "l.db"
-    async with studio(tmp_path, {"d/n.txt": "one\n"}, ledger=ledger) as at:
-        plan = await at.ask('1. Rename d/ to e/\n2. Replace "one" with "ONE" in e/n.txt')
-        plan = await at.approve(plan, review="end")
-        while plan.pending.approvals:
-            plan = await at.respond(plan)
-        assert plan.status == "completed", [plan.pause_detail, plan.pending]
-        at.path("e").rename(at.path("d"))
-        at.path("d/n.txt").write_text("one\n")
-    cut_back(ledger, next(e.seq for e in at.events if e.event.type == "edit_started"), "executing")
-    at.path(".planloom").mkdir()
-    for folder in ("d", ".planloom"):
-        (at.path(folder) / name).touch()
-    async with studio(tmp_path, ledger=ledger) as at:
-        async with at.app._ownership.turn(plan.plan_id):
-            pass
-        assert tree(at.folder) == {".planloom": None, "d": None, "d/n.txt": "one\n"}
-
-
-@pytest.mark.parametrize("half", [1, 2])
+@pytest.mark.parametrize(
+    "script",
+    [[ApplyOnly(1, says=False)], [ApplyOnly(2, says=True), Refuse("busy"), Refuse("busy")]],
+    ids=["in its first edit", "between its edits"],
+)
 async def test_an_undo_that_a_crash_cut_off_in_a_renamed_file_is_completed_when_asked_again(
-    tmp_path: Path, half: int
+    tmp_path: Path, script: list[Behaviour]
 ) -> None:
-    """The server ends when the editor has made the first `half` of its changes; then the undo is repeated."""
+    """The server ends when the editor has made a part of its changes; then the undo is repeated."""
     ledger = tmp_path / "l.db"
     text = '1. Rename a.txt to c.txt\n2. Replace "one" with "ONE" in c.txt\n3. Replace "b" with "B" in b.txt'
     made = {"c.txt": "ONE\ntwo\n", "b.txt": "B\n"}
     async with studio(tmp_path, FILES, ledger=ledger) as at:
         plan = await done(at, text)
-        at.editor.script.append(ApplyOnly(half, says=False))
+        at.editor.script += script
         with pytest.raises(WrongState):
             await undo(at, plan)
         for buffer in at.editor.buffers.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import StepId
-from planloom.models.offline.scripted import ScriptedModel, makes
+from planloom.models.http.json_text import object_of
+from planloom.models.offline.scripted import ALL, ScriptedModel, makes, says
 from planloom.models.port import ModelRequest
 from planloom.storage.ledger import Ledger
+from tests.service.test_execution_rules import with_steps, work_step
 from tests.support.studio import studio
 
 ALLOWED = {"approvals.write": "allow", "approvals.execute": "allow"}
@@ -71,6 +74,34 @@ async def test_after_the_second_equal_failure_a_step_may_end_as_not_checked(tmp_
         assert plan.report is not None and plan.summary is not None
         (done,) = plan.report.done
         assert done.caveat == "unchecked" and (done.summary or "").startswith("Not checked: ")
+
+
+PARTS = {"summary": "Closed the bracket.", "unchecked": "The package is not installed."}
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        {"task_completed": PARTS["summary"], "unchecked": PARTS["unchecked"]},
+        {"name": "task_completed", "arguments": PARTS},
+    ],
+    ids=["json", "text"],
+)
+async def test_an_engine_without_tools_can_say_it_too(tmp_path: Path, end: dict[str, Any]) -> None:
+    is_json = "name" not in end
+    can = ALL._replace(tools=False, json_schema=is_json)
+    fix = {"name": FIX[0], **FIX[1]} if is_json else {"name": FIX[0], "arguments": FIX[1]}
+    fixes = {"tool_calls": [fix]} if is_json else fix
+    model = ScriptedModel([says(json.dumps(each)) for each in (fixes, end, end)], capabilities=can)
+    async with studio(tmp_path, FILES, settings=ALLOWED) as at:
+        step = work_step("Close the bracket", checks=[{"kind": "command", "command": WRONG}])
+        written = await with_steps(at, step)
+        at.model.model = model
+        plan = await at.approve(written)
+        assert plan.status == "completed" and summary(plan).startswith("Not checked: The package"), plan.steps
+        if is_json:
+            schema = model.requests[0].response_schema or {}
+            assert {"unchanged", "unchecked"} <= object_of(schema["properties"]).keys()
 
 
 async def test_what_a_check_finds_again_is_one_line_with_the_ways_out(tmp_path: Path) -> None:

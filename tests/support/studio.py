@@ -101,6 +101,7 @@ class Studio:
         patience: float = 10,
         trusted: bool = True,
         decisions: Decisions | None = None,
+        private: tuple[Path, ...] = (),
     ) -> None:
         """`patience` is how many seconds anything may take, `decisions` what the user has decided on folders."""
         self.patience = patience
@@ -115,7 +116,8 @@ class Studio:
         self.model = OneModel(model)
         # Most tests are about what is asked, so each literal call is, unless a test says otherwise.
         settings = {"approvals.plan": "none", **settings}
-        session = Session(resolve({"user": settings}).settings, self.view, self.editor, trusted=trusted)
+        resolved = resolve({"user": settings}).settings
+        session = Session(resolved, self.view, self.editor, trusted=trusted, private=private)
         session.decisions = decisions
         self.app = Application(
             session,

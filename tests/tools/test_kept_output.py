@@ -75,6 +75,18 @@ def test_equal_sections_stand_once_with_their_count() -> None:
     assert text.startswith("head\n") and text.endswith("==== 24 errors ====\n")
 
 
+def test_errors_that_differ_by_the_file_in_their_heading_are_equal(tmp_path: Path) -> None:
+    error = (
+        "____ ERROR collecting tests/test_{0}.py ____\nImportError while importing '/x/tests/test_{0}.py'.\n"
+        "Traceback:\ntests/__init__.py:5: in <module>\n    import cachetools\nE   ModuleNotFoundError\n"
+    )
+    text = of(
+        "".join(error.format(name) for name in ("a", "b", "c")) + "==== 3 errors ====\n", tmp_path
+    ).text()
+    assert text.count("ModuleNotFoundError") == 1 and "2 more times" in text
+    assert "ERROR collecting tests/test_c.py" in text
+
+
 def test_equal_tracebacks_stand_once_wherever_objects_lie() -> None:
     text = folded("a\n" + "b\n".join(TRACEBACK.format(number) for number in range(3)) + "c\n")
     assert text.count("KeyError") == 1 and "2 more times" in text

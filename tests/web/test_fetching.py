@@ -12,12 +12,13 @@ import pytest
 
 from planloom.web.addresses import WebAddress, web_address
 from planloom.web.fetching import MOST_BYTES, fetch
-from planloom.web.pages import Fetched, NotFetched, Page, Redirected
+from planloom.web.pages import Fetched, NotFetched, Page, Picture, Redirected
 from planloom.web.transfer import trusted_certificates
 from tests.support.http_server import Answer, Asked, Wire, serving
 
 CERTIFICATE = Path(__file__).parents[1] / "data/web/docs_example.pem"
 """A key and a certificate for docs.example that it has signed itself."""
+PNG = b"\x89PNG\r\n\x1a\n and more"
 GZIPPED_BOMB = gzip.compress(b"<p>" + b"a" * 40_000_000)
 
 
@@ -221,7 +222,8 @@ async def test_a_redirect_is_followed_to_the_same_host_alone(location: str, expe
 @pytest.mark.parametrize(
     ("body", "headers", "part"),
     [
-        (b"\x89PNG\r\n\x1a\n\0", {"content_type": "image/png"}, "image/png of 9 bytes"),
+        (b"\0\0\0\x1cftypavif", {"content_type": "image/avif"}, "image/avif of 12 bytes"),
+        (PNG + bytes(30_000_000), {"content_type": "image/png"}, "an image of over 5 MB"),
         (b"\0\1\2", {}, "binary data"),
         (b"x", {"content_type": "application/octet-stream"}, "application/octet-stream"),
         (b"x", {"content_type": "text/plain", "content_encoding": "br"}, "compressed as 'br'"),
@@ -235,6 +237,15 @@ async def test_a_redirect_is_followed_to_the_same_host_alone(location: str, expe
 async def test_what_is_no_text_is_named(body: bytes, headers: dict[str, str], part: str) -> None:
     found = await got(replies(body, **headers))
     assert isinstance(found, NotFetched) and part in found.reason
+
+
+async def test_an_image_is_known_by_its_bytes() -> None:
+    for stated in ("image/png", "image/jpeg", "application/octet-stream"):
+        found = await got(replies(PNG, content_type=stated))
+        assert isinstance(found, Picture) and (found.media_type, found.data) == ("image/png", PNG)
+    assert await got(replies(PNG, 404, content_type="image/png")) == NotFetched(
+        "The host answered 404 Not Found."
+    )
 
 
 async def test_a_refusal_of_the_host_is_told_with_its_words() -> None:

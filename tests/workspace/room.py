@@ -22,7 +22,8 @@ from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import EditorCapabilities, NewFiles
 from planloom.workspace.edits.apply import apply_changeset
 from planloom.workspace.edits.batch import Edit
-from planloom.workspace.edits.outcomes import ApplyOutcome, EditResult, JournalFile
+from planloom.workspace.edits.order import in_order
+from planloom.workspace.edits.outcomes import ApplyOutcome, ChangesetApplied, EditResult, JournalFile
 from planloom.workspace.paths.roots import Roots, root_at
 from planloom.workspace.paths.uris import from_path
 from planloom.workspace.view import WorkspaceView
@@ -109,7 +110,16 @@ class Room:
             patience=patience,
             new_files=self.new_files,
         )
-        return await apply_changeset(edit, Changeset(changes=changes))
+        whole: ApplyOutcome = ChangesetApplied(files=())
+        for part in in_order(changes) or (Changeset(),):
+            outcome = await apply_changeset(edit, part)
+            assert isinstance(whole, ChangesetApplied)
+            if not isinstance(outcome, ChangesetApplied):
+                return outcome
+            whole = outcome._replace(
+                files=whole.files + outcome.files, edit_ids=whole.edit_ids + outcome.edit_ids
+            )
+        return whole
 
 
 def tree(folder: Path) -> dict[str, str | None]:

@@ -96,11 +96,12 @@ async def test_a_new_file_takes_the_line_ends_of_its_neighbours(
         ("folder d", []),
         ("write x/y 1; folder x", ["createFolder x", "create x/y"]),
         ("rename a b", ["rename a b"]),
-        ("rename a b; rename b c", ["rename a c"]),
-        ("rename a b; rename b a", []),
+        ("rename a b; rename b c", ["rename a b", "rename b c"]),
+        ("rename a b; rename b a", ["rename a b", "rename b a"]),
         ("rename a b; write b 1", ["rename a b", "edit b"]),
-        ("write a 1; rename a b", ["rename a b", "edit b"]),
-        ("write new 1; rename new newer", ["create newer"]),
+        ("write a 1; rename a b", ["edit a", "rename a b"]),
+        ("write a 1; rename a b; write b 2", ["edit a", "rename a b", "edit b"]),
+        ("write new 1; rename new newer", ["create new", "rename new newer"]),
         ("rename a b; write a 1", ["rename a b", "create a"]),
         ("rename d e; write e/f 1", ["rename d e", "edit e/f"]),
         ("rename d e; folder e/g", ["rename d e", "createFolder e/g"]),
@@ -110,11 +111,21 @@ async def test_a_new_file_takes_the_line_ends_of_its_neighbours(
             "write a 1; folder x; delete d/f; rename d/s s",
             ["createFolder x", "edit a", "delete d/f", "rename d/s s"],
         ),
-        ("rename a a2; delete a2", ["delete a"]),
-        ("rename a a2; write a 1; delete a2", ["edit a"]),
+        ("rename a a2; delete a2", ["rename a a2", "delete a2"]),
+        ("rename a a2; write a 1; delete a2", ["rename a a2", "create a", "delete a2"]),
+        ("delete a; rename d/f a", ["delete a", "rename d/f a"]),
+        ("rename a x; rename d/f a; rename x d/f", ["rename a x", "rename d/f a", "rename x d/f"]),
+        ("rename d e; write d/f 1; rename e/f d/g", ["rename d e", "create d/f", "rename e/f d/g"]),
+        (
+            "rename d/f f; rename d/s/t t; delete d all",
+            ["rename d/f f", "rename d/s/t t", "delete d/s", "delete d"],
+        ),
+        ("delete d all; rename a d", ["delete d/f", "delete d/s/t", "delete d/s", "delete d", "rename a d"]),
     ],
 )
-async def test_changes_are_one_a_file_and_in_order(tmp_path: Path, acts: str, changes: list[str]) -> None:
+async def test_changes_are_in_order_and_joined_where_no_rename_lies_between(
+    tmp_path: Path, acts: str, changes: list[str]
+) -> None:
     room = Room(tmp_path, {"a": "a\n", "d/f": "f\n", "d/s/t": "t\n"})
     overlay = Overlay(room.view)
     for act in acts.split("; "):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from planloom.workspace.edits.outcomes import JournalFile
 from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.edits.undo import reverse
 from tests.workspace.room import Room, tree
@@ -127,44 +128,78 @@ async def test_a_file_that_an_older_ledger_knows_without_its_form_comes_back_as_
     assert room.path("a.txt").read_bytes() == b"one\r\n"
 
 
-MOVED = TEXT.replace("line 3", "LINE 3")
+SWAP = (("rename", "a", "t"), ("rename", "b", "a"), ("rename", "t", "b"))
+CHAINS = [
+    (("rename", "b", "r"), ("write", "b", "new")),
+    (("delete", "a", ""), ("rename", "b", "a")),
+    (("rename", "a", "d/r"), ("rename", "b", "a"), ("rename", "d/r", "b")),
+    SWAP,
+    (
+        ("write", "a", "A2"),
+        ("rename", "a", "c"),
+        ("write", "c", "A3"),
+        ("delete", "c", ""),
+        ("write", "a", "new"),
+    ),
+    (("rename", "d", "e"), ("write", "d/f", "new"), ("rename", "e/f", "d/g"), ("delete", "e", "")),
+    (
+        ("delete", "d", ""),
+        ("rename", "a", "d"),
+        ("write", "d", "A2"),
+        ("rename", "d", "D"),
+        ("rename", "b", "d"),
+    ),
+]
 
 
-@pytest.mark.parametrize("live", [TEXT, MOVED], ids=["all is back", "only the name is back"])
-async def test_what_was_moved_back_is_found_by_its_older_name(tmp_path: Path, live: str) -> None:
-    room = Room(tmp_path, {"a.txt": TEXT, "b.txt": TEXT}, closed="disk")
-    await room.apply(
-        room.rename("a.txt", "c.txt", TEXT),
-        room.edit("c.txt", TEXT, MOVED),
-        room.edit("b.txt", TEXT, MOVED),
-    )
-    room.path("c.txt").unlink()
-    room.path("a.txt").write_text(live)
-    back = await reverse(room.view, room.journal.intents[-1])
-    assert back.kept == () and back.reverted == {0, 1, 2}
-    assert (await room.apply(*back.changeset.changes)).kind == "applied"
-    assert tree(tmp_path) == {"a.txt": TEXT, "b.txt": TEXT}
+async def stage(overlay: Overlay, room: Room, act: tuple[str, str, str]) -> None:
+    kind, name, more = act
+    uri = room.uri(name)
+    if kind == "rename":
+        assert await overlay.stage_rename(uri, room.uri(more)) is None
+    elif kind == "delete":
+        assert await overlay.stage_delete(uri, recursive=True) is None
+    else:
+        assert await overlay.stage_write(uri, f"{more}\n") is None
 
 
-async def test_a_deletion_under_a_new_name_that_is_back_under_the_old_one_is_not_taken_back_twice(
-    tmp_path: Path,
+def files_of(intents: list[tuple[JournalFile, ...]]) -> list[JournalFile]:
+    return [file for intent in intents for file in intent]
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["one write-set", "one by one"])
+@pytest.mark.parametrize("chain", CHAINS)
+async def test_names_that_are_used_again_are_undone_and_redone_in_order(
+    tmp_path: Path, chain: tuple[tuple[str, str, str], ...], at_once: bool
 ) -> None:
-    room = Room(tmp_path, {"a.txt": TEXT}, closed="disk")
-    await room.apply(room.rename("a.txt", "c.txt", TEXT))
-    await room.apply(room.delete("c.txt", TEXT))
-    room.path("a.txt").write_text(TEXT)
-    back = await reverse(room.view, [file for intent in room.journal.intents for file in intent])
-    assert back.kept == () and back.changeset.changes == ()
+    room = Room(tmp_path, {"a": "A\n", "b": "B\n", "d/f": "F\n"}, closed="disk")
+    before = tree(tmp_path)
+    overlay = Overlay(room.view)
+    for act in chain:
+        await stage(overlay, room, act)
+        if not at_once:
+            assert (await room.apply(*overlay.changeset().changes)).kind == "applied"
+            overlay.clear()
+    assert (await room.apply(*overlay.changeset().changes)).kind == "applied"
+    after, made = tree(tmp_path), len(room.journal.intents)
+    back = await reverse(room.view, files_of(room.journal.intents))
+    assert back.kept == () and (await room.apply(*back.changeset.changes)).kind == "applied"
+    assert tree(tmp_path) == before
+    again = await reverse(room.view, files_of(room.journal.intents[made:]))
+    assert again.kept == () and (await room.apply(*again.changeset.changes)).kind == "applied"
+    assert tree(tmp_path) == after
 
 
-async def test_a_file_made_under_an_older_name_is_not_taken_for_the_one_that_was_renamed(
-    tmp_path: Path,
-) -> None:
-    room = Room(tmp_path, {"a.txt": TEXT}, closed="disk")
-    await room.apply(room.rename("a.txt", "c.txt", TEXT))
-    await room.apply(room.create("a.txt", "made\n"))
-    await room.apply(room.delete("c.txt", TEXT))
-    back = await reverse(room.view, [file for intent in room.journal.intents for file in intent])
-    assert {1, 2} <= back.reverted
+async def test_a_file_that_is_left_keeps_its_name_and_its_older_changes(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a": TEXT, "b": "B\n"}, closed="disk")
+    overlay = Overlay(room.view)
+    changed = TEXT.replace("line 3", "LINE 3")
+    for act in (("write", "a", changed[:-1]), ("rename", "a", "c"), ("write", "c", changed + "more")):
+        await stage(overlay, room, act)
+    await stage(overlay, room, ("rename", "b", "a"))
+    assert (await room.apply(*overlay.changeset().changes)).kind == "applied"
+    room.path("c").write_text((changed + "more\n").replace("more", "mine"))
+    back = await reverse(room.view, files_of(room.journal.intents))
+    assert [each.uri for each in back.kept] == [room.uri("c")]
     assert (await room.apply(*back.changeset.changes)).kind == "applied"
-    assert tree(tmp_path) == {"c.txt": TEXT}
+    assert tree(tmp_path) == {"b": "B\n", "c": changed + "mine\n"}

@@ -57,8 +57,11 @@ class Turn(NamedTuple):
 
 
 @cache
-def control_specs(*, native: bool = False, with_confidence: bool = False) -> tuple[ToolSpec, ...]:
-    """The control tools as models see them; `with_confidence` the answer has the model's confidence.
+def control_specs(
+    *, native: bool = False, with_confidence: bool = False, with_reasons: bool = True
+) -> tuple[ToolSpec, ...]:
+    """The control tools as models see them; `with_confidence` the answer has the model's confidence, `with_reasons` the
+    end of a task says why nothing was to change, or why its checks say nothing.
 
     In a `native` conversation `task_completed` is the only end, and the summary of the last task the answer; elsewhere
     that is `final_answer`.
@@ -66,14 +69,17 @@ def control_specs(*, native: bool = False, with_confidence: bool = False) -> tup
     confidence: dict[str, Json] = (
         {"confidence": {"type": "string", "enum": [*CONFIDENCE]}} if with_confidence else {}
     )
+    reasons: dict[str, Json] = {
+        "unchanged": {"type": "string", "description": UNCHANGED},
+        "unchecked": {"type": "string", **({"description": UNCHECKED} if native else {})},
+    }
     return (
         _spec(
             "task_completed",
             "The task is done. Beside other calls it counts only if they succeed.",
             {
                 "summary": {"type": "string"},
-                "unchanged": {"type": "string", "description": UNCHANGED},
-                **({"unchecked": {"type": "string", "description": UNCHECKED}} if native else {}),
+                **(reasons if with_reasons else {}),
                 **(confidence if native else {}),
             },
             required=("summary",),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from planloom.agent.answer import REPORTS, Malformed, Turn, readable, turn_of
 from planloom.agent.call_schema import bounded, call_variants, closed, definitions
 from planloom.agent.fenced_files import FENCED_FORM, fenced_files
-from planloom.agent.toolcalls.answers import ANSWER_KEYS, CONTROL, control_calls, listed_calls
+from planloom.agent.toolcalls.answers import ANSWER_KEYS, BESIDE, CONTROL, control_calls, listed_calls
 from planloom.agent.toolcalls.events import CallRead, CallsRead, ReaderEvent
 from planloom.agent.toolcalls.offered_tools import decoded, native_call
 from planloom.domain.model_text.lenient_json import Unreadable as BrokenJson
@@ -28,7 +28,7 @@ MAX_CALLS = 8
 _SHOWN = 500
 _TEXTS = {"task_completed": 1_000, "final_answer": 20_000, "ask_user": 600}
 """The fields of an answer that are one text, each with its most characters."""
-_OF_WORDS = frozenset({"reasoning", "tool_calls", "answer", "confidence", *_TEXTS})
+_OF_WORDS = ANSWER_KEYS - {*REPORTS}
 """The fields of an answer that makes no call but the end of its task or a question."""
 _LONGEST_REASONING = 600
 _SHORT: Json = {"type": "string", "maxLength": 4_000}
@@ -94,11 +94,12 @@ def answer_schema(tools: Sequence[ToolSpec]) -> dict[str, Json]:
     if calls:
         properties["tool_calls"] = {"type": "array", "maxItems": MAX_CALLS, "items": {"anyOf": calls}}
     for name, most in _TEXTS.items():
-        if name in named:
-            properties[name] = {"type": "string", "maxLength": most}
-        of_words = object_of(named[name].parameters.get("properties")) if name in named else {}
-        if "confidence" in of_words:
-            properties["confidence"] = of_words["confidence"]
+        if name not in named:
+            continue
+        properties[name] = {"type": "string", "maxLength": most}
+        of_words = object_of(named[name].parameters.get("properties"))
+        beside = (each for each in BESIDE.get(name, ()) if each in of_words)
+        properties |= {each: bounded(of_words[each], _SHORT) for each in beside}
     reports = [name for name in REPORTS if name in named]
     properties |= {name: bounded(named[name].parameters, _SHORT) for name in reports}
     return {**closed(properties, ["tool_calls"] if calls else reports), "$defs": definitions()}

@@ -1,14 +1,14 @@
-"""What investigations have read of files, and the text of these files for those who go on from there."""
+"""What investigations have read of files and run, and the texts of both for those who go on from there."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from planloom.agent.prompts import Section
 from planloom.domain.model_text.fences import fenced
-from planloom.domain.plans.plan import FileRead
+from planloom.domain.plans.plan import CommandRun, FileRead, Step
 from planloom.domain.values import Sha256, Uri
-from planloom.tools.catalog import ReadFile
+from planloom.tools.catalog import READ_FILE, ReadFile
 from planloom.tools.context import ToolContext
 from planloom.tools.files.reading import read_spans
 from planloom.workspace.paths.names import visible
@@ -18,6 +18,7 @@ MOST_CHARACTERS = 32_000
 """The most characters of files that are shown again, whatever the size of the model's context."""
 _HEADING = "READ WHILE PLANNING (data): {path}"
 _CHANGED = "It has changed since it was read: read it again if you need it."
+_RUN = "RUN WHILE PLANNING (data)"
 _TOO_LONG = "It has not changed since, but it is too long to be shown here: read it again if you need it."
 
 
@@ -44,6 +45,17 @@ def with_read(reads: Sequence[FileRead], new: FileRead) -> tuple[FileRead, ...]:
     return tuple(new if each is old else each for each in reads)
 
 
+async def reads_of(step: Step, seen: Mapping[Uri, Sha256], context: ToolContext) -> tuple[FileRead, ...]:
+    """What a step's calls of `read_file` have read of files whose text is still the one that its model has `seen`."""
+    reads: tuple[FileRead, ...] = ()
+    for call in step.tools_executed:
+        if call.tool == READ_FILE.name and call.ok:
+            read = await file_read(ReadFile.model_validate(call.args), context)
+            if read is not None and seen.get(read.uri) == read.sha256:
+                reads = with_read(reads, read)
+    return reads
+
+
 async def files_read(
     reads: Sequence[FileRead], context: ToolContext, most_characters: int
 ) -> tuple[Section, ...]:
@@ -64,6 +76,16 @@ async def files_read(
             shown = fenced(text)
         sections.append(Section(_HEADING.format(path=visible(each.path)), shown))
     return tuple(sections)
+
+
+def commands_section(runs: Sequence[CommandRun], most_characters: int = MOST_CHARACTERS) -> Section:
+    """What the latest commands have printed; it is empty if none was run."""
+    texts: list[str] = []
+    for each in reversed(runs):
+        text = fenced(f"$ {each.command}\n{each.output}")
+        if sum(map(len, texts)) + len(text) <= most_characters:
+            texts.insert(0, text)
+    return Section(_RUN, "\n".join(texts))
 
 
 async def changed_files(

@@ -60,7 +60,7 @@ class Opening(NamedTuple):
     """The beginning of a conversation that the steps of the plan continue, with the bytes that are sent for them.
 
     `rules` are those of planning. `keep` gets the conversation once it has ended by a plan. A plan that is revised
-    continues the `thread` in which it was made.
+    continues the `thread` in which it was made. `runs` are the commands that may be run meanwhile.
     """
 
     rules: str
@@ -69,6 +69,7 @@ class Opening(NamedTuple):
     sections: tuple[Section, ...]
     keep: Callable[[Thread], None]
     thread: Thread = NEW_THREAD
+    runs: tuple[str, ...] = ()
 
 
 class Investigation(NamedTuple, Generic[R]):
@@ -152,9 +153,19 @@ async def _ask(investigation: Investigation[R], model: Model, loop_state: _State
 async def _decide(
     investigation: Investigation[R], caller: CallRunner, loop_state: _State, turn: Turn, *, last: bool
 ) -> R | GaveUp | None:
-    """Run the calls of a turn. Returns how the loop ends, None for another turn. A report counts beside any call."""
+    """Run the calls of a turn. Returns how the loop ends, None for another turn.
+
+    A report counts beside any call. What reads is run beside it: the conversation of the steps begins with the results.
+    """
     loop_state.last_text = turn.text or loop_state.last_text
+    left = max(0, investigation.limits.limit - loop_state.calls)
     if turn.report is not None:
+        tools = investigation.limits.tools
+        reads = [each for each in turn.calls if (tool := tools.get(each.name)) and tool.effect == "read"]
+        if reads and investigation.opening is not None and not last:
+            await run_calls(
+                investigation.limits, caller, loop_state, turn._replace(calls=tuple(reads[:left]))
+            )
         loop_state.last_text = json.dumps(turn.report, ensure_ascii=False)
         return _usable(investigation, loop_state, investigation.report.read(turn.report))
     if turn.question is not None and investigation.report.from_question is not None:
@@ -162,7 +173,6 @@ async def _decide(
     gave_up = loop_state.malformed(turn)
     if gave_up is not None:
         return gave_up
-    left = max(0, investigation.limits.limit - loop_state.calls)
     if turn.calls and not last and left:
         outcome = await run_calls(
             investigation.limits, caller, loop_state, turn._replace(calls=turn.calls[:left])

@@ -104,7 +104,8 @@ def controls_of(plan: Plan, tools: Registry, mode: ToolCallMode) -> tuple[ToolSp
         submit = (plan_spec(tools, offered=True),) if plan.route in ("plan", "direct") else ()
         return (*control_specs(native=True, with_confidence=True), *submit)
     direct = plan.route == "direct"
-    return (*control_specs(with_confidence=direct), *((plan_in_words_spec(),) if direct else ()))
+    specs = control_specs(with_confidence=direct, with_reasons=not _is_whole_request(plan))
+    return (*specs, *((plan_in_words_spec(),) if direct else ()))
 
 
 class _Claim(NamedTuple):

@@ -6,10 +6,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from planloom.domain.text.positions import FileForm, Range
-from planloom.domain.values import EditId, Sha256, StepId, Uri, Value
+from planloom.domain.values import CallId, EditId, Sha256, StepId, Uri, Value
 
 ChangeKind = Literal["create", "edit", "delete", "rename", "createFolder"]
 EditOutcome = Literal["verified", "normalized", "unverified"]
+Cause = CallId | EditId
 
 
 def sha256(text: str) -> Sha256:
@@ -17,16 +18,27 @@ def sha256(text: str) -> Sha256:
     return Sha256(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
 
 
-class CreateFile(Value):
+class _Change(Value):
+    """What all changes have; `causes` are the calls that it comes from, or the edits that it takes back."""
+
+    uri: Uri
+    causes: tuple[Cause, ...] = ()
+
+    @property
+    def ends(self) -> tuple[Uri, ...]:
+        """The URIs that it affects; a rename affects two."""
+        return (self.uri,)
+
+
+class CreateFile(_Change):
     """Creates a file; never overwrites one."""
 
     kind: Literal["create"] = "create"
-    uri: Uri
     after: str
     form: FileForm = FileForm()
 
 
-class EditFile(Value):
+class EditFile(_Change):
     """Changes the text of a file; `before` is the text that the author of the change had read.
 
     `notes` are warnings for the person who approves: a fuzzy match, a suspicious shrink, a hard link. `form` is the
@@ -34,35 +46,36 @@ class EditFile(Value):
     """
 
     kind: Literal["edit"] = "edit"
-    uri: Uri
     before: str
     after: str
     notes: tuple[str, ...] = ()
     form: FileForm | None = None
 
 
-class DeleteFile(Value):
+class DeleteFile(_Change):
     """Deletes a file or folder. `before` is None for a folder, whose files have a change of their own."""
 
     kind: Literal["delete"] = "delete"
-    uri: Uri
     before: str | None
 
 
-class RenameFile(Value):
+class RenameFile(_Change):
     """Renames a file or folder; never overwrites one."""
 
     kind: Literal["rename"] = "rename"
-    uri: Uri
     new_uri: Uri
     before: str | None = None
 
+    @property
+    def ends(self) -> tuple[Uri, ...]:
+        """Its old URI and its new one."""
+        return (self.uri, self.new_uri)
 
-class CreateFolder(Value):
+
+class CreateFolder(_Change):
     """Creates a folder."""
 
     kind: Literal["createFolder"] = "createFolder"
-    uri: Uri
 
 
 FileChange = Annotated[
@@ -70,24 +83,37 @@ FileChange = Annotated[
 ]
 
 
+def sides(change: FileChange) -> tuple[str | None, str | None]:
+    """The text of a file before and after a change; None if there is no file, or it is not text."""
+    match change:
+        case CreateFile():
+            return None, change.after
+        case EditFile():
+            return change.before, change.after
+        case DeleteFile():
+            return change.before, None
+        case RenameFile():
+            return change.before, change.before
+        case _:
+            return None, None
+
+
 class Changeset(Value):
-    """Changes that are approved, applied and undone together, at most one for each file."""
+    """Changes that are approved together, in the order in which they must be made; `later` are made after them."""
 
     changes: tuple[FileChange, ...] = ()
+    later: tuple[FileChange, ...] = ()
 
     def uris(self) -> tuple[Uri, ...]:
-        """Every URI that the changes affect, in order; a rename affects two."""
-        return tuple(
-            uri
-            for change in self.changes
-            for uri in ((change.uri, change.new_uri) if change.kind == "rename" else (change.uri,))
-        )
+        """Every URI that the changes affect, in order."""
+        return tuple(uri for change in self.changes for uri in change.ends)
 
 
 class EditedFile(Value):
     """One file of an edit, with hashes of its text; a hash is None where the file does not exist.
 
-    `form` is the form of the file before the edit, if the edit changes it.
+    `form` is the form of the file before the edit, if the edit changes it. `causes` are the
+    calls that it comes from, or the edits that it takes back; older ledgers name none.
     """
 
     uri: Uri
@@ -96,6 +122,7 @@ class EditedFile(Value):
     before_sha256: Sha256 | None = None
     after_sha256: Sha256 | None = None
     form: FileForm | None = None
+    causes: tuple[Cause, ...] = ()
 
     @property
     def uris(self) -> tuple[Uri, ...]:
@@ -106,7 +133,7 @@ class EditedFile(Value):
 class EditRecord(Value):
     """An edit in the journal. The outcome of an intent that a crash cut off is found by comparing the files.
 
-    `reverts`: the edits that this one reverts, if it is an undo or a redo; `partly`: those of them that are reverted
+    `reverts`: the edits that the same undo or redo reverts; `partly`: those of them that this edit does not revert, or
     only in part, since the user has changed the same lines. `whole`: every file that was to change
     did. `settles`: the steps whose staged changes this edit applies, if it is the one edit of a whole plan.
     """
@@ -121,6 +148,13 @@ class EditRecord(Value):
     partly: tuple[EditId, ...] = ()
     whole: bool = True
     settles: tuple[StepId, ...] = ()
+
+    @property
+    def completes(self) -> tuple[EditId, ...]:
+        """The edits that are reverted once this one is made; of an undo of many files, those that all of its edits
+        revert together.
+        """
+        return tuple(each for each in self.reverts if each not in self.partly) or self.reverts
 
     @property
     def key(self) -> EditId:

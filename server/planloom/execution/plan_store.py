@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Protocol
 
+from planloom.domain.changes import sha256
 from planloom.domain.errors import OwnedElsewhere, PlanloomError, PlanUnreadable, StorageFailed, UnknownThing
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition
@@ -276,6 +277,10 @@ class PlanStore:
             # An event that was damaged can be well formed and still refer to something that does not exist.
             log.exception("event %s of plan %s cannot be folded", recorded.seq, recorded.plan_id)
             raise PlanUnreadable(recorded.plan_id, f"its event {recorded.seq} is damaged") from error
+
+    def has_text(self, text: str) -> bool:
+        """Whether the store has a text, so that an unsaved buffer with it may go."""
+        return not text or self.store.text(sha256(text)) is not None
 
     def load(self, plan_id: PlanId) -> Plan | None:
         """The plan, made live in this process so that events can be appended; None if there is none.

@@ -124,10 +124,15 @@ class Session:
         roots = (root.path for root in self.view.roots.folders)
         return next((root for root in roots if folder.is_relative_to(root)), None)
 
+    @property
+    def stored_outputs(self) -> Path | None:
+        """The folder with the outputs of all plans; None where nothing is stored."""
+        return self._private[0] / "outputs" if self._private else None
+
     def outputs(self, plan_id: PlanId) -> Path:
         """The folder of the long outputs of a plan's commands, which is removed when the plan ends."""
-        if self._private:
-            return self._private[0] / "outputs" / plan_id
+        if self.stored_outputs is not None:
+            return self.stored_outputs / plan_id
         # Imported here: only where nothing is stored.
         import tempfile
 

@@ -79,12 +79,12 @@ def execution_summary(plan: Plan) -> str:
     left_out = [uri for uri in plan.left_out if uri not in changed]
     if left_out:
         parts.append("not allowed: " + listed([display_name(uri) for uri in left_out], _LISTED, "; "))
-    staged = [step.description for step in plan.steps if step.staged]
+    staged = [step.title for step in plan.steps if step.staged]
     if staged:
         parts.append("never made, since the plan ended first: " + listed(staged, _LISTED, "; "))
     parts += _caveats(plan, tuple(_commands(plan)))
     for status in ("failed", "skipped"):
-        names = [step.description for step in plan.steps if step.status == status]
+        names = [step.title for step in plan.steps if step.status == status]
         if names:
             parts.append(f"{status}: " + listed(names, _LISTED, "; "))
     return ". ".join(parts) + "."
@@ -101,7 +101,7 @@ def ending_of(plan: Plan, text_of: TextOf) -> ev.PlanCompleted | ev.PlanFailed |
     for step in plan.steps:
         if step.has_failed and step.result is not None:
             why = (step.result.error or "").strip().partition("\n")[0]
-            message = f"No step was completed. The step “{step.description}” failed: {why}"
+            message = f"No step was completed. The step “{step.title}” failed: {why}"
             return failed(plan, PlanError(code="step_failed", message=message), text_of)
     return cancelled(plan, text_of)
 
@@ -187,7 +187,7 @@ def report(plan: Plan, text_of: TextOf) -> Report | None:
     done = [
         ReportedStep(
             step_id=step.step_id,
-            description=step.description,
+            description=step.title,
             summary=None
             if step is last and _words(step) == closing and not _says_more(step)
             else _summary(step),
@@ -385,7 +385,7 @@ def _left(plan: Plan) -> Iterator[LeftStep]:
         left = None if _made_up_for(plan, step) else _why_left(step)
         if left is not None:
             status, reason = left
-            yield LeftStep(step_id=step.step_id, description=step.description, status=status, reason=reason)
+            yield LeftStep(step_id=step.step_id, description=step.title, status=status, reason=reason)
 
 
 def _made_up_for(plan: Plan, step: Step) -> bool:

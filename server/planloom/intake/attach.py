@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from planloom.domain.changes import sha256
+from planloom.domain.image_types import named_image_type
 from planloom.domain.plans.attachments import (
     Attachment,
     ResolvedAttachment,
@@ -15,7 +16,7 @@ from planloom.domain.plans.attachments import (
 from planloom.domain.text.positions import Encoding, LineIndex, Range
 from planloom.domain.values import AttachmentId, Uri
 from planloom.intake.contents import MOST_ENTRIES, Cut, cut, lines_of, tree_of
-from planloom.intake.languages import image_type, language_of
+from planloom.intake.languages import language_of
 from planloom.intake.reference_sources import Limits, ReferenceSources, Resolution
 from planloom.intake.references import LineSpan
 from planloom.workspace.paths.names import PathCode, quoted
@@ -65,7 +66,7 @@ class Attachments:
         refusal = self.secret(place, reference)
         if refusal is not None:
             return refusal
-        if image_type(place.relative) is not None and lines is None and range_ is None:
+        if named_image_type(place.relative) is not None and lines is None and range_ is None:
             return await self._image(place, reference, label)
         snapshot = await self._sources.snapshot(place.uri)
         if snapshot.problem == "folder":

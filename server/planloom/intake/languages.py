@@ -84,37 +84,9 @@ _BY_NAME: Final = {
     ".bashrc": "shellscript",
     ".zshrc": "shellscript",
 }
-_IMAGES: Final = {
-    "bmp": "image/bmp",
-    "gif": "image/gif",
-    "jpeg": "image/jpeg",
-    "jpg": "image/jpeg",
-    "png": "image/png",
-    "webp": "image/webp",
-}
-
-
-_SIGNATURES: Final = (
-    (b"\x89PNG\r\n\x1a\n", "png"),
-    (b"\xff\xd8\xff", "jpg"),
-    (b"GIF8", "gif"),
-    (b"BM", "bmp"),
-)
-
-
-def image_suffix(data: bytes) -> str | None:
-    """The suffix of an image's name by its first bytes; None if they begin none of the kinds that models take."""
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "webp"
-    return next((suffix for start, suffix in _SIGNATURES if data.startswith(start)), None)
 
 
 def language_of(path: str) -> str | None:
     """The LSP language id of a file by its name; None if unknown."""
     name = path.rpartition("/")[2].lower()
     return _BY_NAME.get(name) or _BY_SUFFIX.get(name.rpartition(".")[2] if "." in name else "")
-
-
-def image_type(path: str) -> str | None:
-    """The media type of an image file by its name; None for other files."""
-    return _IMAGES.get(path.rpartition(".")[2].lower()) if "." in path else None

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from planloom.domain.image_types import KINDS, image_type
 from planloom.domain.model_text.fences import LANGUAGE, fenced
 from planloom.domain.plans.attachments import Attachment, ResolvedAttachment
-from planloom.intake.languages import image_type
 from planloom.models.port import Image
 from planloom.workspace.paths.names import visible
 
@@ -58,12 +58,12 @@ def render(
     for each, share in zip(attachments, shares, strict=True):
         name = visible(each.attachment.label or each.attachment.reference, _LONGEST_NAME)
         if each.attachment.kind == "image":
-            image = _picture(each) if images else None
-            images_shown += [image] if image else []
-            without = (
-                "it could not be read" if images else "this model takes no images; do not guess what it shows"
-            )
-            sentence = "The image is sent along." if image else f"The image itself is not sent: {without}."
+            image = _image(each) if images else "this model takes no images; do not guess what it shows"
+            if isinstance(image, Image):
+                images_shown.append(image)
+                sentence = "The image is sent along."
+            else:
+                sentence = f"The image itself is not sent{image and f': {image}'}."
             parts.append(f"{_heading(each.attachment)}\n{sentence}")
         elif each.text is None:
             parts.append(_heading(each.attachment))
@@ -152,6 +152,9 @@ def _shares(lengths: Sequence[int], most: int | None) -> list[int]:
     return shares
 
 
-def _picture(each: ResolvedAttachment) -> Image | None:
-    kind = image_type(each.attachment.uri or each.attachment.label or "")
-    return Image(media_type=kind, data=each.image) if kind and each.image is not None else None
+def _image(each: ResolvedAttachment) -> Image | str:
+    """The image, or why there is none, as far as the attachment's note does not say it."""
+    if each.image is None:
+        return "" if each.attachment.note else "it could not be read"
+    media_type = image_type(each.image)
+    return Image(media_type=media_type, data=each.image) if media_type else f"it is no {KINDS}"

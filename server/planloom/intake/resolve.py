@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from planloom.domain.image_types import named_image_type
 from planloom.domain.plans.attachments import Attachment, AttachmentKind, ResolvedAttachment, Unresolved
 from planloom.domain.values import AttachmentId, Uri
 from planloom.intake.attach import Attachments, Found, inside, refused, text_of
@@ -12,10 +13,13 @@ from planloom.intake.languages import language_of
 from planloom.intake.reference_sources import Context, Limits, ReferenceSources, Requested, Resolution
 from planloom.intake.references import Reading, Reference, find_references
 from planloom.tools.terminal_text import plain
+from planloom.web.addresses import WebAddress, web_address
 from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.snapshots import Snapshot
 
+LINKED_IMAGE = "Only a step fetches it, for a model that takes images, if that is allowed."
+"""The note on the address of an image, until a step fetches it."""
 _NO_CONTEXT = Context()
 _LIMITS = Limits()
 
@@ -55,10 +59,10 @@ async def look_again(
 ) -> ResolvedAttachment | Unresolved | None:
     """The present content of an attached file or image.
 
-    None if the file is unchanged, or if the attachment is of another kind. An image is always read, since the ledger
-    does not keep it.
+    None if the file is unchanged, or if the attachment is of another kind or of the web. An image is always read, since
+    the ledger does not keep it.
     """
-    if attachment.kind not in ("file", "image") or attachment.uri is None:
+    if attachment.kind not in ("file", "image") or attachment.uri is None or attachment.of_web:
         return None
     confirmed = (attachment.reference,) if attachment.secret else ()
     attached = Attachments(sources, confirmed, limits)
@@ -287,12 +291,15 @@ class _Resolver:
         return refused(reference, place)
 
     def _link(self, reference: Reference) -> Found:
+        uri = Uri(reference.text.removeprefix("@"))
+        address = web_address(uri)
+        of_image = isinstance(address, WebAddress) and named_image_type(address.target.partition("?")[0])
         attachment = Attachment(
             attachment_id=AttachmentId(""),
-            kind="link",
+            kind="image" if of_image else "link",
             reference=reference.text,
-            uri=Uri(reference.text.removeprefix("@")),
-            note="Only the address is passed on; nothing is fetched.",
+            uri=uri,
+            note=LINKED_IMAGE if of_image else "Only the address is passed on; nothing is fetched.",
         )
         return ResolvedAttachment(attachment=attachment)
 

@@ -297,10 +297,12 @@ class Connection:
                     "planloom/health", {"health": health.state, "problems": list(health.problems)}
                 )
             )
+            stream = TextStream(self.protocol.notify, self._congested)
+            app.feed.subscribe_stream(stream.on_delta)
+            app.feed.subscribe(stream.before_event)
             app.feed.subscribe(from_first(EVENT_TYPES, lambda: send_events(self.protocol)))
             app.feed.subscribe(send_spent(self.protocol, app.plans.spent))
             app.feed.waits.listen(send_waits(self.protocol))
-            app.feed.subscribe_stream(TextStream(self.protocol.notify, self._congested).on_delta)
         if get_capability(self.client.capabilities, "window.work_done_progress", False):
             self.progress = ProgressReporter(self.protocol, self.jobs, app.plans.cancel, self._congested)
             app.feed.subscribe(self.progress.on_event)

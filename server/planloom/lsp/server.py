@@ -1,11 +1,11 @@
 """Runs `planloom serve --stdio`: options, logging, and the server's life from start to exit.
 
-The answer to `initialize` needs only pygls and lsprotocol; the rest is imported after it, or before it if the client is
-slow to ask.
+What the answer to `initialize` does not need is imported after it, or before it if the client is slow to ask.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import gc
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from planloom.lsp.transport import deferred_types
 from planloom.private_process import forget_variables, make_private
+from planloom.user_folders import state_folder
 
 if TYPE_CHECKING:
     from planloom.lsp.client_options import ApplicationContext, MakeApplication
@@ -143,14 +144,6 @@ async def open_application(
     return app
 
 
-def state_folder() -> Path:
-    """The default folder of the ledger, the log and the user's decisions."""
-    # Imported here, since it need not be there for the answer to `initialize`.
-    from planloom.user_folders import state_folder as folder
-
-    return folder()
-
-
 class CommandLine(NamedTuple):
     """The parsed options of `planloom serve`."""
 
@@ -162,12 +155,6 @@ class CommandLine(NamedTuple):
 
 
 def _parsed(argv: Sequence[str]) -> CommandLine:
-    settings = [each.removeprefix("--setting=") for each in argv if each.startswith("--setting=")]
-    if len(settings) + argv.count("--stdio") == len(argv):
-        # Editors and the command line start it so; importing argparse would delay them.
-        return CommandLine(settings=settings)
-    import argparse
-
     parser = argparse.ArgumentParser(prog="planloom serve", description="The language server, for editors.")
     parser.add_argument(
         "--stdio",

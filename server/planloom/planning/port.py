@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from planloom.domain.plans.attachments import ResolvedAttachment
 from planloom.domain.plans.perspectives import Agent, Perspective
-from planloom.domain.plans.plan import Author, FileRead, Qualification, Risk, Step, Usage
+from planloom.domain.plans.plan import Author, CommandRun, FileRead, Qualification, Risk, Step, Usage
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import StepId
 from planloom.intake.surroundings.sections import NOWHERE, Surroundings
@@ -90,8 +90,8 @@ class RequestUsage(NamedTuple):
 class PlanDrafted(NamedTuple):
     """The complete plan, without errors; `warnings` are for the user who reviews it.
 
-    `estimated_duration` is computed; `stated_duration` is what the model says, in seconds. `files_read` is what its
-    planner has read, for the steps.
+    `estimated_duration` is computed; `stated_duration` is what the model says, in seconds. `files_read` and
+    `commands_run` are what its planner has read and run, for the steps.
     """
 
     steps: tuple[Step, ...]
@@ -103,6 +103,7 @@ class PlanDrafted(NamedTuple):
     stated_duration: int | None = None
     warnings: tuple[Problem, ...] = ()
     files_read: tuple[FileRead, ...] = ()
+    commands_run: tuple[CommandRun, ...] = ()
     kind: Literal["plan"] = "plan"
 
 

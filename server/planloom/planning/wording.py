@@ -88,8 +88,14 @@ def gerund(verb: str) -> str:
 _MOST_SEARCHED = 2_000
 
 
-def agent_for(*texts: str) -> Agent:
-    """The agent for a step in words: Devo if it runs, installs or deploys something, else Koda."""
+def agent_for(description: str, instruction: str = "", *, writes: bool = False) -> Agent:
+    """The agent for a step in words: Devo if it begins by running, installing or deploying something, else Koda.
+
+    `writes`: it is known to write files; then a later task that runs something makes no difference.
+    """
+    if OPERATION.match(description):
+        return "devo"
+    texts = () if writes else (description, instruction)
     return "devo" if any(OPERATION.search(text[:_MOST_SEARCHED]) for text in texts) else "koda"
 
 

@@ -51,7 +51,7 @@ class Execution:
         model_work = ModelWork(
             model, staging, contexts, self.surroundings.of, parts.feed.stream_step, submitted
         )
-        self.conversations = PlanningConversations(session, contexts, model_work.threads)
+        self.conversations = PlanningConversations(session, contexts, model_work.threads, terminal)
         self.runner = Runner(
             session,
             plan_store,

@@ -10,7 +10,7 @@ from planloom.tools.context import ToolContext
 from planloom.tools.terminal_text import plain
 from planloom.tools.tool import ToolResult, failed, shortened, succeeded
 from planloom.web.addresses import WebAddress, web_address
-from planloom.web.pages import Fetched, NotFetched, Page, Redirected
+from planloom.web.pages import Fetched, NotFetched, Page, Picture, Redirected
 
 PIECE: Final = 20_000
 """The most characters of a page in one result."""
@@ -42,6 +42,11 @@ async def fetch_url(args: FetchUrl, context: ToolContext) -> ToolResult:
             return failed(
                 f"{_name(address)} redirects to another address, which was not fetched: {found.location}\n"
                 "If you need it, call fetch_url with that address."
+            )
+        case Picture():
+            return failed(
+                f"{_name(address)} is an image, and this tool shows text alone. An image is shown beside the"
+                " request that names its address."
             )
         case NotFetched():
             result = failed(f"{_name(address)} was not fetched: {found.reason}")

@@ -1,4 +1,4 @@
-"""Gets one page over HTTP: resolved once, judged, connected to that very address, and bounded in time and size."""
+"""Gets a page or an image over HTTP: resolved once, judged, pinned to that very address, bounded in time and size."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from typing import Final, NamedTuple
 
 import httpx
 
+from planloom.domain.image_types import image_type
 from planloom.version import VERSION
 from planloom.web.addresses import AddressRefused, WebAddress, joined, reach_of, refusal, refusal_of
-from planloom.web.pages import Fetched, NotFetched, Redirected, is_text, media_type_of, page_of
+from planloom.web.pages import Fetched, NotFetched, Picture, Redirected, is_text, media_type_of, page_of
 from planloom.web.transfer import (
     LOCATION,
     AnswerBroken,
@@ -30,6 +31,8 @@ SECONDS: Final = 30.0
 """The longest that one fetch may take, redirects included."""
 MOST_BYTES: Final = 2_000_000
 """The most bytes of a page, after decompression."""
+MOST_IMAGE_BYTES: Final = 5_000_000
+"""The most bytes of an image; a larger one is not fetched, since part of it shows nothing."""
 MOST_REDIRECTS: Final = 5
 _CONNECT_SECONDS: Final = 8.0
 _MOST_TRIED: Final = 4
@@ -59,7 +62,7 @@ async def fetch(
     seconds: float = SECONDS,
     certificates: Callable[[], ssl.SSLContext] = trusted_certificates,
 ) -> Fetched:
-    """Get a page. Redirects are followed to the same host alone, at the addresses that were resolved at first.
+    """Get a page or an image. Redirects are followed to the same host alone, at the addresses resolved at first.
 
     No proxy, cookie or key of the environment is used. Every fault of the host or the network is a `NotFetched`.
     """
@@ -153,24 +156,35 @@ async def _read(address: WebAddress, response: httpx.Response) -> Fetched | _Sen
         return _SentOn(location)
     content_type, encoding = headers.get("content-type", ""), headers.get("content-encoding", "")
     body = bytearray()
-    cut = None
+    cut = of_image = None
     chunks = decompressed(response.aiter_raw(), encoding.strip().lower())
     async with contextlib.aclosing(chunks):
         async for chunk in chunks:
             if not body and not is_text(media_type_of(content_type), chunk):
-                return NotFetched(_not_text(content_type, headers.get("content-length", "")))
+                of_image = image_type(chunk)
+                if of_image is None:
+                    return NotFetched(_not_text(content_type, headers.get("content-length", "")))
             body += chunk
-            if len(body) >= MOST_BYTES:
+            if of_image is not None:
+                if len(body) > MOST_IMAGE_BYTES:
+                    return NotFetched(f"It is an image of over {MOST_IMAGE_BYTES // 1_000_000} MB.")
+            elif len(body) >= MOST_BYTES:
                 cut = f"only the first {MOST_BYTES // 1_000_000} MB were fetched"
                 break
+    if of_image is not None:
+        return Picture(address, of_image, bytes(body)) if status < 300 else NotFetched(_refused(status))
     page = await asyncio.to_thread(page_of, address, content_type, bytes(body[:MOST_BYTES]), cut)
     if status >= 300:
-        phrase = f" {HTTPStatus(status).phrase}" if status in set(HTTPStatus) else ""
-        return NotFetched(f"The host answered {status}{phrase}.", page.text[:_ERROR_TEXT])
+        return NotFetched(_refused(status), page.text[:_ERROR_TEXT])
     return page
+
+
+def _refused(status: int) -> str:
+    phrase = f" {HTTPStatus(status).phrase}" if status in set(HTTPStatus) else ""
+    return f"The host answered {status}{phrase}."
 
 
 def _not_text(content_type: str, length: str) -> str:
     media_type = media_type_of(content_type) or "binary data"
     size = f" of {int(length):,} bytes" if length.isascii() and length.isdigit() else ""
-    return f"It is no text but {media_type}{size}. Only text can be fetched."
+    return f"It is no text but {media_type}{size}. Only text and images can be fetched."

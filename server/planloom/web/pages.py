@@ -52,6 +52,14 @@ class Page(NamedTuple):
     cut: str | None = None
 
 
+class Picture(NamedTuple):
+    """An image of a kind that models take, whole."""
+
+    address: WebAddress
+    media_type: str
+    data: bytes
+
+
 class Redirected(NamedTuple):
     """A redirect to another host, which needs an approval of its own; `location` is its address."""
 
@@ -65,7 +73,7 @@ class NotFetched(NamedTuple):
     text: str = ""
 
 
-Fetched = Page | Redirected | NotFetched
+Fetched = Page | Picture | Redirected | NotFetched
 
 
 def media_type_of(content_type: str) -> str:

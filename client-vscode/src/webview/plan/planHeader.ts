@@ -62,6 +62,7 @@ export function planHeader(panel: Panel, view: PlanView): View {
       ${request(panel, plan)} ${messages(panel, plan)} ${attached(view)} ${
         plan.summary === "" ? nothing : html`<p class="summary">${shown(plan.summary)}</p>`
       }
+      ${(plan.commandsRun ?? []).map((line) => html`<p class="quiet">${t("Run while planning:")} ${shown(line)}</p>`)}
       ${verdictLine(view)} ${progress(view)} ${pause(panel, view)} ${draftOutcome(panel, view)} ${controls(panel, view)} ${toSummary(panel, "to-summary")}
     </header>
     ${perspectives(view)}

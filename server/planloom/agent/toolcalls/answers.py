@@ -11,7 +11,9 @@ CONTROL = ("task_completed", "final_answer", "ask_user", "report", "submit_plan"
 """Names of the control tools, which steer the loop and change nothing themselves."""
 THOUGHT = "(reasoning)"
 """In place of a tool's name: the model's reasoning, as a string."""
-ANSWER_KEYS = frozenset({"reasoning", "tool_calls", "answer", "confidence", *CONTROL})
+BESIDE = {"task_completed": ("unchanged", "unchecked"), "final_answer": ("confidence",)}
+"""Arguments of control tools that stand beside them in an answer, where each of these tools is one text."""
+ANSWER_KEYS = frozenset({"reasoning", "tool_calls", "answer", *CONTROL}.union(*BESIDE.values()))
 """The fields of an answer."""
 
 
@@ -56,9 +58,7 @@ def _arguments(name: str, field: Json, answer: dict[str, Json]) -> Args:
         return {"steps": field}
     is_number = isinstance(field, int | float) and not isinstance(field, bool)
     arguments: Args = dict(field) if isinstance(field, dict) else {"text": str(field) if is_number else field}
-    if name == "final_answer" and "confidence" in answer:
-        arguments.setdefault("confidence", answer["confidence"])
-    return arguments
+    return {each: answer[each] for each in BESIDE.get(name, ()) if each in answer} | arguments
 
 
 def thought(value: dict[str, Json]) -> RawCall:

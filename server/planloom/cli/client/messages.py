@@ -345,6 +345,7 @@ class Plan(TypedDict, total=False):
     qualification: Json
     perspectives: Json
     summary: str
+    commandsRun: list[str]
     steps: list[Step]
     sequential: bool
     estimatedDuration: int

@@ -103,6 +103,8 @@ def _plan_title(plan: Plan) -> Text:
     title.append(f" · written by {plan.get('author', 'rules')} · version {plan.get('version', 0)}", "dim")
     if plan.get("summary"):
         title.append(f"\n{visible(plan['summary'])}", "italic")
+    for line in plan.get("commandsRun") or []:
+        title.append(f"\nRun while planning: {visible(line)}")
     if plan.get("asksAgain"):
         title.append(f"\n{visible(plan['asksAgain'] or '')}")
     return title
@@ -196,7 +198,10 @@ def route_line(event: Json) -> str:
     how = routes.get(str(event.get("route")), "it is planned")
     rule = (event.get("detection") or {}).get("rule", "")
     if rule == "model":
-        return f"The model has decided: {how}."
+        is_open = event.get("route") == "direct"
+        return (
+            "It goes ahead, unless the model submits a plan." if is_open else f"The model has decided: {how}."
+        )
     return f"No model has decided, so {how}: {_RULES.get(rule, rule)}."
 
 

@@ -177,7 +177,7 @@ def _hidden_instruction(step: Step) -> Json:
     text = step.instruction
     lines = text.split("\n")
     whole = all(_LINE.fullmatch(line.replace("\t", "")) and line == line.rstrip() for line in lines)
-    return None if text == step.description or (whole and lines[0] and lines[-1]) else text
+    return None if text == step.title or (whole and lines[0] and lines[-1]) else text
 
 
 FIELDS: Final[Mapping[str, Field]] = {

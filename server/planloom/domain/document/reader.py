@@ -366,4 +366,5 @@ def values_of(written: WrittenStep) -> Mapping[str, Any]:
 def authored(step: Step) -> Mapping[str, Any]:
     """The attributes of a step that a document says, as `values_of` has them."""
     checks = tuple(check.model_copy(update={"outcome": None, "detail": None}) for check in step.checks)
-    return {name: checks if name == "checks" else getattr(step, name) for name in _AUTHORED}
+    shown = {"checks": checks, "description": step.title}
+    return {name: shown[name] if name in shown else getattr(step, name) for name in _AUTHORED}

@@ -85,7 +85,7 @@ def asking(plan: Plan) -> frozenset[StepId]:
 
 def step_lines(step: Step, mark: str) -> Iterator[str]:
     """The lines of one step."""
-    text = step.description if is_written_plainly(step.description) else json.dumps(step.description)
+    text = step.title if is_written_plainly(step.title) else json.dumps(step.title)
     yield f"- [{mark}] {text} ^{step.step_id}"
     yield from _instruction(step)
     for name, field in FIELDS.items():
@@ -115,7 +115,7 @@ def result_text(step: Step) -> str | None:
 
 def _instruction(step: Step) -> Iterator[str]:
     text = step.instruction
-    if text == step.description or FIELDS["instruction"].write(step) is not None:
+    if text == step.title or FIELDS["instruction"].write(step) is not None:
         return
     yield ""
     yield from (" " * _BODY + escaped(line) if line else "" for line in text.split("\n"))

@@ -15,6 +15,7 @@ from planloom.domain.plans.plan import (
     Author,
     Check,
     CommandEnd,
+    CommandRun,
     Detection,
     FileRead,
     Forecast,
@@ -142,8 +143,9 @@ class TaskCreated(Value):
 class PlanReady(Value):
     """The draft is complete and waits for review. `restored`: an older version replaces it.
 
-    `files_read` is what its planner has read, `stated_duration` the seconds that it states, `model` the one
-    that has drafted it; older ledgers lack these. `usage` is that of a draft in older ledgers, without ModelUsed.
+    `files_read` and `commands_run` are what its planner has read and run, `stated_duration` the seconds that it states,
+    `model` the one that has drafted it; older ledgers lack these. `usage` is that of a draft in older ledgers, without
+    ModelUsed.
     """
 
     type: Literal["plan_ready"] = "plan_ready"
@@ -160,6 +162,7 @@ class PlanReady(Value):
     forecast: Forecast | None = None
     restored: bool = False
     files_read: tuple[FileRead, ...] = ()
+    commands_run: tuple[CommandRun, ...] = ()
 
 
 class PlanApprovalRequest(Value):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-from planloom.domain.changes import EditedFile, EditRecord
+from planloom.domain.changes import Cause, EditedFile, EditRecord
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition, updated
 from planloom.domain.plans.background_commands import BackgroundCommand, BackgroundEnd
@@ -200,7 +200,7 @@ def fold_applied(plan: Plan, edit: EditRecord, files: Collection[EditedFile]) ->
     """The plan after an edit changed these files. An undo is skipped: the edits that it reverts are folded instead."""
     if edit.reverts:
         return plan
-    uris = _uris(files)
+    is_of = _calls_of(files)
     unmade = _without_new_text(edit, files)
     for step_id in edit.references:
         step = plan.step(step_id)
@@ -214,17 +214,17 @@ def fold_applied(plan: Plan, edit: EditRecord, files: Collection[EditedFile]) ->
                 return fate
             if uri in unmade and call.tool != "rename_path":
                 return fate
-            return "made" if fate in _UNSETTLED and uri in uris else fate
+            return "made" if fate in _UNSETTLED and is_of(call, uri) else fate
 
         plan = _with_step(plan, step, _with_fates(step, made))
     return plan
 
 
 def _without_new_text(edit: EditRecord, files: Collection[EditedFile]) -> frozenset[str]:
-    """The files of an edit that were not changed, and those that were only renamed and lack their new text: of them
-    only the calls that renamed them are made. Each is named by every URI that it has had.
+    """In an edit of an older ledger, the files that were not changed, and those that were only renamed and lack their
+    new text: of them only the calls that renamed them are made. Each is named by every URI that it has had.
     """
-    found = _uris(file for file in edit.files if file not in files)
+    found = _uris(file for file in edit.files if file not in files and not file.causes)
     renames = [file for file in files if file.change == "rename"]
     while more := {file.uri for file in renames if str(file.new_uri) in found} - found:
         found |= more
@@ -238,8 +238,11 @@ def fold_rejected(plan: Plan, edit: EditRecord, event: ev.EditRejected) -> Plan:
     """
     doubtful = {str(uri) for uri in event.doubtful}
     refused = _uris(event.files) - doubtful if edit.state != "intended" else set()
+    is_of = _calls_of(event.files)
 
-    def fate_of(_: ExecutedTool, uri: str, fate: Fate) -> Fate:
+    def fate_of(call: ExecutedTool, uri: str, fate: Fate) -> Fate:
+        if not is_of(call, uri):
+            return fate
         if fate in _UNSETTLED and uri in doubtful:
             return "doubtful"
         return "refused" if fate == "doubtful" and uri in refused else fate
@@ -253,13 +256,15 @@ def fold_rejected(plan: Plan, edit: EditRecord, event: ev.EditRejected) -> Plan:
 
 def fold_reverted(plan: Plan, edit: EditRecord, files: Collection[EditedFile], *, back: bool) -> Plan:
     """The plan after an edit was reverted in these files, or, with `back`, redone."""
-    uris = _uris(files)
+    is_of = _calls_of(files)
     before: Fate = "undone" if back else "made"
     after: Fate = "made" if back else "undone"
     for step_id in edit.references:
         step = plan.step(step_id)
         if step is not None:
-            now = _with_fates(step, lambda _, uri, fate: after if fate == before and uri in uris else fate)
+            now = _with_fates(
+                step, lambda call, uri, fate: after if fate == before and is_of(call, uri) else fate
+            )
             plan = _with_step(plan, step, now)
     return plan
 
@@ -381,6 +386,21 @@ def _with_step(plan: Plan, before: Step, now: Step) -> Plan:
     if index is None or plan.steps[index] is now:
         return plan
     return updated(plan, steps=plan.steps.replaced({index: now}))
+
+
+def _calls_of(files: Iterable[EditedFile]) -> Callable[[ExecutedTool, str], bool]:
+    """Whether one of these files is the change of a call to a URI. Files of older ledgers are those of all calls."""
+    causes: dict[str, set[Cause] | None] = {}
+    for file in files:
+        for uri in file.uris:
+            known = causes.get(uri, set())
+            causes[uri] = None if known is None or not file.causes else {*known, *file.causes}
+
+    def is_of(call: ExecutedTool, uri: str) -> bool:
+        found = causes.get(uri, set())
+        return found is None or call.call_id in found
+
+    return is_of
 
 
 def _uris(files: Iterable[EditedFile | ApprovalFile]) -> frozenset[str]:

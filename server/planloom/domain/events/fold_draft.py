@@ -115,6 +115,7 @@ def plan_ready(plan: Plan, event: ev.PlanReady, at: Instant) -> Plan:
         edited=_still_edited(plan.before_draft, event.steps),
         summary=event.summary,
         files_read=event.files_read,
+        commands_run=event.commands_run,
         sequential=event.sequential,
         author=event.author,
         estimated_duration=event.estimated_duration,

@@ -17,6 +17,7 @@ from planloom.domain.events.fold_calls import (
 )
 from planloom.domain.events.folding import (
     ALIVE,
+    DRAFT,
     UNDOABLE,
     change_step,
     folds,
@@ -82,7 +83,7 @@ def edit_reverted(plan: Plan, event: ev.EditReverted, _at: Instant) -> Plan:
     whole = all(file.uri in reverted_uris for file in target.files)
     states: dict[EditId, State] = {target.edit_id: "reverted" if whole else "applied"}
     if whole and target.state == "applied":
-        states |= dict.fromkeys(target.reverts, "applied")
+        states |= dict.fromkeys(target.completes, "applied")
     plan = fold_reverted(plan, target, event.files, back=False)
     return _with_states(plan, states, partly=frozenset() if whole else frozenset({target.edit_id}))
 
@@ -134,14 +135,14 @@ def _how_much(states: Set[str], *, partly: bool) -> Literal["whole", "part"] | N
     return "part" if "applied" in states else "whole"
 
 
-@folds(ev.ApprovalRequested, when=ALIVE)
+@folds(ev.ApprovalRequested, when=DRAFT | ALIVE)
 def approval_requested(plan: Plan, event: ev.ApprovalRequested, _at: Instant) -> Plan:
     """The plan with one more pending approval."""
     approvals = (*plan.pending.approvals, event.approval)
     return updated(plan, pending=updated(plan.pending, approvals=approvals))
 
 
-@folds(ev.ApprovalResolved, when=ALIVE)
+@folds(ev.ApprovalResolved, when=DRAFT | ALIVE)
 def approval_resolved(plan: Plan, event: ev.ApprovalResolved, _at: Instant) -> Plan:
     """The plan without a pending approval, and with the files that were denied."""
     left = tuple(each for each in plan.pending.approvals if each.approval_id != event.approval_id)

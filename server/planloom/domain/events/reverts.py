@@ -60,7 +60,7 @@ def states_after(edits: Iterable[EditRecord], made: EditRecord) -> Mapping[EditI
     for edit_id in made.reverts:
         target = chains.edits.get(edit_id)
         if target is not None and edit_id not in made.partly:
-            states |= dict.fromkeys(target.reverts, "applied")
+            states |= dict.fromkeys(target.completes, "applied")
             states[edit_id] = "reverted"
     return states
 
@@ -86,8 +86,8 @@ class _Chains:
         return self._undos[edit.edit_id]
 
     def is_finished_redo(self, edit: EditRecord) -> bool:
-        """Whether the edit is a redo that has reverted every undo it was meant to revert."""
-        targets = [self.edits[each] for each in edit.reverts if each in self.edits]
+        """Whether the edit is a redo that has reverted every undo that it completes."""
+        targets = [self.edits[each] for each in edit.completes if each in self.edits]
         return bool(edit.reverts) and all(target.state != "applied" for target in targets)
 
     def origins(self, edit: EditRecord) -> frozenset[EditId]:

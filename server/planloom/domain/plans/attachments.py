@@ -41,6 +41,11 @@ class Attachment(Value):
         """`attachment_id` under its name on the wire."""
         return self.attachment_id
 
+    @property
+    def of_web(self) -> bool:
+        """Whether it is an address of the web, of which nothing is fetched when it is attached."""
+        return self.uri is not None and self.uri.lower().startswith(("http://", "https://"))
+
 
 def images_of(attached: Iterable[ResolvedAttachment]) -> tuple[str, ...]:
     """The names of the images among the attachments."""

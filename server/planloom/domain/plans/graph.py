@@ -103,6 +103,14 @@ def remaining_path(links: DependencyGraph) -> list[int]:
     return length
 
 
+def still_open(steps: Sequence[Step], links: DependencyGraph) -> list[bool]:
+    """For each step whether it, or one that it depends on through others, is yet to run."""
+    found = [step.status not in SETTLED for step in steps]
+    for index in ordered(links):
+        found[index] = found[index] or any(found[each] for each in links.dependencies[index])
+    return found
+
+
 def ready(plan: Plan) -> tuple[StepId, ...]:
     """The pending steps that may start, by longest remaining path, then priority, then order.
 
@@ -110,7 +118,8 @@ def ready(plan: Plan) -> tuple[StepId, ...]:
     is not settled.
     """
     links = dependency_graph(plan.steps)
-    completed = [step.frees_dependents for step in plan.steps]
+    waits = still_open(plan.steps, links)
+    completed = [step.frees_dependents and not waits[index] for index, step in enumerate(plan.steps)]
     free = [
         index
         for index in _candidates(plan)

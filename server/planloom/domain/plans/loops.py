@@ -11,8 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from planloom.domain.json_numbers import loaded
-from planloom.domain.patterns import pattern
-from planloom.domain.plans.outputs import OutputReference, output_reference, unused_id
+from planloom.domain.plans.outputs import PLACEHOLDER, OutputReference, output_reference, unused_id
 from planloom.domain.plans.plan import SETTLED, Plan, Step
 from planloom.domain.plans.templates import rewritten
 from planloom.domain.text.counted import counted
@@ -23,9 +22,6 @@ MOST_ITEMS: Final = 100
 MOST_ROUNDS: Final = 20
 DEFAULT_ROUNDS: Final = 5
 _LONGEST_SHOWN: Final = 80
-_PLACEHOLDER: Final = pattern(
-    r"\{\{[ \t]{0,8}(item|index)((?:\.[A-Za-z_][A-Za-z0-9_-]{0,63}){0,8})[ \t]{0,8}\}\}"
-)
 
 
 def most_rounds(step: Step) -> int:
@@ -57,8 +53,8 @@ def under_way(step: Step) -> str | None:
 def placeholders(value: Json) -> Iterator[tuple[str, bool]]:
     """The texts of a value that hold `{{item}}`, `{{item.name}}` or `{{index}}`, and whether that is all they hold."""
     if isinstance(value, str):
-        if _PLACEHOLDER.search(value):
-            yield value, _PLACEHOLDER.fullmatch(value) is not None
+        if PLACEHOLDER.search(value):
+            yield value, PLACEHOLDER.fullmatch(value) is not None
     elif isinstance(value, list):
         for entry in value:
             yield from placeholders(entry)
@@ -127,11 +123,11 @@ def _filled(step: Step, index: int, item: Json) -> Step:
         return value
 
     def text(whole: str) -> str:
-        return _PLACEHOLDER.sub(lambda found: _text(value_of(found)), whole)
+        return PLACEHOLDER.sub(lambda found: _text(value_of(found)), whole)
 
     def argument(value: Json) -> Json:
         if isinstance(value, str):
-            found = _PLACEHOLDER.fullmatch(value)
+            found = PLACEHOLDER.fullmatch(value)
             if found is None:
                 return text(value)
             filled = value_of(found)

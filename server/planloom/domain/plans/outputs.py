@@ -1,7 +1,8 @@
-"""Step ids, and references in arguments to results of steps: `$id`, `$id.field[0]`; `$$` is a literal dollar sign."""
+"""Step ids, references in arguments to results of steps (`$id.field[0]`; `$$` is a dollar sign), and `{{item}}`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator, Mapping
 
 from planloom.domain.patterns import pattern
@@ -12,6 +13,10 @@ STEP_ID = pattern(r"[A-Za-z][A-Za-z0-9_]*")
 
 _REFERENCE = pattern(r"\$([A-Za-z][A-Za-z0-9_]*)((?:\.[A-Za-z_][A-Za-z0-9_-]*|\[[0-9]{1,9}\])*)")
 _STEP_IN_EXPRESSION = pattern(r"(?<=\bsteps\.)[A-Za-z_][A-Za-z0-9_]*")
+PLACEHOLDER = pattern(r"\{\{[ \t]{0,8}(item|index)((?:\.[A-Za-z_][A-Za-z0-9_-]{0,63}){0,8})[ \t]{0,8}\}\}")
+"""What stands in the texts of a loop for the item of a round, a part of it, or its index."""
+_PLACEHOLDER_WORD = pattern(rf"(?<![^\s\"'“‘(]){PLACEHOLDER.pattern}(?![^\s\"'”’),.;:!?]|\.\S)")
+"""A placeholder that stands as a word, not within a path."""
 _PART = pattern(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[([0-9]+)\]")
 
 
@@ -93,3 +98,13 @@ def _renamed(argument: Json, ids: Mapping[str, StepId]) -> Json:
         if target is not None and _REFERENCE.fullmatch(f"${target}{body[end:]}"):
             return f"${target}{body[end:]}"
     return argument
+
+
+def in_words(text: str) -> str:
+    """The text of a loop as people read it: "Copy {{item}} to {{item.name}}.txt" is "Copy each item to <name>.txt"."""
+
+    def named(found: re.Match[str]) -> str:
+        return found[2].rpartition(".")[2] or found[1]
+
+    words = _PLACEHOLDER_WORD.sub(lambda found: f"each {named(found)}", text)
+    return PLACEHOLDER.sub(lambda found: f"<{named(found)}>", words)

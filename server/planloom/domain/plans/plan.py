@@ -11,7 +11,7 @@ from planloom.domain.plans.attachments import Attachment
 from planloom.domain.plans.background_commands import BackgroundCommand, CommandProcess, running_in_background
 from planloom.domain.plans.command_outcomes import CommandOutcome
 from planloom.domain.plans.indexed_tuple import IndexedTuple
-from planloom.domain.plans.outputs import output_reference, output_references
+from planloom.domain.plans.outputs import in_words, output_reference, output_references
 from planloom.domain.plans.perspectives import Agent, Perspective
 from planloom.domain.plans.report import Report, StepCaveat
 from planloom.domain.safety.approvals import Approval, Effect
@@ -176,6 +176,19 @@ class FileRead(Value):
     path: str
     sha256: Sha256
     lines: tuple[tuple[int, int | None], ...] = ()
+
+
+class CommandRun(Value):
+    """A command that was run while the plan was made, with the beginning and the end of what it printed."""
+
+    command: str
+    outcome: CommandOutcome
+    output: str
+
+    @property
+    def line(self) -> str:
+        """The command and its outcome, for people."""
+        return f"{self.command}: {self.outcome.line or f'exit code {self.outcome.exit_code}'}"
 
 
 class PlanError(Value):
@@ -367,6 +380,21 @@ class Step(Value):
         return self.model_copy(update={**fresh, "checks": checks})
 
     @property
+    def title(self) -> str:
+        """The description as people read it."""
+        return in_words(self.description) if self.is_loop else self.description
+
+    @property
+    def active_title(self) -> str:
+        """The active form as people read it; empty if there is none."""
+        return in_words(self.active_form) if self.is_loop else self.active_form
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether it stands for a copy of itself for each item of a list, or for each round."""
+        return self.for_each is not None or self.repeat_until is not None
+
+    @property
     def is_undecided(self) -> bool:
         """Whether it has failed, and neither a person nor the setting has decided what follows from that."""
         return self.status == "failed" and self.skip_reason is None
@@ -401,7 +429,7 @@ class Step(Value):
     def begins_at_once(self) -> bool:
         """Whether the step can begin without an expression being evaluated."""
         decided = self.when is None or self.condition_held is True
-        return decided and self.for_each is None and self.repeat_until is None
+        return decided and not self.is_loop
 
     @property
     def key(self) -> StepId:
@@ -554,8 +582,9 @@ class Plan(Value):
     `before_draft`: the plan before a regeneration, restored if that fails. `budget_base`: the usage when the budget
     was last granted; the budget counts from there. `summarized`: the steps that prompts describe only by
     `context_summary`. `left_out`: the files whose changes the user did not allow. `answer`: the model's final answer.
-    `files_read`: what was read while this version was made, which its steps are shown. `edited`: the steps that the
-    user has added or changed by hand. `follows`: the ended plan whose conversation this one continues.
+    `files_read` and `commands_run`: what was read and run while this version was made, which its steps are shown.
+    `edited`: the steps that the user has added or changed by hand. `follows`: the ended plan whose conversation this
+    one continues.
     `models`: what the planner and the steps have used of each model, as far as events name it.
     `made_elsewhere`: the edits that were imported with the plan. `covering_version`: the version whose approval covers
     its literal calls, too.
@@ -576,6 +605,7 @@ class Plan(Value):
     perspectives: tuple[Perspective, ...] = ()
     summary: str = ""
     files_read: tuple[FileRead, ...] = ()
+    commands_run: tuple[CommandRun, ...] = ()
     steps: IndexedTuple[Step] = IndexedTuple()
     edited: frozenset[StepId] = frozenset()
     sequential: bool = False

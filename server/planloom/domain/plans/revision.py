@@ -123,7 +123,7 @@ def widening(before: Sequence[Step], after: Sequence[Step], *, sequential: bool 
     for step in after:
         old = known.get(step.step_id)
         if old is None:
-            found.append(f"{step.description} is new.")
+            found.append(f"{step.title} is new.")
         elif old != step:
             found += _widening(old, step)
     return (*found, *_unguarded(before, after, sequential=sequential))
@@ -256,7 +256,7 @@ def _conditions(step: Step) -> tuple[str | int | None, ...]:
 
 
 def _headline(number: int, step: Step) -> str:
-    return f"{number}. {step.description}"
+    return f"{number}. {step.title}"
 
 
 def _described(number: int, step: Step) -> str:
@@ -268,7 +268,7 @@ def _body(step: Step) -> list[str]:
     lines = []
     if step.tool:
         lines.append(f"Calls {step.tool} {json.dumps(step.args or {}, ensure_ascii=False)}")
-    elif step.instruction != step.description:
+    elif step.instruction != step.title:
         lines.append(step.instruction)
     if step.kind == "sub_plan":
         lines.append(f"Template {step.template_id} {json.dumps(step.args or {}, ensure_ascii=False)}")

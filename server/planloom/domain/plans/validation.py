@@ -315,7 +315,7 @@ def _known_part(
     rules = tools.get(source.tool or "")
     if rules is None or rules.result is None or source.kind != "tool_call":
         return None
-    if source.for_each is not None or source.repeat_until is not None:
+    if source.is_loop:
         return None
     first = tuple(0 if isinstance(part, int) else part for part in reference.path)
     part = part_of(rules.result, reference.model_copy(update={"path": first}))

@@ -17,11 +17,13 @@ class Confinement(Value):
 
     `git` is the git folder that it may change, but for what runs programs: a path in the workspace folder, or an
     absolute one outside. `writes` are folders that it may change beside the workspace, `reads` places with
-    credentials that it sees; `~` is the user's home.
+    credentials that it sees; `~` is the user's home. `throwaway`: what it changes in the workspace is seen by itself
+    alone, and gone at its end.
     """
 
     confined: bool = True
     network: Network = "none"
+    workspace: Literal["write", "throwaway"] = "write"
     git: str | None = None
     writes: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
@@ -35,6 +37,7 @@ class Confinement(Value):
         """This one with all that a confined command gets by `more`."""
         return Confinement(
             confined=self.confined,
+            workspace=self.workspace,
             network=max(self.network, more.network, key=NETWORKS.index),
             git=more.git or self.git,
             writes=tuple(dict.fromkeys((*self.writes, *more.writes))),
@@ -59,7 +62,7 @@ class Abilities(NamedTuple):
     user's secrets. `network`: it reaches what its confinement names, and nothing else. `processes`: everything that
     it has started ends with it, and it sees no other process. `how` names the means, as text for people; `missing`
     has a sentence for each thing that it is not held to. `writable` are folders beyond those that the user lets it
-    change.
+    change. `throwaway`: what it changes in the workspace can be thrown away.
     """
 
     files: bool
@@ -68,6 +71,7 @@ class Abilities(NamedTuple):
     how: str
     missing: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
+    throwaway: bool = False
 
     @property
     def any(self) -> bool:

@@ -42,7 +42,13 @@ class ConfinementRequest(Confinement):
 
 
 def confinement_request(given: Confinement, needed: Confinement, abilities: Abilities) -> ConfinementRequest:
-    """The request for a command that gets `given` by the settings, and is known to need `needed`."""
+    """The request for a command that gets `given` by the settings, and is known to need `needed`.
+
+    Nothing else can be chosen for one whose changes are thrown away.
+    """
+    if given.workspace == "throwaway":
+        line = confinement_line(given, abilities)
+        return ConfinementRequest(**given.model_dump(), line=line, held=abilities.hold(given))
     shown = given
     if given.confined:
         network = needed.network if abilities.network else "none"
@@ -74,6 +80,8 @@ def confinement_line(
     folders = [*_git(confinement), *confinement.writes, *abilities.writable]
     places = _listed(["the workspace", *folders])
     held = [f"writes only in {places}"] if abilities.files else []
+    if confinement.workspace == "throwaway":
+        held = ["what it changes in the workspace is thrown away"]
     held += [f"reads {_listed([*confinement.reads])}"] if confinement.reads else []
     held += [_REACHES[confinement.network]] if abilities.network else []
     held += [] if held else ["what it starts ends with it"]

@@ -103,10 +103,10 @@ def after_failures(plan: Plan, steps: Sequence[Step], limits: Limits) -> Iterato
         final = step.is_undecided and limits.on_failure in ("retry", "abort")
         abandoned = step.is_left and step.attempts > 0 and step.has_failed
         if step.is_critical and not step.passed_over and (final or abandoned):
-            yield Fail(code="step_failed", message=f"The step “{step.description}” is critical and failed.")
+            yield Fail(code="step_failed", message=f"The step “{step.title}” is critical and failed.")
             return
         if step.is_undecided and limits.on_failure == "abort":
-            yield Fail(code="step_failed", message=f"The step “{step.description}” failed.")
+            yield Fail(code="step_failed", message=f"The step “{step.title}” failed.")
             return
     for step in steps:
         if not step.is_undecided or step.step_id in undecided:
@@ -130,5 +130,5 @@ def when_idle(plan: Plan) -> tuple[Directive, ...]:
         return (Complete(),)
     if plan.pending.questions or plan.pending.recoveries or plan.pending.conflicts:
         return ()
-    names = ", ".join(f"“{step.description}”" for step in open_steps[:5])
+    names = ", ".join(f"“{step.title}”" for step in open_steps[:5])
     return (Fail(code="deadlock", message=f"No step can start any more, but these are open: {names}."),)

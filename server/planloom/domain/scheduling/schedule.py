@@ -9,7 +9,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.graph import PRIORITY_RANK, dependency_graph, ordered, remaining_path
+from planloom.domain.plans.graph import PRIORITY_RANK, dependency_graph, ordered, remaining_path, still_open
 from planloom.domain.plans.plan import SETTLED, Plan, Step, StepStatus
 from planloom.domain.scheduling import directives as do
 from planloom.domain.values import StepId
@@ -42,7 +42,10 @@ def _status_of(step: Step) -> StepStatus:
 
 
 class Schedule:
-    """Counts the incomplete dependencies of each step of one plan. `update` must be called with every event."""
+    """Counts the incomplete dependencies of each step of one plan. `update` must be called with every event.
+
+    A dependency that is complete while one behind it is yet to run, which a restart may leave, counts as incomplete.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self._build(plan)
@@ -51,10 +54,10 @@ class Schedule:
         links = dependency_graph(plan.steps)
         self._links = links
         self._status: list[StepStatus] = [_status_of(step) for step in plan.steps]
-        self._missing = [
-            sum(self._status[dependency] != "completed" for dependency in dependencies)
-            for dependencies in links.dependencies
-        ]
+        self._open = still_open(plan.steps, links)
+        self._behind = [sum(self._open[each] for each in before) for before in links.dependencies]
+        self._free = [self._frees(index) for index in range(len(plan.steps))]
+        self._missing = [sum(not self._free[each] for each in before) for before in links.dependencies]
         length = remaining_path(links)
         self._keys: list[_Key] = [
             (-length[index], PRIORITY_RANK[step.priority], index) for index, step in enumerate(plan.steps)
@@ -104,8 +107,7 @@ class Schedule:
             del self._ready[position]
         if now == "pending" and self._missing[index] == 0:
             insort(self._ready, self._keys[index])
-        if "completed" in (before, now):
-            self._count_missing(index, -1 if now == "completed" else 1)
+        self._spread(index)
         for group, holds in (
             (self._failed, now == "failed"),
             (self._abandoned, now == "skipped" and step.is_critical),
@@ -115,16 +117,29 @@ class Schedule:
         if now not in SETTLED:
             self._first = min(self._first, self._rank.get(index, self._first))
 
-    def _count_missing(self, index: int, change: int) -> None:
-        for dependent in self._links.dependents[index]:
-            was_free = self._missing[dependent] == 0
-            self._missing[dependent] += change
-            is_free = self._missing[dependent] == 0
-            if self._status[dependent] == "pending" and was_free != is_free:
-                if is_free:
-                    insort(self._ready, self._keys[dependent])
-                else:
-                    del self._ready[bisect_left(self._ready, self._keys[dependent])]
+    def _frees(self, index: int) -> bool:
+        """Whether the steps that depend on this one need not wait for it, nor for one behind it."""
+        return self._status[index] == "completed" and self._behind[index] == 0
+
+    def _spread(self, first: int) -> None:
+        """Count what a change of a step means for those that depend on it, also through others."""
+        changed = [first]
+        while changed:
+            index = changed.pop()
+            is_open = self._status[index] not in SETTLED or self._behind[index] > 0
+            opened, freed = is_open - self._open[index], self._frees(index) - self._free[index]
+            self._open[index], self._free[index] = is_open, self._frees(index)
+            for dependent in self._links.dependents[index] if opened or freed else ():
+                was_ready = self._missing[dependent] == 0
+                self._behind[dependent] += opened
+                self._missing[dependent] -= freed
+                is_ready = self._missing[dependent] == 0
+                if self._status[dependent] == "pending" and was_ready != is_ready:
+                    if is_ready:
+                        insort(self._ready, self._keys[dependent])
+                    else:
+                        del self._ready[bisect_left(self._ready, self._keys[dependent])]
+                changed.append(dependent)
 
     def directives(
         self, plan: Plan, limits: do.Limits, is_free: Callable[[Step], bool] = _any_step

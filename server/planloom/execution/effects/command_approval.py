@@ -175,7 +175,9 @@ def _warnings(proposal: CommandProposal) -> Iterable[str]:
         yield f"It seems to have failed before for want of {lack}."
     if proposal.command.background:
         yield "It runs in the background, until it is stopped or the plan ends."
-    if destructive_command(text):
+    if proposal.command.confinement.workspace == "throwaway":
+        yield "While the plan is made, it may be run with other arguments too, without another question."
+    elif destructive_command(text):
         yield "It seems to delete things, which cannot be undone."
     if "\n" in text.strip("\n"):
         yield "It has several lines, and each is run; \\n stands for a line end."

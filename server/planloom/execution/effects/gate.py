@@ -6,7 +6,7 @@ An approval is bound to the exact base and result of every file, so that only wh
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple, TypeVar
 
 from planloom.domain.changes import Changeset
@@ -52,6 +52,7 @@ from planloom.workspace.disk import FolderId
 from planloom.workspace.edits.apply import apply_changeset
 from planloom.workspace.edits.batch import Edit
 from planloom.workspace.edits.late import over_unanswered
+from planloom.workspace.edits.order import in_order
 from planloom.workspace.edits.outcomes import (
     ChangesetApplied,
     ChangesetConflicted,
@@ -167,7 +168,7 @@ class Gate:
                 proposal = proposal._replace(changeset=permit.changeset)
                 # What the editor has made while a person was asked is claimed first.
                 await self._session.view.unanswered.look(proposal.changeset.uris())
-            journal = journal_of(self._plan_store, proposal, denied)
+            journal = EditJournal(self._plan_store, proposal.plan_id, proposal.step_id)
             edit = Edit(
                 self._session.view,
                 self._session.editor,
@@ -176,25 +177,33 @@ class Gate:
                 journal,
                 approved=permit.touches,
                 may_repeat=may_repeat,
+                is_journaled=self._plan_store.has_text,
                 new_files=self._session.settings.edits.new_files,
             )
-            outcome = await apply_changeset(edit, proposal.changeset, look)
+            # What comes later is compared with its files once this is made.
+            part, *_ = in_order(proposal.changeset.changes) or (proposal.changeset,)
+            outcome = await apply_changeset(edit, part, None if part.later else look)
             match outcome:
                 case ChangesetApplied():
-                    return Committed(denied=denied, edited=edited)
+                    if not part.later:
+                        return Committed(denied=denied, edited=edited)
+                    proposal = proposal._replace(changeset=Changeset(changes=part.later))
                 case ChangesetRefused():
                     return NotMade(reason=outcome.reason, unsaved=outcome.unsaved)
                 case ChangesetPartlyApplied():
                     return NotMade(reason=outcome.reason)
                 case ChangesetSuperseded():
-                    proposal = proposal._replace(changeset=outcome.changeset)
+                    now = Changeset(changes=(*outcome.changeset.changes, *part.later))
+                    proposal = proposal._replace(changeset=now)
                     permit, news = None, (_MOVED_ON,)
                 case ChangesetConflicted():
-                    resolved = await self.conflicts.ask(proposal, outcome)
-                    if not resolved.changes:
+                    resolved = await self.conflicts.ask(proposal._replace(changeset=part), outcome)
+                    if not (resolved.changes or part.later):
                         return Denied(reason="You kept your own text where both had changed it.")
                     # The user has just seen and chosen this very text, so the permission holds.
-                    proposal = proposal._replace(changeset=resolved)
+                    proposal = proposal._replace(
+                        changeset=Changeset(changes=(*resolved.changes, *part.later))
+                    )
 
     async def permit_command(
         self, proposal: CommandProposal, following: Sequence[CommandProposal] = ()
@@ -388,7 +397,7 @@ class Gate:
         out = self._session.view.unanswered.over(proposal.changeset.uris())
         unversioned = {uri for edit in out for uri in edit.unversioned}
         versioned = {uri for edit in out for uri in edit.uris} - unversioned
-        ids = (proposal.step_id, *(part.step_id for part in proposal.parts))
+        ids = (proposal.step_id, *proposal.steps)
         steps = [step for step_id in ids if step_id is not None and (step := plan.step(step_id)) is not None]
         doubtful = {uri for step in steps for uri in step.in_doubt}
         warnings = {}
@@ -448,12 +457,6 @@ def _carry(grants: set[tuple[PlanId, int, _K]], plan_id: PlanId, version: int, n
 def _is_unreviewed(plan: Plan) -> bool:
     """Whether the plan's calls were derived by rules from a direct request, so that nobody has reviewed them."""
     return plan.route == "direct" and plan.author == "rules"
-
-
-def journal_of(plan_store: PlanStore, proposal: ChangeProposal, denied: Collection[Uri]) -> EditJournal:
-    """The journal for the edit that makes a proposal, with the steps whose staged changes it contains."""
-    parts = tuple(part for part in proposal.parts if not part.is_denied(denied))
-    return EditJournal(plan_store, proposal.plan_id, proposal.step_id, parts=parts)
 
 
 def grant_of(plan: Plan) -> Grant:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 
-from planloom.domain.changes import sha256
+from planloom.domain.changes import Cause, sha256
 from planloom.domain.events import catalog as ev
 from planloom.domain.safety.approvals import Grant
 from planloom.domain.values import EditId, PlanId, Sha256, StepId
-from planloom.execution.effects.proposals import StepPart
 from planloom.execution.plan_store import PlanStore
 from planloom.workspace.edits.outcomes import EditResult, JournalFile
 
@@ -23,15 +23,10 @@ class EditJournal:
         step_id: StepId | None,
         reverts: tuple[EditId, ...] = (),
         partly: tuple[EditId, ...] = (),
-        parts: tuple[StepPart, ...] = (),
     ) -> None:
-        """`reverts` are the edits that an undo reverts, `partly` those of them that it reverts in part only.
-
-        `parts` are the steps' shares in an edit of a whole plan.
-        """
+        """`reverts` are the edits that an undo reverts, `partly` those of them that these edits revert in part only."""
         self._reverts = reverts
         self._partly = partly
-        self._parts = parts
         self._plan_store = plan_store
         self._plan_id = plan_id
         self._step_id = step_id
@@ -47,7 +42,6 @@ class EditJournal:
         await self._plan_store.wait_unlocked()
         self._plan_store.store.keep(self._plan_id, texts.items())
         edit_id = EditId(uuid.uuid4().hex)
-        uris = {uri for file in files for uri in file.uris}
         edited = tuple(file.edited() for file in files)
         started = ev.EditStarted(
             task_id=self._step_id,
@@ -55,11 +49,20 @@ class EditJournal:
             files=edited,
             reverts=self._reverts,
             partly=self._partly,
-            settles=tuple(part.step_id for part in self._parts if part.uris & uris),
+            settles=self._staged_by({cause for file in files for cause in file.causes}),
             covered_by=grant.version if grant.covers else None,
         )
         self._plan_store.record(self._plan_id, started)
         return edit_id
+
+    def _staged_by(self, causes: Collection[Cause]) -> tuple[StepId, ...]:
+        """The steps whose calls have staged the changes of an edit of a whole plan."""
+        if self._step_id is not None or self._reverts:
+            return ()
+        steps = self._plan_store.plan(self._plan_id).steps
+        return tuple(
+            step.step_id for step in steps if any(call.call_id in causes for call in step.tools_executed)
+        )
 
     async def record_result(self, edit_id: EditId, result: EditResult) -> None:
         """Record the outcome of the intent."""

@@ -214,7 +214,7 @@ class PendingApprovals:
         response: ApprovalResponse | None = None,
         edited: tuple[EditedProposal, ...] | None = None,
     ) -> None:
-        if self._plan_store.plan(approval.plan_id).status in ("executing", "paused"):
+        if self._plan_store.plan(approval.plan_id).status in ("draft", "executing", "paused"):
             resolved = ev.ApprovalResolved(
                 approval_id=approval.approval_id,
                 decision=decision,
@@ -235,4 +235,5 @@ def chosen_confinement(approval: Approval, response: ApprovalResponse) -> Confin
     """
     if approval.confinement is None or response.decision not in ALLOWED:
         return None
-    return response.confinement or approval.confinement.chosen
+    shown = approval.confinement.chosen
+    return shown if shown.workspace == "throwaway" else response.confinement or shown

@@ -49,7 +49,7 @@ class PendingConflicts:
         files = conflicted.files
         shown = {file.uri: text for file, text in zip(files, conflicted.texts, strict=True)}
         # A conflict of a whole plan is shown at the last step that contributed to the changes.
-        step_id = proposal.step_id or proposal.parts[-1].step_id
+        step_id = proposal.step_id or proposal.steps[-1]
         edit_id = EditId(uuid.uuid4().hex)
         conflict = Conflict(edit_id=edit_id, step_id=step_id, files=files)
         future: asyncio.Future[tuple[ev.ConflictChoice, ...]] = asyncio.get_running_loop().create_future()
@@ -139,7 +139,7 @@ async def _resolved(
         else:
             after = _merged(choice.choice, change, base)
         if after != base:
-            changes.append(EditFile(uri=change.uri, before=base, after=after))
+            changes.append(EditFile(uri=change.uri, before=base, after=after, causes=change.causes))
     return Changeset(changes=tuple(changes))
 
 

@@ -17,6 +17,7 @@ from planloom.domain.changes import (
     FileChange,
     RenameFile,
     sha256,
+    sides,
 )
 from planloom.domain.plans.covered_calls import covered_args
 from planloom.domain.plans.plan import Plan
@@ -32,22 +33,11 @@ from planloom.workspace.paths.uris import display_name, name_in, to_path
 from planloom.workspace.view import WorkspaceView
 
 
-class StepPart(NamedTuple):
-    """One step's share in the changes of a whole plan."""
-
-    step_id: StepId
-    uris: frozenset[Uri]
-
-    def is_denied(self, denied: Collection[Uri]) -> bool:
-        """Whether all of its files were denied."""
-        return bool(self.uris) and self.uris <= {*denied}
-
-
 class ChangeProposal(NamedTuple):
     """Changes that a step wants to make. `replaced_unread` are files that it would replace without having read them,
     `incomplete` those whose new text seems to lack a part.
 
-    The staged changes of a whole plan have no `step_id`, but the `parts` of its steps.
+    The staged changes of a whole plan have no `step_id`, but the `steps` that have staged them.
     """
 
     plan_id: PlanId
@@ -58,7 +48,7 @@ class ChangeProposal(NamedTuple):
     changeset: Changeset
     replaced_unread: frozenset[Uri] = frozenset()
     incomplete: frozenset[Uri] = frozenset()
-    parts: tuple[StepPart, ...] = ()
+    steps: tuple[StepId, ...] = ()
 
 
 class ChangeFacts(NamedTuple):
@@ -131,9 +121,8 @@ async def facts_of(view: WorkspaceView, proposal: ChangeProposal) -> ChangeFacts
     protected = False
     effect: Effect = "write"
     look = await look_at(view, changes)
-    touches = dict(zip((change.uri for change in changes), look.touched, strict=True))
-    for change in changes:
-        found = touches[change.uri]
+    touches = dict(zip((change.ends for change in changes), look.touched, strict=True))
+    for change, found in zip(changes, look.touched, strict=True):
         resolved, new_resolved = _path(change.uri, found.place), None
         if isinstance(change, RenameFile) and found.target is not None:
             new_resolved = _path(change.new_uri, found.target)
@@ -199,7 +188,7 @@ def is_covered_change(plan: Plan, proposal: ChangeProposal, facts: ChangeFacts) 
     if args is None or facts.effect != "write" or facts.warnings:
         return False
     texts = [text for text in args.values() if isinstance(text, str)]
-    places = [facts.touches[change.uri].place for change in proposal.changeset.changes]
+    places = [facts.touches[change.ends].place for change in proposal.changeset.changes]
     if not all(any(is_plain(place, text) for text in texts) for place in places):
         return False
     shown = [text.splitlines() for text in texts]
@@ -225,21 +214,6 @@ def label_of(proposal: ChangeProposal) -> str:
     if proposal.step_id is None:
         return f"Planloom: {proposal.title}"[:200]
     return f"Planloom: step {proposal.number} – {proposal.title}"[:200]
-
-
-def sides(change: FileChange) -> tuple[str | None, str | None]:
-    """The text of a file before and after a change; None if there is no file, or it is not text."""
-    match change:
-        case CreateFile():
-            return None, change.after
-        case EditFile():
-            return change.before, change.after
-        case DeleteFile():
-            return change.before, None
-        case RenameFile():
-            return change.before, change.before
-        case _:
-            return None, None
 
 
 def restricted(changeset: Changeset, allowed: Collection[Uri]) -> tuple[Changeset, tuple[Uri, ...]]:

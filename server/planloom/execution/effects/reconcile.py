@@ -19,7 +19,7 @@ from planloom.workspace.edits.batch import weakest
 from planloom.workspace.edits.new_files import complete_after_crash
 from planloom.workspace.edits.outcomes import EditResult, JournalFile
 from planloom.workspace.paths.names import listed
-from planloom.workspace.paths.uris import after_rename, display_names
+from planloom.workspace.paths.uris import display_names
 from planloom.workspace.view import WorkspaceView
 
 _NAMED = 5
@@ -134,19 +134,17 @@ def _completed_reverts(
 
     A file with `unmade` changes is not reverted: another undo reverts it.
     """
-    done = {uri for file in made for uri in file.uris}
-    open_uris = {uri for file in unmade for uri in file.uris}
-    for moved in reversed(edit.files):
-        if (new := moved.new_uri) is not None:
-            # The plan changed a file under the old name that the undo would change under the new one.
-            open_uris |= {after_rename(uri, new, moved.uri) for uri in open_uris}
     happened: list[ev.Event] = []
     for edit_id in edit.reverts:
         undone = plan.edits.find(edit_id)
+        done, left = (
+            {uri for file in files if not file.causes or edit_id in file.causes for uri in file.uris}
+            for files in (made, unmade)
+        )
         files = tuple(
             file
             for file in (undone.files if undone is not None and undone.state == "applied" else ())
-            if done.intersection(file.uris) and open_uris.isdisjoint(file.uris)
+            if done.intersection(file.uris) and left.isdisjoint(file.uris)
         )
         if undone is not None and files:
             happened.append(ev.EditReverted(task_id=undone.step_id, edit_id=edit_id, files=files))
@@ -154,7 +152,9 @@ def _completed_reverts(
 
 
 def journal_files(edits: tuple[EditRecord, ...], store: EventStore) -> tuple[JournalFile, ...]:
-    """The files of edits with their texts from before and after, in the order in which they were changed."""
+    """The files of edits with their texts from before and after, in the order in which they were changed; the edits
+    are the causes.
+    """
     return tuple(
         JournalFile(
             uri=file.uri,
@@ -163,6 +163,7 @@ def journal_files(edits: tuple[EditRecord, ...], store: EventStore) -> tuple[Jou
             before=store.text(file.before_sha256) if file.before_sha256 else None,
             after=store.text(file.after_sha256) if file.after_sha256 else None,
             form=file.form,
+            causes=(edit.edit_id,),
         )
         for edit in edits
         for file in edit.files

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Literal
 
 from planloom.domain.changes import Changeset
@@ -21,43 +21,26 @@ from planloom.execution.effects.proposals import (
     Committed,
     Denied,
     NotMade,
-    StepPart,
 )
 from planloom.execution.plan_store import PlanStore
 from planloom.shielded import uninterrupted
 from planloom.workspace.edits.overlay import Overlay, Unmerged
 from planloom.workspace.paths.names import listed
-from planloom.workspace.paths.uris import after_rename, display_name
+from planloom.workspace.paths.uris import display_name
 from planloom.workspace.view import WorkspaceView
 
 _NAMED = 5
 
 
 class _Area:
-    """The staged changes of one plan; `steps` maps each step to the URIs that it changed."""
+    """The staged changes of one plan; `steps` are those that have staged any."""
 
     def __init__(self, view: WorkspaceView) -> None:
         self.overlay = Overlay(view)
         self.replaced_unread: set[Uri] = set()
         self.incomplete: set[Uri] = set()
-        self.steps: dict[StepId, set[Uri]] = {}
+        self.steps: dict[StepId, None] = {}
         self.lock = asyncio.Lock()
-
-    def add(self, step_id: StepId, changes: Changeset, clashed: Collection[Uri]) -> None:
-        """Record which files a step has changed, under their names after all renames so far."""
-        self.steps.setdefault(step_id, set())
-        for change in changes.changes:
-            if change.uri in clashed:
-                continue
-            if change.kind == "rename":
-                for each, uris in self.steps.items():
-                    self.steps[each] = {after_rename(uri, change.uri, change.new_uri) for uri in uris}
-                self.steps[step_id].add(change.new_uri)
-            else:
-                self.steps[step_id].add(change.uri)
-
-    def parts(self) -> tuple[StepPart, ...]:
-        return tuple(StepPart(step_id, frozenset(uris)) for step_id, uris in self.steps.items())
 
     def clear(self) -> None:
         self.overlay.clear()
@@ -114,7 +97,6 @@ class StagingArea:
 
     async def _stage(self, area: _Area, proposal: ChangeProposal, files: Overlay) -> str | None:
         """Stage a step's changes for its plan, and record that. Returns why some clashed with other steps' changes."""
-        before = area.overlay.changeset().uris()
         unsettled = await files.merge_down()
         clashed = frozenset(each.uri for each in unsettled)
         refused = _refusal(unsettled) if unsettled else None
@@ -122,16 +104,8 @@ class StagingArea:
         area.incomplete |= proposal.incomplete - clashed
         if proposal.step_id is None:
             return refused
-        area.add(proposal.step_id, proposal.changeset, clashed)
-        after = {*area.overlay.changeset().uris()}
-        happened = [
-            ev.TaskUpdate(
-                task_id=proposal.step_id,
-                status="running",
-                held="staged",
-                replaces=tuple(uri for uri in before if uri not in after),
-            )
-        ]
+        area.steps[proposal.step_id] = None
+        happened = [ev.TaskUpdate(task_id=proposal.step_id, status="running", held="staged")]
         if refused is not None:
             left = ev.TaskUpdate(
                 task_id=proposal.step_id,
@@ -162,14 +136,7 @@ class StagingArea:
                 # One step undid the changes of another.
                 self._record_outcome(plan_id, area, Committed())
                 return None
-            try:
-                verdict = await self._gate.commit(_proposal(plan, area, changes), grant_of(plan))
-            except asyncio.CancelledError:
-                # An edit in progress was finished and recorded: changes that were made must not be asked for again.
-                now = self._plan_store.plan(plan_id)
-                if not any("staged" in call.fates for step in now.steps for call in step.tools_executed):
-                    area.clear()
-                raise
+            verdict = await self._gate.commit(_proposal(plan, area, changes), grant_of(plan))
             if isinstance(verdict, Committed) or (isinstance(verdict, Denied) and not verdict.cancelled):
                 self._record_outcome(plan_id, area, verdict)
             if isinstance(verdict, Committed):
@@ -200,13 +167,13 @@ class StagingArea:
         fate: Literal["made", "denied"] = "denied" if isinstance(verdict, Denied) else "made"
         happened: list[ev.Event] = []
         others: list[StepId] = []
-        for part in area.parts():
-            step = plan.step(part.step_id) if plan is not None else None
+        for step_id in area.steps:
+            step = plan.step(step_id) if plan is not None else None
             if step is None:
                 continue
             if step.was_turned_down or (step.staged and isinstance(verdict, Denied)):
                 why = verdict.reason if isinstance(verdict, Denied) else None
-                happened.append(ev.TaskSkipped(task_id=part.step_id, reason="approval_denied", detail=why))
+                happened.append(ev.TaskSkipped(task_id=step_id, reason="approval_denied", detail=why))
             elif step.status == "running":
                 # It may have staged more by now, so the outcome is that of the plan's staged files only.
                 files = [
@@ -214,13 +181,13 @@ class StagingArea:
                 ]
                 if files:
                     uris = tuple(Uri(uri) for uri in dict.fromkeys(files))
-                    update = ev.TaskUpdate(task_id=part.step_id, status="running", held=fate, files=uris)
+                    update = ev.TaskUpdate(task_id=step_id, status="running", held=fate, files=uris)
                     happened.append(update)
             elif step.staged:
                 # The files already had the step's content before the edit.
-                happened.append(ev.TaskUpdate(task_id=part.step_id, status="completed"))
+                happened.append(ev.TaskUpdate(task_id=step_id, status="completed"))
             elif step.waits:
-                others.append(part.step_id)
+                others.append(step_id)
         if others:
             happened.append(ev.TasksList(settled=tuple(others), staged=fate))
         if isinstance(verdict, Denied):
@@ -235,7 +202,11 @@ class StagingArea:
     def _area(self, plan_id: PlanId) -> _Area:
         return self._areas.setdefault(plan_id, _Area(self._view))
 
-    def _on_event(self, _recorded: ev.Recorded, plan: Plan) -> None:
+    def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
+        area = self._areas.get(plan.plan_id)
+        if area is not None and isinstance(recorded.event, ev.EditApplied):
+            # What is made must not be asked for again, whatever becomes of the rest.
+            area.overlay.settle(recorded.event.files)
         if plan.status in ENDED:
             self._areas.pop(plan.plan_id, None)
 
@@ -251,7 +222,7 @@ def _proposal(plan: Plan, area: _Area, changes: Changeset) -> ChangeProposal:
         changeset=changes,
         replaced_unread=frozenset(area.replaced_unread),
         incomplete=frozenset(area.incomplete),
-        parts=area.parts(),
+        steps=tuple(area.steps),
     )
 
 

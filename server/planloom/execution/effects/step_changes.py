@@ -19,7 +19,7 @@ async def commit_step(run: StepRun, staging: StagingArea, context: ToolContext) 
         plan_id=run.plan_id,
         step_id=step.step_id,
         number=(plan.index_of(step.step_id) or 0) + 1,
-        title=step.description,
+        title=step.title,
         tool=step.tool if step.kind == "tool_call" else None,
         changeset=context.files.changeset(),
         replaced_unread=frozenset(context.replaced_unread),

@@ -13,8 +13,10 @@ from planloom.execution.plan_store import PlanStore
 from planloom.execution.prompting.context_window import shares_of
 from planloom.execution.session import Session
 from planloom.execution.step_outcomes import Asked
+from planloom.execution.steps.linked_images import LinkedImages
 from planloom.intake.render import Rendered, render
 from planloom.models.port import Capabilities, Model
+from planloom.tools.fetch_url import Fetcher
 
 
 class AttachmentSource(Protocol):
@@ -48,20 +50,28 @@ class StepAttachments:
         self._plan_store = plan_store
         self._source = source
         self._model = model
+        self._linked_images = LinkedImages(plan_store)
         self._logged: set[tuple[PlanId, AttachmentId, Sha256 | None]] = set()
 
-    async def of(self, plan: Plan, step: Step) -> Rendered | Asked:
-        """A step's attachments as a prompt shows them, or the question about a missing one.
+    async def of(self, plan: Plan, step: Step, pages: Fetcher) -> Rendered | Asked:
+        """A step's attachments as a prompt shows them, or the question about a missing one. Raises CancelledByUser.
 
-        A step without attachments of its own gets all of the plan's. A tool call gets no text, but the attachments
-        that it names must exist.
+        A step without attachments of its own gets all of the plan's. Only a step for a model gets their text, but the
+        attachments that another names must exist.
         """
-        if step.kind == "tool_call" and not step.attachments:
+        for_model = step.kind == "processing"
+        all_of_plan = (each.attachment_id for each in plan.attachments if for_model)
+        wanted = frozenset(step.attachments or all_of_plan)
+        if not wanted:
             return Rendered("")
-        wanted = step.attachments or tuple(each.attachment_id for each in plan.attachments)
         found: list[ResolvedAttachment] = []
+        model = await self._model() if for_model else None
+        capabilities = await model.capabilities() if model is not None else Capabilities()
         for attachment in plan.attachments:
             if attachment.attachment_id not in wanted:
+                continue
+            if capabilities.images and attachment.kind == "image" and attachment.of_web:
+                found.append(await self._linked_images.of(plan, attachment, pages))
                 continue
             now = await self._source.look_again(attachment)
             if now is None:
@@ -75,7 +85,16 @@ class StepAttachments:
                 if isinstance(replacement, Asked):
                     return replacement
                 found += replacement
-        return await self._render(plan, step, found) if found and step.kind != "tool_call" else Rendered("")
+        if not found or not for_model:
+            return Rendered("")
+        unseen = () if model is None or capabilities.images else images_of(found)
+        # The draft of a plan says it too.
+        if unseen and plan.route == "direct":
+            self._plan_store.record(
+                plan.plan_id, ev.Log(level="warning", message=not_shown(unseen), task_id=step.step_id)
+            )
+        shares = shares_of(capabilities, self._session.settings)
+        return render(tuple(found), most_characters=shares.attached_characters, images=capabilities.images)
 
     async def _replacement(
         self, plan: Plan, step: Step, attachment: Attachment, gone: Unresolved
@@ -89,19 +108,6 @@ class StepAttachments:
         reference = answer if answer.startswith(("@", "http://", "https://")) else f'@"{answer}"'
         # An answer that is not a reference is in the instruction, where the model reads it.
         return await self._source.find(reference)
-
-    async def _render(self, plan: Plan, step: Step, found: Sequence[ResolvedAttachment]) -> Rendered:
-        """The attachments, as much as fits into the model's context, with images if the model takes them."""
-        model = await self._model()
-        capabilities = await model.capabilities() if model is not None else Capabilities()
-        unseen = () if model is None or capabilities.images else images_of(found)
-        # The draft of a plan says it too.
-        if unseen and plan.route == "direct":
-            self._plan_store.record(
-                plan.plan_id, ev.Log(level="warning", message=not_shown(unseen), task_id=step.step_id)
-            )
-        shares = shares_of(capabilities, self._session.settings)
-        return render(tuple(found), most_characters=shares.attached_characters, images=capabilities.images)
 
     def _log_change(self, plan: Plan, step: Step, now: ResolvedAttachment) -> None:
         attachment = now.attachment

@@ -61,6 +61,7 @@ class LiteralCalls:
         outcome = await _earlier_outcome(step, tool, args, context)
         if outcome is None:
             async with recorded_call(run, tool, args) as call:
+                context.files.causes = (call.call_id,)
                 seconds = run.session.settings.execution.completion_timeout_seconds
                 result = await run_tool(tool, args, context, None if tool.limits_own_time else seconds)
                 call.result, call.after = result, context.files.changeset()

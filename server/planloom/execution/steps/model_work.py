@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Literal, Protocol
 
 from planloom.agent.answer_decoder import mode_of
 from planloom.agent.conversation import Conversation, Thread
-from planloom.agent.files_read import changed_files, files_read
+from planloom.agent.files_read import changed_files, commands_section, files_read, reads_of
 from planloom.agent.loop import frame_of, work_on
 from planloom.agent.prompts import TASK_LIST, Section
 from planloom.agent.report_texts import reports_text
@@ -25,9 +25,9 @@ from planloom.agent.task import (
 from planloom.domain.errors import BudgetExhausted, ModelFailed, ModelProblem
 from planloom.domain.events import catalog as ev
 from planloom.domain.model_text.fences import fenced
-from planloom.domain.plans.plan import Plan, Step
+from planloom.domain.plans.plan import FileRead, Plan, Step
 from planloom.domain.plans.revision import check_line
-from planloom.domain.values import Args, PlanId, StepId
+from planloom.domain.values import Args, PlanId, Sha256, StepId, Uri
 from planloom.execution.effects.previous_calls import call_fate, changed_so_far, earlier_results, not_made
 from planloom.execution.effects.proposals import Denied
 from planloom.execution.effects.staging_area import StagingArea
@@ -72,8 +72,10 @@ class SubmittedPlans(Protocol):
         """Why the arguments of `submit_plan` are no plan, as a phrase; empty if they are one."""
         ...
 
-    def put_to_review(self, plan: Plan, running: Step, submitted: Args, model: str | None) -> None:
-        """Record the plan in place of the run, whose changes are settled."""
+    def put_to_review(
+        self, plan: Plan, running: Step, submitted: Args, model: str | None, reads: tuple[FileRead, ...]
+    ) -> None:
+        """Record the plan in place of the run, whose changes are settled. `reads` is what the run has read."""
         ...
 
 
@@ -190,14 +192,17 @@ class ModelWork:
                 else:
                     self.threads.end(run.plan_id, run.step_id, kept, done=isinstance(end, TaskDone))
             if isinstance(end, ProposesPlan):
-                await self._settle_staged(run)
+                return await self._put_to_review(run, end.plan, runner.seen())
             return self._outcome(run, end)
 
-    async def _settle_staged(self, run: StepRun) -> None:
-        """Ask for what the plan has staged, since its run ends by another plan."""
+    async def _put_to_review(self, run: StepRun, submitted: Args, seen: Mapping[Uri, Sha256]) -> Rerouted:
+        """Ask for what the run has staged, then put the plan to review by which it ends."""
         verdict = await self._staging.commit_staged(run.plan_id)
         if isinstance(verdict, Denied) and verdict.cancelled:
             raise CancelledByUser
+        reads = await reads_of(run.now, seen, self._context_factory.reading(run.plan))
+        self._submitted.put_to_review(run.plan, run.step, submitted, run.model, reads)
+        return Rerouted()
 
     async def _background(
         self, run: StepRun, can: Capabilities, tools: Registry, attachments: Rendered, *, shows_planning: bool
@@ -224,14 +229,16 @@ class ModelWork:
         reports = reports_text(run.plan.perspectives, most // 2)
         may_read = tools.get(READ_FILE.name) is not None
         context = self._context_factory.reading(run.plan)
-        files = await files_read(run.plan.files_read, context, most - len(reports)) if may_read else ()
-        return (Section("PERSPECTIVES (data)", reports), *files)
+        commands = commands_section(run.plan.commands_run, (most - len(reports)) // 2)
+        left = most - len(reports) - len(commands.text)
+        files = await files_read(run.plan.files_read, context, left) if may_read else ()
+        return (Section("PERSPECTIVES (data)", reports), *files, commands)
 
     def _counter(self, model: Model) -> TokenCounter:
         """The model's token counter, which is kept with what it has learnt."""
         return self._counters.setdefault(model.identity.name, TokenCounter())
 
-    def _outcome(self, run: StepRun, end: LoopEnd) -> Outcome:
+    def _outcome(self, run: StepRun, end: TaskDone | ChangesDenied | NeedsAnswer | GaveUp) -> Outcome:
         if isinstance(end, TaskDone | ChangesDenied) and end.answer is not None:
             answer = ev.Answer(task_id=run.step_id, text=end.answer, confidence=end.confidence)
             run.record(answer)
@@ -247,9 +254,6 @@ class ModelWork:
                 return Done(shortened(summary), end.answer or end.summary, end.caveat)
             case NeedsAnswer():
                 return Asked(question=end.question, options=end.options)
-            case ProposesPlan():
-                self._submitted.put_to_review(run.plan, run.step, end.plan, run.model)
-                return Rerouted()
             case GaveUp():
                 return Failed(error=end.reason, code="model_output_invalid")
 

@@ -31,6 +31,7 @@ from planloom.execution.step_outcomes import (
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.attached_files import StepAttachments
 from planloom.execution.steps.commands import CallDenied, CancelledByUser
+from planloom.execution.steps.fetches import StepFetches
 from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork
 from planloom.execution.steps.time_limits import PlanTimeBudget, StepClock, within
@@ -87,10 +88,10 @@ class Runner:
             return decided
         if step.kind == "clarification":
             return Asked(question=step.asks, options=step.options)
-        attachments = await self._attachments.of(plan, step)
-        if isinstance(attachments, Asked):
-            return attachments
         try:
+            attachments = await self._attachments.of(plan, step, StepFetches(run, self._gate))
+            if isinstance(attachments, Asked):
+                return attachments
             return await within(self._plan_time, run, lambda clock: self._work(run, attachments, clock))
         except CancelledByUser:
             return Rerouted()

@@ -160,6 +160,7 @@ class StepToolRunner:
         # A command may need what is staged; so may one in the background, before its output is read.
         not_made = await self.commit() if tool.is_of_commands else None
         before = self._context.files.changeset()
+        self._context.files.causes = (record.call_id,)
         if not_made is not None and not tool.follows_commands:
             result = failed(f"The command was not run. {not_made}")
         else:

@@ -107,7 +107,12 @@ async def gathered(place: Place, subject: Subject, tree_characters: int) -> Surr
         recent=place.recent,
         errors=errors.result(),
     )
-    return Surroundings(environment=environment_text(findings), tree=drawn, instructions=instructions)
+    return Surroundings(
+        environment=environment_text(findings),
+        tree=drawn,
+        instructions=instructions,
+        tests=tuple(suite.command for suite in findings.suites),
+    )
 
 
 async def _manifests(

@@ -121,6 +121,11 @@ def stated_command(instructions: str) -> str | None:
     return None
 
 
+def named_commands(request: str) -> tuple[str, ...]:
+    """The commands that a request names as code. One word alone is rather the name of a tool."""
+    return tuple(code for code in _SPAN.findall(request) if " " in code and _is_command(code))
+
+
 def _is_command(code: str) -> bool:
     words = [word for word in code.split() if not _SETTING.fullmatch(word)]
     if not words or _EXAMPLE.search(code) or not code.isprintable():

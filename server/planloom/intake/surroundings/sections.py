@@ -22,7 +22,7 @@ _EARLIER_PLANS_SHARE: Final = 0.05
 
 class Surroundings(NamedTuple):
     """The place of the work, in `earlier` the previous plan of the session, and in `remembered` what plans on the same
-    subject found and did; a text is empty if there is none.
+    subject found and did; a text is empty if there is none. `tests` are the commands that run tests.
     """
 
     environment: str = ""
@@ -30,6 +30,7 @@ class Surroundings(NamedTuple):
     instructions: ProjectInstructions = ProjectInstructions()
     earlier: str = ""
     remembered: str = ""
+    tests: tuple[str, ...] = ()
 
     def sections(self, available: int | None = None) -> tuple[tuple[str, str], ...]:
         """Heading and body of each section that says something.

@@ -96,6 +96,14 @@ class TextStream:
         else:
             waiting.setdefault(channel, []).append(delta.delta)
 
+    def before_event(self, recorded: Recorded, _after: Plan) -> None:
+        """Send what waits of the event's step, so that words stand before the calls that follow them."""
+        step = (recorded.plan_id, getattr(recorded.event, "task_id", None))
+        waiting = self._waiting.get(step, {})
+        while waiting:
+            channel = next(iter(waiting))
+            self._send(step, channel, "".join(waiting.pop(channel)))
+
     def _schedule(self, step: Step) -> None:
         asyncio.get_running_loop().call_later(self._interval, self._send_waiting, step)
 

@@ -398,4 +398,4 @@ def _first_line(text: str) -> str:
 
 
 def _described(plan: Plan, step_id: str) -> str:
-    return next((step.description for step in plan.steps if step.step_id == step_id), step_id)
+    return next((step.title for step in plan.steps if step.step_id == step_id), step_id)

@@ -114,13 +114,15 @@ class ProgressReporter:
     def _value(self, plan_id: PlanId) -> dict[str, Any]:
         plan = self._latest[plan_id]
         if plan.status == "draft":
-            return {"message": f"Planning: {counted(len(plan.steps), 'step')}" if plan.steps else "Planning"}
+            steps = counted(len(plan.steps), "step") if plan.steps else ""
+            what = "waits for your approval" if plan.pending.approvals else steps
+            return {"message": f"Planning: {what}" if what else "Planning"}
         waiting = {approval.step_id for approval in plan.pending.approvals}
         running = [step for step in plan.steps if step.status == "running" and step.step_id not in waiting]
         now = progress(plan)
         if running:
             step = running[0]
-            what = at_work(step.active_form or step.description, step.progress, step.attempts)
+            what = at_work(step.active_title or step.title, step.progress, step.attempts)
         else:
             what = "waits for your approval" if waiting else plan.summary
         count = f"{now.completed}/{now.total}"

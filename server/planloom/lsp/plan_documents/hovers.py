@@ -66,8 +66,7 @@ def _tool_text(tools: Registry, name: str) -> str | None:
 def _steps_text(view: View, said: str) -> str | None:
     found = (view.plan.step(StepId(match[1])) for match in _IDS.finditer(said))
     return (
-        "\n\n".join(f"`{step.step_id}`: {as_line(step.description)}" for step in found if step is not None)
-        or None
+        "\n\n".join(f"`{step.step_id}`: {as_line(step.title)}" for step in found if step is not None) or None
     )
 
 

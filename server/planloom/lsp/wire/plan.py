@@ -284,6 +284,7 @@ class Plan(Wire):
     qualification: Maybe[Qualification] = None
     perspectives: Perspectives
     summary: str
+    commands_run: MaybeMany[str] = None
     steps: tuple[Step, ...]
     sequential: Bool
     estimated_duration: Maybe[Int] = None

@@ -23,6 +23,7 @@ def plan(whole: plans.Plan) -> wire.Plan:
     return wire.Plan.of(
         whole,
         perspectives={view.agent: view for view in whole.perspectives},
+        commands_run=tuple(each.line for each in whole.commands_run),
         steps=steps(whole),
         pending=_pending(whole),
         asks_again=asks_again(whole) if whole.status == "pending_approval" else None,
@@ -104,7 +105,10 @@ def template_steps(whole: Sequence[plans.Step]) -> tuple[wire.Step, ...]:
 
 
 def _step(item: plans.Step, order: int, status: plans.StepStatus, blocks: tuple[StepId, ...]) -> wire.Step:
-    return wire.Step.of(item, order=order, status=status, blocks=blocks)
+    titles = {"description": item.title, "active_form": item.active_title}
+    if item.instruction == item.description:
+        titles["instruction"] = item.title
+    return wire.Step.of(item, order=order, status=status, blocks=blocks, **titles)
 
 
 def _pending(whole: plans.Plan) -> wire.Pending:

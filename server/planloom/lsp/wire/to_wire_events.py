@@ -38,7 +38,9 @@ def _computed(happened: ev.Event, after: Plan) -> dict[str, object]:
             return {"progress": to.progress(after), "usage": after.usage}
         case ev.TaskStarted():
             step = after.step(happened.task_id)
-            return {} if step is None else {"active_form": step.active_form or None, "attempt": step.attempts}
+            return (
+                {} if step is None else {"active_form": step.active_title or None, "attempt": step.attempts}
+            )
         case ev.TasksList() | ev.StepsUnrolled():
             return {"tasks": to.steps(after)}
         case ev.TaskCreated():

@@ -8,14 +8,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from planloom.agent.conversation import NEW_THREAD
-from planloom.agent.files_read import changed_files, files_read, with_read
+from planloom.agent.files_read import changed_files, commands_section, files_read, with_read
 from planloom.agent.investigation import Investigation, Opening, Report, investigate
 from planloom.agent.prompts import Section
 from planloom.agent.result_budget import FixedContextWindow
 from planloom.agent.task import GaveUp, RunLimits
 from planloom.domain.errors import BudgetExhausted
 from planloom.domain.plans.perspectives import Agent
-from planloom.domain.plans.plan import FileRead, Usage
+from planloom.domain.plans.plan import Plan, Usage
 from planloom.models.port import Model, ToolSpec
 from planloom.models.tokens import TokenCounter
 from planloom.planning.estimates import ModelSpeed
@@ -75,7 +75,8 @@ class InvestigationKind(NamedTuple, Generic[R]):
 class DraftInvestigations:
     """The investigations of one draft. `context` makes the context of their tools, of which they get those that read.
 
-    `files_read` is what they have read so far, `speed` how fast the model wrote its last answer.
+    `files_read` and `commands_run` are what they have read and run so far, `speed` how fast the model wrote its last
+    answer.
     """
 
     def __init__(
@@ -84,13 +85,14 @@ class DraftInvestigations:
         tools: Registry,
         context: Callable[[], ToolContext],
         options: InvestigationOptions = DEFAULT_OPTIONS,
-        files_read: tuple[FileRead, ...] = (),
+        earlier: Plan | None = None,
     ) -> None:
-        """`files_read` is what earlier drafts of the plan have read."""
+        """`earlier` is the plan whose draft is made anew."""
         self.model = model
         self._tools = tools
         self.options = options
-        self.files_read = files_read
+        self.files_read = () if earlier is None else earlier.files_read
+        self.commands_run = () if earlier is None else earlier.commands_run
         self.speed: ModelSpeed | None = None
         self._context = context
         self._counter = TokenCounter()
@@ -105,7 +107,9 @@ class DraftInvestigations:
             self._context(),
             self.options.call_seconds,
             lambda call, result: emit(
-                ToolUsed(agent=kind.agent, ok=result.ok, summary=f"{call.name}: {result.summary}")
+                ToolUsed(
+                    agent=kind.agent, ok=result.ok or result.ended, summary=f"{call.name}: {result.summary}"
+                )
             ),
             offers_all=opening is not None,
         )
@@ -117,7 +121,9 @@ class DraftInvestigations:
             # The conversation shows what was read for the draft before.
             seen = await changed_files(self.files_read, self._context())
         else:
-            seen = await files_read(self.files_read, self._context(), whole // 4 * CHARACTERS_PER_TOKEN)
+            most = whole // 4 * CHARACTERS_PER_TOKEN
+            seen = await files_read(self.files_read, self._context(), most)
+            seen = (*seen, commands_section(self.commands_run))
         if opening is not None:
             details = tuple(Section(*each) for each in request_details(request))
             question = (*opening.sections, *details, *seen)
@@ -142,6 +148,7 @@ class DraftInvestigations:
         finally:
             for read in runner.reads:
                 self.files_read = with_read(self.files_read, read)
+            self.commands_run += tuple(runner.runs)
 
     def _run_limits(self, calls: int, runner: ReadOnlyToolRunner, emit: Emit) -> RunLimits:
         watch = Stopwatch()

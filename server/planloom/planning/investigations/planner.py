@@ -80,4 +80,5 @@ class InvestigatingPlanner:
             raise no_usable_plan(outcome.reason, outcome.text)
         for step in outcome.steps:
             yield StepDrafted(step=step)
-        yield outcome._replace(files_read=self._investigations.files_read)
+        looked = self._investigations
+        yield outcome._replace(files_read=looked.files_read, commands_run=looked.commands_run)

@@ -135,9 +135,13 @@ class StepBuilder:
         named = _AGENTS.get((draft.agent or "").strip().lower())
         if named is not None:
             return named
-        if rules is None:
-            return agent_for(draft.description, draft.instruction)
-        return "devo" if rules.effect == "execute" else "koda"
+        if rules is not None:
+            return "devo" if rules.effect == "execute" else "koda"
+        effects = {self._tools[each.tool].effect for each in self._expected(draft, None)}
+        writes = bool(draft.expected_files or effects & {"write", "destroy"})
+        if "execute" in effects and not writes:
+            return "devo"
+        return agent_for(draft.description, draft.instruction, writes=writes)
 
     def _dependencies(self, index: int, *, final: bool) -> tuple[StepId, ...]:
         found: list[StepId] = []

@@ -30,6 +30,11 @@ Give the whole plan anew, revised as the feedback says. A step that stays keeps 
 is marked [edited by the user] unchanged, unless the feedback speaks of it."""
 
 _PARALLEL = "Steps that do not depend on each other can run in parallel."
+_RUNS_NOTHING = "calls that change or run anything are refused."
+_MAY_RUN = (
+    "nothing is changed, and only these run, with any arguments, without a shell, on a copy of the files: {named}. If "
+    "something fails, run it, and name the cause with path:line in the plan. Plan no step for a run that you have made."
+)
 _MOST_OF_TEMPLATES = 600
 _SUB_PLANS = """- A step with template, a name, and args, its parameters (those with ? can be left out), stands for the
   steps of a template of the user:"""
@@ -74,9 +79,16 @@ def investigation_prompt(
     return "\n\n".join(filter(None, (rules, _text("synthesis") if synthesis else "", extra.strip())))
 
 
-def planning_rules(tools: Registry, extra: str = "", templates: Sequence[Template] = ()) -> str:
-    """The rules of planning for a model whose conversation goes on with the steps of the plan."""
-    rules = "\n".join((_with_results("planning", tools), _conditions(templates)))
+def planning_rules(
+    tools: Registry, extra: str = "", templates: Sequence[Template] = (), runs: Sequence[str] = ()
+) -> str:
+    """The rules of planning for a model whose conversation goes on with the steps of the plan.
+
+    `runs` are the commands that it may run meanwhile.
+    """
+    named = ", ".join(f"`{one_line(each)}`" for each in runs)
+    may_run = _MAY_RUN.format(named=named) if runs else _RUNS_NOTHING
+    rules = "\n".join((_with_results("planning", tools).replace("{runs}", may_run), _conditions(templates)))
     return "\n\n".join(filter(None, (rules, extra.strip())))
 
 
@@ -191,11 +203,13 @@ def _in_full(steps: Sequence[Step], edited: Collection[StepId]) -> str:
     for step in steps:
         mark = " [edited by the user]" if step.step_id in edited else ""
         lines.append(f"- {step.step_id}: {one_line(step.description)}{mark}")
-        if step.tool is not None:
-            lines.append(f"  {step.tool} {json.dumps(step.args or {}, ensure_ascii=False)}")
+        if step.tool is not None or step.template_id is not None:
+            called = step.tool or f"template {step.template_id}"
+            lines.append(f"  {called} {json.dumps(step.args or {}, ensure_ascii=False)}")
         elif (work := step.question or step.instruction) != step.description:
             lines.append("  " + work.strip().replace("\n", "\n  "))
-        commands = (check.command for check in step.checks if check.command)
+        outcome = {"outcome", "detail"}
+        checks = [each.command or each.model_dump(exclude_none=True, exclude=outcome) for each in step.checks]
         fields = (
             ("kind", step.kind if step.kind in ("check", "approval") else None),
             ("agent", step.agent if step.agent != "koda" else None),
@@ -205,7 +219,7 @@ def _in_full(steps: Sequence[Step], edited: Collection[StepId]) -> str:
             ("forEach", step.for_each),
             ("repeatUntil", step.repeat_until),
             ("repeatMost", step.repeat_most),
-            ("checks", "; ".join(map(one_line, commands))),
+            ("checks", json.dumps(checks, ensure_ascii=False) if checks else None),
         )
         lines += (f"  {name}: {value}" for name, value in fields if value)
     return "\n".join(lines)

@@ -214,14 +214,14 @@ def _in_words(masked: Masked, sentence: _Sentence, *, decides: bool) -> Iterator
     )
     for each in read:
         described = description_of(f"{heading}: {_shown(each.words)}" if heading else _shown(each.words))
-        words = each.words.source.strip()
+        words, files = each.words.source.strip(), _expected(each.words)
         yield Step(
             step_id=_UNNAMED,
             description=described,
             instruction=f"{heading}:\n{words}" if heading else words,
             active_form=active_form(described),
-            agent=agent_for(each.words.text),
-            expected_files=_expected(each.words),
+            agent=agent_for(each.words.text, writes=bool(files)),
+            expected_files=files,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planloom.domain.changes import CreateFile, EditFile
+from planloom.domain.changes import CreateFile, EditFile, sides
 from planloom.domain.errors import InvalidParams, UnknownThing
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
@@ -14,7 +14,6 @@ from planloom.domain.values import ApprovalId, EditId, PlanId, Uri
 from planloom.execution.effects.edited_proposals import ProposalEdit, with_edits
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.pending_approvals import ApprovalResponse
-from planloom.execution.effects.proposals import sides
 from planloom.execution.plan_store import PlanStore
 from planloom.intake.languages import language_of
 from planloom.service.requests import ConflictTexts, FileDiff, FilePreview

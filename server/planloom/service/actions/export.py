@@ -47,8 +47,8 @@ def as_markdown(plan: Plan, compaction: Compaction | None = None) -> str:
     if plan.summary:
         lines += [as_text(plan.summary), ""]
     for number, (step, shown) in enumerate(zip(plan.steps, shown_statuses(plan), strict=True), start=1):
-        lines.append(f"{number}. [{_MARKS.get(shown, ' ')}] {as_line(step.description)}")
-        if step.instruction and step.instruction != step.description:
+        lines.append(f"{number}. [{_MARKS.get(shown, ' ')}] {as_line(step.title)}")
+        if step.instruction and step.instruction != step.title:
             lines += [f"   {line}" if line else "" for line in as_text(step.instruction).split("\n")]
         if step.result and (step.result.summary or step.result.error):
             lines.append(f"   → {as_line(step.result.summary or step.result.error or '')}")

@@ -112,11 +112,11 @@ class Messages:
     def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
         if isinstance(recorded.event, ev.PlanCompleted) and plan.unread:
             text = "\n".join(message.text for message in plan.unread)
-            # References in the text are resolved again from it; images are not named in it.
+            # References in the text are resolved again from it; images of files may not be named in it.
             images = tuple(
                 Requested(uri=each.uri, label=each.label)
                 for each in plan.attachments
-                if each.kind == "image" and each.uri is not None
+                if each.kind == "image" and each.uri is not None and not each.of_web
             )
             said = Attached(attachments=images)
             self._jobs.start(f"continue:{plan.plan_id}", self._continue_later(plan.plan_id, text, said))
@@ -141,7 +141,7 @@ def _waits_for(plan: Plan) -> str | None:
         return f"The plan waits for your answer to: {pending.questions[0].question}"
     if pending.recoveries:
         step = plan.step(pending.recoveries[0].step_id)
-        return f"The plan waits for your decision on a failed step: {step.description if step else ''}"
+        return f"The plan waits for your decision on a failed step: {step.title if step else ''}"
     if pending.conflicts:
         return "The plan waits for your choice between your text and that of a step."
     if pending.approvals:

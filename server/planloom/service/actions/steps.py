@@ -37,7 +37,7 @@ class Steps:
             step = _step(plan, step_id)
             if step.status != "needs_clarification":
                 raise WrongState(
-                    f"The step “{step.description}” asks nothing.", status=step.status, allowed=(), by="user"
+                    f"The step “{step.title}” asks nothing.", status=step.status, allowed=(), by="user"
                 )
             happened: list[ev.Event] = [ev.ClarificationProvided(task_id=step_id, answer=answer)]
             if step.kind == "clarification":
@@ -62,7 +62,7 @@ class Steps:
             recovery = next((each for each in plan.pending.recoveries if each.step_id == step_id), None)
             if recovery is None or action not in recovery.options:
                 raise WrongState(
-                    f"The step “{step.description}” does not wait for {action}.",
+                    f"The step “{step.title}” does not wait for {action}.",
                     status=step.status,
                     allowed=recovery.options if recovery else (),
                     by="user",

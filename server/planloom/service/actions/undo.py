@@ -23,6 +23,7 @@ from planloom.service.running.turns import Turns
 from planloom.storage.ledger import Compaction
 from planloom.workspace.edits.apply import BATCH, apply_changeset
 from planloom.workspace.edits.batch import Edit
+from planloom.workspace.edits.order import in_order
 from planloom.workspace.edits.outcomes import (
     ChangesetApplied,
     ChangesetConflicted,
@@ -129,49 +130,52 @@ class UndoService:
         step_id: StepId | None,
         redo: bool,
     ) -> None:
-        """Make the reverse changes, if there are any. Raises WrongState if they could not be made."""
-        if not reversal.changeset.changes:
-            return
-        covered = _covered(chosen, reversal)
-        in_parts = len(reversal.changeset.changes) > BATCH
-        journal = EditJournal(
-            self._plan_store,
-            plan.plan_id,
-            step_id,
-            reverts=tuple(edit.edit_id for edit, files in covered if files),
-            # A revert that needs several editor edits is complete only after the last of them.
-            partly=tuple(
-                edit.edit_id
-                for edit, files in covered
-                if files and (in_parts or len(files) < len(edit.files))
-            ),
-        )
-        grant = Grant(plan_id=plan.plan_id, version=plan.version, source="request")
-        label = "Planloom: redo" if redo else "Planloom: undo"
-        edit = Edit(
-            self._session.view,
-            self._session.editor,
-            grant,
-            label,
-            journal,
-            is_journaled=self._is_kept,
-            new_files=self._session.settings.edits.new_files,
-        )
-        outcome = await apply_changeset(edit, reversal.changeset)
-        match outcome:
-            case ChangesetApplied():
-                return
-            case ChangesetRefused() | ChangesetPartlyApplied():
-                raise _refused(plan, outcome.reason)
-            case ChangesetConflicted():
-                names = display_names(file.uri for file in outcome.files)
-                raise _refused(plan, f"You are changing the same lines of {names}.")
-            case _:
-                raise _refused(plan, "The files changed meanwhile. Try again.")
+        """Make the reverse changes, one set after the other where their order matters.
 
-    def _is_kept(self, text: str) -> bool:
-        """Whether the journal has the text, so that undo may replace an unsaved buffer that holds it."""
-        return not text or self._plan_store.store.text(sha256(text)) is not None
+        Each set completes the edits of which it makes the last changes, so that an undo that is cut off between two
+        sets goes on with the rest. Raises WrongState if they could not be made.
+        """
+        parts = in_order(reversal.changeset.changes)
+        covered = {edit.edit_id: edit for edit, files in _covered(chosen, reversal) if files}
+        whole = {edit.edit_id for edit, files in _covered(chosen, reversal) if len(files) == len(edit.files)}
+        last = {
+            cause: number
+            for number, part in enumerate(parts)
+            for each in part.changes
+            for cause in each.causes
+        }
+        for number, part in enumerate(parts):
+            # A set that needs several edits of the editor is complete only after the last of them.
+            completed = {
+                cause for cause in last if last[cause] == number and len(part.changes) <= BATCH
+            } & whole
+            journal = EditJournal(
+                self._plan_store,
+                plan.plan_id,
+                step_id,
+                reverts=tuple(covered),
+                partly=tuple(edit_id for edit_id in covered if edit_id not in completed),
+            )
+            edit = Edit(
+                self._session.view,
+                self._session.editor,
+                Grant(plan_id=plan.plan_id, version=plan.version, source="request"),
+                "Planloom: redo" if redo else "Planloom: undo",
+                journal,
+                is_journaled=self._plan_store.has_text,
+                new_files=self._session.settings.edits.new_files,
+            )
+            outcome = await apply_changeset(edit, part)
+            match outcome:
+                case ChangesetApplied():
+                    continue
+                case ChangesetRefused() | ChangesetPartlyApplied():
+                    raise _refused(plan, outcome.reason)
+                case ChangesetConflicted():
+                    names = display_names(file.uri for file in outcome.files)
+                    raise _refused(plan, f"You are changing the same lines of {names}.")
+                case _:
+                    raise _refused(plan, "The files changed meanwhile. Try again.")
 
     def _record(self, plan: Plan, chosen: tuple[EditRecord, ...], reversal: Reversal) -> UndoResult:
         happened: list[ev.Event] = []

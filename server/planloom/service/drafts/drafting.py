@@ -160,6 +160,7 @@ class Drafting:
             model=model,
             forecast=self._forecast(fresh, model),
             files_read=drafted.files_read,
+            commands_run=drafted.commands_run,
         )
         self._plan_store.record(plan_id, ready, *warnings, ev.PlanApprovalRequest())
 

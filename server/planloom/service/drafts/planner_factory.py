@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from planloom.domain.plans.attachments import images_of
@@ -89,14 +90,12 @@ class PlannerFactory:
         )
         tools = await self._conversations().for_models(plan, self._tools)
         several = plan.route == "perspectives"
-        investigations = self._investigations(model, plan, tools)
+        opening = None
+        if can.tools and not small and not several and options.style == "auto":
+            opening = await self._conversations().opening(model, plan, request, options.templates)
+        investigations = self._investigations(model, plan, tools, () if opening is None else opening.runs)
         planner: Planner
         if can.tools and not small and options.style == "auto":
-            opening = (
-                None
-                if several
-                else await self._conversations().opening(model, plan, request, options.templates)
-            )
             planner = InvestigatingPlanner(investigations, tools, options, synthesis=several, opening=opening)
         else:
             planner = ModelPlanner(model, tools, options, synthesis=several)
@@ -106,7 +105,9 @@ class PlannerFactory:
 
         return PerspectivesPlanner(investigations, planner, self._session.clock, extra=options.extra)
 
-    def _investigations(self, model: Model, plan: Plan, tools: Registry) -> DraftInvestigations:
+    def _investigations(
+        self, model: Model, plan: Plan, tools: Registry, runs: tuple[str, ...]
+    ) -> DraftInvestigations:
         from planloom.planning.investigations.draft_investigations import (
             DraftInvestigations,
             InvestigationOptions,
@@ -123,7 +124,5 @@ class PlannerFactory:
             tokens=settings.budget.max_tokens,
             fallback=settings.enable_fallback_function_parsing,
         )
-        earlier = plan.before_draft.files_read if plan.before_draft else ()
-        return DraftInvestigations(
-            model, tools, lambda: self._conversations().context(plan), options, earlier
-        )
+        context = partial(self._conversations().context, plan, runs)
+        return DraftInvestigations(model, tools, context, options, plan.before_draft)

@@ -15,8 +15,11 @@ from planloom.domain.plans.templates import Template
 from planloom.execution.prompting.context_window import opening_sections, shared_characters, shares_of
 from planloom.execution.prompting.threads import PlanThreads
 from planloom.execution.session import Session
+from planloom.execution.steps.commands import Terminal
+from planloom.execution.steps.planning_commands import Answers, PlanningCommands, offered
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.intake.render import render
+from planloom.intake.surroundings.runners import named_commands
 from planloom.intake.surroundings.sections import PROJECT_INSTRUCTIONS
 from planloom.models.port import Model
 from planloom.models.tokens import TokenCounter
@@ -29,14 +32,25 @@ from planloom.tools.registry import Registry
 class PlanningConversations:
     """Builds the openings of planning conversations, and keeps what becomes of them for the steps."""
 
-    def __init__(self, session: Session, context_factory: ToolContextFactory, threads: PlanThreads) -> None:
+    def __init__(
+        self,
+        session: Session,
+        context_factory: ToolContextFactory,
+        threads: PlanThreads,
+        terminal: Terminal,
+    ) -> None:
         self._session = session
         self._context_factory = context_factory
         self._threads = threads
+        self._terminal = terminal
+        self._answers: Answers = {}
 
-    def context(self, plan: Plan) -> ToolContext:
-        """The context of tools that read before the plan is approved."""
-        return self._context_factory.reading(plan)
+    def context(self, plan: Plan, runs: Sequence[str] = ()) -> ToolContext:
+        """The context of tools before the plan is approved: those that read, and these commands."""
+        context = self._context_factory.reading(plan)
+        if runs:
+            context.commands = PlanningCommands(self._session, self._terminal, plan, runs, self._answers)
+        return context
 
     async def for_models(self, plan: Plan, tools: Registry) -> Registry:
         """The tools, of which the plan's models are shown those that can work in this workspace and editor."""
@@ -54,8 +68,8 @@ class PlanningConversations:
         mode = mode_of(can)
         if mode != "native" or can.lean or not settings.context.share_conversation:
             return None
-        offered = self._context_factory.offered_tools(plan)
-        tools = await self.for_models(plan, offered)
+        of_plan = self._context_factory.offered_tools(plan)
+        tools = await self.for_models(plan, of_plan)
         shares = shares_of(can, settings)
         attached = render(request.attachments, most_characters=shares.attached_characters, images=can.images)
         sections = opening_sections(plan, request.surroundings, shares, attached)
@@ -76,5 +90,7 @@ class PlanningConversations:
         if PROJECT_INSTRUCTIONS in thread.sent and PROJECT_INSTRUCTIONS not in {each.name for each in shown}:
             # The workspace is no longer trusted, so nothing in it may instruct the model any more.
             thread = NEW_THREAD
-        rules = planning_rules(tools, settings.planning.system_prompt, templates)
-        return Opening(rules, tools, controls_of(plan, tools, mode), shown, keep, thread)
+        commands = (*request.surroundings.tests, *named_commands(plan.request))
+        runs = await offered(self._session, commands)
+        rules = planning_rules(tools, settings.planning.system_prompt, templates, runs)
+        return Opening(rules, tools, controls_of(plan, tools, mode), shown, keep, thread, runs)

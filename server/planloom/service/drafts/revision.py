@@ -35,9 +35,9 @@ def changed_by_hand(before: Plan, steps: Sequence[Step]) -> Iterator[str]:
         if step.step_id not in before.edited or step.status == "completed":
             continue
         if step.step_id not in now:
-            yield f"The new version leaves out a step that you had edited: {step.description}"
+            yield f"The new version leaves out a step that you had edited: {step.title}"
         elif not _says_the_same(step, now[step.step_id]):
-            yield f"The new version changes a step that you had edited: {step.description}"
+            yield f"The new version changes a step that you had edited: {step.title}"
 
 
 def _same(open_steps: Sequence[Step], drafted: Sequence[Step]) -> Iterator[tuple[StepId, StepId]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from planloom.domain.plans.plan import Plan, Step, StepResult
+from planloom.domain.plans.plan import FileRead, Plan, Step, StepResult
 from planloom.domain.plans.sub_plans import TemplateOf
 from planloom.domain.values import Args, Instant
 from planloom.execution.session import Session
@@ -42,11 +42,14 @@ class DirectRunPlans:
         read = self._read(plan, running, submitted)
         return read if isinstance(read, str) else ""
 
-    def put_to_review(self, plan: Plan, running: Step, submitted: Args, model: str | None) -> None:
-        """Record the plan in place of the run, whose changes are settled."""
-        read = self._read(plan, running, submitted)
-        assert not isinstance(read, str), "the plan was read before the changes were settled"
-        self._drafting.put_to_review(plan.plan_id, read, model, done_so_far(plan, running, self._clock()))
+    def put_to_review(
+        self, plan: Plan, running: Step, submitted: Args, model: str | None, reads: tuple[FileRead, ...]
+    ) -> None:
+        """Record the plan in place of the run, whose changes are settled. `reads` is what the run has read."""
+        drafted = self._read(plan, running, submitted)
+        assert not isinstance(drafted, str), "the plan was read before the changes were settled"
+        done = done_so_far(plan, running, self._clock())
+        self._drafting.put_to_review(plan.plan_id, drafted._replace(files_read=reads), model, done)
 
     def _read(self, plan: Plan, running: Step, submitted: Args) -> PlanDrafted | str:
         done = done_so_far(plan, running, self._clock())

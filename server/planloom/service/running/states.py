@@ -37,7 +37,7 @@ _RUNNING: tuple[Action, ...] = (
     "message",
 )
 ALLOWED: Mapping[PlanStatus, tuple[Action, ...]] = {
-    "draft": ("cancel", "direct", "message"),
+    "draft": ("cancel", "direct", "approval/respond", "message"),
     "pending_approval": ("edit", "regenerate", "approve", "reject", "direct", "cancel", "message"),
     "approved": _RUNNING,
     "executing": _RUNNING,

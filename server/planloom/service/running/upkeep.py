@@ -1,9 +1,10 @@
-"""Keeps the ledger small and its lists fast, in the background: a round soon after the start, then one each hour."""
+"""Keeps the ledger small and its lists fast, and removes what is left of plans: soon after the start, then hourly."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
 import time
 from collections import deque
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from functools import partial
 
 from planloom.domain.errors import PlanloomError
 from planloom.domain.events.catalog import Recorded
+from planloom.domain.events.folding import OPEN
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs
@@ -27,6 +29,7 @@ _ROUND_SECONDS = 3600.0
 _WORK_SECONDS = 0.05
 """How long one stretch of work goes on in its thread before the server's own work has the ledger to itself again."""
 _REST_SECONDS = 0.05
+_MOST_PLANS = 1_000_000
 _CHECKPOINT_ROWS = 400
 """About 4 MB of the ledger's log."""
 _CHECKPOINT_TRIES = 10
@@ -109,7 +112,17 @@ class Upkeep:
         )
         self._todo.extend(partial(_count, plan_id) for plan_id in store.uncounted())
         self._todo.extend(partial(self._compact, plan_id, kept) for plan_id in store.compactable(kept))
-        self._todo.append(CompactingLedger.shrink)
+        self._todo += (CompactingLedger.shrink, self._sweep)
+        return False
+
+    def _sweep(self, store: CompactingLedger) -> bool:
+        """Remove the outputs of plans that have ended or are gone: those whose server has died were left."""
+        folder = self._session.stored_outputs
+        found = () if folder is None or not folder.is_dir() else tuple(folder.iterdir())
+        going_on = {*store.plans(statuses=OPEN, limit=_MOST_PLANS)} if found else set()
+        for each in found:
+            if each.name not in going_on:
+                shutil.rmtree(each, ignore_errors=True)
         return False
 
     def _compact(self, plan_id: PlanId, kept: Kept, store: CompactingLedger) -> bool:

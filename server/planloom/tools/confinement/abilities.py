@@ -58,6 +58,7 @@ def abilities_of(has: Means, *, is_root: bool = False) -> Abilities:
         processes=processes,
         how=", ".join(name for name, there in named.items() if there) or "nothing",
         missing=tuple(_missing(has, is_root=is_root)),
+        throwaway=has.overlays,
     )
 
 

@@ -151,13 +151,15 @@ def _by_launcher(
     if is_confined and has.namespaces and wanted.network != "all":
         joined = own_network() if wanted.network == "none" else loopback_network()
         follow_servers("commands" if wanted.network == "none" else "loopback")
+    throwaway = wanted.workspace == "throwaway"
     policy: Policy = {
         "arguments": list(argv),
         "folder": str(cwd),
         "server": os.getpid(),
         "temporary": temporary,
         "writable": list(found.writable),
-        "read_only": list(found.read_only),
+        "throwaway": throwaway,
+        "read_only": [] if throwaway else list(found.read_only),
         "hidden": list(found.hidden),
         "scratch": list(found.scratch),
         "shown": list(found.shown),

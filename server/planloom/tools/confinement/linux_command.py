@@ -134,9 +134,13 @@ def tried_means() -> Means:
             timeout=_TRIAL_SECONDS,
             check=False,
         )
-        namespaces, landlock, system_calls = map(int, done.stdout.split())
+        namespaces, overlays, landlock, system_calls = map(int, done.stdout.split())
     except (OSError, ValueError, subprocess.SubprocessError):
         return Means()
     return Means(
-        namespaces=bool(namespaces), landlock=landlock, system_calls=bool(system_calls), supervisor=True
+        namespaces=bool(namespaces),
+        overlays=bool(overlays),
+        landlock=landlock,
+        system_calls=bool(system_calls),
+        supervisor=True,
     )

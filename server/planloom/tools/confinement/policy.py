@@ -8,13 +8,13 @@ from typing import NamedTuple, TypedDict
 class Policy(TypedDict):
     """What one command gets. Folders and files are absolute real paths; what is not there is left out.
 
-    `writable` may be changed, but for what is `read_only` in it; `pinned` are those that cannot be moved; `hidden` is
-    seen empty, or cannot be opened. In `scratch` new things can be made, which are thrown away. `shown` is seen even
-    below what is hidden, or in the temporary folder of the system, for which `temporary` stands in. `folder` is where
-    the command runs, `server` the process that has to live for it. `joined` are open files of a user and a network
-    namespace, to be entered instead of a new network. Without `confined` it is only ended with everything that it has
-    started. `namespaces`, `landlock` (its version, 0 for none) and `system_calls` say by what means it is held to
-    this.
+    `writable` may be changed, but for what is `read_only` in it; with `throwaway` all of these changes are gone at
+    its end. `pinned` are those that cannot be moved. `hidden` is seen empty, or cannot be opened. In `scratch` new
+    things can be made, which are thrown away. `shown` is seen even below what is hidden, or in the temporary folder
+    of the system, for which `temporary` stands in. `folder` is where the command runs, `server` the process that has
+    to live for it. `joined` are open files of a user and a network namespace, to be entered instead of a new network.
+    Without `confined` it is only ended with everything that it has started. `namespaces`, `landlock` (its version, 0
+    for none) and `system_calls` say by what means it is held to this.
     """
 
     arguments: list[str]
@@ -22,6 +22,7 @@ class Policy(TypedDict):
     server: int
     temporary: str
     writable: list[str]
+    throwaway: bool
     read_only: list[str]
     hidden: list[str]
     scratch: list[str]
@@ -41,12 +42,14 @@ class Policy(TypedDict):
 class Means(NamedTuple):
     """By what this machine can confine a command. `namespaces` are those of users, mounts, processes and networks;
     `landlock` is its version, 0 without; `system_calls` can be filtered; `supervisor`: everything that a command
-    starts can be found and ended. `sandbox_exec` is macOS's, `job_object` Windows' way.
+    starts can be found and ended; `overlays`: folders can be covered by ones whose changes are thrown away.
+    `sandbox_exec` is macOS's, `job_object` Windows' way.
     """
 
     namespaces: bool = False
     landlock: int = 0
     system_calls: bool = False
     supervisor: bool = False
+    overlays: bool = False
     sandbox_exec: bool = False
     job_object: bool = False

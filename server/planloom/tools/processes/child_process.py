@@ -54,6 +54,7 @@ class ProcessResult(NamedTuple):
 
     `output` is both streams in order of arrival, without the middle if it was long. `problem` says why the process
     could not start. `lacked` is what it did not get and seems to have failed for want of.
+    `note` stands behind the output for whoever reads it, and is no part of it.
     """
 
     code: int | None
@@ -62,6 +63,7 @@ class ProcessResult(NamedTuple):
     output: str = ""
     problem: str | None = None
     lacked: Lack | None = None
+    note: str = ""
 
 
 def shell_argv(command: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ _MOST_FILES: Final = 20
 _HEADING: Final = pattern(r"_{3,} .+ _{3,}|={3,}.*|\s*Traceback \(most recent call last\):")
 """What a section of a report begins with: a test of pytest, a rule, a traceback."""
 _ADDRESS: Final = pattern(r"\b0x[0-9a-f]{4,}\b")
+_FILE: Final = pattern(r"[\w./-]+\.\w+")
 _LEAST_FOLDED: Final = 4
 """A repeated section of fewer lines is left as it is."""
 _READ: Final = "read_output with command_id {} and pattern or lines reads all {} lines"
@@ -56,7 +58,7 @@ class KeptOutput(Capture):
     def text(self) -> str:
         """The clean text; of a long one the beginning and the end, what repeats itself folded, and how to read on."""
         if not self.left_out:
-            return super().text()
+            return folded(super().text())
         self._write()
         if not self._written or self._path is None or self.total > MOST_BYTES:
             return super().text()
@@ -94,14 +96,11 @@ def _free(folder: Path) -> Path:
 
 def folded(text: str) -> str:
     """The text in which sections with the same lines stand once: of the others only their headings are left."""
-    sections = list(_sections(text.split("\n")))
-    times: dict[str, int] = {}
-    for _, body in sections:
-        times[_key(body)] = times.get(_key(body), 0) + 1
+    sections = [(*each, _key(*each)) for each in _sections(text.split("\n"))]
+    times = Counter(key for _, _, key in sections)
     lines: list[str] = []
     shown: set[str] = set()
-    for heading, body in sections:
-        key = _key(body)
+    for heading, body, key in sections:
         lines += heading
         if key not in shown:
             lines += body
@@ -130,5 +129,9 @@ def _sections(lines: list[str]) -> Iterator[tuple[list[str], list[str]]]:
     yield heading, body
 
 
-def _key(body: list[str]) -> str:
-    return _ADDRESS.sub("0x", "\n".join(body))
+def _key(heading: list[str], body: list[str]) -> str:
+    """What makes sections equal: their lines, but for addresses and the file that the heading names."""
+    text = _ADDRESS.sub("0x", "\n".join(body))
+    for name in _FILE.findall("\n".join(heading)):
+        text = text.replace(name, "")
+    return text

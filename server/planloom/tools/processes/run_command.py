@@ -52,7 +52,7 @@ async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
             else " Give a shell command as one string; a list must begin with an installed program."
         )
         return failed(f"{ended.problem}{hint}")
-    return _ended(
+    result = _ended(
         command.name,
         how_ended(ended, args.timeout_seconds),
         ended.code,
@@ -60,6 +60,7 @@ async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
         timed_out=ended.timed_out,
         lacked=ended.lacked,
     )
+    return result._replace(text=f"{result.text.rstrip()}\n{ended.note}") if ended.note else result
 
 
 async def command_of(args: RunCommand, context: ToolContext) -> Command | NoCommand:

@@ -12,7 +12,7 @@ from planloom.workspace.edits.outcomes import JournalFile
 from planloom.workspace.edits.rebase import hunks, three_way
 from planloom.workspace.edits.verify import FileOutcome, compare
 from planloom.workspace.paths.resolver import PathRefused
-from planloom.workspace.paths.uris import after_rename, parent
+from planloom.workspace.paths.uris import parent
 from planloom.workspace.scratch_files import clear_scratch_folder
 from planloom.workspace.view import WorkspaceView, confined_path
 
@@ -33,12 +33,8 @@ async def outcomes_after_crash(view: WorkspaceView, files: Sequence[JournalFile]
 
 async def clear_leftovers(view: WorkspaceView, plan: Plan) -> None:
     """Remove temporary files from the folders of the plan's edits without a recorded outcome, and from `.planloom/`."""
-    files = [file for edit in plan.edits if edit.state == "intended" for file in edit.files]
+    files = (file for edit in plan.edits if edit.state == "intended" for file in edit.files)
     folders = {parent(uri) for file in files for uri in file.uris}
-    for moved in files:
-        if moved.new_uri is not None:
-            # Files below a renamed folder are written before the rename, and recorded under their new names.
-            folders |= {after_rename(folder, moved.new_uri, moved.uri) for folder in folders}
     await asyncio.to_thread(_clear, view, folders)
 
 

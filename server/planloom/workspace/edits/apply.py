@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, assert_never
 
-from planloom.domain.changes import Changeset
+from planloom.domain.changes import Changeset, FileChange
 from planloom.workspace.edits.batch import Edit, apply_batch, weakest
 from planloom.workspace.edits.outcomes import (
     ApplyOutcome,
@@ -20,7 +21,7 @@ BATCH: Final = 100
 
 
 async def apply_changeset(edit: Edit, changeset: Changeset, look: Look | None = None) -> ApplyOutcome:
-    """Apply the approved changes; sends nothing unless all of them can be made.
+    """Apply approved changes, one set of `in_order`; sends nothing unless all of them can be made.
 
     Waits for a lock on every file. If cancelled while the editor applies a batch, it first waits for the answer
     and records it; between batches it stops at once. Exceptions of the journal are not caught.
@@ -37,13 +38,13 @@ async def apply_changeset(edit: Edit, changeset: Changeset, look: Look | None = 
         for start in range(0, len(changes), BATCH):
             if not isinstance(whole, ChangesetApplied):
                 break
-            part = Changeset(changes=tuple(changes[start : start + BATCH]))
+            part = Changeset(changes=tuple(changes[start : start + BATCH]), later=changeset.later)
             outcome = await apply_batch(edit, part, prepared if len(changes) <= BATCH else None)
-            whole = _joined(whole, outcome, Changeset(changes=tuple(changes[start:])))
+            whole = _joined(whole, outcome, changes[start:])
         return whole
 
 
-def _joined(whole: ChangesetApplied, outcome: ApplyOutcome, waiting: Changeset) -> ApplyOutcome:
+def _joined(whole: ChangesetApplied, outcome: ApplyOutcome, waiting: Sequence[FileChange]) -> ApplyOutcome:
     """Combine the outcome of the batches so far with the next; `waiting` are the changes from this batch on."""
     if isinstance(outcome, ChangesetApplied):
         return ChangesetApplied(
@@ -69,9 +70,7 @@ def _joined(whole: ChangesetApplied, outcome: ApplyOutcome, waiting: Changeset) 
             assert_never(outcome)
     return ChangesetPartlyApplied(
         applied=whole.files + applied,
-        not_applied=tuple(
-            recorded(change).edited() for change in waiting.changes if change.uri not in reported
-        ),
+        not_applied=tuple(recorded(change).edited() for change in waiting if change.uri not in reported),
         unexpected=unexpected,
         reason=reason,
         merged=whole.merged,

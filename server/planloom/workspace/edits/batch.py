@@ -50,7 +50,6 @@ from planloom.workspace.edits.prepare import (
 )
 from planloom.workspace.edits.touched_places import Look, Touches
 from planloom.workspace.edits.verify import FileOutcome, ResultWatcher, is_awaited, verified, wait_for_buffers
-from planloom.workspace.paths.uris import is_at_or_below
 from planloom.workspace.snapshots import BOM
 from planloom.workspace.view import WorkspaceView
 
@@ -221,7 +220,7 @@ async def _attempt(
 ) -> ChangesetApplied | ChangesetPartlyApplied | ChangesetRefused | _FilesChanged | _Rejected | _Disconnected:
     """Record the intent, make the changes, verify the files and record the outcome."""
     by_editor = tuple(effect for effect in prepared.effects if effect.executor == "editor")
-    first, last = _disk_order(prepared.effects)
+    on_disk = tuple(effect for effect in prepared.effects if effect.executor == "disk")
     sent = EditorEdit(label=edit.label, operations=())
     if by_editor:
         sent = await asyncio.to_thread(editor_edit, edit.label, by_editor, edit.editor.capabilities)
@@ -231,19 +230,14 @@ async def _attempt(
     result = _BatchResult()
     closed = compared_on_disk(prepared.effects)
     untouched = not closed or await asyncio.to_thread(are_untouched, closed)
-    if untouched:
-        await _on_disk(edit, first, result)
-    if not result.applied and not (untouched and prepared.is_current(edit.view)):
+    if not (untouched and prepared.is_current(edit.view)):
         result.reject(prepared.effects)
         await edit.journal.record_result(
             edit_id, EditResult(rejected=tuple(result.rejected), reason=_CHANGED)
         )
         return _FilesChanged()
     answer: EditAnswer | EditorSilent | None = None
-    if result.stopped or not prepared.is_current(edit.view):
-        result.reason = result.reason or _CHANGED
-        result.reject(by_editor)
-    elif by_editor:
+    if by_editor:
         # No await between the comparison and the send: the buffers are still as they were compared.
         watcher = ResultWatcher(edit.view, by_editor)
         try:
@@ -254,9 +248,9 @@ async def _attempt(
         finally:
             watcher.stop()
     if result.stopped:
-        result.reject(last)
+        result.reject(on_disk)
     else:
-        await _on_disk(edit, last, result)
+        await _on_disk(edit, on_disk, result)
     settled = await _settled(edit, edit_id, prepared, result, answer)
     _note_unanswered(edit, edit_id, sent, result, answer)
     return settled
@@ -383,7 +377,7 @@ async def _performed(edit: Edit, effects: Sequence[PlannedEffect]) -> tuple[int,
     if typed_in is not None:
         return 0, DiskRefused(cause="changed", reason=unsaved(typed_in))
     # Before the change, since the editor may reload the file before the thread returns.
-    stale = [() if is_folder(effect.change) else view.mark_stale(effect.source) for effect in effects]
+    stale = [() if is_folder(effect.change) else view.mark_stale(effect.change.uri) for effect in effects]
     made, refused = await asyncio.to_thread(perform_all, effects)
     for uri in chain.from_iterable(stale[made:]):
         view.forget(uri)
@@ -392,9 +386,9 @@ async def _performed(edit: Edit, effects: Sequence[PlannedEffect]) -> tuple[int,
 
 def _is_typed_in(view: WorkspaceView, effect: PlannedEffect) -> bool:
     """Whether the buffer differs from the text that the change was prepared for."""
-    if effect.change.kind not in ("edit", "delete") or effect.source != effect.change.uri:
+    if effect.change.kind not in ("edit", "delete"):
         return False
-    now = view.buffer(effect.source)
+    now = view.buffer(effect.change.uri)
     return now is not None and now.text.removeprefix(BOM) != effect.live.text
 
 
@@ -448,24 +442,6 @@ async def _settled(
         merged=prepared.merged,
         edit_ids=(edit_id,),
     )
-
-
-def _disk_order(
-    effects: Sequence[PlannedEffect],
-) -> tuple[tuple[PlannedEffect, ...], tuple[PlannedEffect, ...]]:
-    """The disk changes to make before the editor's part, and those to make after it.
-
-    Only renames that the editor's edits depend on come before, so that little is done if the editor refuses.
-    """
-    disk = [effect for effect in effects if effect.executor == "disk"]
-    places = [effect.change.uri for effect in effects if effect.executor == "editor"]
-    first = tuple(
-        effect
-        for effect in disk
-        if effect.change.kind == "rename"
-        and any(is_at_or_below(place, effect.change.new_uri) for place in places)
-    )
-    return first, tuple(effect for effect in disk if effect not in first)
 
 
 def _made_folders(parents: Sequence[tuple[Uri, ConfinedPath]]) -> tuple[tuple[Uri, ConfinedPath], ...]:

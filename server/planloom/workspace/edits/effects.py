@@ -48,7 +48,7 @@ def _operations(effect: PlannedEffect, capabilities: EditorCapabilities) -> tupl
             document = effect.document
             raw = document.text if document is not None else change.before
             bom = BOM if raw.startswith(BOM) else ""
-            versioned = document is not None and capabilities.document_changes and effect.source == change.uri
+            versioned = document is not None and capabilities.document_changes
             return (
                 TextOperation(
                     uri=change.uri,
@@ -120,11 +120,7 @@ def _perform(effect: PlannedEffect, unflushed: UnflushedFolders) -> DiskRefused 
 def compared_on_disk(effects: Sequence[PlannedEffect]) -> tuple[PlannedEffect, ...]:
     """The changes of closed files, which somebody may have changed on disk since they were compared."""
     return tuple(
-        effect
-        for effect in effects
-        if effect.document is None
-        and effect.change.kind in ("edit", "delete")
-        and effect.source == effect.change.uri
+        effect for effect in effects if effect.document is None and effect.change.kind in ("edit", "delete")
     )
 
 

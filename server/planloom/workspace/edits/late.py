@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from planloom.domain.changes import Changeset, EditedFile, sha256
+from planloom.domain.changes import Changeset, EditedFile, RenameFile, sha256
 from planloom.domain.values import EditId, Uri
 from planloom.workspace.editor import EditAnswer, Editor, EditorCapabilities, EditorEdit
 from planloom.workspace.edits.new_files import complete, of_effects
@@ -51,8 +51,8 @@ def over_unanswered(
 ) -> str | None:
     """Why these changes must wait, if the editor may still make an earlier edit of their files; None if they need not.
 
-    A change of an open document names its version. The editor that has made the earlier edit by then refuses it. A
-    file that both create is created once, since neither overwrites the other.
+    A change of an open document names its version. The editor that has made the earlier edit by then refuses it. What
+    both create or rename alike is made once, since neither overwrites the other.
     """
     out = view.unanswered.over(changeset.uris())
     unversioned = {uri for edit in out for uri in edit.unversioned}
@@ -62,6 +62,11 @@ def over_unanswered(
         if (change.kind == "edit" and capabilities.document_changes and view.buffer(change.uri) is not None)
         or (change.kind == "create" and normalized(change.uri) not in unversioned)
     }
+    for change in changeset.changes:
+        if change.kind == "rename":
+            both = (change.uri, change.new_uri)
+            if all(_renames(late, change) for late in view.unanswered.over(both)):
+                exclusive |= {*both}
     files = frozenset(normalized(uri) for uri in changeset.uris() if uri not in exclusive)
     uris = [uri for late in view.unanswered.over(files) for uri in sorted(late.uris & files)]
     if not uris:
@@ -70,6 +75,12 @@ def over_unanswered(
         f"The editor has not answered an earlier edit of {display_names(uris)}, and may still make it."
         " Try again when it has answered, or open the file in the editor and try again."
     )
+
+
+def _renames(late: UnansweredEdit, change: RenameFile) -> bool:
+    """Whether an edit that is out makes this rename and changes neither file otherwise."""
+    old, new = normalized(change.uri), normalized(change.new_uri)
+    return late.results.get(old, "") is None and late.results.get(new) == sha256(change.before or "")
 
 
 def unanswered(

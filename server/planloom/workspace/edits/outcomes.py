@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Protocol, assert_never
+from typing import Literal, NamedTuple, Protocol
 
 from planloom.domain.changes import (
+    Cause,
     ChangeKind,
     Changeset,
     ConflictFile,
@@ -12,6 +13,7 @@ from planloom.domain.changes import (
     EditOutcome,
     FileChange,
     sha256,
+    sides,
 )
 from planloom.domain.safety.approvals import Grant
 from planloom.domain.text.positions import FileForm
@@ -21,7 +23,7 @@ from planloom.domain.values import EditId, Uri
 class JournalFile(NamedTuple):
     """One file of an edit with its whole texts; a text is None if there is no file, or for a folder.
 
-    `form` is the file's encoding before the edit, if the edit changes it.
+    `form` is the file's encoding before the edit, if the edit changes it; `causes` are those of the change.
     """
 
     uri: Uri
@@ -30,6 +32,7 @@ class JournalFile(NamedTuple):
     before: str | None = None
     after: str | None = None
     form: FileForm | None = None
+    causes: tuple[Cause, ...] = ()
 
     @property
     def uris(self) -> tuple[Uri, ...]:
@@ -45,27 +48,15 @@ class JournalFile(NamedTuple):
             before_sha256=None if self.before is None else sha256(self.before),
             after_sha256=None if self.after is None else sha256(self.after),
             form=self.form,
+            causes=self.causes,
         )
 
 
 def recorded(change: FileChange) -> JournalFile:
     """The journal record of one change."""
-    match change.kind:
-        case "create":
-            return JournalFile(uri=change.uri, change="create", after=change.after)
-        case "edit":
-            return JournalFile(uri=change.uri, change="edit", before=change.before, after=change.after)
-        case "delete":
-            return JournalFile(uri=change.uri, change="delete", before=change.before)
-        case "rename":
-            text = change.before
-            return JournalFile(
-                uri=change.uri, change="rename", new_uri=change.new_uri, before=text, after=text
-            )
-        case "createFolder":
-            return JournalFile(uri=change.uri, change="createFolder")
-        case _:
-            assert_never(change)
+    before, after = sides(change)
+    new_uri = change.new_uri if change.kind == "rename" else None
+    return JournalFile(change.uri, change.kind, new_uri, before, after, causes=change.causes)
 
 
 class EditResult(NamedTuple):

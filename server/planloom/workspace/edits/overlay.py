@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
-from planloom.domain.changes import Changeset, sha256
+from planloom.domain.changes import Cause, Changeset, EditedFile, sha256
 from planloom.domain.text.positions import Eol, FileForm, adapt_eol, with_eol
 from planloom.domain.values import Sha256, Uri
+from planloom.workspace.edits.order import overlap
 from planloom.workspace.edits.rebase import three_way
-from planloom.workspace.edits.staging import Move, Stage, Staged, entry_at, named, staged_snapshot
+from planloom.workspace.edits.staging import Stage, Staged, entry_at, named, staged_snapshot
 from planloom.workspace.paths.listings import Listing
 from planloom.workspace.paths.uris import child, is_at_or_below, is_below, normalized, parent
 from planloom.workspace.snapshots import BOM, Snapshot
@@ -40,12 +41,14 @@ class Unmerged(NamedTuple):
 class Overlay:
     """Reads in the order staged, buffer, disk. Overlays stack: a step's lies over its plan's.
 
-    `ahead` are closed files that were read just before, each for the next read of it.
+    `ahead` are closed files that were read just before, each for the next read of it. `causes` are those of what
+    is staged now.
     """
 
     def __init__(self, under: WorkspaceView | Overlay) -> None:
         self.under = under
         self.ahead: dict[Uri, Snapshot] = {}
+        self.causes: tuple[Cause, ...] = ()
         self._stage = Stage()
 
     @property
@@ -61,13 +64,13 @@ class Overlay:
 
     def note_read(self, found: Snapshot) -> None:
         """Record a snapshot that `peek` has just returned as the merge base of the next write to its file."""
-        if found.uri not in self._stage.staged:
+        if self._stage.staged(found.uri) is None:
             self._stage.read[found.uri] = found
 
     def last_read(self, uri: str) -> Snapshot | None:
         """The snapshot that was last read of a file which is not staged; None if there is none."""
         key = self._key(uri)
-        return None if key in self._stage.staged else self._stage.read.get(key)
+        return None if self._stage.staged(key) is not None else self._stage.read.get(key)
 
     async def peek(self, uri: str) -> Snapshot:
         """Like `read`, but does not record the snapshot as the merge base."""
@@ -79,7 +82,7 @@ class Overlay:
         """Like `peek`, for several files, with one look at the disk; `ahead` is that of the overlay on top."""
         ahead = self.ahead if ahead is None else ahead
         keys = [self._key(uri) for uri in uris]
-        origins = {key: origin for key in keys if (origin := self._origin_under(key)) is not None}
+        origins = {key: origin for key in keys if (origin := self._stage.origin(key)) is not None}
         under = self.under
         if isinstance(under, Overlay):
             snapshots = await under._peek_all(tuple(origins.values()), ahead)
@@ -88,31 +91,25 @@ class Overlay:
         found = dict(zip(origins, snapshots, strict=True))
         return tuple(self._seen_from_here(key, found.get(key)) for key in keys)
 
-    def _origin_under(self, key: Uri) -> Uri | None:
-        """The URI below the overlay of a file that is not staged here; None for one that is, or that is gone."""
-        if key in self._stage.staged or self._stage.is_below_deleted(key):
-            return None
-        return self._stage.origin(key)
-
     def _seen_from_here(self, key: Uri, found: Snapshot | None) -> Snapshot:
         """A file as this overlay shows it, `found` below it; None if nothing was looked up."""
-        staged = self._stage.staged.get(key)
-        if staged is not None:
-            return staged_snapshot(key, staged)
-        origin = self._stage.origin(key)
-        if found is None or origin is None:
+        at = self._stage.look(key)
+        if isinstance(at, Staged):
+            return staged_snapshot(key, at)
+        if found is None or at is None:
             return Snapshot(uri=key, exists=False, source="staged")
-        if origin != key:
+        if at != key:
             return found._replace(uri=key, version=None, source="staged")
         if found.uri != key:
             # The file is open under another name: use that name from here on.
             self._stage.names[key] = found.uri
-            staged = self._stage.staged.get(found.uri)
-        return found if staged is None else staged_snapshot(found.uri, staged)
+            staged = self._stage.staged(found.uri)
+            return found if staged is None else staged_snapshot(found.uri, staged)
+        return found
 
     async def saved_text(self, uri: str) -> str | None:
         """The text on disk, ignoring staged changes and buffers; None if there is none."""
-        return await self.under.saved_text(self._stage.origin(self._key(uri)) or uri)
+        return await self.under.saved_text(self._stage.first_name(self._key(uri)))
 
     async def list_folder(self, uri: str) -> Listing:
         """The entries of a folder, including staged ones."""
@@ -121,50 +118,41 @@ class Overlay:
         entries = {}
         for entry in listing.entries:
             here = child(key, entry.name)
-            if self._stage.origin(here) is not None:
+            if self._stage.origin(here) == child(self._stage.origin(key) or key, entry.name):
                 entries[here] = entry._replace(uri=here)
         there = listing.problem is None
-        for move in self._stage.moves:
-            if parent(move.new) == key:
-                entries[move.new] = entry_at(move.new, folder=move.folder, text=move.before)
-            elif is_below(move.new, key):
-                direct = Uri(key + "/" + move.new[len(key) + 1 :].partition("/")[0])
-                entries.setdefault(direct, entry_at(direct, folder=True))
-            there = there or is_below(move.new, key)
-        for place, staged in self._stage.staged.items():
+        for place, staged in self._stage.placed():
             there = there or (not staged.deleted and is_at_or_below(place, key))
-            if not is_below(place, key):
+            if staged.deleted or not is_below(place, key):
                 continue
             direct = Uri(key + "/" + place[len(key) + 1 :].partition("/")[0])
-            if direct == place and staged.deleted:
-                entries.pop(place, None)
-            elif direct == place:
+            if direct != place:
+                entries.setdefault(direct, entry_at(direct, folder=True))
+            elif staged.to is None:
                 entries[place] = entry_at(place, folder=staged.folder, text=staged.text)
-            elif direct not in entries and not staged.deleted:
-                entries[direct] = entry_at(direct, folder=True)
+            else:
+                is_folder = staged.base.problem == "folder"
+                entries[place] = entry_at(place, folder=is_folder, text=staged.base.text)
         if not there:
             return listing
         return Listing(uri=key, entries=tuple(sorted(entries.values(), key=lambda entry: entry.name)))
 
     def origin(self, uri: str) -> Uri:
-        """The file's URI in the workspace, before staged renames; its own URI if it is new."""
-        key = self._key(uri)
-        origin = self._stage.origin(key)
-        if origin is None:
-            return key
+        """The file's URI in the workspace, before staged renames; that under which it was made if it is new."""
+        origin = self._stage.first_name(self._key(uri))
         return self.under.origin(origin) if isinstance(self.under, Overlay) else origin
 
     def has_read(self, uri: str) -> bool:
         """Whether the text of this file was read or written through this overlay."""
         key = self._key(uri)
         read = self._stage.read.get(key)
-        return key in self._stage.staged or (read is not None and read.text is not None)
+        return self._stage.staged(key) is not None or (read is not None and read.text is not None)
 
     def hashes(self) -> dict[Uri, Sha256]:
         """The hash of each text that was read or written through this overlay, the latest of each file."""
         read = {uri: found.sha256 for uri, found in self._stage.read.items() if found.sha256 is not None}
         written = {
-            uri: sha256(staged.text) for uri, staged in self._stage.staged.items() if staged.text is not None
+            uri: sha256(staged.text) for uri, staged in self._stage.placed() if staged.text is not None
         }
         return {**read, **written}
 
@@ -192,7 +180,8 @@ class Overlay:
             return StageRefused(reason=f"{named(above)} is a file, so nothing can be written below it.")
         if self._stage.holds_below(key):
             return StageRefused(reason=f"{named(key)} is a folder, so it cannot be written as text.")
-        earlier = self._stage.staged.get(key)
+        last = self._stage.last(key)
+        earlier = None if last is None else self._stage.operations[last]
         if earlier is not None and earlier.base.problem == "folder":
             return StageRefused(
                 reason=f"{named(key)} is a folder that these same changes delete: choose another name."
@@ -204,12 +193,12 @@ class Overlay:
             eol = None if base.text is not None or "\n" not in text else await self._usual_eol(key)
             text = with_eol(text, eol) if eol is not None else adapt_eol(text, base.text or "")
         form = form or (earlier.form if earlier is not None else None)
-        if text == base.text and form is None:
-            self._stage.staged.pop(key, None)
+        if text != base.text or form is not None:
+            notes = tuple(dict.fromkeys((*(earlier.notes if earlier is not None else ()), *notes)))
+            self._stage.put(Staged(key, base, text, notes=notes, form=form, causes=self.causes))
+        elif earlier is not None:
+            self._stage.operations.remove(earlier)
             self._stage.read[key] = base
-        else:
-            notes = (*(earlier.notes if earlier is not None else ()), *notes)
-            self._stage.staged[key] = Staged(base, text, notes=tuple(dict.fromkeys(notes)), form=form)
         return None
 
     async def stage_create_folder(self, uri: str) -> StageRefused | None:
@@ -221,7 +210,7 @@ class Overlay:
                 return StageRefused(reason=f"{named(found.uri)} is a file, so it cannot be a folder.")
             if found.problem is not None:
                 return StageRefused(reason=found.detail)
-            earlier = self._stage.staged.get(found.uri)
+            earlier = self._stage.staged(found.uri)
             if earlier is not None and earlier.base.exists and earlier.base.problem != "folder":
                 return StageRefused(
                     reason=f"{named(found.uri)} is a file that these same changes delete: choose another name."
@@ -232,7 +221,7 @@ class Overlay:
             self._stage.keep_folders(missing[0].uri)
         for place in reversed(missing):
             if not (await self.peek(place.uri)).exists:
-                self._stage.staged[place.uri] = Staged(place, folder=True)
+                self._stage.put(Staged(place.uri, place, folder=True, causes=self.causes))
         return None
 
     async def stage_delete(self, uri: str, *, recursive: bool = False) -> StageRefused | None:
@@ -260,7 +249,7 @@ class Overlay:
                 " only a person can delete it."
             )
         for place in places:
-            self._stage.remove(place)
+            self._stage.remove(place, self.causes)
         return None
 
     async def stage_rename(self, uri: str, new_uri: str) -> StageRefused | None:
@@ -278,65 +267,62 @@ class Overlay:
             return StageRefused(reason=target.detail)
         if is_below(new, old):
             return StageRefused(reason=f"{named(old)} cannot move into itself: choose another place.")
-        if new in self._stage.staged:
-            return StageRefused(reason=f"{named(new)} is deleted in these same changes: write to it instead.")
         above = self.file_above(new)
         if above is not None:
             return StageRefused(reason=f"{named(above)} is a file, so nothing can lie below it.")
-        self._stage.keep_folders(new)
-        self._stage.move(old, new, found)
+        self._stage.keep_folders(parent(new))
+        self._stage.move(old, new, found, self.causes)
         return None
 
     async def merge_down(self) -> tuple[Unmerged, ...]:
-        """Move the staged changes to the overlay below, merging them with what was staged there meanwhile.
+        """Move the staged changes to the overlay below, in order, merging them with what was staged there meanwhile.
 
-        Conflicting changes are returned and stay staged here; all others are in the overlay below.
+        Conflicting changes, and those that come after one of the same file, are returned and stay staged here.
         """
         assert isinstance(self.under, Overlay), "Only an overlay over an overlay can be merged down."
         unmerged: list[Unmerged] = []
-        moves: list[Move] = []
-        kept: dict[Uri, Staged] = {}
-        for move in self._stage.moves:
-            refused = await self.under.merge_move(move)
-            if refused is not None:
-                unmerged.append(refused)
-                moves.append(move)
-        for place, staged in self._stage.staged.items():
-            unmoved = next((move for move in moves if is_at_or_below(place, move.new)), None)
-            if unmoved is not None:
-                reason = f"{named(place)} is not changed, since {named(unmoved.old)} was not renamed."
-                refused = Unmerged(uri=place, reason=reason)
+        kept: list[Staged] = []
+        for staged in self._stage.operations:
+            before = next((each for each in kept if _is_after(staged, each)), None)
+            if before is not None:
+                reason = f"{named(staged.place)} is not changed, since {named(before.place)} was not."
+                refused: StageRefused | None = StageRefused(reason=reason)
             else:
-                refused = await self.under.merge_staged(place, staged)
+                refused = await self.under.merge(staged, staged.causes or self.under.causes)
             if refused is not None:
-                unmerged.append(refused)
-                kept[place] = staged
-        self._stage = Stage(read=self._stage.read, staged=kept, moves=moves, names=self._stage.names)
+                unmerged.append(Unmerged(uri=staged.place, reason=refused.reason))
+                kept.append(staged)
+        self._stage = Stage(read=self._stage.read, operations=kept, names=self._stage.names)
         return tuple(unmerged)
 
-    async def merge_move(self, move: Move) -> Unmerged | None:
-        """Merge a rename that an overlay above has staged; returns a conflict."""
-        if any((each.old, each.new) == (move.old, move.new) for each in self._stage.moves):
+    async def merge(self, staged: Staged, causes: tuple[Cause, ...]) -> StageRefused | None:
+        """Merge a change that an overlay above has staged; returns why it conflicts."""
+        place, operations, mine = staged.place, self._stage.operations, self.causes
+        same = next((n for n, each in enumerate(operations) if each.to and each.ends == staged.ends), None)
+        if same is not None and not (await self.peek(place)).exists:
+            operations[same] = operations[same].with_causes(causes)
             return None
-        refused = self._deleted_above(move.new) or await self.stage_rename(move.old, move.new)
-        return None if refused is None else Unmerged(uri=move.old, reason=refused.reason)
-
-    async def merge_staged(self, place: Uri, staged: Staged) -> Unmerged | None:
-        """Merge a change that an overlay above has staged; returns a conflict."""
-        if staged.folder:
-            refused = self._deleted_above(place) or await self.stage_create_folder(place)
-        elif staged.text is None:
-            refused = await self._merge_deletion(place, staged.base)
-        else:
-            refused = await self._merge_text(place, staged.text, staged)
-        return None if refused is None else Unmerged(uri=place, reason=refused.reason)
+        self.causes = causes
+        try:
+            if staged.to is not None:
+                return self._deleted_above(staged.to) or await self.stage_rename(place, staged.to)
+            if staged.folder:
+                return self._deleted_above(place) or await self.stage_create_folder(place)
+            if staged.text is None:
+                return await self._merge_deletion(place, staged.base)
+            return await self._merge_text(place, staged.text, staged)
+        finally:
+            self.causes = mine
 
     async def _merge_deletion(self, place: Uri, base: Snapshot) -> StageRefused | None:
         found = await self.peek(place)
         if not found.exists:
             # If another step has deleted it, there is nothing to do; if it was renamed, that is a conflict.
-            moved = place not in self._stage.staged and not self._stage.is_below_deleted(place)
-            return StageRefused(reason=f"Another step has renamed {named(place)}.") if moved else None
+            last = self._stage.last(place)
+            if last is not None:
+                self._stage.operations[last] = self._stage.operations[last].with_causes(self.causes)
+            is_deleted = last is not None or self._stage.is_below_deleted(place)
+            return None if is_deleted else StageRefused(reason=f"Another step has renamed {named(place)}.")
         if found.problem == "folder" and (await self.list_folder(place)).entries:
             return StageRefused(reason=f"Another step has added something to {named(place)}.")
         if self._has_touched(place) and found.text != base.text:
@@ -345,7 +331,7 @@ class Overlay:
             )
         if not self._has_touched(place):
             self._stage.read[place] = base._replace(source=found.source)
-        self._stage.remove(found)
+        self._stage.remove(found, self.causes)
         return None
 
     async def _merge_text(self, place: Uri, text: str, staged: Staged) -> StageRefused | None:
@@ -375,8 +361,11 @@ class Overlay:
 
     def _has_touched(self, place: Uri) -> bool:
         """Whether this overlay changes anything at the URI."""
-        stage = self._stage
-        return place in stage.staged or stage.origin(place) != place or stage.is_below_deleted(place)
+        return self._stage.look(place) != place
+
+    def settle(self, files: Iterable[EditedFile]) -> None:
+        """Drop the staged changes that were made."""
+        self._stage.settle(files)
 
     def changeset(self) -> Changeset:
         """The staged changes, one per file, in the order in which they must be made."""
@@ -398,7 +387,7 @@ class Overlay:
 
     async def _listed_under(self, key: Uri) -> Listing:
         origin = self._stage.origin(key)
-        if origin is None or self._stage.is_below_deleted(key):
+        if origin is None:
             return Listing(uri=key, problem="missing", detail=f"{named(key)} does not exist.")
         return (await self.under.list_folder(origin))._replace(uri=key)
 
@@ -443,6 +432,11 @@ class Overlay:
         samples = await self._peek_all([entry.uri for entry in files[:_SAMPLE_FILES]])
         ends = Counter(sample.eol for sample in samples)
         return "\r\n" if ends["\r\n"] > ends["\n"] else "\n"
+
+
+def _is_after(staged: Staged, before: Staged) -> bool:
+    """Whether a change is of what an earlier one has changed, so that it needs that one."""
+    return any(overlap(end, other) for end in staged.ends for other in before.ends)
 
 
 def _kind(found: Snapshot) -> str:

@@ -32,7 +32,7 @@ from planloom.workspace.edits.staging import named
 from planloom.workspace.edits.touched_places import Look, Touches, look_at
 from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
-from planloom.workspace.paths.uris import after_rename, is_at_or_below, is_below, is_file, normalized, parent
+from planloom.workspace.paths.uris import is_at_or_below, is_below, is_file, normalized, parent
 from planloom.workspace.snapshots import BOM, Snapshot, of_document
 from planloom.workspace.view import ResolvedSnapshot, WorkspaceView, confined_path
 
@@ -48,16 +48,15 @@ class Carried(NamedTuple):
 class PlannedEffect(NamedTuple):
     """One change that is ready. `live` is the state it was compared with, `document` the buffer if it was open.
 
-    `source` is the current URI, before earlier renames of the same changeset; `requested` is the URI in the
-    changeset. `dangers` say why the change always needs approval. `on_disk` is the text on disk of a file to delete
-    whose buffer is newer. `carried` are the files to write before a rename.
+    `requested` is the URI in the changeset, where the file is open under another one. `dangers` say why the change
+    always needs approval. `on_disk` is the text on disk of a file to delete whose buffer is newer. `carried` are the
+    files to write before a rename.
     """
 
     change: FileChange
     live: Snapshot
     confined: ConfinedPath
     relative: str
-    source: Uri
     requested: Uri
     document: Document | None = None
     new_confined: ConfinedPath | None = None
@@ -106,7 +105,7 @@ class ApplyPlan(NamedTuple):
     def is_current(self, view: WorkspaceView) -> bool:
         """Whether every buffer is still as it was compared, and every closed file still closed; never awaits."""
         return all(
-            _same(view.buffer(effect.source), effect.document)
+            _same(view.buffer(effect.change.uri), effect.document)
             for effect in self.effects
             if effect.change.kind != "createFolder"
         )
@@ -126,19 +125,19 @@ async def prepare(
     of these very changes.
     """
     look = look or await look_at(view, changeset.changes, approved)
-    targets, other = _as_renames_go(look.targets), look.is_wider
+    other = look.is_wider
     effects: list[PlannedEffect] = []
     changes: list[FileChange] = []
     conflicts: list[ConflictFile] = []
     texts: list[str] = []
     merged = False
     for change, file, judgement in zip(changeset.changes, look.files, look.touched, strict=True):
-        effect = await _planned_effect(view, change, file, targets)
+        effect = await _planned_effect(view, change, file, look.targets)
         if isinstance(effect, ChangesetRefused):
             return effect
         if judgement.refused is not None:
             return ChangesetRefused(reason=judgement.refused, files=(change.uri,))
-        target = targets[change].snapshot if change.kind == "rename" else None
+        target = look.targets[change].snapshot if change.kind == "rename" else None
         renamed = change.kind == "rename" and view.renamed_to(change.uri) == normalized(change.new_uri)
         rebased = rebase(effect.change, effect.live, target, renamed=renamed)
         match rebased.kind:
@@ -163,14 +162,15 @@ async def prepare(
         return ChangesetConflicted(files=tuple(conflicts), texts=tuple(texts))
     if other:
         return ChangesetSuperseded(changeset=Changeset(changes=tuple(changes)))
-    routed = await _before_moves(view, _routed(view, effects, capabilities))
+    routed = await _routed(view, effects, changeset.later, capabilities)
     for effect in routed:
-        if effect.executor == "disk" and not is_file(effect.source) and effect.change.kind != "createFolder":
+        uri = effect.change.uri
+        if effect.executor == "disk" and not is_file(uri) and effect.change.kind != "createFolder":
             reason = (
-                f"Only the editor reaches {named(effect.source)}, and LSP cannot ask it for this change: "
+                f"Only the editor reaches {named(uri)}, and LSP cannot ask it for this change: "
                 "it names no encoding, and a new file may not have the name of an open or unanswered one."
             )
-            return ChangesetRefused(reason=reason, files=(effect.change.uri,))
+            return ChangesetRefused(reason=reason, files=(uri,))
     safe = await _protect_unsaved(view, routed, is_journaled)
     if isinstance(safe, ChangesetRefused):
         return safe
@@ -193,28 +193,20 @@ async def _planned_effect(
     if change.kind == "edit" and file.snapshot.source == "buffer" and file.snapshot.uri != requested:
         # The file is open under another name: edit that buffer.
         change = change.model_copy(update={"uri": file.snapshot.uri})
-    live, source = file.snapshot, change.uri
-    origin = _before_renames(change.uri, tuple(targets)) if change.kind in ("edit", "delete") else None
-    if origin is not None:
-        # Another file may still have this URI, until another rename moves it away.
-        found = await view.snapshot(origin)
-        if found.exists or not live.exists:
-            live, source = found, origin
+    live = file.snapshot
     if not live.exists and change.kind == "edit":
         renamed = view.renamed_to(change.uri)
         if renamed is not None:
             reason = f"{named(change.uri)} has been renamed to {named(renamed)}: read that file and change it there."
             return ChangesetRefused(reason=reason, files=(change.uri,))
-    if live.exists and change.kind in ("create", "createFolder") and _is_freed(change.uri, targets):
-        live = Snapshot(uri=change.uri, exists=False)
-    document, form = view.buffer(source), _wanted_form(change)
+    document, form = view.buffer(change.uri), _wanted_form(change)
     if document is not None and live.exists:
         # Take the text and the document at the same moment: the buffer may have changed since it was resolved.
         live = of_document(document)
-        saved = await view.saved(source) if form is not None or change.kind == "delete" else None
+        saved = await view.saved(change.uri) if form is not None or change.kind == "delete" else None
         if saved is not None:
             live = live._replace(encoding=saved.encoding, bom=saved.bom)
-    if form is not None and (form == live.form or await view.is_dirty(source)):
+    if form is not None and (form == live.form or await view.is_dirty(change.uri)):
         # Only the editor writes unsaved text, in the encoding that it has.
         change = change.model_copy(update={"form": None})
     return PlannedEffect(
@@ -222,25 +214,10 @@ async def _planned_effect(
         live,
         confined_path(place),
         place.relative,
-        source,
         requested,
         document,
         confined_path(new_place) if new_place is not None else None,
     )
-
-
-def _as_renames_go(targets: Mapping[RenameFile, ResolvedSnapshot]) -> dict[RenameFile, ResolvedSnapshot]:
-    """What is at the new name of each rename after the renames before it."""
-    freed: set[Uri] = set()
-    found: dict[RenameFile, ResolvedSnapshot] = {}
-    for rename, file in targets.items():
-        found[rename] = file
-        if rename.new_uri in freed:
-            found[rename] = file._replace(snapshot=Snapshot(uri=rename.new_uri, exists=False))
-        if not found[rename].snapshot.exists:
-            freed.discard(rename.new_uri)
-            freed.add(rename.uri)
-    return found
 
 
 def _place(view: WorkspaceView, uri: Uri, file: ResolvedSnapshot) -> ResolvedPath | ChangesetRefused:
@@ -254,55 +231,51 @@ def _place(view: WorkspaceView, uri: Uri, file: ResolvedSnapshot) -> ResolvedPat
     return place
 
 
-def _before_renames(uri: Uri, renames: Sequence[RenameFile]) -> Uri | None:
-    place = uri
-    for rename in reversed(renames):
-        place = after_rename(place, rename.new_uri, rename.uri)
-    return place if place != uri else None
+async def _routed(
+    view: WorkspaceView,
+    effects: Sequence[PlannedEffect],
+    later: Sequence[FileChange],
+    can: EditorCapabilities,
+) -> list[PlannedEffect]:
+    """Choose the editor for what it can do.
 
-
-def _is_freed(uri: Uri, targets: Mapping[RenameFile, ResolvedSnapshot]) -> bool:
-    """Whether a pending rename of the same changeset moves away what is at the URI."""
-    return any(
-        is_at_or_below(uri, rename.uri) and not target.snapshot.exists for rename, target in targets.items()
-    )
-
-
-def _routed(
-    view: WorkspaceView, effects: Sequence[PlannedEffect], capabilities: EditorCapabilities
-) -> tuple[PlannedEffect, ...]:
-    """Choose the editor for what it can do; all renames and deletions get one executor, since they depend on each
-    other, and new files may depend on them.
+    All renames and deletions get one executor. If that is the disk, new files are made there too, and so is the change
+    of a closed or saved file that is taken away later: an editor would keep its buffer under a name that is gone.
     """
-    able = {"rename": capabilities.rename_files, "delete": capabilities.delete_files}
-    kinds = {effect.change.kind for effect in effects if not is_folder(effect.change)} & able.keys()
-    names = capabilities.apply_edit and capabilities.document_changes and all(able[kind] for kind in kinds)
-    return tuple(effect._replace(executor=_executor(view, effect, capabilities, names)) for effect in effects)
+    whole = [change for change in (*(effect.change for effect in effects), *later) if not is_folder(change)]
+    able = {"rename": can.rename_files, "delete": can.delete_files}
+    names = can.apply_edit and can.document_changes and all(able.get(each.kind, True) for each in whole)
+    gone = () if names else [each.uri for each in later if each.kind in able]
+    routed = []
+    for effect in effects:
+        is_left = effect.change.kind == "edit" and any(
+            is_at_or_below(effect.change.uri, each) for each in gone
+        )
+        on_disk = is_left and not await view.is_dirty(effect.change.uri)
+        executor = "disk" if on_disk else _executor(view, effect, can, names)
+        routed.append(effect._replace(executor=executor))
+    return routed
 
 
 def _executor(
-    view: WorkspaceView,
-    effect: PlannedEffect,
-    capabilities: EditorCapabilities,
-    names: bool,
+    view: WorkspaceView, effect: PlannedEffect, can: EditorCapabilities, names: bool
 ) -> Literal["editor", "disk"]:
-    if is_folder(effect.change):
-        return "disk" if is_file(effect.source) or effect.change.kind != "delete" else "editor"
-    if effect.change.kind == "create":
+    """Who makes a change; `names`: the editor makes all renames and deletions."""
+    change, uri = effect.change, effect.change.uri
+    if is_folder(change):
+        return "disk" if is_file(uri) or change.kind != "delete" else "editor"
+    able = names
+    if change.kind == "create":
         # An editor that has kept a buffer of a file that is gone would put the text into it, beside its own. One that
         # has not answered an edit that creates the file can no longer make it once the file is there.
-        uri = effect.change.uri
         is_free = view.documents.get(uri) is None and not view.unanswered.over((uri,))
-        able = (capabilities.create_files or not is_file(uri)) and names and is_free
-        return "editor" if able and _is_plain_utf8(effect.change) else "disk"
-    if effect.change.kind != "edit":
-        return "editor" if names else "disk"
-    # An editor guesses the encoding of a file that it opens, and reliably guesses only UTF-8. It offers no way to
-    # set another one.
-    sure = _wanted_form(effect.change) is None and (
-        effect.document is not None or effect.live.encoding == "utf-8"
-    )
-    return "editor" if capabilities.apply_edit and sure and not view.is_stale(effect.source) else "disk"
+        able = names and (can.create_files or not is_file(uri)) and is_free and _is_plain_utf8(change)
+    if change.kind == "edit":
+        # An editor guesses the encoding of a file that it opens, and reliably guesses only UTF-8. It offers no way to
+        # set another one.
+        sure = effect.document is not None or effect.live.encoding == "utf-8"
+        able = can.apply_edit and sure and _wanted_form(change) is None and not view.is_stale(uri)
+    return "editor" if able else "disk"
 
 
 def _is_plain_utf8(new: CreateFile) -> bool:
@@ -313,28 +286,6 @@ def _is_plain_utf8(new: CreateFile) -> bool:
     except UnicodeEncodeError:
         return False
     return new.form == FileForm()
-
-
-async def _before_moves(view: WorkspaceView, effects: Sequence[PlannedEffect]) -> tuple[PlannedEffect, ...]:
-    """Put edits of buffers before disk renames of their files, since the editor knows the files by their old names.
-
-    A file without unsaved text is edited on disk as well, since the editor would open it under the old name.
-    """
-    moves = [
-        effect.source for effect in effects if effect.change.kind == "rename" and effect.executor == "disk"
-    ]
-    first: list[PlannedEffect] = []
-    others: list[PlannedEffect] = []
-    for effect in effects:
-        moved = effect.change.kind == "edit" and effect.source != effect.change.uri
-        if not moved or not any(is_at_or_below(effect.source, place) for place in moves):
-            others.append(effect)
-        elif effect.document is None or not await view.is_dirty(effect.source):
-            others.append(effect._replace(executor="disk"))
-        else:
-            change = effect.change.model_copy(update={"uri": effect.source})
-            first.append(effect._replace(change=change))
-    return (*first, *others)
 
 
 def _wanted_form(change: FileChange) -> FileForm | None:
@@ -355,36 +306,35 @@ async def _protect_unsaved(
     Files that the editor itself deletes or renames first are exempt, and so are texts that the journal has.
     """
     by_editor = [
-        effect.source for effect in effects if effect.executor == "editor" and effect.change.kind != "edit"
-    ]
-    of_their_own = [
-        effect.source
+        effect.change.uri
         for effect in effects
-        if effect.executor == "disk" and effect.change.kind in ("rename", "delete")
+        if effect.executor == "editor" and effect.change.kind != "edit"
     ]
-    after = {effect.source: effect.change.after for effect in effects if effect.change.kind == "edit"}
+    on_their_own = [
+        effect.change.uri
+        for effect in effects
+        if effect.executor == "disk" and effect.change.kind == "delete"
+    ]
     safe: list[PlannedEffect] = []
     for effect in effects:
-        on_disk: str | None = None
+        uri, kind = effect.change.uri, effect.change.kind
         carried: list[Carried] = []
-        for document in view.documents.all() if _is_under_buffers(effect) else ():
+        for document in view.documents.all() if kind not in ("create", "createFolder") else ():
             here = document.uri
-            elsewhere = [place for place in of_their_own if is_below(place, effect.source)]
-            if not is_at_or_below(here, effect.source) or any(
-                is_at_or_below(here, place) for place in (*by_editor, *elsewhere)
-            ):
+            elsewhere = [*by_editor, *(place for place in on_their_own if is_below(place, uri))]
+            if effect.executor == "editor" or not is_at_or_below(here, uri):
                 continue
-            if not await view.is_dirty(here):
+            if any(is_at_or_below(here, place) for place in elsewhere) or not await view.is_dirty(here):
                 continue
             text, saved = document.text.removeprefix(BOM), await view.saved_text(here)
             place = await asyncio.to_thread(view.locate, here, "write")
             ours = is_journaled(text) and saved is not None and is_journaled(saved)
-            if not ours or saved is None or isinstance(place, PathRefused) or effect.change.kind == "edit":
-                return ChangesetRefused(reason=unsaved(effect), files=(effect.change.uri,), unsaved=True)
-            on_disk = saved
-            carried.append(Carried(confined_path(place), saved, after.get(here, text)))
-        moved = tuple(carried) if effect.change.kind == "rename" else ()
-        safe.append(effect._replace(carried=moved, on_disk=None if moved else on_disk))
+            if not ours or saved is None or isinstance(place, PathRefused) or kind == "edit":
+                return ChangesetRefused(reason=unsaved(effect), files=(uri,), unsaved=True)
+            carried.append(Carried(confined_path(place), saved, text))
+        is_moved = kind == "rename"
+        on_disk = carried[-1].on_disk if carried and not is_moved else None
+        safe.append(effect._replace(carried=tuple(carried) if is_moved else (), on_disk=on_disk))
     return tuple(safe)
 
 
@@ -396,14 +346,9 @@ def unsaved(effect: PlannedEffect) -> str:
     )
 
 
-def _is_under_buffers(effect: PlannedEffect) -> bool:
-    return effect.executor == "disk" and effect.change.kind not in ("create", "createFolder")
-
-
 def _parents(effects: Sequence[PlannedEffect]) -> tuple[tuple[Uri, ConfinedPath], ...]:
     """The missing parent folders of new files that the changeset does not create itself."""
     own = {effect.change.uri for effect in effects if effect.change.kind == "createFolder"}
-    places = {effect.change.new_uri for effect in effects if effect.change.kind == "rename"}
     found: dict[Uri, ConfinedPath] = {}
     for effect in effects:
         change = effect.change
@@ -416,7 +361,7 @@ def _parents(effects: Sequence[PlannedEffect]) -> tuple[tuple[Uri, ConfinedPath]
         there = here.held.depth if here.held is not None else len(here.names)
         while len(here.names) > 1:
             uri, here = parent(uri), here._replace(names=here.names[:-1])
-            if len(here.names) <= there or any(is_at_or_below(uri, place) for place in places):
+            if len(here.names) <= there:
                 break
             if uri not in own:
                 found[uri] = here

@@ -105,9 +105,9 @@ def _edit(change: EditFile, live: Snapshot) -> Rebased:
     if live.problem is not None:
         return _unreadable(live)
     if live.text is None:
-        return Different(
-            change=CreateFile(uri=change.uri, after=change.after, form=change.form or FileForm())
-        )
+        form = change.form or FileForm()
+        anew = CreateFile(uri=change.uri, after=change.after, form=form, causes=change.causes)
+        return Different(change=anew)
     if live.text == change.after and change.form is None:
         return AlreadyDone()
     if live.text == change.before:
@@ -136,7 +136,8 @@ def _create(change: CreateFile, live: Snapshot) -> Rebased:
     merged = merge.merge("", live.text, change.after)
     if merged.kind == "conflicted":
         return Overlap(conflict=conflict_of(change.uri, merged))
-    return Different(change=EditFile(uri=change.uri, before=live.text, after=merged.text))
+    change_of_it = EditFile(uri=change.uri, before=live.text, after=merged.text, causes=change.causes)
+    return Different(change=change_of_it)
 
 
 def _delete(change: DeleteFile, live: Snapshot) -> Rebased:
@@ -151,7 +152,7 @@ def _delete(change: DeleteFile, live: Snapshot) -> Rebased:
         )
     if live.text is None:
         return _unreadable(live)
-    now = DeleteFile(uri=change.uri, before=live.text)
+    now = change.model_copy(update={"before": live.text})
     return Ready(change=now) if differ_only_in_eol(live.text, change.before) else Different(change=now)
 
 

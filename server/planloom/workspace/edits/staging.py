@@ -1,16 +1,18 @@
-"""The data of an overlay: staged changes by URI, and the changeset they form."""
+"""The data of an overlay: staged operations in order, and the changeset they form."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from planloom.domain.changes import (
+    Cause,
     Changeset,
     CreateFile,
     CreateFolder,
     DeleteFile,
+    EditedFile,
     EditFile,
     FileChange,
     RenameFile,
@@ -18,6 +20,7 @@ from planloom.domain.changes import (
 )
 from planloom.domain.text.positions import Eol, FileForm, dominant_eol
 from planloom.domain.values import Uri
+from planloom.workspace.edits.order import in_order, overlap
 from planloom.workspace.paths.listings import Entry
 from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.uris import after_rename, is_at_or_below, is_below, to_path
@@ -25,33 +28,36 @@ from planloom.workspace.snapshots import Snapshot
 
 
 class Staged(NamedTuple):
-    """The staged state of a URI: a `text`, a folder, or deleted; `base` is the snapshot that its author read.
+    """One operation on what has the name `place` after all operations before it.
 
-    `form` is the encoding to set; None keeps the file's own, or uses the default for a new file.
+    It gives the file a `text`, makes a `folder`, moves what is there to the name `to`, or else deletes it. `base` is
+    the snapshot that its author read. `causes` are the calls that have staged it, or the edits that it takes
+    back. `form` is the encoding to set; None keeps
+    the file's own, or uses the default for a new file.
     """
 
+    place: Uri
     base: Snapshot
     text: str | None = None
     folder: bool = False
+    to: Uri | None = None
     notes: tuple[str, ...] = ()
     form: FileForm | None = None
+    causes: tuple[Cause, ...] = ()
 
     @property
     def deleted(self) -> bool:
         """Whether the file or folder is staged for deletion."""
-        return self.text is None and not self.folder
+        return self.text is None and not self.folder and self.to is None
 
+    @property
+    def ends(self) -> tuple[Uri, ...]:
+        """The URIs that it affects; a rename affects two."""
+        return (self.place,) if self.to is None else (self.place, self.to)
 
-class Move(NamedTuple):
-    """A staged rename: the underlying file is at `old`, readers of this overlay see it at `new`.
-
-    `before` is the text of a file.
-    """
-
-    old: Uri
-    new: Uri
-    before: str | None
-    folder: bool
+    def with_causes(self, causes: Iterable[Cause]) -> Staged:
+        """The operation, with more causes."""
+        return self._replace(causes=tuple(dict.fromkeys((*self.causes, *causes))))
 
 
 @dataclass
@@ -62,111 +68,145 @@ class Stage:
     """
 
     read: dict[Uri, Snapshot] = field(default_factory=dict)
-    staged: dict[Uri, Staged] = field(default_factory=dict)
-    moves: list[Move] = field(default_factory=list)
+    operations: list[Staged] = field(default_factory=list)
     names: dict[Uri, Uri] = field(default_factory=dict)
     eols: dict[tuple[Uri, str], Eol] = field(default_factory=dict)
 
-    def origin(self, key: Uri) -> Uri | None:
-        """The URI below the overlay; None if a staged rename moved the file away."""
-        for move in reversed(self.moves):
-            if is_at_or_below(key, move.new):
-                key = after_rename(key, move.new, move.old)
-            elif is_at_or_below(key, move.old):
+    def look(self, key: Uri) -> Staged | Uri | None:
+        """The operation that decides what is at the URI; else the URI below the overlay of what is there, or None if
+        nothing is.
+        """
+        for each in reversed(self.operations):
+            if each.to is not None:
+                if is_at_or_below(key, each.to):
+                    key = after_rename(key, each.to, each.place)
+                elif is_at_or_below(key, each.place):
+                    return None
+            elif each.place == key:
+                return each
+            elif each.deleted and is_below(key, each.place):
                 return None
+        return key
+
+    def staged(self, key: Uri) -> Staged | None:
+        """The operation that decides what is at the URI, if one does."""
+        found = self.look(key)
+        return found if isinstance(found, Staged) else None
+
+    def origin(self, key: Uri) -> Uri | None:
+        """The URI below the overlay of what is at a URI; None if that is staged, or if nothing is there."""
+        found = self.look(key)
+        return None if isinstance(found, Staged) else found
+
+    def first_name(self, key: Uri) -> Uri:
+        """The name that what is at the URI had before all operations, or was made under."""
+        for each in reversed(self.operations):
+            if each.to is not None:
+                key = after_rename(key, each.to, each.place)
+            elif each.place == key and not each.base.exists:
+                break
         return key
 
     def is_below_deleted(self, key: Uri) -> bool:
         """Whether the URI lies in a folder that is staged for deletion."""
-        return any(
-            staged.deleted and staged.base.problem == "folder" and is_below(key, place)
-            for place, staged in self.staged.items()
-        )
+        deleted = [each for each in self.operations if each.deleted and each.base.problem == "folder"]
+        return any(is_below(key, each.place) and self.look(each.place) is each for each in deleted)
+
+    def placed(self) -> Iterator[tuple[Uri, Staged]]:
+        """What the operations have put somewhere, each under the name that it has now."""
+        moves: list[Staged] = []
+        found: list[tuple[Uri, Staged]] = []
+        for each in reversed(self.operations):
+            place = each.place if each.to is None else each.to
+            for move in reversed(moves):
+                place = after_rename(place, move.place, move.to or place)
+            if each.to is not None:
+                moves.append(each)
+            now = self.look(place)
+            if now is each or (each.to is not None and isinstance(now, str)):
+                found.append((place, each))
+        return reversed(found)
+
+    def last(self, key: Uri) -> int | None:
+        """The index of the operation on this very name that a further one replaces; None if a rename came after it."""
+        for index in range(len(self.operations) - 1, -1, -1):
+            each = self.operations[index]
+            if each.to is None and each.place == key:
+                return index
+            if each.to is not None and any(overlap(key, end) for end in each.ends):
+                return None
+        return None
+
+    def put(self, operation: Staged) -> None:
+        """Stage an operation, in place of the one that it replaces."""
+        index = self.last(operation.place) if operation.to is None else None
+        if index is None:
+            self.operations.append(operation)
+        else:
+            self.operations[index] = operation.with_causes(self.operations[index].causes)
 
     def keep_folders(self, key: Uri) -> None:
         """Cancel staged deletions of folders at or above the URI."""
-        for place in [p for p, staged in self.staged.items() if staged.deleted and is_at_or_below(key, p)]:
-            if self.staged[place].base.problem == "folder":
-                del self.staged[place]
+        gone = {
+            index
+            for index, each in enumerate(self.operations)
+            if each.deleted and each.base.problem == "folder" and is_at_or_below(key, each.place)
+            if self.last(each.place) == index
+        }
+        self.operations = [each for index, each in enumerate(self.operations) if index not in gone]
 
     def holds_below(self, key: Uri) -> bool:
         """Whether something is staged below the URI, so that it must be a folder."""
-        return any(not staged.deleted and is_below(p, key) for p, staged in self.staged.items()) or any(
-            is_below(move.new, key) for move in self.moves
-        )
+        return any(not staged.deleted and is_below(place, key) for place, staged in self.placed())
 
     def file_above(self, key: Uri) -> Uri | None:
         """An ancestor of the URI that is staged as a file."""
-        found = (p for p, staged in self.staged.items() if staged.text is not None and is_below(key, p))
+        found = (place for place, staged in self.placed() if staged.text is not None and is_below(key, place))
         return next(found, None)
 
-    def move(self, old: Uri, new: Uri, found: Snapshot) -> None:
-        """Stage the rename of everything at and below `old`, including what is staged there."""
-        here = self.staged.get(old)
-        if here is None or here.base.exists:
-            before = here.base.text if here is not None else found.text
-            earlier = next((move for move in self.moves if move.new == old), None)
-            if earlier is not None:
-                self.moves.remove(earlier)
-                before = earlier.before
-            start = earlier.old if earlier is not None else old
-            if start != new:
-                self.moves.append(Move(start, new, before, folder=found.problem == "folder"))
-        for key in [key for key in self.staged if is_at_or_below(key, old)]:
-            self._restage(key, after_rename(key, old, new))
-        for key in [key for key in self.read if is_at_or_below(key, old)]:
-            place = after_rename(key, old, new)
-            self.read[place] = self.read.pop(key)._replace(uri=place)
+    def move(self, old: Uri, new: Uri, found: Snapshot, causes: tuple[Cause, ...]) -> None:
+        """Stage the rename of everything at and below `old`."""
+        moved = {key: self.read.pop(key) for key in [*self.read] if is_at_or_below(key, old)}
+        for key in [key for key in self.read if is_at_or_below(key, new)]:
+            del self.read[key]
+        for key, read in moved.items():
+            # What is staged is the base of the next write, not what was read before.
+            if self.staged(key) is None:
+                place = after_rename(key, old, new)
+                self.read[place] = read._replace(uri=place)
+        self.operations.append(Staged(old, found, to=new, causes=causes))
 
-    def _restage(self, key: Uri, place: Uri) -> None:
-        """Keep what is staged at `key` under another URI."""
-        staged = self.staged.pop(key)
-        self.staged[place] = staged._replace(base=staged.base._replace(uri=place))
-
-    def remove(self, found: Snapshot) -> None:
+    def remove(self, found: Snapshot, causes: tuple[Cause, ...]) -> None:
         """Stage a deletion; a file that was only staged is dropped."""
-        earlier = self.staged.pop(found.uri, None)
-        base = earlier.base if earlier is not None else self.read.get(found.uri, found)
-        if earlier is not None and not base.exists:
+        index = self.last(found.uri)
+        if index is None:
+            self.put(Staged(found.uri, self.read.get(found.uri, found), causes=causes))
             return
-        place = found.uri
-        base = base if base.exists else found
-        move = next((move for move in self.moves if move.new == place), None)
-        if move is None:
-            self.staged[place] = Staged(base)
-            return
-        # A renamed file that is then deleted is deleted at its old URI; a new file staged there becomes an edit.
-        self.moves.remove(move)
-        for key in [key for key in self.staged if is_below(key, move.new)]:
-            self._restage(key, after_rename(key, move.new, move.old))
-        base = base._replace(uri=move.old)
-        successor = self.staged.get(move.old)
-        self.staged[move.old] = Staged(base) if successor is None else successor._replace(base=base)
+        base = self.operations[index].base
+        if base.exists:
+            self.put(Staged(found.uri, base, causes=causes))
+        else:
+            del self.operations[index]
+
+    def settle(self, files: Iterable[EditedFile]) -> None:
+        """Drop the operations that were made: of those on the same names, the first."""
+        for file in files:
+            wanted = {*file.causes}
+            index = next(
+                (
+                    n
+                    for n, each in enumerate(self.operations)
+                    if each.ends == file.uris and wanted.issuperset(each.causes)
+                ),
+                None,
+            )
+            if index is not None:
+                del self.operations[index]
 
     def changeset(self) -> Changeset:
-        """The staged changes, one per file, in the order in which they must be made."""
-        places = [place for move in self.moves for place in (move.old, move.new)]
-        renames = tuple(RenameFile(uri=m.old, new_uri=m.new, before=m.before) for m in self.moves)
-        # A change at a URI that a rename frees or fills must come after that rename.
-        early = any(is_at_or_below(key, place) for key in self.staged for place in places)
-        changes = [_change(place, staged) for place, staged in self.staged.items()]
-        folders = _of_kind(changes, "createFolder")
-        moved = tuple(f for f in folders if any(is_at_or_below(f.uri, place) for place in places))
-        deleted = sorted(_of_kind(changes, "delete"), key=_deletion_order)
-        # Files are moved out of a folder before it is deleted.
-        emptied = tuple(c for c in deleted if c.kind == "delete" and c.before is None)
-        return Changeset(
-            changes=(
-                *(folder for folder in folders if folder not in moved),
-                *(renames if early else ()),
-                *moved,
-                *_of_kind(changes, "create"),
-                *_of_kind(changes, "edit"),
-                *(change for change in deleted if change not in emptied),
-                *(() if early else renames),
-                *emptied,
-            )
-        )
+        """The staged changes, in the order in which they must be made."""
+        changes = tuple(_change(staged) for staged in self.operations)
+        return Changeset(changes=tuple(change for part in in_order(changes) for change in part.changes))
 
 
 def staged_snapshot(key: Uri, staged: Staged) -> Snapshot:
@@ -201,22 +241,16 @@ def _name(uri: Uri) -> str:
     return uri if path is None else path.name or str(path)
 
 
-def _change(place: Uri, staged: Staged) -> FileChange:
-    base = staged.base
+def _change(staged: Staged) -> FileChange:
+    place, base, causes = staged.place, staged.base, staged.causes
+    if staged.to is not None:
+        return RenameFile(uri=place, new_uri=staged.to, before=base.text, causes=causes)
     if staged.folder:
-        return CreateFolder(uri=place)
+        return CreateFolder(uri=place, causes=causes)
     if staged.text is None:
-        return DeleteFile(uri=place, before=base.text)
+        return DeleteFile(uri=place, before=base.text, causes=causes)
     if base.text is None:
-        return CreateFile(uri=place, after=staged.text, form=staged.form or FileForm())
-    return EditFile(uri=place, before=base.text, after=staged.text, notes=staged.notes, form=staged.form)
-
-
-def _of_kind(changes: Iterable[FileChange], kind: str) -> tuple[FileChange, ...]:
-    return tuple(change for change in changes if change.kind == kind)
-
-
-def _deletion_order(change: FileChange) -> tuple[bool, int]:
-    """Files before the folders that hold them, inner folders before outer ones."""
-    folder = change.kind == "delete" and change.before is None
-    return folder, -change.uri.count("/") if folder else 0
+        return CreateFile(uri=place, after=staged.text, form=staged.form or FileForm(), causes=causes)
+    return EditFile(
+        uri=place, before=base.text, after=staged.text, notes=staged.notes, form=staged.form, causes=causes
+    )

@@ -43,8 +43,8 @@ class TouchedPlace(NamedTuple):
         return not {*self.dangers} <= {*approved.dangers} or any(_is_other(now, then) for now, then in ends)
 
 
-Touches = Mapping[Uri, TouchedPlace]
-"""What each change of a changeset touches, by its URI."""
+Touches = Mapping[tuple[Uri, ...], TouchedPlace]
+"""What each change of a changeset touches, by its URIs."""
 
 
 def _is_other(now: ResolvedPath | PathRefused | None, then: ResolvedPath | PathRefused | None) -> bool:
@@ -89,7 +89,7 @@ async def look_at(
 
 def _is_wider(changes: Sequence[FileChange], touched: Sequence[TouchedPlace], approved: Touches) -> bool:
     return any(
-        change.uri in approved and now.is_wider_than(approved[change.uri])
+        change.ends in approved and now.is_wider_than(approved[change.ends])
         for change, now in zip(changes, touched, strict=True)
     )
 

@@ -12,7 +12,7 @@ from planloom.workspace.edits.outcomes import JournalFile
 from planloom.workspace.edits.overlay import Overlay, StageRefused
 from planloom.workspace.edits.rebase import conflict_of, three_way
 from planloom.workspace.edits.staging import named
-from planloom.workspace.paths.uris import after_rename, is_at_or_below
+from planloom.workspace.paths.uris import after_rename
 from planloom.workspace.snapshots import Snapshot
 from planloom.workspace.view import WorkspaceView
 
@@ -39,48 +39,33 @@ class Reversal(NamedTuple):
 async def reverse(view: WorkspaceView, files: Sequence[JournalFile], folders: Sequence[Uri] = ()) -> Reversal:
     """The changes that undo `files`, which are in the order in which they were applied.
 
-    A file that is already undone needs no change, so an interrupted undo can be completed. Lines changed again
-    since stay, and so do all older changes of that file. A created folder is deleted only if it is empty, a created
-    file only if it is unchanged or empty. `folders` were made by edits that were undone earlier: they are deleted
-    too if they are empty now.
+    They are undone one by one from the last, so that each has the name that it had when it was changed. One that is
+    already undone needs no change, so an interrupted undo can be completed. Lines changed again since stay, and so do
+    all older changes of that file. A created folder is deleted only if it is empty, a created file only if it is
+    unchanged or empty. `folders` were made by edits that were undone earlier: they are deleted too if they are empty
+    now.
     """
     overlay = Overlay(view)
-    kept: dict[Uri, NotReverted] = {}
+    kept: list[NotReverted] = []
+    left: set[Uri] = set()
     reverted: set[int] = set()
     our_texts = _texts(files)
     for index in reversed(range(len(files))):
         file = files[index]
-        if file.uri not in kept and file.new_uri not in kept:
-            uri = await _current_uri(overlay, files[:index], file.uri)
-            not_reverted = await _reverse_file(overlay, file._replace(uri=uri), our_texts)
+        if left.isdisjoint(file.uris):
+            overlay.causes = file.causes
+            not_reverted = await _reverse_file(overlay, file, our_texts)
             if not_reverted is None:
                 reverted.add(index)
-            else:
-                kept[not_reverted.uri] = not_reverted
+                if file.new_uri is not None:
+                    left = {after_rename(uri, file.new_uri, file.uri) for uri in left}
+                continue
+            kept.append(not_reverted)
+        left |= {*file.uris}
+    overlay.causes = ()
     for uri in sorted(folders, key=len, reverse=True):
         await _reverse_folder(overlay, uri)
-    return Reversal(changeset=overlay.changeset(), kept=tuple(kept.values()), reverted=frozenset(reverted))
-
-
-async def _current_uri(overlay: Overlay, earlier: Sequence[JournalFile], uri: Uri) -> Uri:
-    """The URI of a file now: its older one, if the rename that gave it this one has been undone already."""
-    place = uri
-    newer: set[Uri] = set()
-    for file in reversed(earlier):
-        if file.change != "rename":
-            newer.add(file.uri)
-            continue
-        assert file.new_uri is not None
-        newer.add(file.new_uri)
-        if not is_at_or_below(place, file.new_uri):
-            continue
-        if (await overlay.peek(place)).exists:
-            return place
-        place = after_rename(place, file.new_uri, file.uri)
-        if place in newer:
-            # The file that is there now was created later.
-            return uri
-    return place if place == uri or (await overlay.peek(place)).exists else uri
+    return Reversal(changeset=overlay.changeset(), kept=tuple(kept), reverted=frozenset(reverted))
 
 
 _Texts = Mapping[Uri, frozenset[str]]

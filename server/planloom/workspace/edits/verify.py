@@ -12,6 +12,7 @@ from planloom.workspace.edits.misplaced import TextHistory
 from planloom.workspace.edits.outcomes import JournalFile, recorded
 from planloom.workspace.edits.prepare import PlannedEffect
 from planloom.workspace.edits.rebase import hunks, three_way
+from planloom.workspace.paths.uris import is_at_or_below
 from planloom.workspace.snapshots import Snapshot
 from planloom.workspace.view import WorkspaceView
 
@@ -141,9 +142,11 @@ def _contains(text: str, before: str, after: str) -> bool:
 
 
 def is_awaited(view: WorkspaceView, effect: PlannedEffect) -> bool:
-    """Whether the file is open and does not show the change yet; one that is deleted shows it by being closed."""
+    """Whether the file is open and does not show the change yet: a deleted or renamed one shows it by being closed."""
     change = effect.change
     now = view.documents.get(change.uri)
+    if change.kind == "rename":
+        return any(is_at_or_below(document.uri, change.uri) for document in view.documents.all())
     if now is None or change.kind == "delete":
         # The editor may report its closing after the answer.
         return now is not None

@@ -176,13 +176,9 @@ def _init(policy: Policy, go: int, told: int) -> None:
     try:
         os.read(go, 1)
         kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
-        folder = os.stat(".")
-        namespaces.make_view(policy)
+        _see(policy)
         if policy["network"] != "all" and not policy["joined"]:
             namespaces.bring_loopback_up()
-        os.chdir(policy["folder"])
-        if not os.path.samestat(folder, os.stat(".")):
-            raise OSError(0, "the folder of the command has changed")
         _limit(policy)
         if policy["landlock"]:
             own = [*namespaces.TEMPORARY, namespaces.SHARED_MEMORY]
@@ -210,6 +206,17 @@ def _init(policy: Policy, go: int, told: int) -> None:
             signal.sigtimedwait((signal.SIGCHLD,), _SECONDS_BETWEEN_LOOKS)
     os.write(told, str(int(status)).encode())
     os._exit(0)
+
+
+def _see(policy: Policy) -> None:
+    """Make the view, and enter the folder of the command in it. Raises OSError."""
+    folder = os.stat(".")
+    # What covers a folder has an identity of its own.
+    named = os.stat(policy["folder"]) if policy["throwaway"] else None
+    namespaces.make_view(policy)
+    os.chdir(policy["folder"])
+    if not os.path.samestat(folder, named or os.stat(".")):
+        raise OSError(0, "the folder of the command has changed")
 
 
 def _confine_beside(policy: Policy) -> None:
@@ -323,10 +330,12 @@ def network() -> None:
 
 
 def trial() -> None:
-    """Print what of a confinement the kernel allows: namespaces, the version of Landlock, a filter of calls."""
+    """Print what the kernel allows: namespaces, overlays in them, the version of Landlock, a filter of calls."""
     version = landlock.version()
+    overlays = _works(lambda: _try_namespaces(overlays=True))
     answers = [
-        _works(_try_namespaces),
+        overlays or _works(lambda: _try_namespaces(overlays=False)),
+        overlays,
         version if version and _works(lambda: _try_landlock(version)) else 0,
         system_calls.is_known() and _works(_try_filter),
     ]
@@ -345,7 +354,7 @@ def _works(attempt: Callable[[], None]) -> bool:
     return os.waitpid(child, 0)[1] == 0
 
 
-def _try_namespaces() -> None:
+def _try_namespaces(*, overlays: bool) -> None:
     import tempfile
 
     folder = tempfile.mkdtemp(prefix="planloom-")
@@ -355,7 +364,8 @@ def _try_namespaces() -> None:
             "folder": os.getcwd(),
             "server": os.getpid(),
             "temporary": folder,
-            "writable": [],
+            "writable": [folder],
+            "throwaway": overlays,
             "read_only": [],
             "hidden": [],
             "scratch": [],

@@ -83,6 +83,9 @@ def make_view(policy: Policy) -> None:
 class _View:
     def __init__(self, policy: Policy) -> None:
         self.writable = _without_nested(policy["writable"])
+        self.thrown_away: list[str] = []
+        if policy["throwaway"]:
+            self.writable = self.thrown_away = [path for path in self.writable if _is_folder(path)]
         self.hidden = policy["hidden"]
         # What is hidden is covered, which cannot be mounted on itself.
         self.read_only = [path for path in policy["read_only"] if path not in self.hidden]
@@ -95,6 +98,8 @@ class _View:
 
     def make(self) -> None:
         kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+        for path in self.thrown_away:
+            _cover(path)
         # Opened before anything covers them.
         writable, shown = _opened(self.writable), _opened(self.shown)
         run = _opened([f"{_RUN}/{name}" for name in self.kept_of_run])
@@ -220,6 +225,21 @@ def _bind(number: int, path: str) -> None:
 def _empty(path: str) -> None:
     options = f"size=1m,nr_inodes={_FEW_INODES},mode=0755"
     kernel.mount("tmpfs", path, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
+
+
+def _cover(path: str) -> None:
+    """Cover a folder by one with the same content, of which all changes are in memory. Raises OSError."""
+    lower = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    kernel.mount("tmpfs", path, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=25%,mode=0700")
+    layers = {"lowerdir": lower}
+    for name in ("upperdir", "workdir"):
+        os.mkdir(f"{path}/{name}")
+        layers[name] = os.open(f"{path}/{name}", os.O_PATH | os.O_CLOEXEC)
+    # A path could hold what separates options.
+    options = ",".join(f"{name}=/proc/self/fd/{number}" for name, number in layers.items())
+    kernel.mount("overlay", path, "overlay", kernel.MS_NOSUID | kernel.MS_NODEV, f"{options},userxattr")
+    for number in layers.values():
+        os.close(number)
 
 
 def _scratch(path: str) -> None:

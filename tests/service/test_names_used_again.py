@@ -1,0 +1,177 @@
+"""A name that a plan frees and takes again means one file before and another after it, whatever happens between."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from planloom.domain.errors import WrongState
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Plan, Review
+from tests.support.crash import Crash, DyingLedger, Job, begun, finished, killed, restarted
+from tests.support.fake_editor import After
+from tests.support.studio import Studio, studio
+from tests.workspace.room import tree
+
+FILES = {"a.txt": "A\n", "b.txt": "B\n", "d/f.txt": "F\n"}
+KEPT = {"d": None, "d/f.txt": "F\n"}
+CHAINS: dict[str, tuple[str, dict[str, str | None]]] = {
+    "rename, create": (
+        '1. Rename b.txt to r.txt\n2. Create file b.txt with content "new"',
+        {"a.txt": "A\n", "b.txt": "new", "r.txt": "B\n", **KEPT},
+    ),
+    "rename, delete": (
+        "1. Rename a.txt to c.txt\n2. Delete c.txt\n3. Create folder z",
+        {"b.txt": "B\n", "z": None, **KEPT},
+    ),
+    "swap": (
+        "1. Rename a.txt to t.txt\n2. Rename b.txt to a.txt\n3. Rename t.txt to b.txt",
+        {"a.txt": "B\n", "b.txt": "A\n", **KEPT},
+    ),
+    "delete, rename": (
+        "1. Delete a.txt\n2. Rename b.txt to a.txt",
+        {"a.txt": "B\n", **KEPT},
+    ),
+    "rename, delete, create": (
+        '1. Rename b.txt to r.txt\n2. Delete r.txt\n3. Create file b.txt with content "new"\n'
+        '4. Replace "A" with "AA" in a.txt',
+        {"a.txt": "AA\n", "b.txt": "new", **KEPT},
+    ),
+    "change, rename, change, create, change": (
+        '1. Replace "A" with "AA" in a.txt\n2. Rename a.txt to c.txt\n3. Replace "AA" with "AAA" in c.txt\n'
+        '4. Create file a.txt with content "new"\n5. Replace "new" with "newer" in a.txt',
+        {"a.txt": "newer", "b.txt": "B\n", "c.txt": "AAA\n", **KEPT},
+    ),
+    "folder": (
+        '1. Rename d to e\n2. Create file d/f.txt with content "new"\n3. Rename e/f.txt to d/g.txt',
+        {"a.txt": "A\n", "b.txt": "B\n", "d": None, "d/f.txt": "new", "d/g.txt": "F\n", "e": None},
+    ),
+}
+
+
+def seen(at: Studio) -> dict[str, str | None]:
+    """The workspace with the text of open buffers."""
+    return {name: at.text(name) if text is not None else None for name, text in tree(at.folder).items()}
+
+
+def started(at: Studio) -> dict[str, str | None]:
+    return {"a.txt": "A\n", "b.txt": "B\n", **KEPT}
+
+
+async def undone(at: Studio, plan: Plan, *, redo: bool = False) -> None:
+    result = await at.app.plans.undo(plan.plan_id, None, redo=redo)
+    assert result.conflicts == (), result
+
+
+@pytest.mark.parametrize("review", ["each", "end", "auto"])
+@pytest.mark.parametrize("chain", CHAINS)
+async def test_it_is_made_undone_and_redone(tmp_path: Path, chain: str, review: Review) -> None:
+    text, after = CHAINS[chain]
+    async with studio(tmp_path, FILES, settings={"execution.review": review}) as at:
+        plan = await finished(at, await at.approve(await at.ask(text, mode="plan")))
+        assert plan.status == "completed", plan.steps
+        assert seen(at) == after
+        assert all(step.status == "completed" and not step.waits for step in plan.steps)
+        for _ in range(2):
+            await undone(at, plan)
+            assert seen(at) == started(at)
+            assert [step.reverted for step in at.now(plan).steps] == ["whole"] * len(plan.steps)
+            with pytest.raises(WrongState, match="nothing to take back"):
+                await undone(at, plan)
+            await undone(at, plan, redo=True)
+            assert seen(at) == after
+            assert not any(step.reverted for step in at.now(plan).steps)
+
+
+async def test_in_review_end_it_is_one_question(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES, settings={"execution.review": "end"}) as at:
+        plan = await at.approve(await at.ask(CHAINS["swap"][0], mode="plan"))
+        (asked,) = plan.pending.approvals
+        names = [[uri.rpartition("/")[2] for uri in file.uris] for file in asked.files]
+        assert names == [["a.txt", "t.txt"], ["b.txt", "a.txt"], ["t.txt", "b.txt"]]
+        assert (await at.respond(plan)).status == "completed"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("review", ["each", "end", "auto"])
+@pytest.mark.parametrize("chain", CHAINS)
+async def test_killed_at_every_event_it_is_made_once(tmp_path: Path, chain: str, review: Review) -> None:
+    text, expected = CHAINS[chain]
+    settings = {"execution.review": review}
+    job = Job(text)
+    (tmp_path / "first").mkdir()
+    async with studio(tmp_path / "first", FILES, settings=settings) as at:
+        plan = await finished(at, await at.approve(await begun(at, job)))
+    first = next(recorded.seq for recorded in at.events if recorded.event.type == "plan_approved")
+    for number in range(first, plan.seq + 1):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        ledger = DyingLedger(folder / "l.db", number)
+        before = Studio(folder, FILES, settings=settings, ledger=ledger)
+        await killed(before, ledger, job)
+        after = restarted(before, folder / "l.db", settings, job)
+        try:
+            (found,) = after.app.plans.list(None, (), None, True)
+            ended = await finished(after, found)
+            assert (ended.status, seen(after)) == ("completed", expected), f"killed at event {number}"
+            assert all(step.status == "completed" for step in ended.steps), f"killed at event {number}"
+        finally:
+            await after.app.close()
+
+
+@pytest.mark.parametrize("review", ["end", "auto"])
+@pytest.mark.parametrize("chain", CHAINS)
+async def test_an_undo_that_was_killed_between_two_edits_goes_on(
+    tmp_path: Path, chain: str, review: Review
+) -> None:
+    settings = {"execution.review": review}
+    for nth in range(1, 4):
+        folder = tmp_path / f"{nth}"
+        folder.mkdir()
+        ledger = DyingLedger(folder / "l.db")
+        before = Studio(folder, FILES, settings=settings, ledger=ledger)
+        plan = await finished(before, await before.approve(await before.ask(CHAINS[chain][0], mode="plan")))
+        made = 0
+
+        def dies(event: ev.Event, nth: int = nth) -> bool:
+            nonlocal made
+            made += event.type == "edit_applied"
+            return made == nth
+
+        ledger.at = dies
+        with contextlib.suppress(Crash):
+            await undone(before, plan)
+        ledger.dead = True
+        await before.app._jobs.stop("")
+        ledger.release()
+        after = restarted(before, folder / "l.db", settings, Job(""))
+        try:
+            await after.app._ownership.reconcile_adopted()
+            (found,) = after.app.plans.list(None, (), None, True)
+            if seen(after) != started(after):
+                await undone(after, found)
+            assert seen(after) == started(after), f"killed at edit {nth}"
+            await undone(after, found, redo=True)
+            assert seen(after) == CHAINS[chain][1], f"killed at edit {nth}"
+        finally:
+            await after.app.close()
+
+
+async def test_a_command_waits_for_a_part_that_a_crash_has_left_out(tmp_path: Path) -> None:
+    """The editor's part of the one edit was made, the server's part was not."""
+    job = Job('1. Create folder made\n2. Replace "A" with "AA" in a.txt\n3. Run `ls > seen.log`')
+    settings = {"execution.review": "end"}
+    ledger = DyingLedger(tmp_path / "l.db")
+    before = Studio(tmp_path, FILES, settings=settings, ledger=ledger)
+    before.editor.script.append(After(ledger.die))
+    await killed(before, ledger, job)
+    after = restarted(before, tmp_path / "l.db", settings, job)
+    try:
+        (plan,) = after.app.plans.list(None, (), None, True)
+        plan = await finished(after, plan)
+        assert plan.status == "completed" and after.text("a.txt") == "AA\n"
+        assert "made" in after.path("seen.log").read_text().split()
+    finally:
+        await after.app.close()
