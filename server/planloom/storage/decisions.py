@@ -66,7 +66,8 @@ class Decisions:
         """All folders that were decided about, by path."""
         rows = self._read("SELECT path, trusted, at, inode FROM folders ORDER BY path")
         return tuple(
-            DecidedFolder(path := Path(row[0]), bool(row[1]), row[2], _inode(path) == row[3]) for row in rows
+            DecidedFolder(path := Path(row[0]), bool(row[1]), row[2], identity_of(path) == row[3])
+            for row in rows
         )
 
     def decide_folder(self, folder: Path, *, trusted: bool) -> None:
@@ -75,7 +76,7 @@ class Decisions:
         with self._writing() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO folders VALUES (?, ?, ?, ?)",
-                (str(real), _inode(real), trusted, _now()),
+                (str(real), identity_of(real), trusted, _now()),
             )
 
     def forget_folder(self, folder: Path) -> bool:
@@ -95,7 +96,7 @@ class Decisions:
         return tuple(
             (Path(path), CommandRule(tuple(json.loads(words)), _confinement(given), bool(exact)))
             for path, inode, words, exact, given in rows
-            if _inode(Path(path)) == inode
+            if identity_of(Path(path)) == inode
         )
 
     def keep_rules(self, folder: Path, rules: Iterable[CommandRule]) -> None:
@@ -106,7 +107,7 @@ class Decisions:
                 str(real),
                 json.dumps(rule.words),
                 rule.exact,
-                _inode(real),
+                identity_of(real),
                 rule.confinement.model_dump_json(),
                 _now(),
             )
@@ -168,8 +169,11 @@ def _real(folder: Path) -> Path:
     return Path(os.path.realpath(folder))
 
 
-def _inode(folder: Path) -> str:
-    """What tells a folder from another that takes its place, as text, since it may exceed SQLite's integers."""
+def identity_of(folder: Path) -> str:
+    """What tells a real folder from another of the same path, as text, since it may exceed SQLite's integers.
+
+    Empty if there is no folder.
+    """
     try:
         return str(folder.stat().st_ino)
     except OSError:

@@ -52,6 +52,8 @@ def confinement_request(given: Confinement, needed: Confinement, abilities: Abil
     shown = given
     if given.confined:
         network = needed.network if abilities.network else "none"
+        if network == "loopback" and not abilities.loopback:
+            network = "all"
         shown = given.with_more(needed.model_copy(update={"network": network}))
     return ConfinementRequest(
         **shown.model_dump(),
@@ -83,7 +85,7 @@ def confinement_line(
     if confinement.workspace == "throwaway":
         held = ["what it changes in the workspace is thrown away"]
     held += [f"reads {_listed([*confinement.reads])}"] if confinement.reads else []
-    held += [_REACHES[confinement.network]] if abilities.network else []
+    held += [_REACHES[_given(confinement.network, abilities)]] if abilities.network else []
     held += [] if held else ["what it starts ends with it"]
     return " ".join([f"{asks}Confined: {', '.join(held)}.", *abilities.missing])
 
@@ -102,11 +104,47 @@ def _git(confinement: Confinement) -> list[str]:
     return ["git's folder" if confinement.git == ".git" else f"git's folder {confinement.git}"]
 
 
+def _given(network: Network, abilities: Abilities) -> Network:
+    """The network that a command gets where this one was allowed."""
+    return "none" if network == "loopback" and not abilities.loopback else network
+
+
+def who_reaches(confinement: Confinement, abilities: Abilities) -> str:
+    """Who reaches what a background command serves, in one sentence for models."""
+    if not confinement.confined or not abilities.network or confinement.network == "all":
+        return (
+            "fetch_url reaches what it serves, and so do commands with the network, but no command without."
+        )
+    if not abilities.namespaces:
+        return "It has no network, so nothing reaches what it serves."
+    if confinement.network == "loopback":
+        return "Other commands and fetch_url reach what it serves."
+    return "Other commands of the plan without the whole network reach what it serves; fetch_url does not."
+
+
+def standing_line(network: Network, abilities: Abilities) -> str:
+    """What holds for every command of a plan, for models. `network` is what the settings give."""
+    if not abilities.files:
+        places = "Commands have the user's rights; $TMPDIR lasts"
+    else:
+        writable = " and ".join(["the workspace", *filter(None, [", ".join(abilities.writable)])])
+        own = "/tmp and ~ last" if abilities.namespaces else "$TMPDIR and ~, not /tmp, last"
+        places = f"Commands change only {writable}; {own}"
+    if not abilities.network or network == "all":
+        reach = "They have the network"
+    elif not abilities.namespaces:
+        reach = "No network unless the user gives it, not even to each other"
+    else:
+        but = " but each other's servers" if network == "none" else ""
+        reach = f"{_REACHES[network].capitalize()}{but}, unless the user gives more"
+    return f"{places} as long as the plan. {reach}."
+
+
 def _offers(shown: Confinement, given: Confinement, abilities: Abilities) -> Iterator[ConfinementOffer]:
     if not shown.confined or not abilities.any:
         return
     found = [given] if shown != given else []
-    networks = NETWORKS if abilities.network else ()
+    networks = [each for each in NETWORKS if abilities.network and each == _given(each, abilities)]
     found += [shown.model_copy(update={"network": network}) for network in networks]
     for confinement in dict.fromkeys(found):
         if confinement != shown:

@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict
 
 from planloom.domain.plans.plan import Plan
+from planloom.domain.safety.confinement_choices import standing_line
 from planloom.domain.values import PlanId
 from planloom.execution.session import Session
 from planloom.execution.workspace_index import WorkspaceIndex
@@ -14,6 +15,7 @@ from planloom.intake.surroundings.sections import Surroundings
 from planloom.service.drafts.followup import FollowUp
 from planloom.service.memory import Memory
 from planloom.service.references import WorkspaceReferences
+from planloom.tools.confinement.abilities import abilities
 
 MOST_TREE_CHARACTERS = 3_000
 """The longest tree of the workspace."""
@@ -44,7 +46,7 @@ class PlanSurroundings:
         """The surroundings as they were when they were first asked for, but for trust, which holds at once."""
         await self._session.settle_trust(plan.plan_id)
         async with self._gathering:
-            place = self._place()
+            place = await self._place()
             key = (plan.plan_id, place.trusted, place.instructions, place.shown)
             if key not in self._gathered:
                 found = await gathered(place, _subject(plan), MOST_TREE_CHARACTERS)
@@ -55,7 +57,11 @@ class PlanSurroundings:
                     self._gathered.popitem(last=False)
             return self._gathered[key]
 
-    def _place(self) -> Place:
+    async def _place(self) -> Place:
+        commands = ""
+        if self._session.trusted:
+            has = self._session.command_abilities(await asyncio.to_thread(abilities))
+            commands = standing_line(self._session.settings.commands.network, has)
         return Place(
             self._session.view,
             self._session.editor,
@@ -65,6 +71,7 @@ class PlanSurroundings:
             trusted=self._session.trusted,
             instructions=self._session.settings.context.instructions,
             shown=self._session.settings.approvals.read != "deny",
+            commands=commands,
         )
 
 

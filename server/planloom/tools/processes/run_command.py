@@ -18,7 +18,7 @@ _HIDDEN: Final = " Its output states failures, so it counts as failed."
 _LACKED: Final[Mapping[LackKind, str]] = {
     "network": "It ran without the network, which it seems to need.",
     "git": "It ran without leave to change git's folder.",
-    "folder": "It ran confined: it may write in the workspace, in caches of build tools and in the temporary folder, "
+    "folder": "It ran confined: it may write in the workspace, and in the home and the temporary folder of the plan, "
     "but not in {}.",
     "protected": "It ran confined: git's settings and hooks, and names that programs read by themselves, stay as they "
     "are. Give settings of git by `git -c name=value`. Only the user can let it run without confinement.",
@@ -120,7 +120,9 @@ def _started(state: CommandState) -> ToolResult:
     if state.end is not None:
         return _ended(state.name, state.end, state.code, state.output)
     line = outcome_line(state.output)
-    text = f"The command {_RUNS_ON.format(state.command_id)}\n" + (state.output or "(no output yet)")
+    text = f"The command {_RUNS_ON.format(state.command_id)} {state.reach}\n" + (
+        state.output or "(no output yet)"
+    )
     return ToolResult(
         ok=True,
         summary=shortened(
