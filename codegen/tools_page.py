@@ -15,7 +15,8 @@ _EFFECTS = {
     "destroy": "Deletes something. It always asks, unless `planloom.approvals.destroy` says otherwise; "
     "a literal call of a request that runs without a plan asks even then.",
     "execute": "Runs a program. It asks each time, unless the approval of the plan covers it or "
-    "`planloom.approvals.execute` says otherwise; `allowForPlan` covers only the identical command.",
+    "`planloom.approvals.execute` says otherwise; `allowForPlan` covers the identical command, "
+    "and what its [rule](confinement.md#rules) says.",
     "fetch": "Sends a request to the web. It asks each time, unless `planloom.approvals.fetch` says otherwise;"
     " `allowForPlan` covers the pages of the same scheme, host and port.",
 }

@@ -23,7 +23,7 @@ from planloom.lsp.wire import plan as wire_plan
 from planloom.lsp.wire import report as wire_report
 from planloom.lsp.wire import review as wire_review
 from planloom.lsp.wire.base import Closed, Wire
-from planloom.lsp.wire.methods import decisions, editor, memory, plans, references, server, templates
+from planloom.lsp.wire.methods import decisions, editor, memory, plans, references, rules, server, templates
 
 _WIDTH: Final = 120
 _MODULES: Final = (
@@ -36,6 +36,7 @@ _MODULES: Final = (
     decisions,
     references,
     memory,
+    rules,
     templates,
     server,
     editor,

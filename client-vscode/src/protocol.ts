@@ -166,10 +166,13 @@ export interface PlanChange {
   after?: string;
 }
 
-/** In what confinement a command runs; not `confined`, it has all of the user's rights. */
+/** In what confinement a command runs; not `confined`, it has all rights. It may change `git` and `writes`. */
 export interface Confinement {
   confined: boolean;
   network?: "none" | "loopback" | "all";
+  git?: string;
+  writes?: readonly string[];
+  reads?: readonly string[];
 }
 
 /** A confinement that may be chosen instead: a label for its button, and a line that says what it means. */
@@ -178,10 +181,11 @@ export interface ConfinementOffer extends Confinement {
   line: string;
 }
 
-/** What a command gets as shown, in words, and what may be chosen; first what the setting gives, if it asks. */
+/** What a command gets as shown, and what may be chosen, first what is set. Not `held`: it is allowed once only. */
 export interface ConfinementRequest extends Confinement {
   line: string;
   asksNetwork: boolean;
+  held?: boolean;
   offers: readonly ConfinementOffer[];
 }
 
@@ -192,7 +196,7 @@ export interface ListPlace {
   size: number;
 }
 
-/** What waits for permission: a change, command or fetch; `planChanges`: another rest; `goesOn`: a gate. */
+/** What waits for permission. By its `rules`, such as `git add …`, a command can be allowed in plan or folder. */
 export interface Approval {
   approvalId: string;
   planId: string;
@@ -207,6 +211,7 @@ export interface Approval {
   command?: string;
   cwd?: string;
   confinement?: ConfinementRequest;
+  rules?: readonly string[];
   listed?: ListPlace;
   url?: string;
   host?: string;
@@ -1029,7 +1034,7 @@ export interface ProposalEdit {
 /** `planloom/approval/respond`. */
 export interface RespondParams {
   approvalId: string;
-  decision: "allow" | "allowForPlan" | "deny" | "cancel";
+  decision: "allow" | "allowForPlan" | "allowInFolder" | "deny" | "cancel";
   reason?: string;
   files?: readonly string[];
   confinement?: Confinement;
@@ -1156,6 +1161,29 @@ export interface MemoryResult {
 /** Of how many plans the entries were deleted. */
 export interface ForgottenResult {
   forgotten: number;
+}
+
+/** Commands that a workspace folder allows, such as `git commit …`, confined as `line` says. */
+export interface CommandRule {
+  folder: string;
+  text: string;
+  line: string;
+}
+
+/** The rules of the open workspace folders. */
+export interface RulesResult {
+  rules: readonly CommandRule[];
+}
+
+/** `planloom/rules/revoke`: the rule of a folder with this text, or all of it. */
+export interface RevokeRulesParams {
+  folder: string;
+  text?: string;
+}
+
+/** How many rules were taken back. */
+export interface RevokedResult {
+  revoked: number;
 }
 
 /** A value of a plan that becomes a parameter of its template. */
@@ -1707,7 +1735,7 @@ export interface ApprovalRequest extends OfPlan {
 export interface ApprovalResolved extends OfPlan {
   type: "approval_resolved";
   approvalId: string;
-  decision: "allow" | "allowForPlan" | "deny" | "cancel" | "superseded";
+  decision: "allow" | "allowForPlan" | "allowInFolder" | "deny" | "cancel" | "superseded";
   by: "user" | "policy" | "server";
   reason?: string;
   files?: readonly string[];
@@ -2043,6 +2071,8 @@ export interface Requests {
   "planloom/stats": { params: StatsParams; result: StatsResult };
   "planloom/memory/search": { params: SearchMemoryParams; result: MemoryResult };
   "planloom/memory/forget": { params: ForgetMemoryParams; result: ForgottenResult };
+  "planloom/rules/list": { params: NoParams; result: RulesResult };
+  "planloom/rules/revoke": { params: RevokeRulesParams; result: RevokedResult };
   "planloom/step/answer": { params: AnswerParams; result: PlanResult };
   "planloom/step/recover": { params: RecoverParams; result: PlanResult };
   "planloom/approval/respond": { params: RespondParams; result: Empty };

@@ -65,13 +65,13 @@ test("each hunk can be left out, and the button says how many are taken", () => 
   propose();
   draw(file(URI));
   expect(boxes().map((box) => box.checked)).toEqual([true, true]);
-  expect(applies().textContent).toBe("Apply");
+  expect(applies().textContent).toBe("Allow once");
   boxes()[1]!.dispatchEvent(new Event("change"));
   expect(sent).toEqual([{ kind: "leaveOut", approvalId: "x", uri: URI, hunks: [1] }]);
   propose({ left: [1], text: "A\nb\nc\nd\ne\nf\ng\n" });
   draw(file(URI));
   expect(boxes().map((box) => box.checked)).toEqual([true, false]);
-  expect(applies().textContent).toBe("Apply 1 of 2");
+  expect(applies().textContent).toBe("Allow 1 of 2");
   expect(root.textContent).not.toContain("Allow for this plan");
 });
 

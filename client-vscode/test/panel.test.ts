@@ -188,10 +188,10 @@ test("a fetch shows its host and its whole address, and for the plan allows that
   const root = drawn(cards(panel, replay(new Stream().start().add("plan_ready", { plan: ready }).events)!));
   expect(root.querySelector(".address")?.textContent).toBe(url);
   expect(root.querySelector(".host")?.textContent).toBe("xn--pple-43d.com (аpple.com)");
-  expect(root.querySelector(".allow")?.textContent).toBe("Fetch");
+  expect(root.querySelector(".allow")?.textContent).toBe("Allow once");
   expect(root.querySelector(".chip")?.textContent).toBe("sends a request to the web");
   const link = [...root.querySelectorAll<HTMLElement>(".actions button")].find((each) =>
-    each.textContent?.includes("Allow this host for this plan"),
+    each.textContent?.includes("Allow for this plan"),
   );
   link!.click();
   expect(sent).toEqual([{ kind: "respond", requestId: 1, approvalId: "x", decision: "allowForPlan" }]);
@@ -792,7 +792,7 @@ test("a command names its folder and what it gets, and can be run with other rig
   radios[2]!.dispatchEvent(new Event("change"));
   draw();
   expect(root.querySelector(".confinement p")?.textContent?.trim()).toBe("Not confined.");
-  expect(root.querySelector(".allow")?.textContent).toBe("Run without confinement");
+  expect(root.querySelector(".allow")?.textContent).toBe("Allow once without confinement");
   // What runs without confinement is asked each time.
   expect(words()).not.toContain("Allow for this plan");
   root.querySelector<HTMLElement>(".allow")!.click();
@@ -811,12 +811,12 @@ test("a command names its folder and what it gets, and can be run with other rig
 const FILE = { uri: "file:///home/me/app/a.ts", change: "edit" as const, resolvedPath: "/home/me/app/a.ts" };
 
 test.each<[string, Partial<Approval>, string, string]>([
-  ["a command", { command: "x".repeat(700) }, "x command", "Run without having seen the end of the command"],
+  ["a command", { command: "x".repeat(700) }, "x command", "Allow once without having seen the end of the command"],
   [
     "a diff",
     { effect: "write", command: undefined, files: [{ ...FILE, added: 200, removed: 40 }] },
     `x diff ${FILE.uri}`,
-    "Apply without having seen 240 changed lines of 1 file",
+    "Allow once without having seen 240 changed lines of 1 file",
   ],
   [
     "a list of files",
@@ -826,7 +826,7 @@ test.each<[string, Partial<Approval>, string, string]>([
       files: [...Array(20).keys()].map((at) => ({ ...FILE, uri: `${FILE.uri}${at}`, added: 1, removed: 0 })),
     },
     "x files",
-    "Apply without having seen all 20 files",
+    "Allow once without having seen all 20 files",
   ],
 ])(
   "%s that is long is allowed when it was seen to its end, or by a button that says what was not",

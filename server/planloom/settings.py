@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from planloom.domain.safety.approvals import PlanCovers, Policy, Verdict
+from planloom.domain.safety.approvals import ExecuteVerdict, PlanCovers, Policy, Verdict
 from planloom.domain.safety.confinement import Network
 from planloom.providers import ProviderChoice
 
@@ -55,10 +55,8 @@ LOWERED = (
 """Limits that `workspace` may lower, and not raise above the user's value, or above the default."""
 _ZERO_IS_NO_LIMIT: Final = frozenset({"budget.maxTokens", "context.budgetTokens"})
 MADE_STRICTER: Final[Mapping[str, tuple[Any, ...]]] = {
-    **{
-        f"approvals.{effect}": ("deny", "ask", "allow")
-        for effect in ("read", "write", "destroy", "execute", "fetch")
-    },
+    **{f"approvals.{effect}": ("deny", "ask", "allow") for effect in ("read", "write", "destroy", "fetch")},
+    "approvals.execute": ("deny", "ask", "confined", "allow"),
     "approvals.plan": ("none", "literal"),
     "execution.review": ("each", "end", "auto"),
     "fetch.allowInternal": (False, True),
@@ -249,7 +247,12 @@ class ApprovalSettings(_Group):
         description="Deleting files, and replacing files that were not read. In a request that runs without a plan, "
         "a literal call that the rules read from it always asks.",
     )
-    execute: Verdict = Field("ask", description="Running commands.")
+    execute: ExecuteVerdict = Field(
+        "ask",
+        description="Running commands. `confined` runs what gets no more than the settings give, and asks for "
+        "the rest, such as the network; `allow` runs it all so, and what needs more fails. Neither runs unasked what "
+        "this machine cannot confine.",
+    )
     fetch: Verdict = Field("ask", description="Fetching pages from the web.")
     plan: PlanCovers = Field(
         "literal",

@@ -188,7 +188,7 @@ def test_allow_for_the_plan_is_offered_where_it_holds(start: Start) -> None:
     assert ["[p]" in question for question in questions] == [True, True, True, False, False]
     decisions = [params["decision"] for params in ended.params("planloom/approval/respond")]
     assert decisions == ["allowForPlan", "allowForPlan", "allowForPlan", "allow", "allow"]
-    assert "allow docs.example for the plan" in questions[2]
+    assert "allow for this plan: docs.example" in questions[2]
     assert "GET https://docs.example/a?b" in ended.out
 
 
@@ -357,10 +357,10 @@ def test_what_was_typed_before_a_question_is_no_answer_to_it(start: Start) -> No
     terminal.type("y")
     terminal.type("y\ny", after="Allow?")
     terminal.wait_for("step 2")
-    terminal.type("n\ntyped ahead", after="cancel the plan   \n> ")
+    terminal.type("n\ntyped ahead", after="cancel the plan")
     terminal.type("seen and denied", after="Why? (may be empty) ")
     terminal.wait_for("step 3")
-    terminal.type("f\ny\ny", after="cancel the plan   \n> ")
+    terminal.type("f\ny\ny", after="cancel the plan")
     terminal.type("n", after="deny   \n> ")
     terminal.type("n", after="deny   \n> ")
     answers = terminal.finish().params("planloom/approval/respond")

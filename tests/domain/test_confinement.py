@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from planloom.domain.safety.command_needs import Lack, lack_of, needs_of
 from planloom.domain.safety.confinement import Abilities, Confinement, Network
 from planloom.domain.safety.confinement_choices import confinement_request, standing_line, who_reaches
-from planloom.domain.safety.network_commands import lacks_network, needed_network
 
 WHOLE = Abilities(files=True, network=True, processes=True, how="all means", namespaces=True)
 FILES = Abilities(
@@ -36,6 +36,23 @@ NONE = Abilities(files=False, network=False, processes=False, how="nothing", mis
         ("cargo build", "none"),
         ("cargo fetch", "all"),
         ("echo curl", "none"),
+        ('git commit -m "docs (curl example)"', "none"),
+        ('git commit -m "fix; npm install"', "none"),
+        ("node -e 'require(\"http\")'", "none"),
+        ('echo "a | wget b"', "none"),
+        ('python3 -c "f(ssh)"', "none"),
+        ('grep -rn "(http" src', "none"),
+        ("sh -c 'cd web && npm ci'", "all"),
+        ("timeout 9 env A=1 curl https://example.org", "all"),
+        ("echo $(curl https://example.org)", "all"),
+        ("pipenv install", "all"),
+        ("docker compose up", "all"),
+        ("docker ps", "none"),
+        ("./gradlew test", "all"),
+        ("gradle --offline test", "none"),
+        ("mvn -q test", "all"),
+        ("dotnet test --no-restore", "none"),
+        ("kubectl get pods", "all"),
         ("(cd web; curl -s https://example.org | sh)", "all"),
         ("curl -s http://localhost:3000/health", "loopback"),
         ("curl 127.0.0.1:8080", "loopback"),
@@ -48,12 +65,106 @@ NONE = Abilities(files=False, network=False, processes=False, how="nothing", mis
     ],
 )
 def test_commands_that_are_known_to_need_the_network(command: str, needed: Network) -> None:
-    assert needed_network(command) == needed
+    assert needs_of(command).network == needed
+
+
+@pytest.mark.parametrize(
+    ("command", "changes"),
+    [
+        ("git add -A && git commit -m x", True),
+        ("git -C sub -c user.name=a commit", True),
+        ("echo hi; git stash pop", True),
+        ("git branch new", True),
+        ("git branch --list 'x*'", False),
+        ("git branch", False),
+        ("git stash list", False),
+        ("git status --short | head", False),
+        ("git config user.name a", False),
+        ("git remote -v", False),
+        ("echo 'git commit'", False),
+        ("git log --grep commit", False),
+    ],
+)
+def test_commands_that_change_gits_folder(command: str, changes: bool) -> None:
+    assert needs_of(command).git == changes
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "lack"),
+    [
+        (
+            "sh x",
+            "fatal: Unable to create '/w/.git/index.lock': Read-only file system",
+            Lack(kind="git", place="/w/"),
+        ),
+        (
+            "git remote add a b",
+            "error: could not lock config file .git/config: Read-only file system",
+            Lack(kind="protected"),
+        ),
+        (
+            "git config a.b c",
+            "error: could not write config file .git/config: Device or resource busy",
+            Lack(kind="protected"),
+        ),
+        (
+            "touch ~/x/y",
+            "touch: cannot touch '/home/u/x/y': Read-only file system",
+            Lack(kind="folder", place="/home/u/x"),
+        ),
+        (
+            "node a.js",
+            "Error: EROFS: read-only file system, open '/opt/a'",
+            Lack(kind="folder", place="/opt"),
+        ),
+        (
+            "python a.py",
+            "OSError: [Errno 30] Read-only file system: '/opt/a'",
+            Lack(kind="folder", place="/opt"),
+        ),
+        (
+            "docker ps",
+            "Cannot connect to the Docker daemon at unix:///var/run/docker.sock.",
+            Lack(kind="socket"),
+        ),
+        ("gh pr list", "please run:  gh auth login", Lack(kind="credentials", place="gh")),
+        ("aws s3 ls", "Unable to locate credentials.", Lack(kind="credentials", place="aws")),
+        (
+            "kubectl get pods",
+            "The connection to the server localhost:8080 was refused - did you specify the right host?",
+            Lack(kind="credentials", place="kubectl"),
+        ),
+        (
+            "git fetch",
+            "git@example.org: Permission denied (publickey).",
+            Lack(kind="credentials", place="git"),
+        ),
+        ("cat log", "Unable to locate credentials.", None),
+    ],
+)
+def test_what_a_failed_command_has_lacked(command: str, output: str, lack: Lack | None) -> None:
+    assert lack_of(output, command) == lack
+
+
+def test_an_approval_asks_for_all_that_is_needed_and_offers_less() -> None:
+    needed = Confinement(network="all", git=".git", reads=("~/.ssh",))
+    request = confinement_request(Confinement(), needed, WHOLE)
+    assert request.chosen == needed
+    assert request.line == (
+        "It asks for the network, git's folder and ~/.ssh. Confined: writes only in the workspace and git's folder, "
+        "reads ~/.ssh, the whole network."
+    )
+    assert [(offer.label, offer.chosen.git) for offer in request.offers] == [
+        ("without network, without git's folder and ~/.ssh", None),
+        ("without network", ".git"),
+        ("with this machine's network", ".git"),
+        ("without confinement", None),
+    ]
 
 
 def test_a_command_in_the_background_asks_for_this_machine() -> None:
-    assert needed_network("python -m http.server", background=True) == "loopback"
-    assert needed_network("npx serve", background=True) == "all"
+    assert needs_of("python -m http.server", background=True).network == "loopback"
+    assert needs_of("npx serve", background=True).network == "all"
 
 
 @pytest.mark.parametrize(
@@ -125,8 +236,8 @@ def test_an_approval_says_what_a_command_gets_and_what_may_be_chosen(
     line: str,
     offers: list[str],
 ) -> None:
-    request = confinement_request(given, needed, abilities)
-    assert (request.shown, request.line) == (shown, line)
+    request = confinement_request(given, Confinement(network=needed), abilities)
+    assert (request.chosen, request.line) == (shown, line)
     assert [offer.label for offer in request.offers] == offers
     assert request.asks_network == line.startswith("It asks")
     # The first offer of what asks for more is what the setting gives.
@@ -149,7 +260,7 @@ def test_an_approval_says_what_a_command_gets_and_what_may_be_chosen(
     ],
 )
 def test_what_fails_for_want_of_the_network_is_recognized(output: str) -> None:
-    assert lacks_network(f"…\n{output}\n")
+    assert lack_of(f"…\n{output}\n", "npm test") == Lack(kind="network")
 
 
 @pytest.mark.parametrize(
@@ -164,14 +275,14 @@ def test_what_fails_for_want_of_the_network_is_recognized(output: str) -> None:
     ],
 )
 def test_other_failures_are_not(output: str) -> None:
-    assert not lacks_network(output)
+    assert lack_of(output, "npm test") is None
 
 
 def test_what_this_machine_cannot_give_is_not_said_to_be_given() -> None:
-    asked = confinement_request(Confinement(), "loopback", BESIDE)
-    assert asked.shown == Confinement(network="all")
+    asked = confinement_request(Confinement(), Confinement(network="loopback"), BESIDE)
+    assert asked.chosen == Confinement(network="all")
     assert [offer.label for offer in asked.offers] == ["without network", "without confinement"]
-    given = confinement_request(Confinement(network="loopback"), "none", BESIDE)
+    given = confinement_request(Confinement(network="loopback"), Confinement(), BESIDE)
     assert given.line == "Confined: writes only in the workspace, no network."
 
 

@@ -287,7 +287,7 @@ async def test_nothing_is_changed_before_the_folder_is_trusted(
 
 
 @pytest.mark.parametrize("editor", [None, "neovim", "emacs"])
-@pytest.mark.parametrize(("button", "text"), [("Allow", "new\n"), ("Deny", "old\n")])
+@pytest.mark.parametrize(("button", "text"), [("Allow once", "new\n"), ("No", "old\n")])
 async def test_a_client_that_knows_nothing_of_planloom_decides_by_buttons(
     client: Desk, folder: Path, notes: str, editor: str | None, button: str, text: str
 ) -> None:

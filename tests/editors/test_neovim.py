@@ -103,7 +103,7 @@ def test_a_plan_is_started_from_its_message(start: Start, terminal: Terminal, wo
     trust(terminal)
     terminal.until(REPLACE, "(+1 −1)")
     terminal.keep("neovim-approval")
-    choose(terminal, REPLACE, "Allow for plan")
+    choose(terminal, REPLACE, "Allow for this plan")
     ended(terminal, DONE, "- [x] Replace", "- [x] Write c.txt", "- [x] List files", "status: completed")
     terminal.keep("neovim-done")
     # No sign of an error stands beside what the server itself has written.
@@ -125,7 +125,7 @@ def test_the_document_is_changed_by_typing_and_approved_by_an_action(
     terminal.until("version: 2")
     act(terminal, "Approve and start")
     trust(terminal)
-    choose(terminal, REPLACE, "Allow for plan")
+    choose(terminal, REPLACE, "Allow for this plan")
     ended(terminal, DONE, "- [x] Write c.txt", "status: completed")
     saved(terminal, workspace / "c.txt", "hello")
 
@@ -137,7 +137,7 @@ def test_what_is_typed_and_not_saved_is_approved_too(
     command(terminal, "%s/content: hi/content: hello/")
     act(terminal, "Approve and start")
     trust(terminal)
-    choose(terminal, REPLACE, "Allow for plan")
+    choose(terminal, REPLACE, "Allow for this plan")
     ended(terminal, DONE, "version: 2", "status: completed")
     saved(terminal, workspace / "c.txt", "hello")
 
@@ -148,7 +148,7 @@ def test_a_plan_changes_a_buffer_that_is_not_saved(start: Start, terminal: Termi
     command(terminal, f"Plan {PLAN}")
     choose(terminal, REVIEW, "Start")
     trust(terminal)
-    choose(terminal, REPLACE, "Allow for plan")
+    choose(terminal, REPLACE, "Allow for this plan")
     ended(terminal, DONE, "status: completed")
     assert (workspace / "a.py").read_text() == OLD
     saved(terminal, workspace / "a.py", f"{NEW}they(2)")
@@ -165,7 +165,7 @@ def test_a_new_file_of_the_editor_is_whole_on_disk_before_it_is_saved(
     command(terminal, f"Plan {PLAN}")
     choose(terminal, REVIEW, "Start")
     trust(terminal)
-    choose(terminal, REPLACE, "Allow for plan")
+    choose(terminal, REPLACE, "Allow for this plan")
     ended(terminal, DONE, "status: completed")
     assert (workspace / "c.txt").read_text() == "hi"
     command(terminal, "lua print(vim.fn.getbufline('c.txt', 1)[1], vim.bo[vim.fn.bufnr('c.txt')].modified)")
@@ -178,8 +178,8 @@ def test_a_denied_change_is_not_made_and_what_was_made_is_undone(
     planned(terminal, start)
     act(terminal, "Approve and start")
     trust(terminal)
-    choose(terminal, REPLACE, "Deny")
-    choose(terminal, WRITE, "Allow")
+    choose(terminal, REPLACE, "No")
+    choose(terminal, WRITE, "Allow once")
     ended(terminal, "2 of 3 steps done", "- [-] Replace", "- [x] Write c.txt", "status: completed")
     terminal.keep("neovim-denied")
     saved(terminal, workspace / "c.txt", "hi")
@@ -243,6 +243,6 @@ def test_a_plan_goes_on_in_a_new_neovim(
     terminal.until("status: paused", "## Steps")
     terminal.keys("Enter", "C-w", "w")
     act(terminal, "Resume")
-    choose(terminal, REPLACE, "Allow for plan")
+    choose(terminal, REPLACE, "Allow for this plan")
     ended(terminal, DONE, "status: completed")
     saved(terminal, workspace / "a.py", NEW)

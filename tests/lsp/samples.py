@@ -41,6 +41,7 @@ from planloom.domain.safety.confinement_choices import confinement_request
 from planloom.domain.text.positions import Position, Range
 from planloom.domain.values import CallId, PlanId, StepId, Uri
 from planloom.intake.reference_sources import Resolution
+from planloom.service.actions.rules import FolderRule
 from planloom.service.requests import (
     ConflictTexts,
     CreateResult,
@@ -206,7 +207,8 @@ COMMAND = _value(
     title="Run the tests",
     command="make test",
     cwd="/work",
-    confinement=confinement_request(Confinement(), "all", HELD),
+    confinement=confinement_request(Confinement(), Confinement(network="all"), HELD),
+    rules=("make test …",),
     listed=ListPlace(list_id="ap2", position=1, size=2),
 )
 CONFLICT = _value(
@@ -563,6 +565,10 @@ def application() -> FakeApplication:
             ),
         ),
         memory__forget=1,
+        rules__list_rules=(
+            FolderRule(Uri(URI), "make test …", "Confined: writes only in the workspace, no network."),
+        ),
+        rules__revoke=1,
         plans__tasks=(PLAN, PLAN.steps[:2]),
         plans__commands_of=(
             ExecutedTool(

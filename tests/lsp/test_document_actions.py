@@ -79,13 +79,13 @@ STATES: list[tuple[str, Situation, list[str], dict[str, list[str]]]] = [
         "executing, asks for an approval",
         Situation(a_plan(status="executing", pending=Pending(approvals=(APPROVAL,)))),
         RUNS,
-        {ONE: ["Allow", "Allow for plan", "Deny"]},
+        {ONE: ["Allow once", "Allow for this plan", "No"]},
     ),
     (
         "executing, asks to delete",
         Situation(a_plan(status="executing", pending=Pending(approvals=(DELETE,)))),
         RUNS,
-        {ONE: ["Allow", "Deny", "Show changes"]},
+        {ONE: ["Allow once", "No", "Show changes"]},
     ),
     (
         "executing, asks a question",
@@ -192,7 +192,7 @@ async def press(client: LspClient, reader: Reader, title: str, word: str) -> Non
 
 async def test_steps_are_skipped_taken_back_undone_and_redone_from_the_document(folder: Path) -> None:
     async with plain(folder) as client:
-        reader = Reader(client, Allow="Allow")
+        reader = Reader(client, Allow="Allow once")
         await plan(client)
         await client.until(lambda: reader.shown)
         # What is typed and not saved is part of the plan before the command acts on it.
@@ -238,11 +238,11 @@ async def test_a_step_says_what_it_proposes_and_what_it_has_changed(folder: Path
     lines = "".join(f"line {number}\n" for number in range(50))
     (folder / "a.txt").write_text(lines + "```\n<img src=x>\u202e\n")
     async with plain(folder) as client:
-        reader = Reader(client, Start="Start", Allow="Allow")
+        reader = Reader(client, Start="Start", Allow="Allow once")
         is_asked, go = asyncio.Event(), asyncio.Event()
 
         async def answer(params: dict[str, Any]) -> Any:
-            if params["actions"][1]["title"] == "Allow":
+            if params["actions"][1]["title"] == "Allow once":
                 is_asked.set()
                 await go.wait()
             return await reader.answer(params)
@@ -318,7 +318,11 @@ async def test_a_client_that_asks_for_texts_gets_diffs_and_plans_without_a_file(
         async def press(params: dict[str, Any]) -> dict[str, Any]:
             titles = [each["title"] for each in params["actions"]]
             wanted = (
-                ["Start"] if "Start" in titles else ["Show changes"] if "diff" not in texts else ["Allow"]
+                ["Start"]
+                if "Start" in titles
+                else ["Show changes"]
+                if "diff" not in texts
+                else ["Allow once"]
             )
             return {"title": wanted[0]}
 
@@ -368,7 +372,7 @@ async def test_an_offer_that_nobody_answers_does_not_hold_up_the_questions_of_pl
 ) -> None:
     monkeypatch.setattr(documents, "_OFFER_SECONDS", 0.05)
     async with plain(folder) as client:
-        reader = Reader(client, Allow="Allow", Start="Start")
+        reader = Reader(client, Allow="Allow once", Start="Start")
 
         async def answer(params: dict[str, Any]) -> Any:
             if params["actions"][1]["title"] != "Adopt as a new plan":

@@ -97,9 +97,9 @@ def plain(
 @pytest.mark.parametrize(
     ("press", "status", "text"),
     [
-        ("Allow", "completed", "new\n"),
-        ("Allow for plan", "completed", "new\n"),
-        ("Deny", "completed", "old\n"),
+        ("Allow once", "completed", "new\n"),
+        ("Allow for this plan", "completed", "new\n"),
+        ("No", "completed", "old\n"),
         ("Cancel plan", "cancelled", "old\n"),
         (None, "executing", "old\n"),
         (Failed({"code": -32601, "message": "no such thing"}), "executing", "old\n"),
@@ -127,7 +127,7 @@ async def test_an_approval_is_a_message_and_a_dismissed_one_is_no_answer(
 
 async def test_a_fetch_is_a_message_with_its_host_and_address(tmp_path: Path) -> None:
     async with plain(tmp_path) as client:
-        user = User(client, "Deny", "End the plan")
+        user = User(client, "No", "End the plan")
         created = (await client.request("planloom/plan/create", {"text": EDIT}))["plan"]
         named = {"planId": created["planId"]}
         ready = (await client.request("planloom/plan/wait", {**named, "until": "ready"}))["plan"]
@@ -143,7 +143,7 @@ async def test_a_fetch_is_a_message_with_its_host_and_address(tmp_path: Path) ->
         assert lines[0] == (
             "Planloom wants to fetch from xn--pple-43d.com (аpple.com): https://xn--pple-43d.com/a?b"
         )
-        assert lines[1] == "“Allow for plan” covers all pages of this host."
+        assert lines[1] == "“Allow for this plan” covers all pages of this host."
         assert "may only look like" in lines[2]
 
 
@@ -152,7 +152,7 @@ async def test_the_changes_can_be_looked_at_before_the_answer(tmp_path: Path) ->
     shown: list[str] = []
     async with plain(tmp_path) as client:
         showing(client, shown)
-        User(client, "Show changes", "Allow")
+        User(client, "Show changes", "Allow once")
         assert (await run(client))["status"] == "completed"
         assert shown[0].startswith((tmp_path / ".planloom").as_uri())
         assert "-old\n+new\n" in beside(shown)
@@ -161,7 +161,7 @@ async def test_the_changes_can_be_looked_at_before_the_answer(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("presses", "words"),
-    [(["Allow unseen"], []), (["Show changes", "Allow"], ["changes-"])],
+    [(["Allow unseen"], []), (["Show changes", "Allow once"], ["changes-"])],
 )
 async def test_a_long_change_is_allowed_when_it_was_shown_or_by_another_word(
     tmp_path: Path, presses: list[str], words: list[str]
@@ -173,14 +173,14 @@ async def test_a_long_change_is_allowed_when_it_was_shown_or_by_another_word(
         user = User(client, *presses)
         await run(client, "1. Delete long.txt\n2. List files")
         titles = [[action["title"] for action in asked["actions"]] for asked in user.messages]
-        assert titles[0] == ["Later", "Allow unseen", "Deny", "Cancel plan", "Show changes"]
+        assert titles[0] == ["Later", "Allow unseen", "No", "Cancel plan", "Show changes"]
         assert [word in uri for word, uri in zip(words, shown, strict=True)] == [True] * len(words)
         assert not on_disk(tmp_path, "long.txt")
 
 
 @pytest.mark.parametrize(
     ("presses", "made"),
-    [(["Allow unseen"], True), (["Show changes", "Allow"], True), (["Deny"], False)],
+    [(["Allow unseen"], True), (["Show changes", "Allow once"], True), (["No"], False)],
 )
 async def test_a_long_command_is_shown_in_a_document(tmp_path: Path, presses: list[str], made: bool) -> None:
     command = f"touch a #{'x' * 700}END"
@@ -241,7 +241,7 @@ async def test_a_conflict_is_a_document_with_both_and_a_message(
 
         def typed() -> str:
             client.type(uri, None, "old by me\n")
-            return "Allow"
+            return "Allow once"
 
         def merged() -> str:
             client.open(shown[0])
@@ -275,7 +275,7 @@ async def test_what_is_typed_beside_the_merged_document_stays(tmp_path: Path) ->
 
         def typed() -> str:
             client.type(uri, None, "old by me\n" + "line\n" * 9)
-            return "Allow"
+            return "Allow once"
 
         def merged() -> str:
             client.type(uri, None, "old by me\n" + "line\n" * 9 + "typed in the file itself\n")
@@ -315,7 +315,7 @@ def with_model(*turns: Any) -> MakeApplication:
     [
         (["Allow all"], "ab", 1),
         (["Deny all"], "", 1),
-        (["One by one", "Deny", "Allow"], "b", 3),
+        (["One by one", "No", "Allow once"], "b", 3),
         (["Cancel plan"], "", 1),
     ],
 )

@@ -214,7 +214,7 @@ async def test_a_question_of_a_plan_without_a_document_gets_one_when_it_is_left_
         client.open(shown[0])
         asked = {"textDocument": {"uri": shown[0]}}
         lenses = await client.request("textDocument/codeLens", asked)
-        assert {"Allow", "Deny", "Cancel"} <= {each["command"]["title"] for each in lenses}
+        assert {"Allow once", "No", "Cancel"} <= {each["command"]["title"] for each in lenses}
 
 
 async def test_a_plan_that_pauses_by_itself_asks_whether_to_go_on(tmp_path: Path) -> None:

@@ -33,7 +33,9 @@ def ledger(tmp_path: Path) -> Path:
 
 
 class Reader:
-    """Opens what is shown, and presses the buttons of messages: `press` has what to press for the first button."""
+    """Opens what is shown, and presses the buttons of messages: `press` has what to press for the first button, or
+    its first word.
+    """
 
     def __init__(self, client: LspClient, **press: str | None) -> None:
         self.client = client
@@ -53,7 +55,8 @@ class Reader:
 
     async def answer(self, asked: dict[str, Any]) -> Any:
         self.asked.append(asked)
-        press = self.press.get(asked["actions"][1]["title"], "never")
+        title = asked["actions"][1]["title"]
+        press = self.press.get(title, self.press.get(title.partition(" ")[0], "never"))
         if press == "never":
             raise NeverAnswered
         return None if press is None else {"title": press}
@@ -94,7 +97,7 @@ async def diagnosed(client: LspClient, message: str) -> dict[str, Any]:
 
 async def test_a_plan_is_shown_started_and_followed_in_its_document(folder: Path) -> None:
     async with plain(folder) as client:
-        reader = Reader(client, Start="Start", Allow="Allow")
+        reader = Reader(client, Start="Start", Allow="Allow once")
         await plan(client)
         await client.wait_shown("3 of 3 steps done")
         assert "Planloom has planned 3 steps for “1. Replace" in reader.asked[0]["message"]
@@ -107,7 +110,7 @@ async def test_a_plan_is_shown_started_and_followed_in_its_document(folder: Path
 
 async def test_what_is_typed_into_the_document_is_the_plan(folder: Path) -> None:
     async with plain(folder) as client:
-        reader = Reader(client, Allow="Allow")
+        reader = Reader(client, Allow="Allow once")
         created = await plan(client)
         await client.until(lambda: reader.shown)
         reader.change("    - content: b\n", "    - content: c\n")
@@ -169,7 +172,7 @@ async def test_an_editor_that_tells_its_changes_late_gets_no_edit_of_an_older_te
             if asked["actions"][1]["title"] == "Start":
                 return {"title": "Start"}
             await client.until(lambda: "- [>] " in reader.text)
-            return {"title": "Deny"}
+            return {"title": "No"}
 
         client.answer("window/showMessageRequest", answer)
         await plan(client)
@@ -183,7 +186,7 @@ async def test_what_is_typed_while_the_document_is_brought_up_to_date_stays_in_i
     """The editor tells late and compares no versions, so that edits of the document are made in the wrong lines."""
     capabilities = {**FULL, "workspace": {"applyEdit": True}}
     async with plain(folder, capabilities=capabilities, late=0.05) as client:
-        reader = Reader(client, Start="Start", Allow="Deny")
+        reader = Reader(client, Start="Start", Allow="No")
         typed = 0
 
         async def edited(params: dict[str, Any]) -> Any:
@@ -211,7 +214,7 @@ async def test_what_the_server_itself_writes_into_a_document_is_no_error(folder:
     async with plain(folder, late=late) as client:
         # Whatever the server waits for before it looks at a text, it is not enough time.
         client.server.connection.jobs.sleep = lambda _: asyncio.sleep(0)
-        reader = Reader(client, Start="Start", Allow="Allow")
+        reader = Reader(client, Start="Start", Allow="Allow once")
         await plan(client)
         await client.wait_shown("3 of 3 steps done")
         await client.until(lambda: "status: completed" in reader.text)
@@ -265,7 +268,7 @@ async def asked(client: LspClient, reader: Reader, method: str, **more: Any) -> 
 
 async def test_the_document_offers_what_can_be_done_and_does_it(folder: Path) -> None:
     async with plain(folder) as client:
-        reader = Reader(client, Allow="Allow")
+        reader = Reader(client, Allow="Allow once")
         await plan(client)
         await client.until(lambda: reader.shown)
         lenses = {each["command"]["title"]: each for each in await asked(client, reader, "codeLens")}
@@ -583,7 +586,7 @@ async def test_a_kept_document_becomes_a_new_plan_and_shows_it(folder: Path, end
     (folder / "docs").mkdir()
     uri = (folder / "docs" / "both.plan.md").as_uri()
     async with plain(folder) as client:
-        reader = Reader(client, Start="Start", Allow="Allow")
+        reader = Reader(client, Start="Start", Allow="Allow once")
         client.open(uri, KEPT.replace("\n", ending), language_id="markdown")
         found = await diagnosed(client, "It is connected to no plan here")
         assert found["severity"] == 3
@@ -827,7 +830,7 @@ async def test_someone_types_anywhere_while_the_plan_runs(folder: Path, late: fl
     )
     dice = random.Random(7)
     async with plain(folder, late=late) as client:
-        reader = Reader(client, Start="Start", Allow="Allow")
+        reader = Reader(client, Start="Start", Allow="Allow once")
         await plan(client, steps)
         await client.wait_shown("Perspectives need a language model")
         await client.until(lambda: reader.shown and "pending approval" not in reader.text)

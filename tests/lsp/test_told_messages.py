@@ -24,7 +24,7 @@ async def test_what_an_undo_leaves_as_it_is_is_a_message(tmp_path: Path) -> None
     uri = (tmp_path / "a.txt").as_uri()
     async with plain(tmp_path) as client:
         client.open(uri)
-        User(client, "Allow")
+        User(client, "Allow once")
         plan = await run(client)
         client.type(uri, None, "newer, by me\n")
         await client.request(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.covered_calls import asks_again
 from planloom.domain.plans.editing import AddStep, StepChanges
 from planloom.domain.plans.indexed_tuple import IndexedTuple
-from planloom.domain.plans.plan import Plan, Step
+from planloom.domain.plans.plan import Check, Plan, Step
 from planloom.domain.values import PlanId, SessionId, StepId
 from planloom.settings import resolve
 from planloom.tools.confinement.abilities import abilities
@@ -25,8 +26,12 @@ CONFINED = pytest.mark.skipif(
 
 
 def step(tool: str, **more: Any) -> AddStep:
-    """A literal step; `more` are its arguments, but for its `when`, `for_each` and `depends_on`."""
-    rules = {name: more.pop(name) for name in ("when", "for_each", "depends_on", "step_id") if name in more}
+    """A literal step; `more` are its arguments, but for its `when`, `for_each`, `depends_on` and `checks`."""
+    rules = {
+        name: more.pop(name)
+        for name in ("when", "for_each", "depends_on", "step_id", "checks")
+        if name in more
+    }
     step_id = rules.pop("step_id", None)
     return AddStep(
         step_id=step_id,
@@ -78,6 +83,10 @@ SCRIPT = (
     step("write_file", path="a.sh", content="echo hello\n", step_id=StepId("w")),
     step("run_command", command="sh a.sh", depends_on=(StepId("w"),)),
 )
+CHECK = Check(kind="command", command="test -d data")
+WEB = Check(kind="command", command="curl -s http://localhost:1 || true")
+TESTED = Check(kind="command", command=f"{sys.executable} -S -c 'from test_calc import *; test_add()'")
+TEST = "from calc import add\ndef test_add():\n    assert add(1, 2) == 3\n"
 CASES = {
     "a new file": Case((NEW,), 0),
     "a new folder": Case((FOLDER,), 0),
@@ -126,6 +135,51 @@ CASES = {
     "a command that deletes": Case((step("run_command", command="rm -rf nothing"),), 1),
     "a command of which the text does not tell all": Case(
         (step("run_command", command="echo a | sh"),), 1, said=0
+    ),
+    "a check": Case(
+        (
+            NEW,
+            step("create_folder", path="a", checks=(CHECK,)),
+        ),
+        0,
+    ),
+    "a check that needs the network": Case((step("create_folder", path="a", checks=(WEB,)),), 1, said=0),
+    "the checks of five steps": Case(
+        (
+            step(
+                "write_file",
+                path="calc.py",
+                content="def add(a, b):\n    return a - b\n",
+                step_id=StepId("a"),
+            ),
+            step(
+                "write_file",
+                path="test_calc.py",
+                content=TEST,
+                depends_on=(StepId("a"),),
+                step_id=StepId("b"),
+            ),
+            step(
+                "edit_file",
+                path="calc.py",
+                old_text="a - b",
+                new_text="a + b",
+                depends_on=(StepId("b"),),
+                step_id=StepId("c"),
+                checks=(TESTED,),
+            ),
+            step(
+                "edit_file",
+                path="test_calc.py",
+                old_text="1, 2) == 3",
+                new_text="2, 2) == 4",
+                depends_on=(StepId("c"),),
+                step_id=StepId("d"),
+                checks=(TESTED,),
+            ),
+            step("run_command", command=TESTED.command, depends_on=(StepId("d"),)),
+        ),
+        2,
     ),
     "nothing by setting": Case(
         (NEW, FOLDER, step("run_command", command="echo hello")), 3, {"approvals": {"plan": "none"}}

@@ -173,7 +173,7 @@ async def test_an_editor_that_does_not_say_is_asked_once_when_a_person_asks_for_
     tmp_path: Path,
 ) -> None:
     async with plain_editor(tmp_path) as client:
-        user = User(client, "Trust", "Allow")
+        user = User(client, "Trust", "Allow once")
         assert (await client.request("planloom/status"))["trusted"] is False
         assert not user.messages
         assert (await run(client))["status"] == "completed"
@@ -224,7 +224,7 @@ async def test_an_editor_that_cannot_be_asked_is_believed(tmp_path: Path) -> Non
         async with plain_editor(tmp_path, **unknown) as client:
             assert (await client.request("planloom/status"))["trusted"] is True
     async with plain_editor(tmp_path) as client:
-        User(client, refuses, "Allow")
+        User(client, refuses, "Allow once")
         assert (await run(client))["status"] == "completed"
 
 
@@ -300,7 +300,7 @@ async def test_the_users_own_state_is_not_touched_in_a_folder_around_it(tmp_path
     text = '1. Create file "state/decisions.sqlite3" with content "x"\n2. Create file none.json with content "{}"'
     given = ServerOptions(state=lambda: tmp_path / "work" / "state", options_are_users=True)
     async with plain_editor(tmp_path, given=given, settings=EMBEDDED) as client:
-        User(client, "Allow", "Allow")
+        User(client, "Allow once", "Allow once")
         plan = await run(client, text, until="attention")
         assert "own state" in json.dumps(plan)
         assert not (tmp_path / "work" / "state").exists()

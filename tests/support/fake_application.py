@@ -168,6 +168,7 @@ class FakeApplication:
             "models",
             "messages",
             "memory",
+            "rules",
         ):
             setattr(self, name, Room(name, self.calls, self.script))
         self.feed = FakeFeed()

@@ -19,6 +19,7 @@ from planloom.service.application import Application
 from planloom.service.models import AvailableModels, TestAnswer
 from planloom.service.requests import CreateRequest, Until
 from planloom.settings import resolve
+from planloom.storage.decisions import Decisions
 from planloom.storage.ledger import Ledger
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import EditorCapabilities
@@ -99,9 +100,10 @@ class Studio:
         ledger: Path | Ledger | None = None,
         patience: float = 10,
         trusted: bool = True,
+        decisions: Decisions | None = None,
         private: tuple[Path, ...] = (),
     ) -> None:
-        """`patience` is how many seconds anything may take."""
+        """`patience` is how many seconds anything may take, `decisions` what the user has decided on folders."""
         self.patience = patience
         self.folder = folder / "workspace"
         self.folder.mkdir(exist_ok=True)
@@ -116,6 +118,7 @@ class Studio:
         settings = {"approvals.plan": "none", **settings}
         resolved = resolve({"user": settings}).settings
         session = Session(resolved, self.view, self.editor, trusted=trusted, private=private)
+        session.decisions = decisions
         self.app = Application(
             session,
             ledger if isinstance(ledger, Ledger) else Ledger(ledger),

@@ -396,7 +396,7 @@ class RequestRun:
             params["files"] = list(verdict.files)
         if verdict.confinement is not None:
             params["confinement"] = verdict.confinement
-        if verdict.decision in ("allow", "allowForPlan"):
+        if verdict.decision not in ("deny", "cancel"):
             self._shown.update(
                 file.get("newUri") or file["uri"]
                 for file in approval.get("files") or []

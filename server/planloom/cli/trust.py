@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planloom.cli.exit_codes import DONE, FAILED
-from planloom.cli.options import Option, command, flag, folders, usage
+from planloom.cli.options import Option, command, flag, folders, several, usage
+from planloom.domain.text.counted import counted
 
 if TYPE_CHECKING:
     from planloom.cli.terminal.person import Terminal
@@ -70,12 +71,21 @@ async def _asked(folder: Path, decided: Decisions, person: Terminal) -> bool:
     Option("paths", metavar="DIR", nargs="*", type=Path, help="the folders (default: this one)"),
     flag("--revoke", help="forget what was decided on them"),
     flag("--list", help="show the decisions on all folders"),
+    flag("--rules", help="show the commands that run in the folders without asking, always confined"),
+    several(
+        "--rule",
+        metavar="COMMAND",
+        help="allow it, or with --revoke take it back; `pytest …` for any arguments",
+    ),
+    flag("--import", help="with --rules: allow what your own settings of Claude Code and Codex allow there"),
 )
 def trust(given: Namespace) -> int:
     """Trust a folder, so that Planloom may follow its instructions, run git in it and, if you allow it, change it."""
     from planloom.domain.errors import StorageFailed
 
     decided = decisions()
+    if given.rules or given.rule:
+        return _rules(given, decided)
     if given.list:
         if given.paths or given.revoke:
             usage("--list takes no folder and no other option.")
@@ -95,6 +105,35 @@ def trust(given: Namespace) -> int:
         _say(error.message, err=True)
         return FAILED
     return DONE
+
+
+def _rules(given: Namespace, decided: Decisions) -> int:
+    """Show, add or take back rules of the folders."""
+    from planloom.cli.rules import imported, lines_of, rule_of
+    from planloom.domain.errors import StorageFailed
+    from planloom.domain.safety.command_rules import CommandRule
+
+    wanted = [(text, rule_of(text)) for text in given.rule]
+    if getattr(given, "import"):
+        wanted += imported(Path.home())
+    refused = [(text, rule) for text, rule in wanted if isinstance(rule, str)]
+    rules = [rule for _, rule in wanted if isinstance(rule, CommandRule)]
+    try:
+        for folder in folders(given.paths):
+            if given.revoke:
+                texts = [rule.text for rule in rules] if given.rule else [None]
+                gone = sum(decided.forget_rules(folder, text) for text in texts)
+                _say(f"{folder}: {counted(gone, 'rule')} taken back.")
+            elif rules:
+                decided.keep_rules(folder, rules)
+            for line in lines_of(decided, folder):
+                _say(line)
+    except StorageFailed as error:
+        _say(error.message, err=True)
+        return FAILED
+    for text, why in refused:
+        _say(f"Left out: {text}: {why}.", err=True)
+    return FAILED if given.rule and refused else DONE
 
 
 def _show(found: Decisions) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,8 @@ from planloom.workspace.index.programs import Programs
 from planloom.workspace.view import WorkspaceView
 
 if TYPE_CHECKING:
+    from planloom.domain.safety.command_rules import CommandRule
+    from planloom.storage.decisions import Decisions
     from planloom.tools.confinement.confined_command import Confined
 
 AskTrust = Callable[[], Awaitable[None]]
@@ -30,7 +32,8 @@ class Session:
     """One connection. Its parts keep the session and read each value when they need it: settings, trust and folders
     may change at any moment.
 
-    Settings and trust change only by `configure` and `trust`; the view and its documents follow the editor.
+    `decisions` keep what the user has decided on folders, if it is kept. Settings and trust change only by
+    `configure` and `trust`; the view and its documents follow the editor.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class Session:
         self._ask_trust: AskTrust | None = None
         self._dismissed: set[PlanId] = set()
         self._private = private
+        self.decisions: Decisions | None = None
 
     @property
     def settings(self) -> Settings:
@@ -105,6 +109,26 @@ class Session:
     def plan_folder(self, plan_id: PlanId) -> Path:
         """The folder of a plan's commands: long outputs, temporary files, home and caches. It goes with the plan."""
         return self.plan_folders / plan_id
+
+    def rules(self, folder: Path) -> tuple[CommandRule, ...]:
+        """The rules by which the user allows commands in the workspace folder that holds this one."""
+        root = self._root_of(folder)
+        return () if self.decisions is None or root is None else self.decisions.rules(root)
+
+    def keep_rules(self, folder: Path, rules: Sequence[CommandRule]) -> None:
+        """Keep rules for the workspace folder that holds this one. Raises StorageFailed."""
+        root = self._root_of(folder)
+        if self.decisions is not None and root is not None:
+            self.decisions.keep_rules(root, rules)
+
+    def forget_rules(self, folder: Uri, text: str | None) -> int:
+        """Forget the rules of an open workspace folder, or that with this text. Raises StorageFailed."""
+        root = next((each.path for each in self.view.roots.folders if each.uri == folder), None)
+        return 0 if self.decisions is None or root is None else self.decisions.forget_rules(root, text)
+
+    def _root_of(self, folder: Path) -> Path | None:
+        roots = (root.path for root in self.view.roots.folders)
+        return next((root for root in roots if folder.is_relative_to(root)), None)
 
     @property
     def plan_folders(self) -> Path:

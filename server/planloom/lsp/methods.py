@@ -100,6 +100,8 @@ CLIENT_REQUESTS: tuple[ClientRequest, ...] = (
     ClientRequest("planloom/stats", "StatsParams", "StatsResult", "plans.stats", "read"),
     ClientRequest("planloom/memory/search", "SearchMemoryParams", "MemoryResult", "memory.search", "read"),
     ClientRequest("planloom/memory/forget", "ForgetMemoryParams", "ForgottenResult", "memory.forget"),
+    ClientRequest("planloom/rules/list", "NoParams", "RulesResult", "rules.list_rules", "read"),
+    ClientRequest("planloom/rules/revoke", "RevokeRulesParams", "RevokedResult", "rules.revoke"),
     ClientRequest("planloom/step/answer", "AnswerParams", "PlanResult", "decisions.answer"),
     ClientRequest("planloom/step/recover", "RecoverParams", "PlanResult", "decisions.recover"),
     ClientRequest("planloom/approval/respond", "RespondParams", "Empty", "decisions.respond"),

@@ -122,6 +122,7 @@ async def open_application(
     Keys are read from `environment`, or from that of the process.
     """
     from planloom.service.application import Application
+    from planloom.storage.decisions import FILE, Decisions
 
     folder = context.storage or (
         Path(context.settings.storage.path) if context.settings.storage.path else state_folder()
@@ -135,6 +136,7 @@ async def open_application(
         environment=os.environ if environment is None else environment,
         completion=context.completion,
         record=context.record,
+        decisions=Decisions(state_folder() / FILE),
         base_url_is_users=lambda: context.source_of("model.baseUrl") in _FROM_USER,
         traces_are_users=lambda: context.source_of("storage.traces") in _FROM_USER,
     )

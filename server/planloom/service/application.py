@@ -58,9 +58,11 @@ if TYPE_CHECKING:
     from planloom.intake.surroundings.sections import Surroundings
     from planloom.models.providers.editor_model import EditorCompletion
     from planloom.service.actions.approvals import Approvals
+    from planloom.service.actions.rules import Rules
     from planloom.service.actions.steps import Steps
     from planloom.service.execution import Execution
     from planloom.service.memory import Memory
+    from planloom.storage.decisions import Decisions
 
 MEMORABLE = frozenset(
     {"plan_completed", "plan_failed", "plan_cancelled", "plan_rejected", "edit_applied", "edit_reverted"}
@@ -222,6 +224,13 @@ class Application:
 
         return Approvals(self._execution.gate, self._plan_store, self._turns, self._session.view)
 
+    @cached_property
+    def rules(self) -> Rules:
+        """The rules by which the user allows commands in the open folders."""
+        from planloom.service.actions.rules import Rules
+
+        return Rules(self._session)
+
     @classmethod
     async def open(
         cls,
@@ -234,6 +243,7 @@ class Application:
         environment: Mapping[str, str],
         completion: EditorCompletion | None = None,
         record: Path | None = None,
+        decisions: Decisions | None = None,
         base_url_is_users: Callable[[], bool] = lambda: True,
         traces_are_users: Callable[[], bool] = lambda: True,
     ) -> Application:
@@ -241,12 +251,13 @@ class Application:
 
         It does nothing before `start`. Raises StorageFailed while another program has the ledger locked.
 
-        `completion` is the editor's own language model, `record` a file for every exchange with a model. A key of
-        the environment goes to the base URL only where `base_url_is_users`, and headers for a collector of traces to
-        its address only where `traces_are_users`.
+        `completion` is the editor's own language model, `decisions` are what the user has decided on folders,
+        `record` a file for every exchange with a model. A key of the environment goes to the base URL only where
+        `base_url_is_users`, and headers for a collector of traces to its address only where `traces_are_users`.
         """
         private = () if storage is None else (storage.parent,)
         session = Session(settings, view, editor, trusted=trusted, private=private)
+        session.decisions = decisions
         models = Models(session, environment, completion, record, base_url_is_users)
         headers = headers_of(environment.get(TRACES_HEADERS, ""))
         for value in headers.values():

@@ -5,6 +5,8 @@ Most of the program's code is behind this module: the gate, commands, the tools 
 
 from __future__ import annotations
 
+from functools import partial
+
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.recovery_proposals import ModelProposer
@@ -27,7 +29,7 @@ class Execution:
 
     def __init__(self, parts: Parts, memory: Memory, submitted: SubmittedPlans) -> None:
         session, plan_store, tools = parts.session, parts.plan_store, parts.tools
-        self.gate = Gate(session, plan_store)
+        self.gate = Gate(session, plan_store, partial(parts.feed.notice, "warning"))
         staging = StagingArea(plan_store, session.view, self.gate, parts.applied_edits)
         self.background = BackgroundCommands(session, plan_store, parts.jobs, parts.workspace_index)
         terminal = Terminal(

@@ -1,27 +1,34 @@
-"""What the user has decided outside of any plan: which folders are trusted, and which options of an editor count.
+"""What the user has decided outside of any plan: which folders are trusted, which options of an editor count, and which
+commands are allowed in a folder.
 
 The file lies in the user's state folder, for its owner alone. Whatever cannot be read counts as not decided.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from planloom.domain.errors import StorageFailed
+from planloom.domain.safety.command_rules import CommandRule
+from planloom.domain.safety.confinement import Confinement
 
 FILE: Final = "decisions.sqlite3"
 _BUSY_SECONDS: Final = 2.0
 _SCHEMA: Final = """
     CREATE TABLE IF NOT EXISTS folders (path TEXT PRIMARY KEY, inode TEXT, trusted INTEGER, at TEXT) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS options (digest TEXT PRIMARY KEY, kept INTEGER, at TEXT) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS rules (
+        path TEXT, words TEXT, exact INTEGER, inode TEXT, confinement TEXT, at TEXT, PRIMARY KEY (path, words, exact)
+    ) WITHOUT ROWID;
 """
 log = logging.getLogger(__name__)
 
@@ -78,6 +85,47 @@ class Decisions:
             found = connection.execute("DELETE FROM folders WHERE path = ?", (str(_real(folder)),))
             return found.rowcount > 0
 
+    def rules(self, folder: Path) -> tuple[CommandRule, ...]:
+        """The rules of a workspace folder, if it is still the same."""
+        real = _real(folder)
+        return tuple(rule for path, rule in self.all_rules() if path == real)
+
+    def all_rules(self) -> tuple[tuple[Path, CommandRule], ...]:
+        """The rules of all folders that are still the same, by path."""
+        rows = self._read("SELECT path, inode, words, exact, confinement FROM rules ORDER BY path, words")
+        return tuple(
+            (Path(path), CommandRule(tuple(json.loads(words)), _confinement(given), bool(exact)))
+            for path, inode, words, exact, given in rows
+            if identity_of(Path(path)) == inode
+        )
+
+    def keep_rules(self, folder: Path, rules: Iterable[CommandRule]) -> None:
+        """Keep rules for a workspace folder; one with the same words is replaced. Raises StorageFailed."""
+        real = _real(folder)
+        rows = [
+            (
+                str(real),
+                json.dumps(rule.words),
+                rule.exact,
+                identity_of(real),
+                rule.confinement.model_dump_json(),
+                _now(),
+            )
+            for rule in rules
+        ]
+        with self._writing() as connection:
+            connection.executemany("INSERT OR REPLACE INTO rules VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def forget_rules(self, folder: Path, text: str | None = None) -> int:
+        """Forget the rules of a folder, or that with this text. Returns how many there were. Raises StorageFailed."""
+        real = _real(folder)
+        gone = [rule for rule in self.rules(real) if text in (None, rule.text)]
+        with self._writing() as connection:
+            for rule in gone:
+                key = (str(real), json.dumps(rule.words), rule.exact)
+                connection.execute("DELETE FROM rules WHERE (path, words, exact) = (?, ?, ?)", key)
+        return len(gone)
+
     def are_kept(self, digest: str) -> bool | None:
         """Whether the user keeps the options with this hash; None if they have not decided."""
         rows = self._read("SELECT kept FROM options WHERE digest = ?", digest)
@@ -111,6 +159,10 @@ class Decisions:
 
     def _connected(self) -> sqlite3.Connection:
         return sqlite3.connect(self._path, timeout=_BUSY_SECONDS)
+
+
+def _confinement(text: str) -> Confinement:
+    return Confinement.model_validate_json(text)
 
 
 def _real(folder: Path) -> Path:

@@ -23,13 +23,13 @@ function effectWords(effect: Approval["effect"]): Words {
   switch (effect) {
     case "read":
     case "write":
-      return { allow: t("Apply"), deny: t("Skip these changes") };
+      return { allow: t("Allow once"), deny: t("Skip these changes") };
     case "destroy":
-      return { allow: t("Apply"), chip: ["high", t("deletes or replaces files")], deny: t("Skip these changes") };
+      return { allow: t("Allow once"), chip: ["high", t("deletes or replaces files")], deny: t("Skip these changes") };
     case "execute":
-      return { allow: t("Run"), chip: ["medium", t("runs a command")], deny: t("Do not run it") };
+      return { allow: t("Allow once"), chip: ["medium", t("runs a command")], deny: t("Do not run it") };
     case "fetch":
-      return { allow: t("Fetch"), chip: ["medium", t("sends a request to the web")], deny: t("Do not fetch it") };
+      return { allow: t("Allow once"), chip: ["medium", t("sends a request to the web")], deny: t("Do not fetch it") };
   }
 }
 
@@ -75,8 +75,10 @@ export function approvalList(panel: Panel, plan: Plan, listed: readonly Approval
   </section>`;
 }
 
+type Decision = "allow" | "allowForPlan" | "allowInFolder" | "deny";
+
 /** Answer an approval with what was chosen in its card: the files that are not left out, the rights of a command. */
-function respond(panel: Panel, plan: Plan, approval: Approval, decision: "allow" | "allowForPlan" | "deny"): void {
+function respond(panel: Panel, plan: Plan, approval: Approval, decision: Decision): void {
   const { approvalId, files } = approval;
   const out = panel.forms(plan.planId).leftOut[approvalId] ?? [];
   const offer = decision === "deny" ? undefined : chosenOffer(panel, plan, approval);
@@ -85,7 +87,7 @@ function respond(panel: Panel, plan: Plan, approval: Approval, decision: "allow"
     approvalId,
     decision,
     ...(out.length > 0 ? { files: files.filter((file) => !out.includes(file.uri)).map((file) => file.uri) } : {}),
-    ...(offer === undefined ? {} : { confinement: { confined: offer.confined, network: offer.network } }),
+    ...(offer === undefined ? {} : { confinement: chosenOf(offer) }),
   });
 }
 
@@ -99,11 +101,12 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
   const armed = panel.ui.armed.includes(approvalId);
   const unseen = unseenOf(approval, out, panel.ui.seen);
   const offer = chosenOffer(panel, plan, approval);
-  const allow = (decision: "allow" | "allowForPlan") => () => respond(panel, plan, approval, decision);
+  const rules = approval.rules?.join(", ");
+  const allow = (decision: Decision) => () => respond(panel, plan, approval, decision);
   const made = approval.files.filter((file) => !out.includes(file.uri) && !isAllLeft(panel, approval, file));
   const isPossible = armed && (approval.files.length === 0 || made.length > 0);
   const hunks = takenHunks(panel, approval, out);
-  const label = hunks === undefined ? words.allow : t("{0} {1} of {2}", words.allow, hunks.taken, hunks.all);
+  const label = hunks === undefined ? words.allow : t("Allow {0} of {1}", hunks.taken, hunks.all);
   return html`<article class="card approval" data-effect=${effect} data-approval=${approvalId}>
     <h3>${icon(approval.goesOn === true ? "pass" : planChanges.length > 0 ? "checklist" : EFFECT_ICON[effect])}<span class="grow">${shown(approval.title)}</span></h3>
     <p class="card-meta">
@@ -166,7 +169,7 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
             class="skip"
             secondary
             @click=${() => startSkip(panel, plan, approvalId)}
-          >${approval.goesOn === true ? t("Not yet…") : planChanges.length > 0 ? t("Keep the plan…") : t("Skip…")}</vscode-button>
+          >${approval.goesOn === true ? t("Not yet…") : planChanges.length > 0 ? t("Keep the plan…") : t("No…")}</vscode-button>
           <span class="grow"></span>
           ${
             effect === "destroy" ||
@@ -176,16 +179,24 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
             planChanges.length > 0 ||
             approval.goesOn === true ||
             unseen !== undefined ||
-            offer?.confined === false
+            offer?.confined === false ||
+            approval.confinement?.held === false
               ? nothing
-              : linkButton(
-                  effect === "fetch" ? t("Allow this host for this plan") : t("Allow for this plan"),
-                  allow("allowForPlan"),
-                  {
-                    title: aheadWords(effect),
-                    disabled: !armed,
-                  },
-                )
+              : linkButton(t("Allow for this plan"), allow("allowForPlan"), {
+                  title: rules === undefined ? aheadWords(effect) : t("{0}, for this version of the plan", rules),
+                  disabled: !armed,
+                })
+          }
+          ${
+            rules === undefined ||
+            unseen !== undefined ||
+            offer?.confined === false ||
+            approval.confinement?.held === false
+              ? nothing
+              : linkButton(t("Allow in this folder"), allow("allowInFolder"), {
+                  title: t("{0}, in every plan of this folder, confined as here", rules),
+                  disabled: !armed,
+                })
           }
           ${
             unseen === undefined
@@ -217,6 +228,17 @@ function end(key: string): View {
 function chosenOffer(panel: Panel, plan: Plan, { approvalId, confinement }: Approval): ConfinementOffer | undefined {
   const place = panel.forms(plan.planId).confinements[approvalId];
   return place === undefined ? undefined : confinement?.offers[place];
+}
+
+/** An offer without what is said of it. */
+function chosenOf({ confined, network, git, writes, reads }: ConfinementOffer) {
+  return {
+    confined,
+    network,
+    ...(git == null ? {} : { git }),
+    ...(writes == null ? {} : { writes: [...writes] }),
+    ...(reads == null ? {} : { reads: [...reads] }),
+  };
 }
 
 /** What a command gets, and what it may get instead. */

@@ -132,7 +132,11 @@ function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
         options.includes("retry")
           ? html`<vscode-button class="retry" @click=${act("retry")}>${icon("refresh")} ${
               // It is asked again, with the network.
-              recovery.code === "lacked_network" ? t("Run again with network") : t("Retry")
+              recovery.code === "lacked_network"
+                ? t("Run again with network")
+                : recovery.code === "lacked_rights"
+                  ? t("Run again with more rights")
+                  : t("Retry")
             }</vscode-button>`
           : nothing
       }

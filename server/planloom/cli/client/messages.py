@@ -50,10 +50,13 @@ class ApprovalFile(TypedDict, total=False):
 
 
 class Confinement(TypedDict, total=False):
-    """In what confinement a command runs; not `confined`, it has all of the user's rights."""
+    """In what confinement a command runs; not `confined`, it has all rights. It may change `git` and `writes`."""
 
     confined: bool
     network: Literal["none", "loopback", "all"]
+    git: str
+    writes: list[str]
+    reads: list[str]
 
 
 class ConfinementOffer(TypedDict, total=False):
@@ -61,17 +64,24 @@ class ConfinementOffer(TypedDict, total=False):
 
     confined: bool
     network: Literal["none", "loopback", "all"]
+    git: str
+    writes: list[str]
+    reads: list[str]
     label: str
     line: str
 
 
 class ConfinementRequest(TypedDict, total=False):
-    """What a command gets as shown, in words, and what may be chosen; first what the setting gives, if it asks."""
+    """What a command gets as shown, and what may be chosen, first what is set. Not `held`: it is allowed once only."""
 
     confined: bool
     network: Literal["none", "loopback", "all"]
+    git: str
+    writes: list[str]
+    reads: list[str]
     line: str
     asksNetwork: bool
+    held: bool
     offers: list[ConfinementOffer]
 
 
@@ -84,7 +94,7 @@ class ListPlace(TypedDict, total=False):
 
 
 class Approval(TypedDict, total=False):
-    """What waits for permission: a change, command or fetch; `planChanges`: another rest; `goesOn`: a gate."""
+    """What waits for permission. By its `rules`, such as `git add …`, a command can be allowed in plan or folder."""
 
     approvalId: str
     planId: str
@@ -99,6 +109,7 @@ class Approval(TypedDict, total=False):
     command: str
     cwd: str
     confinement: ConfinementRequest
+    rules: list[str]
     listed: ListPlace
     url: str
     host: str

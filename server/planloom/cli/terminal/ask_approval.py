@@ -66,7 +66,7 @@ async def ask_list(terminal: Terminal, listed: Sequence[Approval]) -> Sequence[V
 
 async def _asked_once(terminal: Terminal, approval: Approval, pages: Pages, left_out: int) -> Verdict | None:
     """One question; None if it has to be asked again. Raises EndOfInput."""
-    choices = {"n": "deny", "c": "cancel the plan"}
+    choices = {"n": "no", "c": "cancel the plan"}
     unseen = pages.unseen + left_out
     if unseen:
         choices = {_UNSEEN: f"the rest unseen: allow it without {counted(unseen, 'line')}"} | choices
@@ -79,6 +79,8 @@ async def _asked_once(terminal: Terminal, approval: Approval, pages: Pages, left
             return Verdict("allow")
         case "p":
             return Verdict("allowForPlan")
+        case "w":
+            return Verdict("allowInFolder")
         case "f":
             return await _file_by_file(terminal, approval)
         case "o":
@@ -94,10 +96,14 @@ async def _asked_once(terminal: Terminal, approval: Approval, pages: Pages, left
 
 
 def _ways_to_allow(approval: Approval) -> dict[str, str]:
-    choices = {"y": "allow"}
+    choices = {"y": "allow once"}
     once_only = bool(approval.get("protected") or approval.get("planChanges") or approval.get("goesOn"))
-    if approval.get("effect") != "destroy" and not once_only:
+    confinement, rules = approval.get("confinement"), _rules(approval)
+    is_held = confinement is None or confinement.get("held", True)
+    if approval.get("effect") != "destroy" and not once_only and is_held:
         choices["p"] = _for_plan(approval)
+        if rules:
+            choices["w"] = f"allow in this folder: {rules}, in every plan"
     if len(approval.get("files") or []) > 1:
         choices["f"] = "file by file"
     if _offers(approval):
@@ -134,8 +140,13 @@ def _for_plan(approval: Approval) -> str:
     """What "allow for plan" covers."""
     match approval.get("effect"):
         case "execute":
-            return "allow this command for the plan"
+            return f"allow for this plan: {_rules(approval) or 'this command'}"
         case "fetch":
-            return f"allow {one_line(approval.get('host') or 'this host', 60)} for the plan"
+            return f"allow for this plan: {one_line(approval.get('host') or 'this host', 60)}"
         case _:
-            return "allow for plan"
+            return "allow for this plan"
+
+
+def _rules(approval: Approval) -> str:
+    """The rules by which more than this command is allowed."""
+    return one_line(", ".join(approval.get("rules") or []), 60)

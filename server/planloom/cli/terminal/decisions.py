@@ -10,6 +10,7 @@ from planloom.cli.client.messages import (
     Approval,
     Confinement,
     ConfinementOffer,
+    ConfinementRequest,
     Conflict,
     DiffResult,
     Question,
@@ -48,7 +49,7 @@ class Reviewed(NamedTuple):
 class Verdict(NamedTuple):
     """The answer to an approval; `files` limits an allow to these URIs, `confinement` is chosen for a command."""
 
-    decision: Literal["allow", "allowForPlan", "deny", "cancel"]
+    decision: Literal["allow", "allowForPlan", "allowInFolder", "deny", "cancel"]
     reason: str | None = None
     files: tuple[str, ...] | None = None
     confinement: Confinement | None = None
@@ -106,18 +107,26 @@ def needs_more_than_yes(approval: Approval) -> bool:
     )
 
 
+def _asks_more(confinement: ConfinementRequest) -> bool:
+    """Whether a command would get what only a person gives: the network, or what is outside of the workspace."""
+    outside = (
+        confinement.get("git", "").startswith("/") or confinement.get("writes") or confinement.get("reads")
+    )
+    return bool(confinement.get("asksNetwork") or outside)
+
+
 def verdict_by_flags(approval: Approval, flags: Flags) -> Verdict | None:
     """The answer of the flags to an approval; None leaves it to the person at the terminal.
 
-    A command gets no more than the settings give: no network that it asks for. No flag lets one run without
-    confinement.
+    A command gets no more than the settings and the workspace's git folder: no network that it asks for, nothing
+    outside. No flag lets one run without confinement.
     """
     confinement = approval.get("confinement")
     if confinement is not None and not confinement["confined"]:
         return None if flags.terminal else Verdict("deny", _UNCONFINED)
     if needs_more_than_yes(approval):
         if flags.yes_commands:
-            asks = confinement is not None and confinement.get("asksNetwork") and confinement.get("offers")
+            asks = confinement is not None and _asks_more(confinement) and confinement.get("offers")
             return Verdict("allow", confinement=chosen(asks[0]) if asks else None)
         return None if flags.terminal else Verdict("deny", _why_denied(approval))
     if flags.yes:
@@ -149,7 +158,14 @@ def _why_denied(approval: Approval) -> str:
 
 def chosen(offer: ConfinementOffer) -> Confinement:
     """The confinement of an offer, as an answer names it."""
-    return {"confined": offer["confined"], "network": offer.get("network", "none")}
+    found: Confinement = {"confined": offer["confined"], "network": offer.get("network", "none")}
+    if offer.get("git"):
+        found["git"] = offer["git"]
+    if offer.get("writes"):
+        found["writes"] = offer["writes"]
+    if offer.get("reads"):
+        found["reads"] = offer["reads"]
+    return found
 
 
 class NonInteractive:

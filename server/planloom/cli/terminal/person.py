@@ -139,6 +139,8 @@ class Terminal:
         choices = {_RECOVERIES[option][0]: _RECOVERIES[option][1] for option in options}
         if recovery.get("code") == "lacked_network" and "retry" in options:
             choices["r"] = "retry, to be asked for the network"
+        if recovery.get("code") == "lacked_rights" and "retry" in options:
+            choices["r"] = "retry, to be asked for more rights"
         if several and "accept" in options:
             choices["p"] = "replace all of them"
         if "retry" in options and step.get("kind") == "tool_call":

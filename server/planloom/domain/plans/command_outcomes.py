@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from planloom.domain.patterns import pattern
+from planloom.domain.safety.command_needs import Lack
 from planloom.domain.values import Value
 
 _SEARCHED_LINES: Final = 60
@@ -40,12 +41,18 @@ _KNOWN: Final = frozenset(_OUTCOME_WORDS.split())
 class CommandOutcome(Value):
     """How a command ended: its exit code, None if it did not end by itself, and the outcome line of its output.
 
-    `lacked_network`: it failed, as it seems for want of the network that it did not get.
+    `lacked` is what it did not get and seems to have failed for want of. Older ledgers have `lacked_network` instead.
     """
 
     exit_code: int | None = None
     line: str = ""
+    lacked: Lack | None = None
     lacked_network: bool = False
+
+    @property
+    def lack(self) -> Lack | None:
+        """What it seems to have failed for want of."""
+        return Lack(kind="network") if self.lacked_network else self.lacked
 
     @property
     def succeeded(self) -> bool:

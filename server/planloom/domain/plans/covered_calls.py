@@ -1,4 +1,5 @@
-"""Which calls the approval of a plan covers: those that stood whole in the approved version, each made once.
+"""Which calls the approval of a plan covers: those that stood whole in the approved version, each made once, and
+checks.
 
 The gate adds what only the moment shows: that the call only adds, and what it touches.
 """
@@ -32,8 +33,8 @@ def covered_args(plan: Plan, step_id: StepId | None) -> Args | None:
 
     The call has to be the step's own, alone, and the first of its calls that has an effect.
     """
-    step = None if step_id is None else plan.step(step_id)
-    if step is None or not plan.version == plan.approved_version == plan.covering_version:
+    step = _approved_step(plan, step_id)
+    if step is None:
         return None
     now = [(call.tool, call.args) for call in plan.open_calls if call.step_id == step_id]
     held = [call for call in step.tools_executed if "held" in call.fates]
@@ -44,6 +45,25 @@ def covered_args(plan: Plan, step_id: StepId | None) -> Args | None:
     if any(call.command not in (None, "not_run") or call.fates - _WITHOUT_EFFECT for call in earlier):
         return None
     return args if stands_whole(step) else None
+
+
+def is_covered_check(plan: Plan, step_id: StepId | None) -> bool:
+    """Whether the call that a step makes now is a check of it that stands whole in the approved version.
+
+    A check proves each attempt, so it is covered however often it runs.
+    """
+    step = _approved_step(plan, step_id)
+    if step is None or step.checks_changed or (step.for_each, step.repeat_until, step.parent) != (None,) * 3:
+        return False
+    now = [(call.tool, call.args) for call in plan.open_calls if call.step_id == step_id]
+    commands = [check.command for check in step.checks if check.kind == "command" and check.command]
+    return any(now == [("run_command", {"command": each})] and _is_readable(each) for each in commands)
+
+
+def _approved_step(plan: Plan, step_id: StepId | None) -> Step | None:
+    """A step of a version of which the approval covers calls."""
+    is_covering = plan.version == plan.approved_version == plan.covering_version
+    return plan.step(step_id) if is_covering and step_id is not None else None
 
 
 def asks_again(plan: Plan) -> str:

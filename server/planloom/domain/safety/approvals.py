@@ -1,6 +1,6 @@
 """Effects of tools, the policy for them, approvals, and the grant that lets a plan write."""
 
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from planloom.domain.changes import ChangeKind
 from planloom.domain.safety.confinement_choices import ConfinementRequest
@@ -9,9 +9,12 @@ from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri, Valu
 Effect = Literal["read", "write", "destroy", "execute", "fetch"]
 """`fetch` sends an address to a host of the web, and brings its text in."""
 Verdict = Literal["allow", "ask", "deny"]
+ExecuteVerdict = Literal[Verdict, "confined"]
+"""`confined` allows what gets no more than the settings give, and asks for the rest."""
 PlanCovers = Literal["literal", "none"]
 """What the approval of a plan covers: the literal calls that stand whole in it and only add, or nothing."""
-UserDecision = Literal["allow", "allowForPlan", "deny", "cancel"]
+UserDecision = Literal["allow", "allowForPlan", "allowInFolder", "deny", "cancel"]
+ALLOWED: Final = ("allow", "allowForPlan", "allowInFolder")
 Decision = Literal[UserDecision, "superseded"]
 
 
@@ -66,7 +69,8 @@ class ListPlace(Value):
 class Approval(Value):
     """A request for permission; the hash `proposal` binds it to the exact base and result of every file.
 
-    `confinement` is what a command gets, and what the user may choose instead. `listed`: it is asked with others.
+    `confinement` is what a command gets, and what the user may choose instead; `rules` are those by which it can be
+    allowed for the plan or in its workspace folder. `listed`: it is asked with others.
     `url` is an address exactly as it is going to be used, `host` its host and how people write it. With
     `plan_changes` it is about the steps still to come, and has no files. `goes_on`: it is about nothing but whether the
     plan goes on.
@@ -85,6 +89,7 @@ class Approval(Value):
     command: str | None = None
     cwd: str | None = None
     confinement: ConfinementRequest | None = None
+    rules: tuple[str, ...] = ()
     listed: ListPlace | None = None
     url: str | None = None
     host: str | None = None
@@ -94,7 +99,10 @@ class Approval(Value):
     @property
     def only_once(self) -> bool:
         """Whether it cannot be allowed for the rest of the plan."""
-        return bool(self.protected or self.effect == "destroy" or self.plan_changes or self.goes_on)
+        is_held = self.confinement is None or self.confinement.held
+        return bool(
+            self.protected or self.effect == "destroy" or self.plan_changes or self.goes_on or not is_held
+        )
 
 
 def same_question(one: Approval, other: Approval) -> bool:
@@ -121,7 +129,7 @@ class Policy(NamedTuple):
     read: Verdict = "allow"
     write: Verdict = "ask"
     destroy: Verdict = "ask"
-    execute: Verdict = "ask"
+    execute: ExecuteVerdict = "ask"
     fetch: Verdict = "ask"
     plan: PlanCovers = "literal"
 
@@ -133,14 +141,17 @@ class Policy(NamedTuple):
         covered: bool = False,
         protected: bool = False,
         unseen: bool = False,
+        asks_more: bool = False,
     ) -> Verdict:
         """The verdict for one effect: deny wins over ask, and ask over allow.
 
-        `auto` (the review mode) turns only the ask of `write` into allow; `covered` (by the approval of the plan) also
-        that of `execute`. A `protected` name is never allowed without
-        asking, nor is `destroy` in a call that is `unseen`: read from the request by rules and reviewed by nobody.
+        `auto` (the review mode) turns only the ask of `write` into allow; `covered` (by the approval of the plan)
+        also that of `execute`. A `protected` name is never allowed without asking, nor what `asks_more` where
+        `confined` is set, nor is `destroy` in a call that is `unseen`: read from the request by rules and reviewed by
+        nobody.
         """
-        verdict: Verdict = getattr(self, effect)
+        set_to: ExecuteVerdict = getattr(self, effect)
+        verdict: Verdict = ("ask" if asks_more else "allow") if set_to == "confined" else set_to
         covered = covered and self.plan == "literal" and effect in ("write", "execute")
         if verdict == "ask" and (covered or (auto and effect == "write")):
             verdict = "allow"

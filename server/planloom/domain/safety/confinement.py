@@ -2,23 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from planloom.domain.values import Value
 
 Network = Literal["none", "loopback", "all"]
 """`loopback` is this machine alone."""
+NETWORKS: Final[tuple[Network, ...]] = ("none", "loopback", "all")
+"""From the least to the most."""
 
 
 class Confinement(Value):
     """What one command gets. Not `confined` it runs with all of the user's rights, and the rest says nothing.
 
-    `throwaway`: what it changes in the workspace is seen by itself alone, and gone at its end.
+    `git` is the git folder that it may change, but for what runs programs: a path in the workspace folder, or an
+    absolute one outside. `writes` are folders that it may change beside the workspace, `reads` places with
+    credentials that it sees; `~` is the user's home. `throwaway`: what it changes in the workspace is seen by itself
+    alone, and gone at its end.
     """
 
     confined: bool = True
     network: Network = "none"
     workspace: Literal["write", "throwaway"] = "write"
+    git: str | None = None
+    writes: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+
+    @property
+    def chosen(self) -> Confinement:
+        """What the command gets, without what is said of it."""
+        return Confinement.model_validate(self.model_dump(include={*Confinement.model_fields}))
+
+    def with_more(self, more: Confinement) -> Confinement:
+        """This one with all that a confined command gets by `more`."""
+        return Confinement(
+            confined=self.confined,
+            workspace=self.workspace,
+            network=max(self.network, more.network, key=NETWORKS.index),
+            git=more.git or self.git,
+            writes=tuple(dict.fromkeys((*self.writes, *more.writes))),
+            reads=tuple(dict.fromkeys((*self.reads, *more.reads))),
+        )
+
+    def includes(self, other: Confinement) -> bool:
+        """Whether a confined command gets all that it would get by `other`."""
+        return self.confined and other.confined and self.with_more(other) == self
 
 
 class GivenConfinement(Confinement):
@@ -53,3 +81,7 @@ class Abilities(NamedTuple):
     def any(self) -> bool:
         """Whether a confined command differs in anything from another."""
         return self.files or self.network or self.processes
+
+    def hold(self, confinement: Confinement) -> bool:
+        """Whether a command is held to the files and the network of its confinement."""
+        return confinement.confined and self.files and (self.network or confinement.network == "all")

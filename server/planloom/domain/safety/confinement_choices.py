@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from planloom.domain.safety.confinement import Abilities, Confinement, GivenConfinement, Network
+from planloom.domain.safety.confinement import NETWORKS, Abilities, Confinement, GivenConfinement, Network
 
-_NETWORKS: Final[tuple[Network, ...]] = ("none", "loopback", "all")
 _REACHES: Final[Mapping[Network, str]] = {
     "none": "no network",
     "loopback": "the network of this machine only",
@@ -33,59 +32,76 @@ class ConfinementRequest(Confinement):
     """What a command gets if it is allowed as shown, which `line` says, and what may be chosen instead.
 
     `asks_network`: it is more of the network than the user's setting gives, since the command is known to need it.
-    The first offer then is what the setting gives.
+    The first offer is what the setting gives, if that is less. `held`: the machine can hold the command to it.
     """
 
     line: str
     asks_network: bool = False
+    held: bool = True
     offers: tuple[ConfinementOffer, ...] = ()
 
-    @property
-    def shown(self) -> Confinement:
-        """What the command gets if it is allowed as shown."""
-        return Confinement(confined=self.confined, network=self.network, workspace=self.workspace)
 
-
-def confinement_request(given: Confinement, needed: Network, abilities: Abilities) -> ConfinementRequest:
-    """The request for a command that gets `given` by the settings, and is known to need a network.
+def confinement_request(given: Confinement, needed: Confinement, abilities: Abilities) -> ConfinementRequest:
+    """The request for a command that gets `given` by the settings, and is known to need `needed`.
 
     Nothing else can be chosen for one whose changes are thrown away.
     """
     if given.workspace == "throwaway":
-        return ConfinementRequest(**given.model_dump(), line=confinement_line(given, abilities))
-    if needed == "loopback" and not abilities.loopback:
-        needed = "all"
-    asks = given.confined and abilities.network and _NETWORKS.index(needed) > _NETWORKS.index(given.network)
-    shown = Confinement(network=needed) if asks else given
+        line = confinement_line(given, abilities)
+        return ConfinementRequest(**given.model_dump(), line=line, held=abilities.hold(given))
+    shown = given
+    if given.confined:
+        network = needed.network if abilities.network else "none"
+        if network == "loopback" and not abilities.loopback:
+            network = "all"
+        shown = given.with_more(needed.model_copy(update={"network": network}))
     return ConfinementRequest(
-        confined=shown.confined,
-        network=shown.network,
-        line=confinement_line(shown, abilities, asks=asks),
-        asks_network=asks,
+        **shown.model_dump(),
+        line=confinement_line(shown, abilities, given=given),
+        asks_network=shown.network != given.network,
+        held=abilities.hold(shown),
         offers=tuple(_offers(shown, given, abilities)),
     )
 
 
 def given_confinement(confinement: Confinement, abilities: Abilities) -> GivenConfinement:
     """What a command that starts in this confinement gets."""
-    line = confinement_line(confinement, abilities)
-    return GivenConfinement(confined=confinement.confined, network=confinement.network, line=line)
+    return GivenConfinement(**confinement.model_dump(), line=confinement_line(confinement, abilities))
 
 
-def confinement_line(confinement: Confinement, abilities: Abilities, *, asks: bool = False) -> str:
-    """What a command gets, in one plain line."""
+def confinement_line(
+    confinement: Confinement, abilities: Abilities, *, given: Confinement | None = None
+) -> str:
+    """What a command gets, in one plain line, which begins with what that is more than `given`."""
     if not confinement.confined:
         return _UNCONFINED
     if not abilities.any:
         return _NO_MEANS
-    places = " and ".join(["the workspace", *filter(None, [", ".join(abilities.writable)])])
+    more = [] if given is None else _more(confinement, given)
+    asks = f"It asks for {_listed(more)}. " if more else ""
+    folders = [*_git(confinement), *confinement.writes, *abilities.writable]
+    places = _listed(["the workspace", *folders])
     held = [f"writes only in {places}"] if abilities.files else []
     if confinement.workspace == "throwaway":
         held = ["what it changes in the workspace is thrown away"]
+    held += [f"reads {_listed([*confinement.reads])}"] if confinement.reads else []
     held += [_REACHES[_given(confinement.network, abilities)]] if abilities.network else []
     held += [] if held else ["what it starts ends with it"]
-    wants = "It asks for the network. " if asks else ""
-    return " ".join([f"{wants}Confined: {', '.join(held)}.", *abilities.missing])
+    return " ".join([f"{asks}Confined: {', '.join(held)}.", *abilities.missing])
+
+
+def _more(shown: Confinement, given: Confinement) -> list[str]:
+    """What is shown beyond what is given."""
+    network = ["the network"] if shown.network != given.network else []
+    git = _git(shown) if shown.git != given.git else []
+    places = {*given.writes, *given.reads}
+    return [*network, *git, *(each for each in (*shown.writes, *shown.reads) if each not in places)]
+
+
+def _git(confinement: Confinement) -> list[str]:
+    if confinement.git is None:
+        return []
+    return ["git's folder" if confinement.git == ".git" else f"git's folder {confinement.git}"]
 
 
 def _given(network: Network, abilities: Abilities) -> Network:
@@ -125,16 +141,31 @@ def standing_line(network: Network, abilities: Abilities) -> str:
 
 
 def _offers(shown: Confinement, given: Confinement, abilities: Abilities) -> Iterator[ConfinementOffer]:
-    networks = _NETWORKS if abilities.network and shown.confined else ()
-    for network in sorted(networks, key=lambda each: each != given.network):
-        if network != shown.network and network == _given(network, abilities):
-            yield _offer(Confinement(network=network), _LABELS[network], abilities)
-    if abilities.any and shown.confined:
-        yield _offer(Confinement(confined=False), "without confinement", abilities)
+    if not shown.confined or not abilities.any:
+        return
+    found = [given] if shown != given else []
+    networks = [each for each in NETWORKS if abilities.network and each == _given(each, abilities)]
+    found += [shown.model_copy(update={"network": network}) for network in networks]
+    for confinement in dict.fromkeys(found):
+        if confinement != shown:
+            yield _offer(confinement, _label(confinement, shown), abilities)
+    yield _offer(Confinement(confined=False), "without confinement", abilities)
+
+
+def _label(offered: Confinement, shown: Confinement) -> str:
+    """How an offer differs from what is shown."""
+    label = _LABELS[offered.network] if offered.network != shown.network else ""
+    left_out = [each for each in _more(shown, offered) if each != "the network"]
+    if not left_out:
+        return label
+    return f"{label}, without {_listed(left_out)}" if label else f"without {_listed(left_out)}"
 
 
 def _offer(confinement: Confinement, label: str, abilities: Abilities) -> ConfinementOffer:
     line = confinement_line(confinement, abilities)
-    return ConfinementOffer(
-        confined=confinement.confined, network=confinement.network, label=label, line=line
-    )
+    return ConfinementOffer(**confinement.model_dump(), label=label, line=line)
+
+
+def _listed(names: list[str]) -> str:
+    """The names as a text, with "and" before the last."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -27,11 +27,13 @@ class ShellWord(NamedTuple):
 class SimpleCommand(NamedTuple):
     """A program with its arguments, and the files that its input and output are redirected to.
 
-    `gets_output`: it reads what another command prints, after a `|`.
+    `gets_output`: it reads what another command prints, after a `|`. `is_alone`: neither a `|`, `<`, `>`, `&` nor a
+    bracket stands at it, nor is it within another command.
     """
 
     words: tuple[ShellWord, ...]
     gets_output: bool = False
+    is_alone: bool = True
 
 
 def simple_commands(line: str, escape: str = "\\") -> tuple[SimpleCommand, ...]:
@@ -42,11 +44,12 @@ def simple_commands(line: str, escape: str = "\\") -> tuple[SimpleCommand, ...]:
     """
     found: list[SimpleCommand] = []
     lines = [line]
-    for _ in range(_MOST_NESTED):
+    for depth in range(_MOST_NESTED):
         inner: list[str] = []
         for each in lines:
             reader = _Reader(each, escape)
-            found += reader.commands()
+            commands = reader.commands()
+            found += commands if depth == 0 else [command._replace(is_alone=False) for command in commands]
             inner += reader.inner
         lines = inner
     if lines:
@@ -66,17 +69,21 @@ class _Reader:
     def commands(self) -> list[SimpleCommand]:
         found: list[SimpleCommand] = []
         words: list[ShellWord] = []
-        piped = False
+        piped = joined = False
         while self._at < len(self._line):
             char = self._line[self._at]
             if char in _SEPARATORS:
+                is_double = self._line[self._at : self._at + 2] in ("||", "&&", ";;")
+                joins = char in "()" or (char in "|&" and not is_double)
                 if words:
-                    found.append(SimpleCommand(tuple(words), piped))
+                    found.append(SimpleCommand(tuple(words), piped, not (joined or joins)))
                 if words or char not in "(\n":
-                    piped = char == "|" and self._line[self._at : self._at + 2] != "||"
+                    piped = char == "|" and not is_double
+                joined = joins
                 words = []
-                self._at += 2 if self._line[self._at : self._at + 2] in ("||", "&&", ";;") else 1
+                self._at += 2 if is_double else 1
             elif char.isspace() or char in _REDIRECTS:
+                joined = joined or char in _REDIRECTS
                 self._at += 1
             elif char == "#":
                 end = self._line.find("\n", self._at)
@@ -84,7 +91,7 @@ class _Reader:
             else:
                 words.append(self._word())
         if words:
-            found.append(SimpleCommand(tuple(words), piped))
+            found.append(SimpleCommand(tuple(words), piped, not joined))
         return found
 
     def _word(self) -> ShellWord:
@@ -109,7 +116,7 @@ class _Reader:
                 else:
                     self._at += 1
             elif char in "$`":
-                is_open = is_open or char == "`" or self._expands()
+                is_open = is_open or char == "`" or self._expands(quote)
                 text.append(char + self._substituted(char))
             elif quote:
                 text.append(char)
@@ -123,10 +130,10 @@ class _Reader:
                 text.append(char)
         return ShellWord("".join(text), is_open, is_pattern)
 
-    def _expands(self) -> bool:
+    def _expands(self, quote: str) -> bool:
         """Whether the `$` just read begins an expansion, and not only a text."""
         following = self._line[self._at : self._at + 1]
-        return following.isalnum() or following in tuple("_{(@*#?$!-")
+        return following.isalnum() or following in tuple("_{(@*#?$!-" if quote else "_{(@*#?$!-\"'")
 
     def _substituted(self, char: str) -> str:
         """The rest of a command within a word, which is kept in `inner`; empty for a variable."""

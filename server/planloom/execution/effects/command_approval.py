@@ -6,27 +6,36 @@ import hashlib
 import json
 import posixpath
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from planloom.domain.plans.covered_calls import covered_args
+from planloom.domain.plans.covered_calls import covered_args, is_covered_check
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval
-from planloom.domain.safety.confinement import Abilities, Confinement, Network
+from planloom.domain.safety.command_needs import CREDENTIALS, Lack, LackKind, needs_of
+from planloom.domain.safety.command_rules import CommandRule, Words, offered_words, parts_of
+from planloom.domain.safety.confinement import Abilities, Confinement
 from planloom.domain.safety.confinement_choices import confinement_request
 from planloom.domain.safety.destructive_intent import destructive_command
-from planloom.domain.safety.network_commands import needed_network
 from planloom.domain.text.hidden_characters import far_text
 from planloom.domain.text.look_alikes import look_alike_warning
 from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId
-from planloom.execution.effects.command_scripts import CommandScripts
+from planloom.execution.effects.command_scripts import ESCAPE, CommandScripts
 from planloom.tools.processes.commands import Command
 from planloom.tools.terminal_text import escaped, hides
 from planloom.workspace.disk import FolderId
 from planloom.workspace.paths.names import listed
 
 _NAMED: Final = 5
+_LACKED: Final[Mapping[LackKind, str]] = {
+    "network": "the network",
+    "git": "git's folder",
+    "folder": "leave to write in {}",
+    "credentials": "the credentials of {}",
+    "socket": "the socket of a service, which it reaches without confinement alone",
+    "protected": "leave to change a protected name, which it gets without confinement alone",
+}
 
 
 def folder_id_of(folder: Path) -> FolderId | None:
@@ -43,9 +52,10 @@ def folder_id_of(folder: Path) -> FolderId | None:
 class CommandProposal(NamedTuple):
     """A command that a step wants to run.
 
-    `again` says why the user is asked about it once more. `changed` are those of its scripts that the plan has changed.
-    `folder_id` is that of the folder in which it runs. `abilities` are what this machine can hold it to.
-    `lacked_network`: it has failed in this step before, as it seems for want of the network.
+    `again` says why the user is asked about it once more. `changed` are those of its scripts that the plan has
+    changed. `folder_id` is that of the folder in which it runs. `abilities` are what this machine can hold it to.
+    `git` is the git folder that it can be allowed to change. It has failed in this step before for want of what it
+    `lacked`, as it seems.
     """
 
     plan_id: PlanId
@@ -57,7 +67,45 @@ class CommandProposal(NamedTuple):
     again: str | None = None
     changed: tuple[str, ...] = ()
     folder_id: FolderId | None = None
-    lacked_network: bool = False
+    git: str | None = None
+    lacked: Lack | None = None
+
+    @property
+    def needed(self) -> Confinement:
+        """What it is known to need, or seems to have lacked."""
+        command = self.command
+        needs = needs_of(command.text, background=command.background, escape=ESCAPE)
+        found = Confinement(network=needs.network, git=self.git if needs.git else None)
+        match self.lacked:
+            case Lack(kind="network"):
+                return found.with_more(Confinement(network="all"))
+            case Lack(kind="git"):
+                return found.with_more(Confinement(git=self.git))
+            case Lack(kind="folder", place=place):
+                return found.with_more(Confinement(writes=(place,)))
+            case Lack(kind="credentials", place=program):
+                return found.with_more(Confinement(network="all", reads=CREDENTIALS.get(program, ())))
+        return found
+
+    @property
+    def unasked(self) -> Confinement:
+        """What it gets where commands are allowed without asking: what the settings give, and the workspace's git."""
+        git = self.needed.git
+        inside = git if git is not None and not git.startswith("/") else None
+        return self.command.confinement.with_more(Confinement(git=inside))
+
+    @property
+    def asks_more(self) -> bool:
+        """Whether it needs more than it gets unasked."""
+        network = self.needed.network if self.abilities.network else "none"
+        needed = self.needed.model_copy(update={"network": network})
+        return not self.unasked.includes(needed)
+
+    @property
+    def parts(self) -> tuple[Words, ...] | None:
+        """The parts of its line that rules can cover; None if it does more, or something warns of it."""
+        plain = self._replace(changed=(), scripts=CommandScripts(()), lacked=None, again=None)
+        return None if any(_warnings(plain)) else parts_of(self.command.text, ESCAPE)
 
     @property
     def digest(self) -> Sha256:
@@ -88,7 +136,8 @@ def command_approval(proposal: CommandProposal, approval_id: ApprovalId) -> Appr
         warning=" ".join(_warnings(proposal)) or None,
         command=escaped(command.text),
         cwd=command.folder or ".",
-        confinement=confinement_request(command.confinement, _needed(proposal), proposal.abilities),
+        confinement=confinement_request(command.confinement, proposal.needed, proposal.abilities),
+        rules=tuple(CommandRule(words).text for words in offered_words(proposal.parts)),
     )
 
 
@@ -97,6 +146,8 @@ def is_covered_command(plan: Plan, proposal: CommandProposal) -> bool:
 
     Its folder has to be the one that stood there, not one to which a link leads.
     """
+    if is_covered_check(plan, proposal.step_id):
+        return is_harmless(proposal)
     args, command = covered_args(plan, proposal.step_id), proposal.command
     if args is None or args.get("command") != (command.line if command.line is not None else [*command.argv]):
         return False
@@ -111,21 +162,17 @@ def is_harmless(proposal: CommandProposal) -> bool:
     """
     has = proposal.abilities
     is_narrow = has.files and has.network and not has.writable
-    is_narrow = is_narrow and proposal.command.confinement == Confinement() and _needed(proposal) == "none"
+    is_narrow = is_narrow and proposal.command.confinement == proposal.needed == Confinement()
     return is_narrow and not any(_warnings(proposal._replace(changed=())))
-
-
-def _needed(proposal: CommandProposal) -> Network:
-    command = proposal.command
-    return "all" if proposal.lacked_network else needed_network(command.text, background=command.background)
 
 
 def _warnings(proposal: CommandProposal) -> Iterable[str]:
     text = proposal.command.text
     if proposal.again:
         yield proposal.again
-    if proposal.lacked_network:
-        yield "It seems to have failed before for want of the network."
+    if proposal.lacked is not None:
+        lack = _LACKED[proposal.lacked.kind].format(proposal.lacked.place)
+        yield f"It seems to have failed before for want of {lack}."
     if proposal.command.background:
         yield "It runs in the background, until it is stopped or the plan ends."
     if proposal.command.confinement.workspace == "throwaway":

@@ -15,12 +15,15 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from planloom.domain.safety.shell_words import ShellWord, SimpleCommand, simple_commands
+from planloom.domain.safety.started_programs import INTERPRETERS, SHELLS, last_name, program_of
 from planloom.domain.values import Sha256
 from planloom.tools.processes.commands import Command
 
 MOST_FILES = 2_000
 MOST_BYTES = 1_000_000_000
 """Most files of one command that are hashed, and most bytes of all of them; with more its scripts cannot be told."""
+ESCAPE: Final = "^" if os.name == "nt" else "\\"
+"""What takes the meaning of the character behind it, in the system's shell."""
 _MOST_WORDS: Final = 2_000
 _MOST_DEPTH: Final = 5
 _MOST_FOLDERS: Final = 8
@@ -79,26 +82,7 @@ _FOUND: Final = {
 Folders that none of them enters are left out (`_NOT_ENTERED`).
 """
 _NOT_ENTERED: Final = re.compile(r"\..*|node_modules|venv|__pycache__")
-_SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
-_INTERPRETERS: Final = re.compile(
-    r"(?:python|pypy|node|deno|bun|ruby|perl|php|lua|Rscript|tsx|ts-node|pwsh)[\d.]*(?:\.exe)?"
-)
 _PYTHON: Final = re.compile(r"(?:python|pypy)[\d.]*(?:\.exe)?")
-_STARTERS: Final[Mapping[str, frozenset[str]]] = {
-    **dict.fromkeys(("exec", "command", "builtin", "nohup", "time", "setsid", "caffeinate"), frozenset()),
-    **dict.fromkeys(("then", "do", "else", "elif", "if", "while", "until", "!", "{"), frozenset()),
-    "env": frozenset({"-u", "-C", "-S"}),
-    "sudo": frozenset({"-u", "-g"}),
-    "doas": frozenset({"-u"}),
-    "nice": frozenset({"-n"}),
-    "timeout": frozenset({"-s", "-k", "--signal", "--kill-after"}),
-    "stdbuf": frozenset(),
-    "xargs": frozenset({"-n", "-I", "-P", "-L", "-d", "-s", "-a"}),
-    "parallel": frozenset({"-j"}),
-}
-"""Programs that start the program named in their arguments, with those of their options that take a value."""
-_RUNNERS: Final = frozenset({"uv", "poetry", "pipenv", "hatch", "pdm", "rye", "bundle"})
-"""Programs that start another after `run` or `exec`."""
 _FOLDER_OPTIONS: Final = frozenset(
     {"-C", "-d", "-p", "--directory", "--prefix", "--cwd", "--dir", "--project-dir"}
 )
@@ -106,7 +90,6 @@ _FILE_OPTIONS: Final = frozenset({"-f", "--file", "--makefile", "--justfile"})
 _IN_TEXT: Final = re.compile(r"[\w.~/+-]+")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _SUFFIXES: Final = (".js", ".mjs", ".cjs", ".ts", ".py", ".rb", "/index.js")
-_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 _INCLUDE: Final = re.compile(r"^[ ]*(?:-|s)?include[ \t]+(.+)$", re.MULTILINE)
 
 
@@ -156,7 +139,7 @@ class _Reader:
             if self._words > _MOST_WORDS:
                 self.is_whole = False
                 return
-            program = _program(command.words)
+            program = program_of(command.words)
             if program and program[0].text in ("cd", "pushd", "chdir"):
                 places = self._entered(program, places)
                 continue
@@ -217,17 +200,17 @@ class _Reader:
         if words[0].is_open:
             self.is_whole = False
             return
-        name = re.split(r"[/\\]", words[0].text)[-1]
+        name = last_name(words[0].text)
         started = [word.text for word in command.words]
         feeds = command.gets_output or "xargs" in started or "parallel" in started
-        if name in _SHELLS:
+        if name in SHELLS:
             self._shell(words, places, depth, feeds=feeds)
         elif name in ("source", "."):
             self._require_told(words[1:2])
         elif name == "eval":
             self._require_told(words[1:])
             self.read(_split(" ".join(word.text for word in words[1:])), places, depth + 1)
-        elif _INTERPRETERS.fullmatch(name):
+        elif INTERPRETERS.fullmatch(name):
             self._interpreter(name, words, places, feeds=feeds)
         elif name == "find" and any(text in ("-exec", "-execdir", "-ok") for text in started):
             self._found(words)
@@ -298,7 +281,7 @@ class _Reader:
             started = texts[number + 1 : number + 2] if text in ("-exec", "-execdir", "-ok") else []
             for program in started:
                 last = program.rpartition("/")[2]
-                if program == "{}" or last in _SHELLS or _INTERPRETERS.fullmatch(last):
+                if program == "{}" or last in SHELLS or INTERPRETERS.fullmatch(last):
                     self.is_whole = False
 
     def _implied(self, name: str, words: Sequence[ShellWord], places: tuple[Path, ...], depth: int) -> None:
@@ -387,32 +370,7 @@ class _Reader:
 
 
 def _split(line: str) -> tuple[SimpleCommand, ...]:
-    return simple_commands(line, "^" if os.name == "nt" else "\\")
-
-
-def _program(words: Sequence[ShellWord]) -> Sequence[ShellWord]:
-    """The words from the program on that a command starts in the end."""
-    at = 0
-    while at < len(words):
-        text = words[at].text
-        name = text.rpartition("/")[2]
-        if _ASSIGNMENT.match(text):
-            at += 1
-        elif name in _RUNNERS and at + 1 < len(words) and words[at + 1].text in ("run", "exec"):
-            at = _after_options(words, at + 2, frozenset())
-        elif name in _STARTERS:
-            at = _after_options(words, at + 1, _STARTERS[name])
-            if name == "timeout":
-                at += 1
-        else:
-            break
-    return words[at:]
-
-
-def _after_options(words: Sequence[ShellWord], at: int, with_value: frozenset[str]) -> int:
-    while at < len(words) and words[at].text.startswith("-"):
-        at += 2 if words[at].text in with_value else 1
-    return at
+    return simple_commands(line, ESCAPE)
 
 
 def _matches(folder: Path, pattern: str) -> Iterator[Path]:

@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeVar
 from planloom.domain.changes import Changeset
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval, Effect, Grant
+from planloom.domain.safety.command_rules import CommandRule, covering, offered_words
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.safety.destructive_intent import destructive_command
 from planloom.domain.values import ApprovalId, PlanId, Sha256, Uri
@@ -20,6 +21,7 @@ from planloom.execution.effects.command_approval import (
     command_approval,
     is_covered_command,
 )
+from planloom.execution.effects.command_scripts import Script
 from planloom.execution.effects.edited_proposals import edit_notes, edited_proposals
 from planloom.execution.effects.fetch_approval import FetchProposal, fetch_approval
 from planloom.execution.effects.journal import EditJournal
@@ -46,6 +48,7 @@ from planloom.execution.effects.proposals import (
 )
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
+from planloom.workspace.disk import FolderId
 from planloom.workspace.edits.apply import apply_changeset
 from planloom.workspace.edits.batch import Edit
 from planloom.workspace.edits.late import over_unanswered
@@ -76,10 +79,25 @@ class _Permit(NamedTuple):
 
 
 class _GrantedCommand(NamedTuple):
-    """A command as it was proposed, and what the user has chosen for it."""
+    """A command as it was proposed, what the user has chosen for it, and the rules that were shown with it.
+
+    By the rules other commands are covered, too, in the same folder, if they run no script but those that this one
+    runs.
+    """
 
     proposed: Sha256
     chosen: Confinement
+    rules: tuple[CommandRule, ...]
+    folder_id: FolderId | None
+    scripts: frozenset[Script]
+
+    def allows(self, proposal: CommandProposal) -> Confinement | None:
+        """What a command gets by this; None if it is not covered."""
+        if self.proposed == proposal.digest:
+            return self.chosen if proposal.lacked is None or self.chosen.includes(proposal.needed) else None
+        if self.folder_id != proposal.folder_id or not self.scripts.issuperset(proposal.scripts.files):
+            return None
+        return covering(proposal.parts, self.rules, proposal.needed)
 
 
 _INTERRUPTED: Final = (
@@ -90,6 +108,9 @@ _STILL_OUT: Final = (
     "The editor has not answered an earlier change of {name}, and may still make it:"
     " this may be the same change a second time."
 )
+_NOT_HELD: Final = (
+    "The setting planloom.approvals.execute is “{}”, but this machine cannot confine commands: each is asked."
+)
 _MOVED_ON: Final = "The files have changed since these changes were last compared with them."
 _EDITED: Final = "As you have changed it, this is more than what you were asked before."
 _K = TypeVar("_K", Effect, _GrantedCommand, str)
@@ -98,7 +119,12 @@ _K = TypeVar("_K", Effect, _GrantedCommand, str)
 class Gate:
     """Asks for and makes the effects of plans. `approvals` and `conflicts` hold what waits for the user."""
 
-    def __init__(self, session: Session, plan_store: PlanStore) -> None:
+    def __init__(
+        self, session: Session, plan_store: PlanStore, notice: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """`notice` tells the user what concerns no plan alone."""
+        self._notice = notice
+        self._has_said_not_held = False
         self._session = session
         self._plan_store = plan_store
         self._cancel_listeners: list[Callable[[PlanId], None]] = []
@@ -182,12 +208,13 @@ class Gate:
     async def permit_command(
         self, proposal: CommandProposal, following: Sequence[CommandProposal] = ()
     ) -> CommandPermitted | Denied:
-        """Get a command approved if the policy requires it. "Allow for plan" covers only an identical command.
+        """Get a command approved if the policy requires it. "Allow for plan" covers an identical command, and those
+        that the rules of the approval cover; "allow in this folder" covers the latter in every plan of the folder.
 
         Of the commands `following` it in the same answer, those that need approval are asked with it, as one list.
 
-        What runs without confinement is always asked, and never covered by an earlier answer; nor is a command
-        whose scripts cannot be told.
+        What the machine cannot confine is always asked, and never covered by an earlier answer; a command whose scripts
+        cannot be told is covered by a rule of its folder alone.
 
         Raises UntrustedWorkspace. A cancellation withdraws the pending approval.
         """
@@ -207,10 +234,24 @@ class Gate:
         if denied is not None:
             return denied
         chosen = chosen_confinement(approval, response) or proposal.command.confinement
-        if response.decision == "allowForPlan" and chosen.confined and proposal.scripts.is_whole:
-            grant = _GrantedCommand(proposal.digest, chosen)
-            self._granted_commands.add((plan.plan_id, plan.version, grant))
+        if response.decision != "allow" and proposal.abilities.hold(chosen):
+            self._remember(plan, proposal, chosen, in_folder=response.decision == "allowInFolder")
         return CommandPermitted(confinement=chosen)
+
+    def _remember(
+        self, plan: Plan, proposal: CommandProposal, chosen: Confinement, *, in_folder: bool
+    ) -> None:
+        """Let a command be covered in the rest of the plan, and by its rules in every plan of the folder."""
+        words = offered_words(proposal.parts)
+        if proposal.scripts.is_whole:
+            rules = tuple(CommandRule(each, chosen) for each in words)
+            scripts = frozenset(proposal.scripts.files)
+            grant = _GrantedCommand(proposal.digest, chosen, rules, proposal.folder_id, scripts)
+            self._granted_commands.add((plan.plan_id, plan.version, grant))
+        if in_folder:
+            # Credentials and folders elsewhere are given to a plan alone.
+            lasting = Confinement(network=chosen.network, git=chosen.git)
+            self._session.keep_rules(proposal.command.cwd, [CommandRule(each, lasting) for each in words])
 
     async def permit_fetch(self, proposal: FetchProposal) -> Permitted | Denied:
         """Get a fetch approved if the policy requires it. "Allow for plan" covers the same scheme, host and port.
@@ -314,30 +355,41 @@ class Gate:
 
     def _decided(self, plan: Plan, proposal: CommandProposal) -> CommandPermitted | Denied | None:
         """What the policy or an earlier "allow for plan" says of a command; None if the user is to be asked."""
-        proposed = proposal.command.confinement
+        unasked = proposal.unasked
+        is_held = proposal.abilities.hold(unasked)
         destroys = _is_unreviewed(plan) and destructive_command(proposal.command.text)
         policy = self._session.settings.approvals.policy()
         # Where the plan's own changes are not asked about, nobody has seen what a command that names them would run.
         unseen = bool(proposal.changed) and policy.verdict("write", auto=plan.review == "auto") == "allow"
         covered = policy.plan == "literal" and not unseen and is_covered_command(plan, proposal)
-        verdict = policy.verdict("execute", covered=covered, protected=destroys or not proposed.confined)
+        verdict = policy.verdict(
+            "execute", covered=covered, protected=destroys or not is_held, asks_more=proposal.asks_more
+        )
+        if policy.execute in ("allow", "confined") and not is_held and not self._has_said_not_held:
+            self._has_said_not_held = True
+            self._notice(_NOT_HELD.format(policy.execute))
         if verdict == "deny":
             return Denied(reason="The setting planloom.approvals.execute denies commands.")
         if proposal.again is not None:
             return None
         if verdict == "allow":
-            return CommandPermitted(proposed, plan.version if covered else None)
-        earlier = None if proposal.lacked_network else self._granted_for(plan, proposal)
+            return CommandPermitted(unasked, plan.version if covered else None)
+        earlier = self._granted_for(plan, proposal)
         return CommandPermitted(confinement=earlier) if earlier is not None else None
 
     def _granted_for(self, plan: Plan, proposal: CommandProposal) -> Confinement | None:
-        """What the user has chosen for this very command in this version of the plan, if anything."""
+        """What a command gets by what the user has allowed for this version of the plan, or in its folder."""
         grants = (
             grant
             for plan_id, version, grant in self._granted_commands
             if (plan_id, version) == (plan.plan_id, plan.version)
         )
-        return next((grant.chosen for grant in grants if grant.proposed == proposal.digest), None)
+        by_plan = (given for grant in grants if (given := grant.allows(proposal)) is not None)
+        if (found := next(by_plan, None)) is not None:
+            return found
+        found = covering(proposal.parts, self._session.rules(proposal.command.cwd), proposal.needed)
+        given = None if found is None else proposal.command.confinement.with_more(found)
+        return given if given is not None and proposal.abilities.hold(given) else None
 
     def _possible_repeats(self, plan: Plan, proposal: ChangeProposal) -> tuple[str, ...]:
         """A warning for each file in which an earlier change by these steps may have been made, and may not, or in

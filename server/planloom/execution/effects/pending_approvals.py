@@ -10,6 +10,7 @@ from planloom.domain.changes import Changeset
 from planloom.domain.errors import InvalidParams, UnknownThing, WrongState
 from planloom.domain.events import catalog as ev
 from planloom.domain.safety.approvals import (
+    ALLOWED,
     Approval,
     Decision,
     EditedProposal,
@@ -232,7 +233,7 @@ def chosen_confinement(approval: Approval, response: ApprovalResponse) -> Confin
 
     None for what is denied, and for what is not a command.
     """
-    if approval.confinement is None or response.decision not in ("allow", "allowForPlan"):
+    if approval.confinement is None or response.decision not in ALLOWED:
         return None
-    shown = approval.confinement.shown
+    shown = approval.confinement.chosen
     return shown if shown.workspace == "throwaway" else response.confinement or shown

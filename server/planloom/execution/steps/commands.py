@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from planloom.domain.errors import PlanloomError
 from planloom.domain.plans.background_commands import CommandProcess, background_calls
+from planloom.domain.safety.command_needs import Lack, lack_of
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.safety.confinement_choices import given_confinement, who_reaches
-from planloom.domain.safety.network_commands import lacks_network
 from planloom.domain.values import Args
 from planloom.execution.effects.command_approval import CommandProposal, folder_id_of
-from planloom.execution.effects.command_scripts import scripts_of
+from planloom.execution.effects.command_scripts import ESCAPE, scripts_of
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.proposals import CommandPermitted, Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
@@ -28,7 +28,8 @@ from planloom.execution.steps.progress import PercentReader
 from planloom.execution.summary import changed_files
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.confinement.abilities import abilities
-from planloom.tools.confinement.confined_command import Confined
+from planloom.tools.confinement.confined_command import Confined, changeable_git
+from planloom.tools.confinement.places import lacking_folder
 from planloom.tools.processes.child_process import Capture, Launch, ProcessResult, run_process
 from planloom.tools.processes.commands import CalledCommand, Command, CommandState, NoCommand
 from planloom.tools.processes.kept_output import KeptOutput
@@ -44,11 +45,6 @@ _OWN_RUNS: Final = (
     "let it end by itself, wait with your answer."
 )
 _OTHER_RUNS: Final = "`{}` of an earlier run still runs, as process {}, and goes on beside it."
-_READ_ONLY: Final = re.compile(r"read-only file system|\bEROFS\b", re.IGNORECASE)
-_MAY_NOT_WRITE: Final = (
-    "[It ran confined: it may write in the workspace, and in the home and the temporary folder of the plan, but not in "
-    ".git and other protected names. Only the user can let it run without confinement.]"
-)
 _SHOWN: Final = 80
 _QUESTION: Final = "The request is a question, so every command is asked."
 _ENDED: Final = "It ran to its end in an earlier run of this step, so this would be the second time."
@@ -217,13 +213,26 @@ class StepCommands:
             on_output = self._metered() if self._run.step.kind == "tool_call" else self._on_output
             capture = KeptOutput(self._run.session.plan_folder(self._run.plan_id))
             result = await self._terminal.run(permitted, confined, on_output, self._record_process, capture)
-        gets = permitted.confinement
-        without = gets.confined and gets.network != "all" and (await asyncio.to_thread(abilities)).network
-        if without and result.code not in (0, None) and lacks_network(result.output):
-            return result._replace(lacked_network=True)
-        if gets.confined and result.code not in (0, None) and _READ_ONLY.search(result.output):
-            return result._replace(note=_MAY_NOT_WRITE)
-        return result
+        if result.code in (0, None) or not permitted.confinement.confined:
+            return result
+        return result._replace(lacked=await asyncio.to_thread(self._lack, permitted, result.output))
+
+    def _lack(self, command: Command, output: str) -> Lack | None:
+        """What a confined command that has failed seems to have lacked, and was not given. Blocks on file I/O."""
+        lack, gets = lack_of(output, command.text, ESCAPE), command.confinement
+        roots = tuple(root.path for root in self._run.session.view.roots.folders)
+        match lack:
+            case Lack(kind="network"):
+                is_held = gets.network != "all" and abilities().network
+                return lack if is_held else None
+            case Lack(kind="git"):
+                can_change = gets.git is None and changeable_git(command.cwd, roots) is not None
+                return lack if can_change else Lack(kind="protected")
+            case Lack(kind="folder"):
+                place = lacking_folder(command.cwd / Path(lack.place).expanduser(), roots)
+                return Lack(kind="protected") if place is None else Lack(kind="folder", place=str(place))
+            case _:
+                return lack if abilities().files else None
 
     def _metered(self) -> Output:
         """Passes on the output of the one command of a step, and records the percentages in it."""
@@ -340,6 +349,7 @@ class StepCommands:
             raise CallDenied("The folder of the command is gone, or another has taken its place.")
         has = self._run.session.command_abilities(await asyncio.to_thread(abilities))
         scripts = await asyncio.to_thread(scripts_of, command, folders)
+        git = await asyncio.to_thread(changeable_git, command.cwd, folders)
         changed = {name_in(uri, self._run.session.folders) for uri in changed_files(self._run.plan)}
         return CommandProposal(
             plan_id=self._run.plan_id,
@@ -351,16 +361,15 @@ class StepCommands:
             again=again,
             changed=tuple(script.name for script in scripts.files if script.name in changed),
             folder_id=folder_id,
-            lacked_network=has.network and self._lacked_network(command, args),
+            git=git,
+            lacked=self._lacked(args),
         )
 
-    def _lacked_network(self, command: Command, args: Args | None) -> bool:
-        """Whether this command has failed in this step for want of a network that the settings do not give it."""
-        if args is None or command.confinement.network == "all":
-            return False
-        earlier = (call for call in reversed(self._run.now.tools_executed) if _same(call.args, args))
+    def _lacked(self, args: Args | None) -> Lack | None:
+        """What this command has lacked when it last failed in this step."""
+        earlier = (call for call in reversed(self._run.now.tools_executed) if args and _same(call.args, args))
         last = next((call.outcome for call in earlier if call.command == "ended"), None)
-        return last is not None and last.lacked_network
+        return None if last is None else last.lack
 
     def _ran_before(self, args: Args | None) -> str | None:
         """Why this command must be approved whatever the policy says: the plan only asks, or it may have run before."""
@@ -376,7 +385,8 @@ class StepCommands:
             if call.command == "cut_off":
                 return _CUT_OFF
             earlier = now.calls_closed <= index < len(self._run.step.tools_executed)
-            return _ENDED if earlier else None
+            is_check = any(args == {"command": check.command} for check in now.checks)
+            return _ENDED if earlier and not is_check else None
         return self._was_in_background(args)
 
     def _left_running(self, args: Args | None) -> _Left:

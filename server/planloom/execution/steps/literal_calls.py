@@ -24,7 +24,9 @@ READS_DENIED = "The setting planloom.approvals.read denies reading."
 NOT_ALLOWED = "{tool} is not among the tools of this step. A request that is a question changes no files."
 _OUTPUT_GONE = "The server ended after that, and only this line of it is stored."
 LACKED_NETWORK: Final = "lacked_network"
-"""The code of a failed command that seems to have failed for want of the network: run again, it is asked with it."""
+LACKED_RIGHTS: Final = "lacked_rights"
+"""The codes of a failed command that seems to have failed for want of the network, or of another right that it can get
+confined: run again, it is asked with it."""
 _LINES: Final = 40
 _CHARACTERS: Final = 4_000
 """The most of an output's end that people are shown."""
@@ -83,10 +85,11 @@ class LiteralCalls:
         """Commit what the call has staged."""
         if not result.ok:
             summary, _, output = result.text.partition("\n")
-            lacked = result.outcome is not None and result.outcome.lacked_network
+            lack = None if result.outcome is None else result.outcome.lack
+            lacked = LACKED_NETWORK if lack is not None and lack.kind == "network" else LACKED_RIGHTS
             failure = Failed(
                 error=_readable(result.summary if output or result.code else summary, output),
-                code=LACKED_NETWORK if lacked else result.code,
+                code=lacked if lack is not None and lack.can_be_given else result.code,
             )
             return (
                 CallFailed(output=result.text, failure=failure, value=result.value)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planloom.domain.text.counted import counted
+from planloom.lsp.plan_documents.buttons import ALLOW_FOLDER, ALLOW_PLAN
 from planloom.workspace.paths.uris import display_name
 
 if TYPE_CHECKING:
     from planloom.domain.safety.approvals import Approval, PlanChange
 
-ALLOW_PLAN = "Allow for plan"
 MOST_FILES = 10
 """Files that a message names."""
 
@@ -22,6 +22,8 @@ def approval_text(approval: Approval) -> str:
         lines = [command_text(approval)]
     if approval.confinement is not None:
         lines.append(approval.confinement.line)
+    if approval.rules and not approval.only_once:
+        lines.append(rules_text(approval))
     if approval.url is not None:
         lines = [
             f"Planloom wants to fetch from {approval.host}: {approval.url}",
@@ -45,6 +47,12 @@ def approval_text(approval: Approval) -> str:
 def command_text(approval: Approval) -> str:
     """The command and its folder."""
     return f"Planloom wants to run in {folder_of(approval)}: {approval.command}"
+
+
+def rules_text(approval: Approval) -> str:
+    """What an answer covers that allows more than this command."""
+    rules = " and ".join(f"`{rule}`" for rule in approval.rules)
+    return f"“{ALLOW_PLAN}” covers {rules}, “{ALLOW_FOLDER}” does so in every plan; both confined as here."
 
 
 def folder_of(approval: Approval) -> str:

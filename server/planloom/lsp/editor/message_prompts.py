@@ -14,11 +14,9 @@ from planloom.domain.document.render import ANSWER_LINE
 from planloom.domain.errors import PlanloomError, UnknownThing
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.covered_calls import asks_again
-from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.counted import counted, cut
 from planloom.domain.values import Uri
 from planloom.lsp.editor.approval_texts import (
-    ALLOW_PLAN,
     MOST_FILES,
     approval_text,
     command_text,
@@ -27,7 +25,14 @@ from planloom.lsp.editor.approval_texts import (
 )
 from planloom.lsp.editor.served_texts import show_changes
 from planloom.lsp.editor.side_files import SideFiles
-from planloom.lsp.plan_documents.buttons import CONFLICT, recovery_choices
+from planloom.lsp.plan_documents.buttons import (
+    ALLOW,
+    ALLOW_FOLDER,
+    ALLOW_PLAN,
+    CONFLICT,
+    DENY,
+    recovery_choices,
+)
 from planloom.lsp.transport.outgoing import LATER, ClientGone, ClientRefused, MessageKind
 from planloom.workspace.paths.uris import display_name, to_path
 from planloom.workspace.scratch_files import FOLDER
@@ -57,7 +62,7 @@ _ASKED_OTHERWISE: frozenset[PauseReason | None] = frozenset({"user", "clarificat
 _OVER = frozenset({"completed", "failed", "cancelled", "rejected"})
 START, SHOW_PLAN, REJECT, RESUME = "Start", "Show", "Reject", "Resume"
 _MARKER = "<<<<<<< yours"
-ALLOW, DENY, CANCEL, SHOW = "Allow", "Deny", "Cancel plan", "Show changes"
+CANCEL, SHOW = "Cancel plan", "Show changes"
 ALLOW_UNSEEN = "Allow unseen"
 """Allows what is too long for a message and was not shown in a document."""
 OTHERWISE, BACK = "Allow otherwise…", "Back"
@@ -67,6 +72,7 @@ _CHOICES = {title: choice for choice, title in CONFLICT.items()}
 _DECISIONS: dict[str, UserDecision] = {
     ALLOW: "allow",
     ALLOW_PLAN: "allowForPlan",
+    ALLOW_FOLDER: "allowInFolder",
     DENY: "deny",
     CANCEL: "cancel",
     ALLOW_ALL: "allow",
@@ -291,7 +297,8 @@ class MessagePrompts:
         level: Literal["warning", "info"] = "warning" if approval.warning else "info"
         unseen = _is_long(approval)
         while True:
-            allow = [ALLOW_UNSEEN] if unseen else [ALLOW] if approval.only_once else [ALLOW, ALLOW_PLAN]
+            ahead = [ALLOW_PLAN, *([ALLOW_FOLDER] if approval.rules else [])]
+            allow = [ALLOW_UNSEEN] if unseen else [ALLOW, *([] if approval.only_once else ahead)]
             buttons = [*allow, DENY, CANCEL, *more]
             chosen = await self._choose(approval.plan_id, level, approval_text(approval), buttons)
             if chosen == SHOW:
@@ -299,8 +306,7 @@ class MessagePrompts:
             elif chosen == OTHERWISE:
                 offer = await self._offer(approval, offers)
                 if offer is not None:
-                    confinement = Confinement(confined=offer.confined, network=offer.network)
-                    await self._app.approvals.respond(approval.approval_id, "allow", None, None, confinement)
+                    await self._app.approvals.respond(approval.approval_id, "allow", None, None, offer.chosen)
                     return
             else:
                 break

@@ -8,6 +8,7 @@ from typing import Final, Literal, NamedTuple
 
 from planloom.domain.events.reverts import standing, steps_undone, undone
 from planloom.domain.plans.plan import SETTLED, Plan, Recovery, RecoveryAction
+from planloom.domain.safety.approvals import UserDecision
 from planloom.domain.text.counted import cut
 from planloom.domain.values import Json, StepId
 from planloom.service.running.states import ALLOWED, Action
@@ -20,6 +21,7 @@ _RECOVERY: Final[dict[RecoveryAction, str]] = {
     "accept": "Accept",
     "model": "Ask the model",
 }
+ALLOW, ALLOW_PLAN, ALLOW_FOLDER, DENY = "Allow once", "Allow for this plan", "Allow in this folder", "No"
 Kept = Literal["text", "plan"]
 """What is kept where the text of a document and its plan have gone apart."""
 ConflictSide = Literal["mine", "theirs", "both"]
@@ -82,6 +84,8 @@ def recovery_choices(recovery: Recovery) -> dict[str, RecoveryAction]:
     titles = dict(_RECOVERY)
     if recovery.code == "lacked_network":
         titles["retry"] = "Run again with network"
+    if recovery.code == "lacked_rights":
+        titles["retry"] = "Run again with more rights"
     if recovery.code == "several_matches":
         titles["accept"] = "Replace all"
     return {titles[action]: action for action in recovery.options}
@@ -156,13 +160,11 @@ def _of_steps(of: Situation, title: str, steps: Collection[StepId | None]) -> It
 
 def _respond(of: Situation) -> Iterator[_Offer]:
     for approval in of.plan.pending.approvals:
-        asks = approval.confinement is not None and approval.confinement.asks_network
-        yield _Offer(
-            "Allow with network" if asks else "Allow", [approval.approval_id, "allow"], approval.step_id
-        )
-        if not approval.only_once:
-            yield _Offer("Allow for plan", [approval.approval_id, "allowForPlan"], approval.step_id)
-        yield _Offer("Deny", [approval.approval_id, "deny"], approval.step_id)
+        decisions: dict[str, UserDecision] = {ALLOW: "allow", ALLOW_PLAN: "allowForPlan", DENY: "deny"}
+        if approval.only_once:
+            del decisions[ALLOW_PLAN]
+        for title, decision in decisions.items():
+            yield _Offer(title, [approval.approval_id, decision], approval.step_id)
 
 
 def _show_changes(of: Situation) -> Iterator[_Offer]:

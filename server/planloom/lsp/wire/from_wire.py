@@ -50,7 +50,7 @@ def conflict_choice(choice: plans.FileChoice) -> ConflictChoice:
 
 def confinement(choice: wire_review.Confinement | None) -> Confinement | None:
     """What the user has chosen for a command."""
-    return None if choice is None else Confinement(confined=choice.confined, network=choice.network)
+    return None if choice is None else Confinement.model_validate(choice.model_dump(exclude_none=True))
 
 
 def proposal_edit(edit: decisions.ProposalEdit) -> ProposalEdit:

@@ -69,10 +69,13 @@ class PlanChange(Wire):
 
 
 class Confinement(Wire):
-    """In what confinement a command runs; not `confined`, it has all of the user's rights."""
+    """In what confinement a command runs; not `confined`, it has all rights. It may change `git` and `writes`."""
 
     confined: Bool
     network: Literal["none", "loopback", "all"] = "none"
+    git: Maybe[str] = None
+    writes: MaybeMany[str] = None
+    reads: MaybeMany[str] = None
 
 
 class ConfinementOffer(Confinement):
@@ -83,10 +86,11 @@ class ConfinementOffer(Confinement):
 
 
 class ConfinementRequest(Confinement):
-    """What a command gets as shown, in words, and what may be chosen; first what the setting gives, if it asks."""
+    """What a command gets as shown, and what may be chosen, first what is set. Not `held`: it is allowed once only."""
 
     line: str
     asks_network: Bool
+    held: Bool = True
     offers: tuple[ConfinementOffer, ...]
 
 
@@ -99,7 +103,7 @@ class ListPlace(Wire):
 
 
 class Approval(Wire):
-    """What waits for permission: a change, command or fetch; `planChanges`: another rest; `goesOn`: a gate."""
+    """What waits for permission. By its `rules`, such as `git add …`, a command can be allowed in plan or folder."""
 
     approval_id: str
     plan_id: str
@@ -114,6 +118,7 @@ class Approval(Wire):
     command: Maybe[str] = None
     cwd: Maybe[str] = None
     confinement: Maybe[ConfinementRequest] = None
+    rules: MaybeMany[str] = None
     listed: Maybe[ListPlace] = None
     url: Maybe[str] = None
     host: Maybe[str] = None

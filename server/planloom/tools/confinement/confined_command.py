@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from planloom.domain.safety.confinement import Confinement
 from planloom.tools.confinement.abilities import means
+from planloom.tools.confinement.git_folder import GitFolder, Reserved, git_folder, reserved
 from planloom.tools.confinement.places import CACHE_VARIABLES, Places, Reach, places
 from planloom.tools.confinement.policy import Means, Policy
 
@@ -42,17 +43,25 @@ class Confined(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A process that can be started. It inherits the open files `inherited`; `policy` is closed after the start."""
+    """A process that can be started. It inherits the open files `inherited`; `policy` is closed after the start, and
+    `reserved` released at the end.
+    """
 
     argv: tuple[str, ...]
     environment: dict[str, str]
     inherited: tuple[int, ...] = ()
     policy: int | None = None
+    reserved: Reserved | None = None
 
     def started(self) -> None:
         """The process runs, or could not be started."""
         if self.policy is not None:
             os.close(self.policy)
+
+    def ended(self) -> None:
+        """The process has ended with everything that it has started. Blocks on file I/O."""
+        if self.reserved is not None:
+            self.reserved.release()
 
 
 def prepared(argv: Sequence[str], cwd: Path, environment: Mapping[str, str], confined: Confined) -> Prepared:
@@ -63,18 +72,58 @@ def prepared(argv: Sequence[str], cwd: Path, environment: Mapping[str, str], con
     has = means() if confined.has is None else confined.has
     _require_program(argv[0], cwd, environment)
     found, own = Places(), dict(environment)
+    git = _allowed_git(cwd, confined)
     if confined.confinement.confined:
-        found = places(confined.reach, environment) if has.supervisor or has.sandbox_exec else Places()
+        reach = _with_more(confined, git)
+        found = places(reach, environment) if has.supervisor or has.sandbox_exec else Places()
         _make_plan_folder(confined.plan_folder, Places() if has.namespaces else found)
         own = _environment(environment, confined.plan_folder, found, has)
     if has.supervisor:
-        return _by_launcher(argv, cwd, own, confined._replace(has=has), found)
+        taken = None if git is None else reserved(git)
+        try:
+            return _by_launcher(argv, cwd, own, confined._replace(has=has), found)._replace(reserved=taken)
+        except BaseException:
+            if taken is not None:
+                taken.release()
+            raise
     if has.sandbox_exec and confined.confinement.confined:
         from planloom.tools.confinement.macos import SANDBOX_EXEC, profile
 
         rules = profile(found, str(confined.plan_folder), confined.confinement.network)
         return Prepared((str(SANDBOX_EXEC), "-p", rules, *argv), own)
     return Prepared(tuple(argv), own)
+
+
+def changeable_git(folder: Path, roots: Sequence[Path]) -> str | None:
+    """The name of the git folder that a command in `folder` may be allowed to change; None if it cannot be held to it.
+
+    By Landlock alone nothing in the workspace is kept from commands anyway. Blocks on file I/O.
+    """
+    has = means()
+    git = git_folder(folder, roots) if has.namespaces or has.sandbox_exec else None
+    return None if git is None else git.name
+
+
+def _allowed_git(cwd: Path, confined: Confined) -> GitFolder | None:
+    """The git folder that a command was allowed to change. Raises OSError if it is another one now."""
+    if not confined.confinement.confined or confined.confinement.git is None:
+        return None
+    git = git_folder(cwd, confined.reach.roots)
+    if git is None or git.name != confined.confinement.git:
+        raise OSError(0, "git's folder has changed since it was allowed")
+    return git
+
+
+def _with_more(confined: Confined, git: GitFolder | None) -> Reach:
+    """What a command reaches by what it was allowed beyond the settings."""
+    reach, given = confined.reach, confined.confinement
+    with suppress(RuntimeError):
+        return reach._replace(
+            writable=(*reach.writable, *(Path(each).expanduser() for each in given.writes)),
+            readable=(*reach.readable, *(Path(each).expanduser() for each in given.reads)),
+            git=git,
+        )
+    return reach._replace(git=git)
 
 
 def remove_plan_folder(folder: Path) -> None:
@@ -169,6 +218,7 @@ def _by_launcher(
         "hidden": list(found.hidden),
         "shown": list(found.shown),
         "cached": list(found.cached),
+        "pinned": list(found.pinned),
         "network": wanted.network,
         "joined": list(joined),
         "confined": is_confined,

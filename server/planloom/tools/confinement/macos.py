@@ -48,9 +48,10 @@ def profile(places: Places, plan_folder: str, network: Network) -> str:
     own = (*places.writable, f"{plan_folder}/tmp", f"{plan_folder}/home")
     writable = "".join(_rule("allow file-read* file-write*", path) for path in own)
     read_only = "".join(_rule("deny file-write*", path) for path in places.read_only)
-    return f"{_BASE}{_NETWORKS[network]}{hidden}{shown}{writable}{read_only}"
+    pinned = "".join(_rule("deny file-write-unlink", path, "literal") for path in places.pinned)
+    return f"{_BASE}{_NETWORKS[network]}{hidden}{shown}{writable}{read_only}{pinned}"
 
 
-def _rule(action: str, path: str) -> str:
+def _rule(action: str, path: str, form: str = "subpath") -> str:
     quoted = path.replace("\\", "\\\\").replace('"', '\\"')
-    return f'({action} (subpath "{quoted}"))\n'
+    return f'({action} ({form} "{quoted}"))\n'

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from planloom.domain.patterns import pattern
 from planloom.domain.safety.protected import is_git, never_written, runs_unasked
+from planloom.tools.confinement.git_folder import GitFolder
 
 _TOOLS: Final = """
     .local/bin .local/lib .local/pipx .local/share/pipx .local/share/uv/python .local/share/uv/tools .local/share/mise
@@ -81,13 +82,14 @@ _MOST_PROTECTED: Final = 200
 
 class Reach(NamedTuple):
     """What is special about a session: its workspace folders, what of the server is private, what the user lets
-    commands change or read beside the workspace.
+    commands change or read beside the workspace, and the git folder that they may change.
     """
 
     roots: tuple[Path, ...]
     private: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
+    git: GitFolder | None = None
 
 
 class Places(NamedTuple):
@@ -99,6 +101,7 @@ class Places(NamedTuple):
     shown: tuple[str, ...] = ()
     cached: tuple[str, ...] = ()
     home: str = ""
+    pinned: tuple[str, ...] = ()
 
 
 def places(reach: Reach, environment: Mapping[str, str]) -> Places:
@@ -112,13 +115,18 @@ def places(reach: Reach, environment: Mapping[str, str]) -> Places:
     hidden = _real((*unseen, *map(Path, _HIDDEN_OF_SYSTEM.split()), *_private(reach)))
     shown = _seen((*_tools(home, environment), *_around(reach.roots, home)), home)
     has_own = home.is_dir() and home != Path(os.sep) and not is_named
+    git, kept = (reach.git.writable, reach.git.kept) if reach.git is not None else ((), ())
     return Places(
-        writable=chosen,
-        read_only=tuple(str(path) for root in chosen for path in protected(Path(root))),
+        writable=(*chosen, *_real(git)),
+        read_only=(
+            *(str(path) for root in chosen for path in protected(Path(root)) if path not in git),
+            *map(str, kept),
+        ),
         hidden=tuple(path for path in hidden if path not in chosen),
         shown=(*readable, *(path for path in shown if path not in chosen and not home.is_relative_to(path))),
         cached=_seen(_caches(home, environment), home),
         home=str(home) if has_own else "",
+        pinned=_real(git),
     )
 
 
@@ -148,6 +156,17 @@ def protected(root: Path) -> Iterator[Path]:
             if entries > _MOST_ENTRIES or found > _MOST_PROTECTED:
                 return
         level = below
+
+
+def lacking_folder(path: Path, roots: Iterable[Path]) -> Path | None:
+    """The folder that a command needs so as to write in `path`, outside of the workspace: the next one that exists.
+
+    None if that is the home or holds it, or is in the workspace, where commands write but for protected names. Blocks
+    on file I/O.
+    """
+    found = next((each for each in (path, *path.parents) if each.is_dir()), path).resolve()
+    is_wide = Path.home().resolve().is_relative_to(found)
+    return None if is_wide or any(found.is_relative_to(root) for root in roots) else found
 
 
 def _hidden_names(home: Path) -> Iterator[Path]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
+from planloom.domain.safety.command_needs import Lack
 from planloom.shielded import uninterrupted
 from planloom.tools.confinement.confined_command import Confined, Prepared, most_memory, prepared
 from planloom.tools.confinement.windows import Job
@@ -52,7 +53,7 @@ class ProcessResult(NamedTuple):
     """How a process ended; `code` is None if a signal ended it or it never started.
 
     `output` is both streams in order of arrival, without the middle if it was long. `problem` says why the process
-    could not start. `lacked_network`: it failed, as it seems for want of the network that it did not get.
+    could not start. `lacked` is what it did not get and seems to have failed for want of.
     `note` stands behind the output for whoever reads it, and is no part of it.
     """
 
@@ -61,7 +62,7 @@ class ProcessResult(NamedTuple):
     timed_out: bool = False
     output: str = ""
     problem: str | None = None
-    lacked_network: bool = False
+    lacked: Lack | None = None
     note: str = ""
 
 
@@ -255,6 +256,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
         finally:
             if self._job is not None:
                 self._job.close()
+            if self._prepared is not None:
+                await uninterrupted(asyncio.to_thread(self._prepared.ended))
 
     async def _end_group(self) -> None:
         transport = self._transport

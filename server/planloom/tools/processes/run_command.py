@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from planloom.domain.plans.command_outcomes import CommandOutcome, outcome_line
+from planloom.domain.safety.command_needs import Lack, LackKind
 from planloom.tools.catalog import RunCommand
 from planloom.tools.context import ToolContext
 from planloom.tools.processes.commands import Command, CommandState, NoCommand, how_ended
@@ -13,10 +15,18 @@ from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 
 _TOO_LONG: Final = " Give a larger timeout_seconds. A server or a watcher never ends: run it with background."
 _HIDDEN: Final = " Its output states failures, so it counts as failed."
-_WITHOUT_NETWORK: Final = (
-    "It ran without the network, which it seems to need. If it is run again, the network is asked for; if nobody "
-    "gives it then, there is none in this run: do without."
-)
+_LACKED: Final[Mapping[LackKind, str]] = {
+    "network": "It ran without the network, which it seems to need.",
+    "git": "It ran without leave to change git's folder.",
+    "folder": "It ran confined: it may write in the workspace, and in the home and the temporary folder of the plan, "
+    "but not in {}.",
+    "protected": "It ran confined: git's settings and hooks, and names that programs read by themselves, stay as they "
+    "are. Give settings of git by `git -c name=value`. Only the user can let it run without confinement.",
+    "credentials": "It ran confined, so that it saw none of the credentials of {}.",
+    "socket": "It ran confined, so that it reached no socket of a service such as docker or an agent. Only the user "
+    "can let it run without confinement.",
+}
+_ASKED_NEXT: Final = " If it is run again, that is asked for; if nobody gives it then, do without."
 _RUNS_ON: Final = (
     "runs in the background as {}: read_output returns what it prints, stop_command ends it. It is stopped when the "
     "plan ends."
@@ -48,7 +58,7 @@ async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
         ended.code,
         ended.output,
         timed_out=ended.timed_out,
-        lacked_network=ended.lacked_network,
+        lacked=ended.lacked,
     )
     return result._replace(text=f"{result.text.rstrip()}\n{ended.note}") if ended.note else result
 
@@ -86,16 +96,16 @@ def _ended(
     output: str,
     *,
     timed_out: bool = False,
-    lacked_network: bool = False,
+    lacked: Lack | None = None,
 ) -> ToolResult:
     line = outcome_line(output)
-    outcome = CommandOutcome(
-        exit_code=code, line=line if code is not None else f"it {how}", lacked_network=lacked_network
-    )
+    outcome = CommandOutcome(exit_code=code, line=line if code is not None else f"it {how}", lacked=lacked)
     hidden = _HIDDEN if code == 0 and not outcome.succeeded else ""
     text = f"The command {how}.{_TOO_LONG if timed_out else hidden}\n"
     text += output if output.strip() else NO_OUTPUT
-    text += f"\n{_WITHOUT_NETWORK}" if lacked_network else ""
+    if lacked is not None:
+        asked = _ASKED_NEXT if lacked.can_be_given else ""
+        text += f"\n[{_LACKED[lacked.kind].format(lacked.place)}{asked}]"
     return ToolResult(
         ok=outcome.succeeded,
         summary=shortened(f"`{name}` {how}{f': {line}' if line else ''}"),

@@ -46,7 +46,7 @@ class RespondParams(Wire):
     """`planloom/approval/respond`."""
 
     approval_id: str
-    decision: Literal["allow", "allowForPlan", "deny", "cancel"]
+    decision: Literal["allow", "allowForPlan", "allowInFolder", "deny", "cancel"]
     reason: Maybe[Text] = None
     files: Maybe[tuple[str, ...]] = None
     confinement: Maybe[Confinement] = None

@@ -380,6 +380,7 @@ def _try_namespaces(*, overlays: bool) -> None:
             "hidden": [],
             "shown": [os.getcwd()],
             "cached": [],
+            "pinned": [],
             "network": "none",
             "joined": [],
             "confined": True,

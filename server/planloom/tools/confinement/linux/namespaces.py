@@ -95,6 +95,7 @@ class _View:
         self.read_only = [path for path in policy["read_only"] if path not in self.hidden]
         self.shown = policy["shown"]
         self.cached = policy["cached"]
+        self.pinned = policy["pinned"]
         self.home = policy["home"]
         self.plan_folder = policy["plan_folder"]
         self.slot = slot
@@ -129,7 +130,7 @@ class _View:
             number = (seen | cached | writable | home)[path]
             if path in home or path in writable or path in cached or not _is_same(path, number):
                 mounted[path] = f"/proc/self/fd/{_put(path, number, own)}"
-        for path in self.read_only:
+        for path in (*self.pinned, *self.read_only):
             if os.path.lexists(path) and not os.path.islink(path):
                 kernel.mount(path, path, None, kernel.MS_BIND | kernel.MS_REC)
         kernel.set_read_only("/", read_only=True, recursive=True)
