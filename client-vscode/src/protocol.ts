@@ -330,13 +330,15 @@ export interface ReportedStep {
   caveat?: StepCaveat;
 }
 
-/** A file before the plan's first change and after its last; `oldUri` is its name before, if it was renamed. */
+/** A file that has changed; `oldUri`: its name before. `lasting`: by a command, and cannot be taken back. */
 export interface ReportedFile {
   uri: string;
   change: ChangeKind;
   oldUri?: string;
   added?: number;
   removed?: number;
+  byCommand?: boolean;
+  lasting?: boolean;
 }
 
 /** A command and its last run in words; `failed` whatever its `exitCode`, if it ended by itself. */
@@ -359,7 +361,7 @@ export interface LeftStep {
   reason: string;
 }
 
-/** What an ended plan has done, and its `caveats`. `closing` is its final answer if `answered`, else a summary. */
+/** What an ended plan has done. `closing`: its answer if `answered`, else a summary; `notes`: what commands did. */
 export interface Report {
   done: readonly ReportedStep[];
   files: readonly ReportedFile[];
@@ -369,6 +371,7 @@ export interface Report {
   closing?: string;
   answered: boolean;
   caveats?: readonly string[];
+  notes?: readonly string[];
 }
 
 /** Whether a request needs a plan; `score` is 0 to 100. */
@@ -1735,6 +1738,14 @@ export interface EditReverted extends OfEdit {
   type: "edit_reverted";
 }
 
+/** Files differ after a command from before it; the fields are those of `EditRecord`. */
+export interface CommandChanged extends OfEdit {
+  type: "command_changed";
+  command: string;
+  unknown?: readonly EditedFile[];
+  notes?: readonly string[];
+}
+
 /** The user and the step changed the same lines. */
 export interface EditConflict extends OfTask {
   type: "edit_conflict";
@@ -1909,6 +1920,7 @@ export type Event =
   | EditApplied
   | EditRejected
   | EditReverted
+  | CommandChanged
   | EditConflict
   | ConflictResolved
   | CheckCompleted
@@ -1961,6 +1973,7 @@ export const EVENTS = [
   "edit_applied",
   "edit_rejected",
   "edit_reverted",
+  "command_changed",
   "edit_conflict",
   "conflict_resolved",
   "check_completed",

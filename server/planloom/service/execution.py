@@ -10,6 +10,7 @@ from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.recovery_proposals import ModelProposer
 from planloom.execution.steps.attached_files import StepAttachments
 from planloom.execution.steps.background import BackgroundCommands
+from planloom.execution.steps.command_changes import CommandChanges
 from planloom.execution.steps.commands import Terminal
 from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork, SubmittedPlans
@@ -29,7 +30,8 @@ class Execution:
         session, plan_store, tools = parts.session, parts.plan_store, parts.tools
         self.gate = Gate(session, plan_store)
         staging = StagingArea(plan_store, session.view, self.gate, parts.applied_edits)
-        self.background = BackgroundCommands(session, plan_store, parts.jobs, parts.workspace_index)
+        changes = CommandChanges(session, plan_store, self.gate)
+        self.background = BackgroundCommands(session, plan_store, parts.jobs, parts.workspace_index, changes)
         terminal = Terminal(
             self.gate, staging, parts.saver, parts.workspace_index, self.background, parts.feed.waits
         )

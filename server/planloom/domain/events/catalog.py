@@ -442,6 +442,20 @@ class EditReverted(Value):
     files: tuple[EditedFile, ...]
 
 
+class CommandChanged(Value):
+    """Files differ after a command from before it; the fields are those of `EditRecord`. With a known `edit_id` it
+    replaces what was recorded before.
+    """
+
+    type: Literal["command_changed"] = "command_changed"
+    task_id: StepId
+    edit_id: EditId
+    command: str
+    files: tuple[EditedFile, ...] = ()
+    unknown: tuple[EditedFile, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
 class EditConflict(Value):
     """The user and the step changed the same lines."""
 
@@ -643,6 +657,7 @@ Event = Annotated[
     | EditApplied
     | EditRejected
     | EditReverted
+    | CommandChanged
     | EditConflict
     | ConflictResolved
     | CheckCompleted
@@ -685,6 +700,7 @@ DURABLE = (
     EditStarted,
     EditApplied,
     EditReverted,
+    CommandChanged,
     ConflictResolved,
 )
 """Events that are on disk before anything else happens, since their loss could lose or repeat an effect."""

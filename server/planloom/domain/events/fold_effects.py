@@ -17,6 +17,7 @@ from planloom.domain.events.fold_calls import (
 )
 from planloom.domain.events.folding import (
     ALIVE,
+    ANY,
     DRAFT,
     UNDOABLE,
     change_step,
@@ -86,6 +87,23 @@ def edit_reverted(plan: Plan, event: ev.EditReverted, _at: Instant) -> Plan:
         states |= dict.fromkeys(target.completes, "applied")
     plan = fold_reverted(plan, target, event.files, back=False)
     return _with_states(plan, states, partly=frozenset() if whole else frozenset({target.edit_id}))
+
+
+@folds(ev.CommandChanged, when=ANY)
+def command_changed(plan: Plan, event: ev.CommandChanged, _at: Instant) -> Plan:
+    """The plan with what a command has changed as one more edit."""
+    record = EditRecord(
+        edit_id=event.edit_id,
+        step_id=event.task_id,
+        files=event.files,
+        state="applied",
+        command=event.command,
+        unknown=event.unknown,
+        notes=event.notes,
+    )
+    index = plan.edits.index_of(event.edit_id)
+    edits = plan.edits.appended(record) if index is None else plan.edits.replaced({index: record})
+    return updated(plan, edits=edits)
 
 
 @folds(ev.EditConflict, when=ALIVE)

@@ -234,6 +234,14 @@ class Gate:
             self._granted_origins.add(key)
         return Permitted()
 
+    async def permit_kept(self, approval: Approval, changeset: Changeset) -> ApprovalResponse | Denied:
+        """Ask whether what a command has written in protected names stays. No policy allows it without asking."""
+        if self._session.settings.approvals.policy().write == "deny":
+            return Denied(reason="The setting planloom.approvals.write denies this.")
+        response = await self.approvals.ask(approval, changeset)
+        denied = self._denied(approval.plan_id, response, "The user did not keep this.")
+        return denied if denied is not None else response
+
     async def permit_revision(self, approval: Approval) -> Permitted | Denied:
         """Ask for a change of the steps still to come that widens the plan. No policy allows it without asking."""
         response = await self.approvals.ask(approval, Changeset())

@@ -119,7 +119,8 @@ class UserUndo:
             if all(normalized(file.uri) != key for file in edit.files):
                 continue
             if edit.state in ("intended", "applied"):
-                return edit if edit.state == "applied" else None
+                # The editor may have yet to read what a command has written, which is no undo of it.
+                return edit if edit.state == "applied" and edit.command is None else None
         return None
 
 
