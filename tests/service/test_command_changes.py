@@ -4,14 +4,19 @@ yes.
 
 from __future__ import annotations
 
+import asyncio
+import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import Uri
+from planloom.execution.steps import command_changes
+from planloom.models.offline.scripted import ScriptedModel, makes
+from planloom.workspace.index import file_states
 from tests.support.studio import Studio, studio
 from tests.workspace.test_programs import git
 
@@ -105,3 +110,125 @@ async def test_what_a_command_writes_in_protected_names_is_put_back_only_by_a_ye
             assert len(plan.report.notes) == (0 if is_kept else 4)
             assert ("AGENTS.md", "create", False, True) in rows(at, plan) if is_kept else rows(at, plan)
             assert at.path("plain.txt").read_text() == "ok\n"
+
+
+async def run_while(at: Studio, command: str, meanwhile: Callable[[], object]) -> Plan:
+    """A plan of a command during which something happens before it goes on."""
+    for name in ("begun", "go"):
+        os.mkfifo(at.path(name))
+    asking = asyncio.create_task(at.ask(f"Run `echo > begun; read x < go; {command}`"))
+    await asyncio.to_thread(at.path("begun").read_text)
+    meanwhile()
+    await asyncio.to_thread(at.path("go").write_text, "\n")
+    return await asking
+
+
+async def test_what_the_user_saves_while_a_command_runs_is_not_the_commands(tmp_path: Path) -> None:
+    files = {"mine.txt": "m\n", "both.txt": "b\n", "command.txt": "c\n"}
+    async with studio(tmp_path, files, settings=ALLOWED) as at:
+        for name in ("mine.txt", "both.txt"):
+            at.editor.open(at.path(name))
+
+        def types() -> None:
+            at.editor.replace(at.path("mine.txt"), "m", "MINE")
+            at.editor.save_file(at.path("mine.txt"))
+            at.editor.replace(at.path("both.txt"), "b", "TYPED")
+
+        plan = await run_while(at, "echo X >> both.txt; echo X >> command.txt", types)
+        assert [name for name, *_ in rows(at, plan)] == ["both.txt", "command.txt"]
+        assert plan.report is not None
+        (note,) = plan.report.notes
+        assert "'both.txt' on disk, and the editor has unsaved text in it: the two differ." in note
+        await at.app.plans.undo(plan.plan_id, None, redo=False)
+        assert (at.text("mine.txt"), at.text("both.txt"), at.text("command.txt")) == (
+            "MINE\n",
+            "TYPED\n",
+            "c\n",
+        )
+
+
+async def test_what_the_user_types_after_a_command_stays_when_it_is_taken_back(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "one\ntwo\nthree\n"}, settings=ALLOWED) as at:
+        plan = await at.run("Run `sed -i s/one/ONE/ a.txt`")
+        at.editor.open(at.path("a.txt"))
+        at.editor.replace(at.path("a.txt"), "three", "MINE")
+        await at.app.plans.undo(plan.plan_id, None, redo=False)
+        assert at.text("a.txt") == "one\ntwo\nMINE\n"
+
+
+async def test_edits_of_the_plan_beside_a_background_command_are_not_the_commands(tmp_path: Path) -> None:
+    command = "echo > begun; read x < go; echo X > made.txt; echo > begun; sleep 60"
+    model = ScriptedModel(
+        [
+            makes(("run_command", {"command": command, "background": True})),
+            makes(("write_file", {"path": "own.txt", "content": "o\n"})),
+            makes(("run_command", {"command": "cat begun; echo > go; cat begun; echo Y > second.txt"})),
+            makes(("stop_command", {"command_id": "c1"})),
+            makes(("task_completed", {"summary": "Done."})),
+        ]
+    )
+    async with studio(tmp_path, {"a.txt": "a\n"}, settings=ALLOWED, model=model) as at:
+        for name in ("begun", "go"):
+            os.mkfifo(at.path(name))
+        plan = await at.run("Look after the server.", mode="direct")
+        assert [name for name, *_ in rows(at, plan)] == ["made.txt", "second.txt"]
+        assert plan.report is not None
+        assert any("ran at the same time as" in note for note in plan.report.notes)
+        assert {file.uri for file in plan.report.files if not file.by_command} == {at.uri("own.txt")}
+
+
+async def test_what_an_ignore_file_only_shows_or_hides_is_no_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {".gitignore": "data/\n", "data/d.txt": "d\n", "log.txt": "l\n"}
+    async with studio(tmp_path, files, settings=ALLOWED) as at:
+        os.utime(at.path("data/d.txt"), (1, 1))
+        monkeypatch.setattr(command_changes, "_GRAIN_NS", -1)
+        plan = await at.run("Run `echo log.txt > .gitignore`")
+        assert [name for name, *_ in rows(at, plan)] == [".gitignore"]
+
+
+async def test_content_that_is_no_text_is_listed_and_said_to_last(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.bin": b"\0\1", "a.txt": "a\n"}, settings=ALLOWED) as at:
+        plan = await at.run("Run `printf '\\0\\2' > a.bin; echo b > a.txt`")
+        assert rows(at, plan) == [("a.bin", "edit", True, False), ("a.txt", "edit", False, True)]
+        undone = await at.app.plans.undo(plan.plan_id, None, redo=False)
+        assert undone.reverted == (at.uri("a.txt"),)
+        assert "the text from before is not known" in at.events[-1].event.message  # type: ignore[union-attr]
+
+
+async def test_a_large_folder_is_said_not_to_be_compared_but_for_protected_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_states, "MOST_FILES", 2)
+    files = {f"{number}.txt": "x\n" for number in range(5)}
+    async with studio(tmp_path, files, settings=ALLOWED) as at:
+        plan = await at.ask("Run `echo y > 1.txt; mkdir -p z; echo EVIL > z/AGENTS.md`")
+        assert [file.uri for file in plan.pending.approvals[0].files] == [at.uri("z/AGENTS.md")]
+        plan = await at.respond(plan, "deny")
+        assert plan.report is not None and rows(at, plan) == []
+        assert any("was not found out" in note for note in plan.report.notes)
+
+
+async def test_what_the_user_writes_while_asked_stays_and_the_commands_text_stays_aside(
+    tmp_path: Path,
+) -> None:
+    async with studio(tmp_path, {"AGENTS.md": "good\n"}, settings=ALLOWED) as at:
+        # Nothing protects a file that is made anew under a name above it.
+        plan = await at.ask("Run `mkdir z; echo made > z/AGENTS.md`")
+        at.path("z/AGENTS.md").write_text("mine\n")
+        plan = await at.respond(plan, "allow")
+        assert at.path("z/AGENTS.md").read_text() == "mine\n"
+        assert plan.report is not None and "was not kept" in plan.report.notes[0]
+        (aside,) = at.path("z").glob("taken-back-*")
+        assert aside.read_text() == "made\n"
+
+
+async def test_a_cancelled_question_leaves_protected_names_as_they_were(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "a\n"}, settings=ALLOWED) as at:
+        plan = await at.ask("Run `echo EVIL > AGENTS.md`")
+        assert plan.pending.approvals
+        await at.app.plans.cancel(plan.plan_id)
+        plan = await at.until(plan, lambda now: now.report is not None)
+        assert not at.path("AGENTS.md").exists()
+        assert plan.report is not None and "was not kept" in plan.report.notes[0]

@@ -30,7 +30,7 @@ class Execution:
         session, plan_store, tools = parts.session, parts.plan_store, parts.tools
         self.gate = Gate(session, plan_store)
         staging = StagingArea(plan_store, session.view, self.gate, parts.applied_edits)
-        changes = CommandChanges(session, plan_store, self.gate)
+        changes = CommandChanges(session, plan_store, self.gate, parts.workspace_index)
         self.background = BackgroundCommands(session, plan_store, parts.jobs, parts.workspace_index, changes)
         terminal = Terminal(
             self.gate, staging, parts.saver, parts.workspace_index, self.background, parts.feed.waits

@@ -92,6 +92,11 @@ class Approval(Value):
     goes_on: bool | None = None
 
     @property
+    def puts_back(self) -> bool:
+        """Whether it asks what becomes of what a command has written in protected names: the command is over."""
+        return self.tool == "run_command" and self.effect == "write"
+
+    @property
     def only_once(self) -> bool:
         """Whether it cannot be allowed for the rest of the plan."""
         return bool(self.protected or self.effect == "destroy" or self.plan_changes or self.goes_on)

@@ -12,7 +12,7 @@ import stat
 import time
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -30,7 +30,7 @@ from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval, ApprovalFile
 from planloom.domain.safety.protected import is_secret
 from planloom.domain.text.diff import changed_lines
-from planloom.domain.text.positions import Decoded, decode
+from planloom.domain.text.positions import Decoded, decode, encode
 from planloom.domain.values import ApprovalId, EditId, Sha256, Uri
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.pending_approvals import ApprovalResponse
@@ -39,10 +39,19 @@ from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_run import StepRun
 from planloom.execution.summary import command_name
+from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.shielded import uninterrupted
-from planloom.workspace.disk import TEXT_LIMIT, ConfinedPath, read_bytes
-from planloom.workspace.disk_changes import rename, write
+from planloom.workspace.disk import (
+    NO_FOLLOW,
+    TEXT_LIMIT,
+    ConfinedPath,
+    fingerprint_at,
+    open_parent,
+    read_bytes,
+)
+from planloom.workspace.disk_changes import delete_file, rename, write
 from planloom.workspace.edits.outcomes import JournalFile
+from planloom.workspace.index.file_index import Changed
 from planloom.workspace.index.file_states import (
     MOST_FILES,
     FileDifference,
@@ -126,19 +135,20 @@ class Compared(NamedTuple):
 
 
 class Watched:
-    """One command while its changes are looked for; `compared` is set at its end."""
+    """One command while its changes are looked for; `compared` is what was found."""
 
     def __init__(self, run: StepRun, name: str) -> None:
         self.run = run
         self.name = command_name(name)
-        self.compared: Compared | None = None
+        self.compared: list[Compared] = []
 
 
 class CommandChanges:
     """The changes of all commands of a session. A change that was made while several ran names them all."""
 
-    def __init__(self, session: Session, plan_store: PlanStore, gate: Gate) -> None:
+    def __init__(self, session: Session, plan_store: PlanStore, gate: Gate, index: WorkspaceIndex) -> None:
         self._session = session
+        self._index = index
         self._plan_store = plan_store
         self._gate = gate
         self._comparing = asyncio.Lock()
@@ -157,7 +167,7 @@ class CommandChanges:
         async with self._comparing:
             if self._running:
                 # What has changed until now is not this command's.
-                await self._compare(self._running[0])
+                await self._compare(self._running[0], texts=True)
             else:
                 self._saved = {each.uri: each.saved.sha256 for each in self._session.view.documents.all()}
                 self._before = await self._look()
@@ -172,17 +182,21 @@ class CommandChanges:
 
         Returns a sentence on each file that does not.
         """
-        if watched.compared is None or not watched.compared.waiting:
+        return tuple([note for each in watched.compared for note in await self._decided(watched, each)])
+
+    async def _decided(self, watched: Watched, compared: Compared) -> tuple[str, ...]:
+        record, waiting = compared
+        if not waiting:
             return ()
-        record, waiting = watched.compared
         changeset = Changeset(changes=tuple(_proposed(each.change) for each in waiting))
         response = await self._gate.permit_kept(_approval(watched, waiting), changeset)
         if isinstance(response, Denied):
             return record.notes[: len(waiting)]
-        kept = [each for each in waiting if _is_kept(each, response)]
-        await uninterrupted(asyncio.to_thread(_put_back, kept, response.changeset))
-        left = tuple(each for each in waiting if each not in kept)
-        files, _ = self._texts(watched, [each.change for each in kept])
+        wanted = [each for each in waiting if _is_wanted(each, response)]
+        kept = await uninterrupted(asyncio.to_thread(_put_back, wanted, response.changeset))
+        await self._index.update(Changed(each.uri, "created") for each in kept)
+        files, _ = self._texts(watched, kept)
+        left = [each for each in waiting if all(each.change.uri != change.uri for change in kept)]
         notes = tuple(_note(watched, each) for each in left)
         changes = {"files": (*record.files, *files), "notes": (*notes, *record.notes[len(waiting) :])}
         self._plan_store.record(watched.run.plan_id, record.model_copy(update=changes))
@@ -191,16 +205,16 @@ class CommandChanges:
     async def _end(self, watched: Watched) -> None:
         async with self._comparing:
             try:
-                await self._compare(watched)
+                await self._compare(watched, texts=len(self._running) > 1)
             finally:
                 self._running.remove(watched)
                 if not self._running:
                     self._before = ()
                     self._own.clear()
 
-    async def _compare(self, watched: Watched) -> None:
+    async def _compare(self, watched: Watched, *, texts: bool) -> None:
         """Record what has changed since the last look as the changes of this command, and look anew."""
-        before, self._before = self._before, await self._look(texts=len(self._running) > 1)
+        before, self._before = self._before, await self._look(texts=texts)
         changes: list[_Change] = []
         for was in before:
             now = next((each for each in self._before if each.root == was.root), None)
@@ -226,7 +240,7 @@ class CommandChanges:
         )
         await self._plan_store.wait_unlocked()
         watched.run.record(record)
-        watched.compared = Compared(record, tuple(aside[:_MOST_ASKED]))
+        watched.compared.append(Compared(record, tuple(aside[:_MOST_ASKED])))
 
     def _notes(self, watched: Watched, before: Sequence[_Before], shown: Sequence[_Change]) -> list[str]:
         notes = []
@@ -453,36 +467,43 @@ def _set_aside(guarded: Sequence[_Change]) -> list[_SetAside]:
 
 
 def _set_mode(place: ConfinedPath, mode: int) -> None:
-    with_mode = os.open(place.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-    try:
-        if hasattr(os, "fchmod"):
-            os.fchmod(with_mode, stat.S_IMODE(mode))
-    finally:
-        os.close(with_mode)
+    if not hasattr(os, "fchmod"):
+        return
+    with suppress(OSError), open_parent(place) as (name, folder):
+        handle = os.open(name, os.O_RDONLY | NO_FOLLOW, dir_fd=folder)
+        try:
+            os.fchmod(handle, stat.S_IMODE(mode))
+        finally:
+            os.close(handle)
 
 
-def _is_kept(each: _SetAside, response: ApprovalResponse) -> bool:
+def _is_wanted(each: _SetAside, response: ApprovalResponse) -> bool:
     """Whether the user wants what a command has made of a file."""
     uri = each.change.uri
     is_named = response.files is None or uri in response.files
     return is_named and (response.changeset is None or uri in response.changeset.uris())
 
 
-def _put_back(kept: Sequence[_SetAside], edited: Changeset | None) -> None:
-    """Make what was set aside the files that they were, with the text that the user has given them. Blocks on file
-    I/O.
+def _put_back(wanted: Sequence[_SetAside], edited: Changeset | None) -> list[_Change]:
+    """Make what was set aside the files that they were, with the texts that the user has given them.
+
+    Returns those that are back: what was changed again meanwhile stays. Blocks on file I/O.
     """
-    texts = (
-        {each.uri: each.after for each in edited.changes if isinstance(each, CreateFile | EditFile)}
-        if edited
-        else {}
-    )
-    for change, aside in kept:
-        if change.before is not None:
-            change.place.path.unlink(missing_ok=True)
-        text = texts.get(change.uri)
-        if rename(aside, change.place) is None and text is not None and text.encode() != change.after:
-            change.place.path.write_text(text, encoding="utf-8", newline="")
+    changes = edited.changes if edited is not None else ()
+    texts = {each.uri: each.after for each in changes if isinstance(each, CreateFile | EditFile)}
+    back = []
+    for change, aside in wanted:
+        found = fingerprint_at(change.place)
+        if found is not None and read_bytes(change.place, TEXT_LIMIT) == change.before is not None:
+            delete_file(change.place, was=found)
+        if rename(aside, change.place) is not None:
+            continue
+        text, made = texts.get(change.uri), _text(change.after)
+        data = encode(made, text) if made is not None and text is not None else change.after
+        if data is not None and data != change.after:
+            write(change.place, data, over=fingerprint_at(change.place))
+        back.append(change._replace(after=data))
+    return back
 
 
 def _proposed(change: _Change) -> FileChange:

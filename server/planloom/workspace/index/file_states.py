@@ -16,7 +16,7 @@ from planloom.workspace.index.ignore import IGNORE_FILES, IgnoreChain, child_cha
 
 MOST_FILES: Final = 50_000
 """Most files whose states are listed; of a larger folder only the names that programs read unasked are."""
-MOST_ENTRIES: Final = 400_000
+MOST_ENTRIES: Final = 200_000
 """Most entries that are looked at, those of ignored folders included."""
 _OUTPUTS: Final = frozenset(
     {
@@ -147,6 +147,8 @@ class _Walk:
             found = entry.stat(follow_symlinks=False)
         except OSError:
             return
+        if not (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)):
+            return
         self.files[path] = _state(found)
         if len(self.files) >= MOST_FILES:
             self.complete = False
@@ -169,11 +171,13 @@ class _Walk:
 
     def _guard_all(self, path: str, is_folder: bool) -> None:
         """Guard a file, or every file below a folder."""
-        if not is_folder:
-            self._guard(path)
-            return
-        for name, inner, _ in self._rows(f"{path}/"):
-            self._guard_all(f"{path}/{name}", inner)
+        stack = [(path, is_folder)]
+        while stack:
+            path, is_folder = stack.pop()
+            if is_folder:
+                stack += [(f"{path}/{name}", inner) for name, inner, _ in self._rows(f"{path}/")]
+            else:
+                self._guard(path)
 
 
 def differences(root: Path, before: FileStates, after: FileStates, since_ns: int) -> Iterator[FileDifference]:
@@ -197,7 +201,7 @@ def differences(root: Path, before: FileStates, after: FileStates, since_ns: int
             continue
         earlier = before.files.get(path)
         if earlier is not None:
-            if earlier != state:
+            if earlier != state and not (stat.S_ISDIR(earlier.mode) and stat.S_ISDIR(state.mode)):
                 yield FileDifference(path, "edit")
             continue
         old = moved.get((state.inode, state.size, state.modified_ns))
