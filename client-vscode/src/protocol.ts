@@ -1738,7 +1738,7 @@ export interface EditReverted extends OfEdit {
   type: "edit_reverted";
 }
 
-/** Files differ after a command from before it; the fields are those of `EditRecord`. */
+/** Files differ after a command from before it. */
 export interface CommandChanged extends OfEdit {
   type: "command_changed";
   command: string;

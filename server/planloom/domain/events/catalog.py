@@ -443,8 +443,8 @@ class EditReverted(Value):
 
 
 class CommandChanged(Value):
-    """Files differ after a command from before it; the fields are those of `EditRecord`. With a known `edit_id` it
-    replaces what was recorded before.
+    """Files differ after a command from before it. For those of `unknown` the text from before is not known, so that
+    they cannot be taken back; `notes` are sentences on the changes. With a known `edit_id` it replaces what was recorded.
     """
 
     type: Literal["command_changed"] = "command_changed"
