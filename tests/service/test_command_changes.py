@@ -15,7 +15,7 @@ import pytest
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import Uri
 from planloom.execution.steps import command_changes
-from planloom.models.offline.scripted import ScriptedModel, makes
+from planloom.models.offline.scripted import ScriptedModel, makes, says
 from planloom.workspace.index import file_states
 from tests.support.studio import Studio, studio
 from tests.workspace.test_programs import git
@@ -112,15 +112,38 @@ async def test_what_a_command_writes_in_protected_names_is_put_back_only_by_a_ye
             assert at.path("plain.txt").read_text() == "ok\n"
 
 
-async def run_while(at: Studio, command: str, meanwhile: Callable[[], object]) -> Plan:
-    """A plan of a command during which something happens before it goes on."""
+async def begun(at: Studio, first: str, then: str) -> asyncio.Task[Plan]:
+    """A plan whose command has done something `first`, and goes on once `go` is called."""
     for name in ("begun", "go"):
         os.mkfifo(at.path(name))
-    asking = asyncio.create_task(at.ask(f"Run `echo > begun; read x < go; {command}`"))
-    await asyncio.to_thread(at.path("begun").read_text)
+    pipe = os.open(at.path("begun"), os.O_RDWR | os.O_NONBLOCK)
+    news = asyncio.Event()
+    asyncio.get_running_loop().add_reader(pipe, news.set)
+    asking = asyncio.create_task(at.ask(f"Run `{first}; echo > begun; read x < go; {then}`"))
+    try:
+        async with asyncio.timeout(at.patience):
+            await news.wait()
+    finally:
+        asyncio.get_running_loop().remove_reader(pipe)
+        os.close(pipe)
+    return asking
+
+
+async def go(at: Studio, asking: asyncio.Task[Plan]) -> Plan:
+    """The plan at the end of its command."""
+    pipe = os.open(at.path("go"), os.O_RDWR | os.O_NONBLOCK)
+    try:
+        os.write(pipe, b"\n")
+        return await asking
+    finally:
+        os.close(pipe)
+
+
+async def run_while(at: Studio, command: str, meanwhile: Callable[[], object]) -> Plan:
+    """A plan of a command during which something happens before it goes on."""
+    asking = await begun(at, "true", command)
     meanwhile()
-    await asyncio.to_thread(at.path("go").write_text, "\n")
-    return await asking
+    return await go(at, asking)
 
 
 async def test_what_the_user_saves_while_a_command_runs_is_not_the_commands(tmp_path: Path) -> None:
@@ -232,3 +255,26 @@ async def test_a_cancelled_question_leaves_protected_names_as_they_were(tmp_path
         plan = await at.until(plan, lambda now: now.report is not None)
         assert not at.path("AGENTS.md").exists()
         assert plan.report is not None and "was not kept" in plan.report.notes[0]
+
+
+async def test_instructions_that_a_running_command_has_written_are_followed_once_the_user_has_saved_them(
+    tmp_path: Path,
+) -> None:
+    state = tmp_path / "state"
+
+    async def prompt_of(at: Studio, model: ScriptedModel) -> str:
+        await at.ask("Improve the tests", mode="plan")
+        return "\n".join(message.text for message in model.requests[-1].messages)
+
+    async with studio(tmp_path, settings=ALLOWED, private=state) as at:
+        asking = await begun(at, "echo EVIL > CLAUDE.md", "true")
+        model = ScriptedModel([says("no plan"), says("no plan"), says("no plan")])
+        # As after a crash, another server reads the folder while the command still runs.
+        async with studio(tmp_path, settings=ALLOWED, model=model, private=state) as later:
+            assert "EVIL" not in await prompt_of(later, model)
+            assert any("CLAUDE.md': not followed" in message for _, message in later.notices)
+            later.editor.open(later.path("CLAUDE.md"))
+            later.editor.replace(later.path("CLAUDE.md"), "EVIL", "MINE")
+            later.editor.save_file(later.path("CLAUDE.md"))
+            assert "MINE" in await prompt_of(later, model)
+        await go(at, asking)

@@ -19,6 +19,7 @@ from planloom.workspace.index.programs import Programs
 from planloom.workspace.view import WorkspaceView
 
 if TYPE_CHECKING:
+    from planloom.storage.decisions import Decisions
     from planloom.tools.confinement.confined_command import Confined
 
 AskTrust = Callable[[], Awaitable[None]]
@@ -113,6 +114,13 @@ class Session:
         import tempfile
 
         return Path(tempfile.gettempdir(), f"planloom-{self.session_id}-{plan_id}")
+
+    @property
+    def decisions(self) -> Decisions | None:
+        """What the user has decided outside of any plan; None where nothing is stored."""
+        from planloom.storage.decisions import FILE, Decisions
+
+        return Decisions(self._private[0] / FILE) if self._private else None
 
     def command_abilities(self, machine: Abilities) -> Abilities:
         """How commands are confined: by what the machine can do and the folders that the user lets them write."""

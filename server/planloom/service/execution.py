@@ -5,6 +5,8 @@ Most of the program's code is behind this module: the gate, commands, the tools 
 
 from __future__ import annotations
 
+from functools import partial
+
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.recovery_proposals import ModelProposer
@@ -45,7 +47,12 @@ class Execution:
         )
         follow_up = FollowUp(plan_store, parts.ledger)
         self.surroundings = PlanSurroundings(
-            session, parts.workspace_index, parts.references, follow_up, memory
+            session,
+            parts.workspace_index,
+            parts.references,
+            follow_up,
+            memory,
+            partial(parts.feed.notice, "warning"),
         )
         model = parts.models.current
         model_work = ModelWork(

@@ -444,7 +444,7 @@ class EditReverted(Value):
 
 class CommandChanged(Value):
     """Files differ after a command from before it. For those of `unknown` the text from before is not known, so that
-    they cannot be taken back; `notes` are sentences on the changes. With a known `edit_id` it replaces what was recorded.
+    they cannot be taken back; `notes` are sentences on the changes. It replaces an earlier one with its `edit_id`.
     """
 
     type: Literal["command_changed"] = "command_changed"

@@ -25,6 +25,7 @@ from planloom.domain.changes import (
     FileChange,
     sha256,
 )
+from planloom.domain.errors import StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval, ApprovalFile
@@ -40,6 +41,7 @@ from planloom.execution.session import Session
 from planloom.execution.step_run import StepRun
 from planloom.execution.summary import command_name
 from planloom.execution.workspace_index import WorkspaceIndex
+from planloom.intake.surroundings.project_instructions import is_instruction_file
 from planloom.shielded import uninterrupted
 from planloom.workspace.disk import (
     NO_FOLLOW,
@@ -157,6 +159,7 @@ class CommandChanges:
         self._copies: dict[Path, tuple[FileState, bytes]] = {}
         self._own: dict[Uri, set[Sha256 | None]] = {}
         self._saved: dict[Uri, Sha256] = {}
+        self._held: list[Path] = []
         plan_store.listen(self._on_event)
         session.view.documents.listen(self._on_document_event)
 
@@ -171,6 +174,7 @@ class CommandChanges:
             else:
                 self._saved = {each.uri: each.saved.sha256 for each in self._session.view.documents.all()}
                 self._before = await self._look()
+                await asyncio.to_thread(self._hold)
             self._running.append(watched)
         try:
             yield watched
@@ -206,11 +210,38 @@ class CommandChanges:
         async with self._comparing:
             try:
                 await self._compare(watched, texts=len(self._running) > 1)
+                # What is written where nobody has looked stays unconfirmed.
+                self._held = [each for each in self._held if self._is_searched(each)]
+            except BaseException:
+                self._held = []
+                raise
             finally:
                 self._running.remove(watched)
                 if not self._running:
                     self._before = ()
                     self._own.clear()
+                    await asyncio.to_thread(self._release)
+
+    def _hold(self) -> None:
+        """Have only the present instructions of the folders followed, also after a crash."""
+        decisions = self._session.decisions
+        for was in self._before:
+            contents = (data for path, data in was.copies.items() if is_instruction_file(path))
+            digests = filter(None, map(_hash, contents))
+            with suppress(StorageFailed):
+                if decisions is not None and decisions.hold_instructions(was.root.path, digests):
+                    self._held.append(was.root.path)
+
+    def _is_searched(self, folder: Path) -> bool:
+        return any(each.root.path == folder and each.states.searched for each in self._before)
+
+    def _release(self) -> None:
+        decisions, held = self._session.decisions, self._held
+        self._held = []
+        for folder in held:
+            with suppress(StorageFailed):
+                if decisions is not None:
+                    decisions.release_instructions(folder)
 
     async def _compare(self, watched: Watched, *, texts: bool) -> None:
         """Record what has changed since the last look as the changes of this command, and look anew."""
