@@ -14,7 +14,7 @@ import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from planloom.domain.changes import (
     Changeset,
@@ -28,14 +28,11 @@ from planloom.domain.changes import (
 from planloom.domain.errors import StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
-from planloom.domain.safety.approvals import Approval, ApprovalFile
 from planloom.domain.safety.protected import is_secret
-from planloom.domain.text.diff import changed_lines
-from planloom.domain.text.positions import Decoded, decode, encode
-from planloom.domain.values import ApprovalId, EditId, Sha256, Uri
+from planloom.domain.text.positions import Decoded, decode
+from planloom.domain.values import EditId, Sha256, Uri
 from planloom.execution.effects.gate import Gate
-from planloom.execution.effects.pending_approvals import ApprovalResponse
-from planloom.execution.effects.proposals import Denied
+from planloom.execution.effects.proposals import ChangeProposal, Denied
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_run import StepRun
@@ -84,7 +81,7 @@ _NAMED: Final = 5
 
 
 class _Before(NamedTuple):
-    """The files of one workspace folder before a command, and where their texts are found."""
+    """The files of one workspace folder before a command, and where their contents are found."""
 
     root: Root
     states: FileStates
@@ -94,7 +91,10 @@ class _Before(NamedTuple):
 
 
 class _Change(NamedTuple):
-    """One file that differs, with its content before and after; None where there is none or it is not known."""
+    """One file that differs, with its content before and after; None where there is none or it is not known.
+
+    `aside` is the name that it has until the user decides on it.
+    """
 
     root: Root
     found: FileDifference
@@ -102,6 +102,7 @@ class _Change(NamedTuple):
     after: bytes | None
     mode: int
     is_guarded: bool
+    aside: str | None = None
 
     @property
     def uri(self) -> Uri:
@@ -112,37 +113,29 @@ class _Change(NamedTuple):
         return ConfinedPath(self.root.path, tuple(self.found.path.split("/")))
 
     @property
-    def aside(self) -> ConfinedPath:
-        """A place beside it, whose name no program reads."""
-        *above, name = self.found.path.split("/")
-        return ConfinedPath(self.root.path, (*above, f"taken-back-{uuid.uuid4().hex[:6]}-{name}.txt"))
+    def place_aside(self) -> ConfinedPath:
+        return ConfinedPath(self.root.path, (*self.place.names[:-1], self.aside or ""))
 
-    @property
-    def is_folder(self) -> bool:
-        return stat.S_ISDIR(self.mode)
-
-
-class _SetAside(NamedTuple):
-    """What a command has made of a guarded file, and where it is until the user decides."""
-
-    change: _Change
-    aside: ConfinedPath
-
-
-class Compared(NamedTuple):
-    """What a command has changed: the record of it, and what waits for the user's decision."""
-
-    record: ev.CommandChanged
-    waiting: tuple[_SetAside, ...] = ()
+    def proposed(self) -> FileChange:
+        """What the command has made, as a change that the user may look at."""
+        before, after = _text(self.before), _text(self.after)
+        text = after.text if after is not None else ""
+        if stat.S_ISDIR(self.mode):
+            return CreateFolder(uri=self.uri)
+        if before is not None:
+            return EditFile(uri=self.uri, before=before.text, after=text)
+        return CreateFile(uri=self.uri, after=text)
 
 
 class Watched:
-    """One command while its changes are looked for; `compared` is what was found."""
+    """One command while its changes are looked for. `waiting` are those that the user decides on, each with the record
+    that it belongs to.
+    """
 
     def __init__(self, run: StepRun, name: str) -> None:
         self.run = run
         self.name = command_name(name)
-        self.compared: list[Compared] = []
+        self.waiting: list[tuple[ev.CommandChanged, list[_Change]]] = []
 
 
 class CommandChanges:
@@ -170,7 +163,7 @@ class CommandChanges:
         async with self._comparing:
             if self._running:
                 # What has changed until now is not this command's.
-                await self._compare(self._running[0], texts=True)
+                await self._compare(self._running[0])
             else:
                 self._saved = {each.uri: each.saved.sha256 for each in self._session.view.documents.all()}
                 self._before = await self._look()
@@ -186,92 +179,96 @@ class CommandChanges:
 
         Returns a sentence on each file that does not.
         """
-        return tuple([note for each in watched.compared for note in await self._decided(watched, each)])
+        waiting, watched.waiting = watched.waiting, []
+        return tuple([note for each in waiting for note in await self._decided(watched, *each)])
 
-    async def _decided(self, watched: Watched, compared: Compared) -> tuple[str, ...]:
-        record, waiting = compared
-        if not waiting:
-            return ()
-        changeset = Changeset(changes=tuple(_proposed(each.change) for each in waiting))
-        response = await self._gate.permit_kept(_approval(watched, waiting), changeset)
-        if isinstance(response, Denied):
-            return record.notes[: len(waiting)]
-        wanted = [each for each in waiting if _is_wanted(each, response)]
-        kept = await uninterrupted(asyncio.to_thread(_put_back, wanted, response.changeset))
-        await self._index.update(Changed(each.uri, "created") for each in kept)
+    async def _decided(
+        self, watched: Watched, record: ev.CommandChanged, waiting: list[_Change]
+    ) -> tuple[str, ...]:
+        proposal = ChangeProposal(
+            plan_id=watched.run.plan_id,
+            step_id=watched.run.step_id,
+            number=0,
+            title=f"Keep what {watched.name} wrote where programs read it unasked",
+            tool="run_command",
+            changeset=Changeset(changes=tuple(each.proposed() for each in waiting)),
+        )
+        wanted = await self._gate.permit_kept(proposal)
+        if isinstance(wanted, Denied):
+            return record.notes
+        kept = await uninterrupted(self._put_back([each for each in waiting if each.uri in wanted]))
         files, _ = self._texts(watched, kept)
-        left = [each for each in waiting if all(each.change.uri != change.uri for change in kept)]
-        notes = tuple(_note(watched, each) for each in left)
-        changes = {"files": (*record.files, *files), "notes": (*notes, *record.notes[len(waiting) :])}
-        self._plan_store.record(watched.run.plan_id, record.model_copy(update=changes))
+        notes = tuple(_note(watched, each) for each in waiting if each not in kept)
+        settled = record.model_copy(update={"files": files, "notes": notes})
+        self._plan_store.record(watched.run.plan_id, settled)
         return notes
+
+    async def _put_back(self, wanted: Sequence[_Change]) -> list[_Change]:
+        async with self._comparing:
+            if self._running:
+                await self._compare(self._running[0])
+            kept = await asyncio.to_thread(lambda: [each for each in wanted if _is_put_back(each)])
+            if self._running:
+                self._before = await self._look()
+        await self._index.update(Changed(each.uri, "created") for each in kept)
+        return kept
 
     async def _end(self, watched: Watched) -> None:
         async with self._comparing:
             try:
-                await self._compare(watched, texts=len(self._running) > 1)
-                # What is written where nobody has looked stays unconfirmed.
-                self._held = [each for each in self._held if self._is_searched(each)]
-            except BaseException:
-                self._held = []
-                raise
+                await self._compare(watched)
             finally:
                 self._running.remove(watched)
                 if not self._running:
+                    # What is written where nobody has looked stays unconfirmed.
+                    searched = [each.root.path for each in self._before if each.states.searched]
+                    await asyncio.to_thread(self._release, searched)
                     self._before = ()
                     self._own.clear()
-                    await asyncio.to_thread(self._release)
 
     def _hold(self) -> None:
         """Have only the present instructions of the folders followed, also after a crash."""
         decisions = self._session.decisions
         for was in self._before:
             contents = (data for path, data in was.copies.items() if is_instruction_file(path))
-            digests = filter(None, map(_hash, contents))
             with suppress(StorageFailed):
+                digests = filter(None, map(_hash, contents))
                 if decisions is not None and decisions.hold_instructions(was.root.path, digests):
                     self._held.append(was.root.path)
 
-    def _is_searched(self, folder: Path) -> bool:
-        return any(each.root.path == folder and each.states.searched for each in self._before)
-
-    def _release(self) -> None:
-        decisions, held = self._session.decisions, self._held
-        self._held = []
-        for folder in held:
+    def _release(self, searched: Sequence[Path]) -> None:
+        decisions = self._session.decisions
+        for folder in self._held:
             with suppress(StorageFailed):
-                if decisions is not None:
+                if decisions is not None and folder in searched:
                     decisions.release_instructions(folder)
+        self._held = []
 
-    async def _compare(self, watched: Watched, *, texts: bool) -> None:
+    async def _compare(self, watched: Watched) -> None:
         """Record what has changed since the last look as the changes of this command, and look anew."""
-        before, self._before = self._before, await self._look(texts=texts)
+        others = [each for each in self._running if each is not watched]
+        before, self._before = self._before, ()
+        self._before = await self._look(texts=bool(others) or watched not in self._running)
         changes: list[_Change] = []
         for was in before:
             now = next((each for each in self._before if each.root == was.root), None)
             if now is not None:
                 changes += await self._changes(was, now)
         changes = [each for each in changes if not self._is_own(each)]
-        guarded = [each for each in changes if each.is_guarded and each.found.change in ("create", "edit")]
-        aside = await asyncio.to_thread(_set_aside, guarded)
-        waiting = {each.change for each in aside}
-        shown = [each for each in changes if each not in waiting]
-        notes = [_note(watched, each) for each in aside]
+        waiting = await asyncio.to_thread(_set_aside, changes)
+        if waiting and self._running:
+            self._before = await self._look()
+        aside = {each.uri for each in waiting}
+        shown = [each for each in changes if each.uri not in aside]
         files, unknown = self._texts(watched, shown[:_MOST_LISTED])
-        notes += self._notes(watched, before, shown)
-        if not files and not unknown and not notes:
-            return
-        record = ev.CommandChanged(
-            task_id=watched.run.step_id,
-            edit_id=EditId(uuid.uuid4().hex),
-            command=watched.name,
-            files=files,
-            unknown=unknown,
-            notes=tuple(notes),
-        )
+        notes = self._notes(watched, before, shown)
         await self._plan_store.wait_unlocked()
-        watched.run.record(record)
-        watched.compared.append(Compared(record, tuple(aside[:_MOST_ASKED])))
+        if files or unknown or notes:
+            watched.run.record(_record(watched, files=files, unknown=unknown, notes=tuple(notes)))
+        for part in [waiting[start : start + _MOST_ASKED] for start in range(0, len(waiting), _MOST_ASKED)]:
+            record = _record(watched, notes=tuple(_note(watched, each) for each in part))
+            watched.run.record(record)
+            watched.waiting.append((record, part))
 
     def _notes(self, watched: Watched, before: Sequence[_Before], shown: Sequence[_Change]) -> list[str]:
         notes = []
@@ -479,21 +476,23 @@ def _journal_file(change: _Change) -> JournalFile | None:
     )
 
 
-def _set_aside(guarded: Sequence[_Change]) -> list[_SetAside]:
+def _set_aside(changes: Sequence[_Change]) -> list[_Change]:
     """Take what commands have made of guarded files out of the way, and write what was there before.
 
     Without the content from before a changed file stays. Blocks on file I/O.
     """
     done = []
-    for change in guarded:
-        place, aside = change.place, change.aside
-        if change.found.change == "edit" and change.before is None:
+    for change in changes:
+        is_made = change.found.change == "create"
+        if not change.is_guarded or not (
+            is_made or (change.found.change == "edit" and change.before is not None)
+        ):
             continue
-        if rename(place, aside) is not None:
-            continue
-        if change.before is not None and write(place, change.before, over=None) is None:
-            _set_mode(place, change.mode)
-        done.append(_SetAside(change, aside))
+        moved = change._replace(aside=f"taken-back-{uuid.uuid4().hex[:6]}-{change.place.names[-1]}.txt")
+        if rename(moved.place, moved.place_aside) is None:
+            if change.before is not None and write(change.place, change.before, over=None) is None:
+                _set_mode(change.place, change.mode)
+            done.append(moved)
     return done
 
 
@@ -508,82 +507,23 @@ def _set_mode(place: ConfinedPath, mode: int) -> None:
             os.close(handle)
 
 
-def _is_wanted(each: _SetAside, response: ApprovalResponse) -> bool:
-    """Whether the user wants what a command has made of a file."""
-    uri = each.change.uri
-    is_named = response.files is None or uri in response.files
-    return is_named and (response.changeset is None or uri in response.changeset.uris())
+def _is_put_back(change: _Change) -> bool:
+    """Give what was set aside its name again, unless something else has it by now. Blocks on file I/O."""
+    found = fingerprint_at(change.place)
+    if found is not None and read_bytes(change.place, TEXT_LIMIT) == change.before is not None:
+        delete_file(change.place, was=found)
+    return rename(change.place_aside, change.place) is None
 
 
-def _put_back(wanted: Sequence[_SetAside], edited: Changeset | None) -> list[_Change]:
-    """Make what was set aside the files that they were, with the texts that the user has given them.
-
-    Returns those that are back: what was changed again meanwhile stays. Blocks on file I/O.
-    """
-    changes = edited.changes if edited is not None else ()
-    texts = {each.uri: each.after for each in changes if isinstance(each, CreateFile | EditFile)}
-    back = []
-    for change, aside in wanted:
-        found = fingerprint_at(change.place)
-        if found is not None and read_bytes(change.place, TEXT_LIMIT) == change.before is not None:
-            delete_file(change.place, was=found)
-        if rename(aside, change.place) is not None:
-            continue
-        text, made = texts.get(change.uri), _text(change.after)
-        data = encode(made, text) if made is not None and text is not None else change.after
-        if data is not None and data != change.after:
-            write(change.place, data, over=fingerprint_at(change.place))
-        back.append(change._replace(after=data))
-    return back
-
-
-def _proposed(change: _Change) -> FileChange:
-    """What the command has made, as a change that the user may look at."""
-    before, after = _text(change.before), _text(change.after)
-    if change.is_folder:
-        return CreateFolder(uri=change.uri)
-    text = after.text if after is not None else ""
-    if before is not None:
-        return EditFile(uri=change.uri, before=before.text, after=text)
-    return CreateFile(uri=change.uri, after=text)
-
-
-def _approval(watched: Watched, waiting: Sequence[_SetAside]) -> Approval:
-    files = []
-    for change, _ in waiting:
-        proposed = _proposed(change)
-        before, after = _text(change.before), _text(change.after)
-        added, removed = changed_lines(before.text if before else "", after.text if after else "")
-        files.append(
-            ApprovalFile(
-                uri=change.uri,
-                change=proposed.kind,
-                added=added,
-                removed=removed,
-                resolved_path=str(change.place.path),
-            )
-        )
-    rows = [
-        [file.uri, each.change.after and _hash(each.change.after)]
-        for file, each in zip(files, waiting, strict=True)
-    ]
-    return Approval(
-        approval_id=ApprovalId(uuid.uuid4().hex),
-        plan_id=watched.run.plan_id,
-        step_id=watched.run.step_id,
-        tool="run_command",
-        proposal=sha256(repr(rows)),
-        effect="write",
-        title=f"Keep what {watched.name} wrote where programs read it unasked",
-        warning="It has been set aside. Allowed, it is put back; denied, it stays aside.",
-        protected=True,
-        files=tuple(files),
+def _record(watched: Watched, **found: Any) -> ev.CommandChanged:
+    return ev.CommandChanged(
+        task_id=watched.run.step_id, edit_id=EditId(uuid.uuid4().hex), command=watched.name, **found
     )
 
 
-def _note(watched: Watched, each: _SetAside) -> str:
-    did = "made" if each.change.found.change == "create" else "changed"
+def _note(watched: Watched, change: _Change) -> str:
+    did = "made" if change.found.change == "create" else "changed"
     return (
-        f"{watched.name} {did} {quoted(each.change.found.path)}, which programs read unasked: it was not kept, and is "
-        f"now {quoted(each.aside.names[-1])} beside it."
+        f"{watched.name} {did} {quoted(change.found.path)}, which programs read unasked: it was not kept, and is now "
+        f"{quoted(change.aside or '')} beside it."
     )

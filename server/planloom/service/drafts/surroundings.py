@@ -59,7 +59,7 @@ class PlanSurroundings:
         """The surroundings as they were when they were first asked for, but for trust, which holds at once."""
         await self._session.settle_trust(plan.plan_id)
         async with self._gathering:
-            place = self._place(await asyncio.to_thread(self._confirmed))
+            place = self._place()
             key = (plan.plan_id, place.trusted, place.instructions, place.shown)
             if key not in self._gathered:
                 found = await gathered(place, _subject(plan), MOST_TREE_CHARACTERS)
@@ -93,7 +93,7 @@ class PlanSurroundings:
                 with suppress(StorageFailed):
                     decisions.confirm_instructions(root.path, sha256(document.text.removeprefix(BOM)))
 
-    def _place(self, confirmed: frozenset[str] | None) -> Place:
+    def _place(self) -> Place:
         return Place(
             self._session.view,
             self._session.editor,
@@ -102,7 +102,7 @@ class PlanSurroundings:
             recent=self._references.recent(),
             trusted=self._session.trusted,
             instructions=self._session.settings.context.instructions,
-            confirmed=confirmed,
+            confirmed=self._confirmed(),
             shown=self._session.settings.approvals.read != "deny",
         )
 
