@@ -107,7 +107,7 @@ async def test_what_a_command_writes_in_protected_names_is_put_back_only_by_a_ye
             is_kept = decision == "allow"
             assert at.path("AGENTS.md").exists() == is_kept
             assert at.path("sub/.git/hooks/x").exists() == is_kept
-            assert len(plan.report.notes) == (0 if is_kept else 4)
+            assert len(plan.report.notes) == (0 if is_kept else 1)
             assert ("AGENTS.md", "create", False, True) in rows(at, plan) if is_kept else rows(at, plan)
             assert at.path("plain.txt").read_text() == "ok\n"
 
@@ -242,7 +242,7 @@ async def test_what_the_user_writes_while_asked_stays_and_the_commands_text_stay
         at.path("z/AGENTS.md").write_text("mine\n")
         plan = await at.respond(plan, "allow")
         assert at.path("z/AGENTS.md").read_text() == "mine\n"
-        assert plan.report is not None and "was not kept" in plan.report.notes[0]
+        assert plan.report is not None and "it is not kept" in plan.report.notes[0]
         (aside,) = at.path("z").glob("taken-back-*")
         assert aside.read_text() == "made\n"
 
@@ -254,7 +254,7 @@ async def test_a_cancelled_question_leaves_protected_names_as_they_were(tmp_path
         await at.app.plans.cancel(plan.plan_id)
         plan = await at.until(plan, lambda now: now.report is not None)
         assert not at.path("AGENTS.md").exists()
-        assert plan.report is not None and "was not kept" in plan.report.notes[0]
+        assert plan.report is not None and "it is not kept" in plan.report.notes[0]
 
 
 async def test_instructions_that_a_running_command_has_written_are_followed_once_the_user_has_saved_them(

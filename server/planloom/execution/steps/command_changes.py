@@ -198,7 +198,7 @@ class CommandChanges:
             return record.notes
         kept = await uninterrupted(self._put_back([each for each in waiting if each.uri in wanted]))
         files, _ = self._texts(watched, kept)
-        notes = tuple(_note(watched, each) for each in waiting if each not in kept)
+        notes = _note(watched, [each for each in waiting if each not in kept])
         settled = record.model_copy(update={"files": files, "notes": notes})
         self._plan_store.record(watched.run.plan_id, settled)
         return notes
@@ -266,7 +266,7 @@ class CommandChanges:
         if files or unknown or notes:
             watched.run.record(_record(watched, files=files, unknown=unknown, notes=tuple(notes)))
         for part in [waiting[start : start + _MOST_ASKED] for start in range(0, len(waiting), _MOST_ASKED)]:
-            record = _record(watched, notes=tuple(_note(watched, each) for each in part))
+            record = _record(watched, notes=_note(watched, part))
             watched.run.record(record)
             watched.waiting.append((record, part))
 
@@ -521,9 +521,12 @@ def _record(watched: Watched, **found: Any) -> ev.CommandChanged:
     )
 
 
-def _note(watched: Watched, change: _Change) -> str:
-    did = "made" if change.found.change == "create" else "changed"
+def _note(watched: Watched, changes: Sequence[_Change]) -> tuple[str, ...]:
+    """A sentence on what is aside; empty for nothing."""
+    if not changes:
+        return ()
+    names = [f"{quoted(each.found.path)} (now {quoted(each.aside or '')})" for each in changes]
     return (
-        f"{watched.name} {did} {quoted(change.found.path)}, which programs read unasked: it was not kept, and is now "
-        f"{quoted(change.aside or '')} beside it."
+        f"{watched.name} wrote {listed(names, _NAMED)}, which programs read unasked: it is not kept, but set aside "
+        "in the same folder.",
     )
