@@ -206,7 +206,7 @@ async def test_what_an_ignore_file_only_shows_or_hides_is_no_change(
     files = {".gitignore": "data/\n", "data/d.txt": "d\n", "log.txt": "l\n"}
     async with studio(tmp_path, files, settings=ALLOWED) as at:
         os.utime(at.path("data/d.txt"), (1, 1))
-        monkeypatch.setattr(command_changes, "_GRAIN_NS", -1)
+        monkeypatch.setattr(command_changes, "GRAIN_NS", -1)
         plan = await at.run("Run `echo log.txt > .gitignore`")
         assert [name for name, *_ in rows(at, plan)] == [".gitignore"]
 

@@ -52,10 +52,12 @@ from planloom.workspace.disk_changes import delete_file, rename, write
 from planloom.workspace.edits.outcomes import JournalFile
 from planloom.workspace.index.file_index import Changed
 from planloom.workspace.index.file_states import (
+    GRAIN_NS,
     MOST_FILES,
     FileDifference,
     FileState,
     FileStates,
+    IgnoredFolder,
     differences,
     file_states,
     git_folder_of,
@@ -75,8 +77,6 @@ _MOST_COPIED: Final = 20_000_000
 """Most files, and bytes of them, that are read before a command because no commit has them."""
 _LARGEST_COPY: Final = 1_000_000
 _MOST_ASKED: Final = 200
-_GRAIN_NS: Final = 2_000_000_000
-"""How coarse the times of a file system may be."""
 _NAMED: Final = 5
 
 
@@ -153,6 +153,7 @@ class CommandChanges:
         self._own: dict[Uri, set[Sha256 | None]] = {}
         self._saved: dict[Uri, Sha256] = {}
         self._held: list[Path] = []
+        self._ignored: dict[Path, Mapping[str, IgnoredFolder]] = {}
         plan_store.listen(self._on_event)
         session.view.documents.listen(self._on_document_event)
 
@@ -306,16 +307,15 @@ class CommandChanges:
         exclude = self._session.settings.context.exclude
         found = []
         for root in roots:
-            since = time.time_ns() - _GRAIN_NS
-            if not texts:
-                states = await asyncio.to_thread(file_states, root.path, exclude)
-                found.append(_Before(root, states, None, {}, since))
-                continue
+            since = time.time_ns() - GRAIN_NS
             # Git looks for itself meanwhile.
-            committing = asyncio.ensure_future(committed_files(root.path, self._session.programs, folders))
-            states = await asyncio.to_thread(file_states, root.path, exclude)
-            committed = await committing
-            copies = await asyncio.to_thread(self._copied, root, states, committed)
+            committing = committed_files(root.path, self._session.programs, folders) if texts else _nothing()
+            committed, states = await asyncio.gather(
+                committing,
+                asyncio.to_thread(file_states, root.path, exclude, self._ignored.get(root.path, {})),
+            )
+            self._ignored[root.path] = states.ignored
+            copies = await asyncio.to_thread(self._copied, root, states, committed) if texts else {}
             found.append(_Before(root, states, committed, copies, since))
         return tuple(found)
 
@@ -402,6 +402,10 @@ class CommandChanges:
         if not document.dirty:
             self._saved[uri] = document.saved.sha256
             self._own.setdefault(uri, set()).add(sha256(document.text.removeprefix(BOM)))
+
+
+async def _nothing() -> None:
+    """In place of what is not needed."""
 
 
 def _changes(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -38,6 +39,13 @@ _OF_GIT: Final = ("config", "config.worktree", "commondir", "hooks", "info")
 """What of a git folder can make git run programs."""
 _REPOSITORY: Final = frozenset({"HEAD", "objects", "refs"})
 _LINKED: Final = frozenset({"HEAD", "commondir"})
+_MARKS: Final = _REPOSITORY | _LINKED
+GRAIN_NS: Final = 2_000_000_000
+"""How coarse the times of a file system may be."""
+
+
+_Row = tuple[str, bool, os.DirEntry[str] | None]
+"""A name, whether it is a folder, and the entry in a folder that is not ignored."""
 
 
 class FileState(NamedTuple):
@@ -50,16 +58,28 @@ class FileState(NamedTuple):
     changed_ns: int
 
 
+class IgnoredFolder(NamedTuple):
+    """The entries that matter of an ignored folder, for as long as the folder is the same: what is made in it, and what
+    sets back its times, gives it another time of change.
+    """
+
+    inode: int
+    changed_ns: int
+    rows: tuple[_Row, ...]
+
+
 class FileStates(NamedTuple):
     """The files of one folder by path, and which of them are `guarded`: programs read them unasked.
 
     `complete`: all files are listed; else only guarded ones. `searched`: every folder was searched for those.
+    `ignored` are the ignored folders.
     """
 
     files: Mapping[str, FileState]
     guarded: Set[str]
     complete: bool = True
     searched: bool = True
+    ignored: Mapping[str, IgnoredFolder] = {}
 
 
 class FileDifference(NamedTuple):
@@ -73,17 +93,22 @@ class FileDifference(NamedTuple):
     old_path: str | None = None
 
 
-def file_states(root: Path, exclude: Sequence[str]) -> FileStates:
-    """The states of the files below `root`, links not followed. Blocks on file I/O."""
-    walk = _Walk(root)
+def file_states(root: Path, exclude: Sequence[str], ignored: Mapping[str, IgnoredFolder]) -> FileStates:
+    """The states of the files below `root`, links not followed. Of the `ignored` folders of an earlier listing, those
+    that are the same are not read again. Blocks on file I/O.
+    """
+    walk = _Walk(root, ignored)
     walk.below(top_chain(root, exclude))
-    return FileStates(walk.files, walk.guarded, walk.complete, walk.searched)
+    return FileStates(walk.files, walk.guarded, walk.complete, walk.searched, walk.ignored)
 
 
 class _Walk:
     """One walk through a folder."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, known: Mapping[str, IgnoredFolder]) -> None:
+        self.ignored: dict[str, IgnoredFolder] = {}
+        self._known = known
+        self._settled_ns = time.time_ns() - GRAIN_NS
         self.files: dict[str, FileState] = {}
         self.guarded: set[str] = set()
         self.complete = self.searched = True
@@ -97,7 +122,7 @@ class _Walk:
         stack: list[tuple[str, IgnoreChain | None, bool]] = [("", top, False)]
         while stack:
             prefix, chain, is_output = stack.pop()
-            rows = self._rows(prefix)
+            rows = self._rows(prefix) if chain is not None else self._ignored_rows(prefix)
             names = {name for name, _, _ in rows}
             if prefix and (names >= _LINKED or names >= _REPOSITORY):
                 self._guard(f"{prefix}HEAD")
@@ -121,16 +146,37 @@ class _Walk:
                 elif is_folder:
                     hidden = hides is None or hides(name, True)
                     stack.append((f"{path}/", None if hidden else chain, is_output or name in _OUTPUTS))
-                elif hides is not None and not hides(name, False) and self.complete:
+                elif entry is not None and hides is not None and not hides(name, False) and self.complete:
                     self._add(path, entry)
 
-    def _rows(self, prefix: str) -> list[tuple[str, bool, os.DirEntry[str]]]:
+    def _ignored_rows(self, prefix: str) -> Sequence[_Row]:
+        """The folders and the names that count in an ignored folder."""
+        try:
+            found = os.lstat(f"{self._base}/{prefix}")
+        except OSError:
+            return ()
+        known = self._known.get(prefix)
+        if known is None or (known.inode, known.changed_ns) != (found.st_ino, found.st_ctime_ns):
+            rows = [
+                (name, is_folder, None)
+                for name, is_folder, _ in self._rows(prefix)
+                if is_folder or name in _MARKS or is_git(name) or self._runs_unasked(name)
+            ]
+            known = IgnoredFolder(found.st_ino, found.st_ctime_ns, tuple(rows))
+        self._entries += 1
+        if known.changed_ns < self._settled_ns:
+            self.ignored[prefix] = known
+        return known.rows
+
+    def _rows(self, prefix: str) -> list[_Row]:
         if self._entries > MOST_ENTRIES:
             self.searched = False
             return []
         try:
             with os.scandir(f"{self._base}/{prefix}") as entries:
-                rows = [(entry.name, entry.is_dir(follow_symlinks=False), entry) for entry in entries]
+                rows: list[_Row] = [
+                    (entry.name, entry.is_dir(follow_symlinks=False), entry) for entry in entries
+                ]
         except OSError:
             return []
         self._entries += len(rows)
@@ -210,7 +256,7 @@ def differences(root: Path, before: FileStates, after: FileStates, since_ns: int
             old = old if old in before.guarded and _tail(old) == _tail(path) else None
         if old is not None and gone.pop(old, None) is not None:
             yield FileDifference(path, "rename", old)
-        elif old is not None or path in after.guarded or state.changed_ns >= since_ns:
+        elif old is not None or (path in after.guarded and before.searched) or state.changed_ns >= since_ns:
             yield FileDifference(path, "create", old)
     for path in gone:
         yield FileDifference(path, "delete")
