@@ -114,7 +114,7 @@ class _Walk:
         self.complete = self.searched = True
         self._root = root
         self._base = str(root)
-        self._unasked: dict[str, bool] = {}
+        self._counting: dict[str, bool] = {}
         self._entries = 0
 
     def below(self, top: IgnoreChain) -> None:
@@ -134,14 +134,15 @@ class _Walk:
             hides = chain.inside(prefix) if chain is not None else None
             for name, is_folder, entry in rows:
                 path = prefix + name
-                if is_git(name):
+                counts = self._counts(name)
+                if counts and is_git(name):
                     # The folder's own repository is not a command's to write, unless the user lets it.
                     if prefix:
                         self._guard(path)
                         self._guard_parts(f"{path}/")
                 elif not prefix and name == OWN_FOLDER:
                     continue
-                elif not is_output and self._runs_unasked(name):
+                elif counts and not is_output:
                     self._guard_all(path, is_folder)
                 elif is_folder:
                     hidden = hides is None or hides(name, True)
@@ -160,7 +161,7 @@ class _Walk:
             rows = [
                 (name, is_folder, None)
                 for name, is_folder, _ in self._rows(prefix)
-                if is_folder or name in _MARKS or is_git(name) or self._runs_unasked(name)
+                if is_folder or name in _MARKS or self._counts(name)
             ]
             known = IgnoredFolder(found.st_ino, found.st_ctime_ns, tuple(rows))
         self._entries += 1
@@ -182,10 +183,11 @@ class _Walk:
         self._entries += len(rows)
         return [row for row in rows if row[0].isascii() or _is_text(row[0])]
 
-    def _runs_unasked(self, name: str) -> bool:
-        known = self._unasked.get(name)
+    def _counts(self, name: str) -> bool:
+        """Whether git or other programs read what has this name unasked."""
+        known = self._counting.get(name)
         if known is None:
-            known = self._unasked[name] = runs_unasked(name)
+            known = self._counting[name] = is_git(name) or runs_unasked(name)
         return known
 
     def _add(self, path: str, entry: os.DirEntry[str]) -> None:
