@@ -198,7 +198,7 @@ def report(plan: Plan, text_of: TextOf) -> Report | None:
     ]
     changes = file_changes(plan)
     changed = {changed.file.uri for changed in changes}
-    commanded = [edit for edit in standing(plan.edits) if edit.command is not None]
+    commanded = [edit for edit in plan.edits if edit.command is not None and edit.state == "applied"]
     by_command = {name_now(plan, file.new_uri or file.uri) for edit in commanded for file in edit.files}
     lasting = {file.new_uri or file.uri: file for edit in commanded for file in edit.unknown}
     not_allowed = tuple(uri for uri in plan.left_out if uri not in changed)

@@ -206,9 +206,7 @@ def _refused(plan: Plan, reason: str) -> WrongState:
 def _standing(plan: Plan, step_id: StepId | None) -> tuple[EditRecord, ...]:
     # What a loop or a sub-plan has changed is what the steps have that it was unrolled into.
     chosen = {step_id, *(plan.made_of(step_id) if step_id is not None else ())}
-    return tuple(
-        edit for edit in standing(plan.edits) if edit.files and (step_id is None or edit.step_id in chosen)
-    )
+    return tuple(edit for edit in standing(plan.edits) if step_id is None or edit.step_id in chosen)
 
 
 def _covered(
