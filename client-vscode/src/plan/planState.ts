@@ -12,7 +12,7 @@ import type {
   WaitsParams,
 } from "../protocol";
 import { foldResourceWaits } from "./clocks";
-import { begun, foldView, type PlanView, UNDOABLE, withText } from "./planView";
+import { begun, type ChangedFile, foldView, type PlanView, UNDOABLE, withText } from "./planView";
 
 export interface PanelState {
   plans: Readonly<Record<string, PlanView>>;
