@@ -108,8 +108,12 @@ async def test_what_a_command_writes_in_protected_names_is_put_back_only_by_a_ye
             assert at.path("AGENTS.md").exists() == is_kept
             assert at.path("sub/.git/hooks/x").exists() == is_kept
             assert len(plan.report.notes) == (0 if is_kept else 1)
-            assert ("AGENTS.md", "create", False, True) in rows(at, plan) if is_kept else rows(at, plan)
+            assert (("AGENTS.md", "create", False, True) in rows(at, plan)) == is_kept
+            assert (("sub/.git", "create", True, False) in rows(at, plan)) == is_kept
             assert at.path("plain.txt").read_text() == "ok\n"
+            undone = await at.app.plans.undo(plan.plan_id, None, redo=False)
+            assert undone.plan.steps[0].reverted == "whole"
+            assert at.text("sub/AGENTS.md") == "good\n" and not at.path("plain.txt").exists()
 
 
 async def begun(at: Studio, first: str, then: str) -> asyncio.Task[Plan]:

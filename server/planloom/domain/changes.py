@@ -168,6 +168,11 @@ class EditRecord(Value):
         return self.edit_id
 
     @property
+    def has_changes(self) -> bool:
+        """Whether it changed a file; a command's may say only what was set aside."""
+        return bool(self.files or self.unknown)
+
+    @property
     def references(self) -> tuple[StepId, ...]:
         """The steps for which the edit was made."""
         return self.settles if self.step_id is None else (self.step_id, *self.settles)

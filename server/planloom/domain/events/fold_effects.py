@@ -138,7 +138,7 @@ def _with_states(plan: Plan, states: Mapping[EditId, State], partly: Set[EditId]
         for step_id in edit.references:
             found = plan.index_of(step_id)
             if found is not None:
-                of_step = [each for each in now.edits_of(step_id) if not each.reverts]
+                of_step = [each for each in now.edits_of(step_id) if each.has_changes and not each.reverts]
                 how_much = _how_much(
                     {each.state for each in of_step}, partly=any(each.edit_id in partly for each in of_step)
                 )

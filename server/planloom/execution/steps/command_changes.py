@@ -198,9 +198,9 @@ class CommandChanges:
         if isinstance(wanted, Denied):
             return record.notes
         kept = await uninterrupted(self._put_back([each for each in waiting if each.uri in wanted]))
-        files, _ = self._texts(watched, kept)
+        files, unknown = self._texts(watched, kept)
         notes = _note(watched, [each for each in waiting if each not in kept])
-        settled = record.model_copy(update={"files": files, "notes": notes})
+        settled = record.model_copy(update={"files": files, "unknown": unknown, "notes": notes})
         self._plan_store.record(watched.run.plan_id, settled)
         return notes
 
