@@ -270,11 +270,11 @@ async def test_instructions_that_a_running_command_has_written_are_followed_once
         await at.ask("Improve the tests", mode="plan")
         return "\n".join(message.text for message in model.requests[-1].messages)
 
-    async with studio(tmp_path, settings=ALLOWED, private=state) as at:
+    async with studio(tmp_path, settings=ALLOWED, private=(state,)) as at:
         asking = await begun(at, "echo EVIL > CLAUDE.md", "true")
         model = ScriptedModel([says("no plan"), says("no plan"), says("no plan")])
         # As after a crash, another server reads the folder while the command still runs.
-        async with studio(tmp_path, settings=ALLOWED, model=model, private=state) as later:
+        async with studio(tmp_path, settings=ALLOWED, model=model, private=(state,)) as later:
             assert "EVIL" not in await prompt_of(later, model)
             assert any("CLAUDE.md': not followed" in message for _, message in later.notices)
             later.editor.open(later.path("CLAUDE.md"))

@@ -257,7 +257,8 @@ class CommandChanges:
                 changes += await self._changes(was, now)
         changes = [each for each in changes if not self._is_own(each)]
         waiting = await asyncio.to_thread(_set_aside, changes)
-        if waiting and self._running:
+        if waiting:
+            await self._index.update(Changed(each.uri, "deleted") for each in waiting if each.before is None)
             self._before = await self._look()
         aside = {each.uri for each in waiting}
         shown = [each for each in changes if each.uri not in aside]

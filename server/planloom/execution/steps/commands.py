@@ -29,6 +29,7 @@ from planloom.execution.steps.progress import PercentReader
 from planloom.execution.summary import changed_files
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.confinement.abilities import abilities
+from planloom.tools.confinement.confined_command import Confined
 from planloom.tools.processes.child_process import Capture, Launch, ProcessResult, run_process
 from planloom.tools.processes.commands import CalledCommand, Command, CommandState, NoCommand
 from planloom.tools.processes.kept_output import KeptOutput
@@ -162,30 +163,24 @@ class Terminal:
 
     async def run(
         self,
-        run: StepRun,
         command: Command,
+        confined: Confined,
         on_output: Output,
         on_start: Callable[[int], None],
         capture: Capture,
-    ) -> tuple[ProcessResult, Watched]:
-        """Run a command to its end, look for what it has changed, and update the index of files.
-
-        The caller holds the lock.
-        """
+    ) -> ProcessResult:
+        """Run a command to its end, then update the index of files. The caller holds the lock."""
         assert command.timeout_seconds is not None, (
             "only a command in the background has no time limit of its own"
         )
-        confined = run.session.confined(command.confinement)
         try:
-            async with self.changes.watched(run, command.text) as watched:
-                result = await run_process(
-                    Launch(command.process_argv, command.working_folder, environment(os.environ), confined),
-                    timeout_seconds=command.timeout_seconds,
-                    on_output=on_output,
-                    on_start=on_start,
-                    capture=capture,
-                )
-            return result, watched
+            return await run_process(
+                Launch(command.process_argv, command.working_folder, environment(os.environ), confined),
+                timeout_seconds=command.timeout_seconds,
+                on_output=on_output,
+                on_start=on_start,
+                capture=capture,
+            )
         finally:
             await self._index.rescan_after_command()
 
@@ -221,11 +216,13 @@ class StepCommands:
         if not_made is not None:
             return ProcessResult(code=None, problem=not_made)
         async with self._allowed(command) as permitted:
+            confined = self._run.session.confined(permitted.confinement)
             on_output = self._metered() if self._run.step.kind == "tool_call" else self._on_output
             capture = KeptOutput(self._run.session.outputs(self._run.plan_id))
-            result, watched = await self._terminal.run(
-                self._run, permitted, on_output, self._record_process, capture
-            )
+            async with self._terminal.changes.watched(self._run, permitted.text) as watched:
+                result = await self._terminal.run(
+                    permitted, confined, on_output, self._record_process, capture
+                )
         self._watched.append(watched)
         gets = permitted.confinement
         without = gets.confined and gets.network != "all" and (await asyncio.to_thread(abilities)).network

@@ -122,6 +122,10 @@ class PlanningCommands:
         )
         return result._replace(note=await self._unsaved())
 
+    async def settle(self) -> tuple[str, ...]:
+        """Nothing that they have changed stays."""
+        return ()
+
     async def start(self, command: Command) -> NoCommand:  # noqa: ARG002
         """Nothing runs in the background."""
         return self._not_yet
