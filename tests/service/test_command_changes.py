@@ -86,18 +86,26 @@ async def test_what_a_command_changes_is_reported_shown_and_taken_back(tmp_path:
 
 
 async def test_what_a_command_writes_in_protected_names_is_put_back_only_by_a_yes(tmp_path: Path) -> None:
-    files = {"sub/AGENTS.md": "good\n", "Makefile": "all:\n"}
-    command = (
+    script = (
         "mv sub sub2; mkdir -p sub/.git/hooks .claude; echo EVIL > sub/AGENTS.md; echo EVIL > sub/.git/hooks/x; "
-        "echo {} > .claude/settings.json; echo EVIL > AGENTS.md; echo ok > plain.txt"
+        "echo {} > .claude/settings.json; echo EVIL > AGENTS.md; echo ok > plain.txt; "
+        "mkdir s; for name in HEAD commondir config AGENTS.md; do echo EVIL > s/$name; done"
     )
+    files = {"sub/AGENTS.md": "good\n", "do.sh": script}
     for decision in ("deny", "allow"):
         (tmp_path / decision).mkdir()
         async with studio(tmp_path / decision, files, settings=ALLOWED) as at:
-            plan = await at.ask(f"Run `{command}`")
+            plan = await at.ask("Run `sh do.sh`")
             (asked,) = plan.pending.approvals
             names = sorted(file.uri.rpartition("/workspace/")[2] for file in asked.files)
-            assert names == [".claude/settings.json", "AGENTS.md", "sub/.git", "sub/AGENTS.md"]
+            assert names == [
+                ".claude/settings.json",
+                "AGENTS.md",
+                "s/AGENTS.md",
+                "s/HEAD",
+                "sub/.git",
+                "sub/AGENTS.md",
+            ]
             assert (asked.protected, asked.only_once) == (True, True)
             assert not any(
                 at.path(name).exists() for name in (".claude/settings.json", "AGENTS.md", "sub/.git")

@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 
 from planloom.domain.changes import (
@@ -60,7 +60,7 @@ from planloom.workspace.index.file_states import (
     IgnoredFolder,
     differences,
     file_states,
-    git_folder_of,
+    parts_of_repository,
 )
 from planloom.workspace.index.git_state import CommittedFiles, committed_files
 from planloom.workspace.paths.names import listed, quoted
@@ -415,10 +415,10 @@ def _changes(
     """The differences with their contents, without those that are none. Blocks on file I/O."""
     guarded = now.states.guarded | was.states.guarded
     made = [each.path for each in found if each.change == "create" and each.path in guarded]
-    repositories = tuple(git_folder_of(path) for path in made if path.endswith((".git", "/HEAD")))
+    of_new_repository = {part for path in made for part in parts_of_repository(path)}
     changes = []
     for each in found:
-        if each.path in guarded and each.path.startswith(repositories) and not each.path.endswith("/HEAD"):
+        if not of_new_repository.isdisjoint((each.path, *map(str, PurePosixPath(each.path).parents))):
             # The repository is new as a whole.
             continue
         old, state = was.states.files.get(each.old_path or each.path), now.states.files.get(each.path)
@@ -426,21 +426,18 @@ def _changes(
         before = next((data for data in _as_checked_out(before) if old and len(data) == old.size), None)
         place = ConfinedPath(was.root.path, tuple(each.path.split("/")))
         after = read_bytes(place, TEXT_LIMIT) if state is not None else None
+        is_guarded = each.path in guarded
         if each.change == "edit" and old is not None and state is not None:
-            if (
-                before == after
-                and before is not None
-                and (old.mode == state.mode or each.path not in guarded)
-            ):
+            is_same = before == after and (old.mode == state.mode or not is_guarded)
+            if is_same if before is not None else old._replace(changed_ns=0) == state._replace(changed_ns=0):
                 continue
-            if before is None and old._replace(changed_ns=0) == state._replace(changed_ns=0):
-                continue
-        mode = (state or old or FileState(0, 0, 0, 0, 0)).mode
-        mode = old.mode if each.change == "edit" and old is not None else mode
-        is_moved = each.change == "create" and each.old_path is not None
-        if each.change == "create":
-            before = None
-        changes.append(_Change(was.root, each, before, after, mode, each.path in guarded and not is_moved))
+        elif each.change == "create":
+            # What had another name is as it was.
+            before, is_guarded = None, is_guarded and each.old_path is None
+        mode = (
+            old.mode if old is not None and each.change == "edit" else state.mode if state is not None else 0
+        )
+        changes.append(_Change(was.root, each, before, after, mode, is_guarded))
     return changes
 
 

@@ -264,10 +264,13 @@ def differences(root: Path, before: FileStates, after: FileStates, since_ns: int
         yield FileDifference(path, "delete")
 
 
-def git_folder_of(marker: str) -> str:
-    """The folder of a repository, with a slash at its end, of which a path is the first thing that is guarded."""
-    folder, _, name = marker.rpartition("/")
-    return f"{folder}/" if name == "HEAD" else f"{marker}/"
+def parts_of_repository(path: str) -> tuple[str, ...]:
+    """What is guarded in the repository that begins with this path, itself `.git` or the `HEAD` in another folder."""
+    folder, _, name = path.rpartition("/")
+    is_git_folder = is_git(name)
+    return tuple(
+        f"{path if is_git_folder else folder}/{part}" for part in _OF_GIT if is_git_folder or name == "HEAD"
+    )
 
 
 def _tail(path: str) -> str:
