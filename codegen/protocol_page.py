@@ -64,7 +64,8 @@ _REQUESTS = """\
 
 Every request gets a result or one of the [errors](#errors), even if its params are malformed. Long work answers at
 once and continues with events; only `planloom/plan/wait` blocks. Requests on one plan run one at a time, in the order
-of their arrival.
+of their arrival. A plan belongs to the workspace folders in which it was made: where these are not open, each request
+that names it gets `unknown_plan`, except that those with `allWorkspaces` read it.
 """
 _STATES = """\
 ## States of a plan

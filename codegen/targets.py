@@ -8,6 +8,8 @@ from typing import Final
 
 from codegen import (
     announced_names,
+    attacks_page,
+    confusables_table,
     extension_settings,
     protocol_page,
     settings_page,
@@ -22,8 +24,10 @@ TARGETS: Final[Mapping[str, Callable[[], str]]] = {
     "client-vscode/package.nls.json": extension_settings.english,
     "client-vscode/src/protocol.ts": typescript.module,
     "docs/protocol.md": protocol_page.page,
+    "docs/security-attacks.md": attacks_page.page,
     "docs/settings.md": settings_page.page,
     "docs/tools.md": tools_page.page,
     "server/planloom/cli/client/messages.py": typed_dicts.module,
+    "server/planloom/domain/text/confusables.py": confusables_table.module,
     "server/planloom/lsp/announced.py": announced_names.module,
 }

@@ -42,14 +42,16 @@ def test_a_folder_cannot_approve_itself_in_any_spelling(values: dict[str, Any]) 
     assert len(problems) == 1
 
 
-def test_only_the_user_names_folders_that_commands_may_write_by_paths_that_hold_everywhere() -> None:
-    found = resolve(
-        {"user": {"commands.writable": ["~/x", "/y"]}, "workspace": {"commands.writable": ["/z"]}}
-    )
-    assert found.settings.commands.writable == ("~/x", "/y")
-    assert [problem.field for problem in found.problems] == ["commands.writable"]
+@pytest.mark.parametrize("field", ["writable", "readable"])
+def test_only_the_user_names_folders_that_commands_may_write_by_paths_that_hold_everywhere(
+    field: str,
+) -> None:
+    name = f"commands.{field}"
+    found = resolve({"user": {name: ["~/x", "/y"]}, "workspace": {name: ["/z"]}})
+    assert getattr(found.settings.commands, field) == ("~/x", "/y")
+    assert [problem.field for problem in found.problems] == [name]
     for path in ("x", "./x", "~user/x", ""):
-        assert resolve({"user": {"commands.writable": [path]}}).settings.commands.writable == ()
+        assert getattr(resolve({"user": {name: [path]}}).settings.commands, field) == ()
 
 
 def test_a_folder_cannot_choose_the_model() -> None:

@@ -243,6 +243,9 @@ async function draft(plan) {
     summary: "Adds a farewell beside the greeting, asks which languages it must know, and proves it with the tests.",
   });
   emit(plan, "plan_ready", { plan });
+  const { usage } = plan;
+  const models = [{ model: "openai/qwen3-coder", usage, seconds: 4 }];
+  notify("planloom/spent", { planId: plan.planId, spent: { usage, models, costs: { "openai/qwen3-coder": 0.0123 } } });
 }
 
 const SHARED = { estimatedEffort: "small", dependencies: [], timestamp: new Date().toISOString() };

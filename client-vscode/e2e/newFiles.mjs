@@ -47,6 +47,9 @@ export const NEW_FILES = [
       await window.shot(join(shots, "new-file-undone-dark.png"));
       await inTheEditor(window, "Control+Y", () => existsSync(made));
       assert.equal(onDisk(folder, "new.txt").trim(), "new text");
+      await window.showPanel();
+      await until("the plan shown as made", async () => !/undone/.test(await panel.locator("body").textContent()));
+      await window.shot(join(shots, "new-file-redone-dark.png"));
     },
   },
   {

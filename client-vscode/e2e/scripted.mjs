@@ -81,6 +81,10 @@ export const looks = {
       await window.shot(join(shots, `cards-${theme}.png`));
     }
     await window.looks(shots, "looks/cards");
+    // The row of a step that is open leaves the words to its details.
+    await panel.locator(".step-row").nth(1).click();
+    await panel.locator(".step-words").scrollIntoViewIfNeeded();
+    await window.shot(join(shots, "looks/words-dark.png"));
   },
 };
 

@@ -182,16 +182,12 @@ export async function startWorkbench({ tools, vsix }) {
     // What a journey has set, such as the theme, ends with it.
     setUser(settings);
     const page = context.pages()[0] ?? (await context.newPage());
-    const place = folder === undefined ? { ew: "true" } : scheme === undefined ? { folder } : virtual(folder, scheme);
+    const place =
+      folder === undefined ? { ew: "true" } : { folder: scheme === undefined ? folder : `${scheme}:${folder}` };
     const query = new URLSearchParams({ ...place, ...(language === undefined ? {} : { language }) });
     await page.goto(`${base}/?${query}`);
     await page.locator(".monaco-workbench .part.statusbar").waitFor({ timeout: 60_000 });
     return new Window(page, workbench);
-  };
-  const virtual = (folder, scheme) => {
-    const workspace = at("virtual.code-workspace");
-    writeFileSync(workspace, JSON.stringify({ folders: [{ uri: `${scheme}:${folder}`, name: "far" }] }));
-    return { workspace };
   };
   const end = (signal) => {
     try {

@@ -82,13 +82,14 @@ export class Ctx implements vscode.Disposable {
   server: ServerState = { kind: "idle" };
   /** What the user has last added of a terminal, to which `@terminal` refers. */
   terminalText: string | undefined;
+  /** The reviews that the user chose for plans in the panel, for the commands that start a plan. */
+  readonly reviews = new Map<string, Review>();
   /** Every event of a plan, in its order. */
   readonly happened = new vscode.EventEmitter<Event>();
   private readonly status = new StatusItem();
   private readonly attention: Attention;
   private readonly contexts = new Map<string, string | boolean>();
   private readonly early = new Map<string, Event[]>();
-  private readonly reviews = new Map<string, Review>();
   private client: Client | undefined;
   private starting: Promise<void> | undefined;
   /** Whether a request waits for the choice of a model. */
@@ -169,15 +170,6 @@ export class Ctx implements vscode.Disposable {
 
   current(): PlanView | undefined {
     return currentView(this.state);
-  }
-
-  /** Remember the review that the user chose for a plan in the panel, for the commands that start the plan. */
-  chooseReview(planId: string, review: Review): void {
-    this.reviews.set(planId, review);
-  }
-
-  reviewOf(planId: string): Review | undefined {
-    return this.reviews.get(planId);
   }
 
   /** Display a plan; one that is not known yet is read from the ledger. */

@@ -3,9 +3,9 @@
 import * as vscode from "vscode";
 
 import { openDocument } from "./connection/editor";
-import { lastChangedLine } from "./plan/lastChange";
 import type { Approval, ApprovalFile, DiffResult, Plan, ReportedFile } from "./protocol";
 import { PROPOSAL, type Proposals } from "./review/proposals";
+import { lastChangedLine } from "./text/lineDiff";
 import { t } from "./words";
 
 const SCHEME = "planloom-diff";

@@ -759,6 +759,7 @@ export interface GetParams {
   planId?: string;
   sessionId?: string;
   atSeq?: number;
+  allWorkspaces?: boolean;
 }
 
 /** `planloom/plan/list`. */
@@ -788,6 +789,7 @@ export interface EventsParams {
   planId: string;
   after?: number;
   limit?: number;
+  allWorkspaces?: boolean;
 }
 
 /** `planloom/plan/edit`. `edits` may be empty where the plan gets another request or summary. */
@@ -846,6 +848,7 @@ export interface UndoParams {
 export interface ExportParams {
   planId: string;
   format: "markdown" | "json" | "full";
+  allWorkspaces?: boolean;
 }
 
 /** `planloom/plan/import`; `text` is what `planloom/plan/export` gave with the format `full`. */
@@ -884,6 +887,7 @@ export interface PlanDiffParams {
   planId: string;
   uri: string;
   editId?: string;
+  allWorkspaces?: boolean;
 }
 
 /** The new plan. */
@@ -1720,7 +1724,10 @@ export interface EditStarted extends OfEdit {
   coveredBy?: number;
 }
 
-/** The files hold the intended text, or its merge with what the user wrote meanwhile. */
+/**
+ * The files hold the intended text, or its merge with what the user wrote meanwhile; again, if the user has redone the
+ * edit in the editor.
+ */
 export interface EditApplied extends OfEdit {
   type: "edit_applied";
   merged: boolean;
@@ -1733,7 +1740,7 @@ export interface EditRejected extends OfEdit {
   reason: string;
 }
 
-/** An applied edit was reverted. */
+/** An applied edit was reverted, by an undo or by the user in the editor. */
 export interface EditReverted extends OfEdit {
   type: "edit_reverted";
 }

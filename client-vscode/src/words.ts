@@ -88,11 +88,6 @@ export function timeOfDay(at: string): string {
   return new Intl.DateTimeFormat(language, { timeStyle: "medium" }).format(new Date(at));
 }
 
-/** The language's tag, for `Intl`. */
-export function languageTag(): string {
-  return language;
-}
-
 /** A text that a notification shows as it stands: it would make links, of commands too, of Markdown in it. */
 export function linkless(text: string): string {
   return text.replaceAll("](", "] (");

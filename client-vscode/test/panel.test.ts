@@ -4,10 +4,10 @@ import { html, nothing, render } from "lit";
 import { expect, test } from "vitest";
 
 import { type FromPanel, readFromPanel, type ServerState } from "../src/panel/messages";
-import { lastChangedLine } from "../src/plan/lastChange";
 import { EMPTY, fold, type PanelState, replay, withStream } from "../src/plan/planState";
 import type { PlanView } from "../src/plan/planView";
 import type { Approval, EditedFile, Plan, Report, StepStatus } from "../src/protocol";
+import { lastChangedLine } from "../src/text/lineDiff";
 import { sameFile } from "../src/webview/cards/approvalCard";
 import { cards } from "../src/webview/cards/cards";
 import { composer, referenceBefore } from "../src/webview/composer/composer";
@@ -585,7 +585,7 @@ const REPORT: Report = {
     { uri: "file:///w/docs", change: "createFolder" },
   ],
   commands: [
-    { command: "pytest -q", exitCode: 0, outcome: "81 passed", runs: 2 },
+    { command: "pytest -q", exitCode: 0, outcome: "81 passed", runs: 3, failedBefore: 2 },
     { command: "ruff check", exitCode: 1, outcome: "Found 2 errors.", runs: 1 },
   ],
   left: [],
@@ -625,7 +625,7 @@ test("the end of a plan shows the closing words, the commands and the lines of i
   expect(text(".closing")).toEqual(["All tests pass."]);
   expect(text(".summary-text")).toEqual(["2 of 2 steps done. 1 file changed."]);
   expect(text(".commands li")).toEqual([
-    "pytest -q 81 passed · run 2 times",
+    "pytest -q 81 passed · run 3 times · failed 2 times before",
     "ruff check exit code 1 · Found 2 errors.",
   ]);
   expect(text(".file .added, .file .removed")).toEqual(["+3", "−1"]);
@@ -1030,6 +1030,36 @@ test("what a command prints stands in its step, not in the answer, and stays whe
   begin.add("task_started", { taskId: "a", agent: "koda" });
   state = fold(state, begin.events.at(-1)!).state;
   expect(rows().querySelector(".printed")).toBeNull();
+});
+
+test("what the model writes between its calls stands in the row of the running step, and then in its details", () => {
+  const ready = plan([step("a"), step("b")], { status: "executing" });
+  const begin = new Stream().start().add("plan_ready", { plan: ready });
+  let state: PanelState = { plans: { p1: replay(begin.events)! }, current: "p1" };
+  const says = (delta: string, kind: "text" | "reasoning" = "text") =>
+    (state = withStream(state, { planId: "p1", stepId: "a", kind, delta }));
+  const happens: Stream["add"] = (type, fields) => {
+    begin.add(type, fields);
+    state = fold(state, begin.events.at(-1)!).state;
+    return begin;
+  };
+  const { panel } = panelOf();
+  const row = () => drawn(steps(panel, state.plans.p1!)).querySelector("[data-step=a]")!;
+  happens("task_started", { taskId: "a", agent: "koda" });
+  says("Let me think.", "reasoning");
+  expect(row().querySelector(".step-words")).toBeNull();
+  says("The counter is read before it is set.");
+  happens("tool_started", { taskId: "a", callId: "c1", tool: "read_file", args: {} });
+  expect(row().querySelector(".step-words")?.textContent).toBe("The counter is read before it is set.");
+  says("It is set in main.py.");
+  expect(row().querySelector(".step-words")?.textContent).toBe("It is set in main.py.");
+  says("\n\nFixed.");
+  const result = { ok: true, summary: "Fixed.", durationMs: 1, timestamp: "" };
+  happens("task_completed", { taskId: "a", result });
+  expect(row().querySelector(".step-words")).toBeNull();
+  panel.change("p1", (forms) => (forms.open = ["a"]));
+  const paragraphs = [...row().querySelectorAll(".words p")].map((each) => each.textContent);
+  expect(paragraphs).toEqual(["The counter is read before it is set.", "It is set in main.py."]);
 });
 
 test("a step that edits a file shows the difference of its texts", () => {

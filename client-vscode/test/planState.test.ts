@@ -5,6 +5,7 @@ import {
   currentView,
   EMPTY,
   fold,
+  isRedoable,
   isUndoable,
   isWorkedOn,
   type PanelState,
@@ -138,6 +139,26 @@ test("applied files are remembered and can be taken back", () => {
     "whole",
     false,
   ]);
+  stream.add("edit_applied", { taskId: "a", editId: "e", files, merged: true, outcome: "verified" });
+  expect([view(stream).files[0]?.state, view(stream).plan.steps[0]?.reverted]).toEqual(["applied", undefined]);
+});
+
+test("an undo that the editor undoes and redoes itself is shown as it stands", () => {
+  const files = [{ uri: "file:///w/a.txt", change: "edit" as const }];
+  const made = { taskId: "a", files, merged: false, outcome: "verified" as const };
+  const stream = approved()
+    .add("edit_started", { taskId: "a", editId: "e", files })
+    .add("edit_applied", { ...made, editId: "e" })
+    .add("plan_completed", ended("2 of 2 steps done"))
+    .add("edit_started", { taskId: "a", editId: "u", files })
+    .add("edit_applied", { ...made, editId: "u" })
+    .add("edit_reverted", { taskId: "a", editId: "e", files });
+  const shown = () => [view(stream).files.map((file) => file.state), isRedoable(view(stream), "a")];
+  expect(shown()).toEqual([["reverted"], true]);
+  stream.add("edit_reverted", { taskId: "a", editId: "u", files });
+  expect(shown()).toEqual([["applied"], false]);
+  stream.add("edit_applied", { ...made, editId: "u" }).add("edit_reverted", { taskId: "a", editId: "e", files });
+  expect(shown()).toEqual([["reverted"], true]);
 });
 
 test("an event seen before changes nothing, one too early asks for what was missed", () => {

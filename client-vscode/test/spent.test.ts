@@ -28,7 +28,9 @@ const spent: Spent = {
 test("requests of a draft count before its plan is there, and cost what the server says", () => {
   expect(spentWords(used.plans.p1!)).toBe("10.0k tokens · 3 requests");
   const told = withSpent(used, { planId: "p1", spent });
-  expect(spentWords(told.plans.p1!)).toBe("10.0k tokens · 3 requests · 0.0231");
+  expect(spentWords(told.plans.p1!)).toBe("2 models · 10.0k tokens · 3 requests · 0.0231");
+  const one = withSpent(used, { planId: "p1", spent: { ...spent, models: spent.models.slice(0, 1), costs: {} } });
+  expect(spentWords(one.plans.p1!)).toBe("a · 10.0k tokens · 3 requests");
   expect(withSpent(told, { planId: "unknown", spent })).toBe(told);
 });
 

@@ -301,6 +301,12 @@ class CommandSettings(_Group):
         description="Folders beyond the workspace that confined commands may read and change, as absolute paths or "
         "with `~` for the home. Names that are protected in the workspace are protected there too.",
     )
+    readable: tuple[PathOfFolder, ...] = Field(
+        (),
+        strict=False,
+        description="What confined commands may read of the home beyond the workspace, development tools and copies of "
+        "their caches: files and folders, as absolute paths or with `~` for the home.",
+    )
 
 
 class BudgetSettings(_Group):
@@ -406,7 +412,7 @@ class Settings(_Group):
         json_schema_extra={"order": 1},
     )
     enable_fallback_function_parsing: bool = Field(
-        True, description="Parse tool calls that a model writes as text."
+        True, description="Parse tool calls that a model writes as text, until it has made a native call."
     )
     function_deduplication_window_seconds: float = Field(
         5, ge=0, description="Seconds within which a repeated write returns the first one's result."

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from planloom.domain.safety.confinement import Abilities, Confinement, Network
-from planloom.domain.safety.confinement_choices import confinement_request
+from planloom.domain.safety.confinement_choices import confinement_request, standing_line, who_reaches
 from planloom.domain.safety.network_commands import lacks_network, needed_network
 
-WHOLE = Abilities(files=True, network=True, processes=True, how="all means")
+WHOLE = Abilities(files=True, network=True, processes=True, how="all means", namespaces=True)
 FILES = Abilities(
     files=True, network=False, processes=False, how="files alone", missing=("The network is not limited.",)
 )
+BESIDE = Abilities(files=True, network=True, processes=True, how="Landlock", loopback=False)
 NONE = Abilities(files=False, network=False, processes=False, how="nothing", missing=("…",))
 
 
@@ -164,3 +165,50 @@ def test_what_fails_for_want_of_the_network_is_recognized(output: str) -> None:
 )
 def test_other_failures_are_not(output: str) -> None:
     assert not lacks_network(output)
+
+
+def test_what_this_machine_cannot_give_is_not_said_to_be_given() -> None:
+    asked = confinement_request(Confinement(), "loopback", BESIDE)
+    assert asked.shown == Confinement(network="all")
+    assert [offer.label for offer in asked.offers] == ["without network", "without confinement"]
+    given = confinement_request(Confinement(network="loopback"), "none", BESIDE)
+    assert given.line == "Confined: writes only in the workspace, no network."
+
+
+@pytest.mark.parametrize(
+    ("network", "abilities", "reach", "line"),
+    [
+        (
+            "none",
+            WHOLE,
+            "Other commands of the plan without the whole network reach what it serves; fetch_url does not.",
+            "Commands change only the workspace; /tmp and ~ last as long as the plan. No network but each "
+            "other's servers, unless the user gives more.",
+        ),
+        (
+            "loopback",
+            WHOLE._replace(writable=("~/x",)),
+            "Other commands and fetch_url reach what it serves.",
+            "Commands change only the workspace and ~/x; /tmp and ~ last as long as the plan. The network of "
+            "this machine only, unless the user gives more.",
+        ),
+        (
+            "none",
+            BESIDE,
+            "It has no network, so nothing reaches what it serves.",
+            "Commands change only the workspace; $TMPDIR and ~, not /tmp, last as long as the plan. No "
+            "network unless the user gives it, not even to each other.",
+        ),
+        (
+            "none",
+            NONE,
+            "fetch_url reaches what it serves, and so do commands with the network, but no command without.",
+            "Commands have the user's rights; $TMPDIR lasts as long as the plan. They have the network.",
+        ),
+    ],
+)
+def test_what_models_read_of_commands_is_what_this_machine_does(
+    network: Network, abilities: Abilities, reach: str, line: str
+) -> None:
+    assert who_reaches(Confinement(network=network), abilities) == reach
+    assert standing_line(network, abilities) == line

@@ -30,7 +30,7 @@ class History:
     def made(self, *edits: EditRecord) -> History:
         for each in edits:
             self.edits[each.edit_id] = each
-            for edit_id, state in states_after(self.edits.values(), each).items():
+            for edit_id, state in states_after(self.edits.values(), each, each.state).items():
                 self.edits[edit_id] = self.edits[edit_id].model_copy(update={"state": state})
         return self
 

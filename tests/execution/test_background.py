@@ -123,7 +123,7 @@ async def test_a_model_starts_a_server_uses_it_and_stops_it(tmp_path: Path) -> N
         plan = await direct(room)
         assert plan.status == "completed"
         begun, *_, fetched, log, stopped = model.results
-        assert "runs in the background as c1" in begun
+        assert "runs in the background as c1" in begun and "what it serves" in begun
         assert "exit code 0" in fetched and "hello" in fetched
         assert log.startswith("c1 is running.") and "GET / HTTP" in log and "listening" not in log
         assert stopped.startswith("c1 was stopped.")
@@ -201,7 +201,7 @@ async def test_only_new_output_is_read_and_waited_for(tmp_path: Path) -> None:
         room.app.feed.subscribe_stream(lambda delta: heard.append(delta.delta))
         await direct(room)
         one, _, two, rest = model.results
-        assert one.endswith("\none\n") and "two" not in one
+        assert one.endswith("\none\n") and "\ntwo" not in one
         assert two == "c1 ended with exit code 4.\ntwo\n" and rest.endswith("(no new output)")
         assert "".join(heard).count("two") >= 1
         assert [(end.reason, end.exit_code, end.line) for end in ends(room)] == [("exit", 4, "two")]

@@ -1,7 +1,8 @@
-"""A long output of a command is shown in part, can be read again by its plan, and goes with the plan."""
+"""What commands leave behind for their plan: long outputs and temporary files. It goes with the plan."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import tempfile
 from pathlib import Path
@@ -27,7 +28,7 @@ async def test_a_long_output_is_read_again_by_pattern_and_by_lines(
     seen: list[str] = []
 
     def outputs() -> list[Path]:
-        return list(tmp_path.glob("planloom-*/o*"))
+        return list(tmp_path.glob("planloom-*/*/o*"))
 
     def kept(_result: str) -> Turn:
         seen.extend(each.name for each in outputs())
@@ -45,4 +46,26 @@ async def test_a_long_output_is_read_again_by_pattern_and_by_lines(
         assert lines.startswith("5000\tline 4999 passed\n5001\tline 5000 FAILED\n5002\tline 5001 passed\n")
         assert nothing == "No line of o1 matches “nothing(”."
         assert new == "[FAILED] o1 has ended: give pattern or lines to read what it has printed."
-        assert seen == ["o1"] and not outputs()
+        assert seen == ["o1"]
+        async with asyncio.timeout(10):
+            while outputs():
+                await asyncio.sleep(0)
+
+
+async def test_temporary_files_are_there_for_the_next_command_of_the_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    write = makes(("run_command", {"command": "echo passed > $TMPDIR/out.txt"}))
+    model = Player([write, makes(("run_command", {"command": "cat $TMPDIR/out.txt"})), ANSWER])
+
+    def left() -> list[Path]:
+        return list(tmp_path.glob("planloom-*/*"))
+
+    async with studio(tmp_path, model=model, settings=ALLOWED) as room:
+        assert (await direct(room)).status == "completed"
+        assert model.results[1].endswith("passed\n")
+        assert "as long as the plan" in str(model.sent[0])
+        async with asyncio.timeout(10):
+            while left():
+                await asyncio.sleep(0)

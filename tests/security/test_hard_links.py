@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from planloom.intake.resolve import resolve_references
-from planloom.models.offline.scripted import ScriptedModel
+from planloom.models.offline.scripted import ScriptedModel, makes
 from planloom.workspace.editor import EditorCapabilities
 from planloom.workspace.paths.resolver import ResolvedPath, resolve
 from planloom.workspace.paths.roots import Roots, root_at
@@ -173,3 +173,33 @@ async def test_a_name_that_is_given_while_the_approval_waits_is_asked_anew(tmp_p
         assert again.protected and "Makefile" in (again.warning or "")
         assert at.path("Makefile").read_text() == "x\n"
         await at.respond(plan, "deny")
+
+
+@pytest.mark.parametrize("kind", ["hard link", "link", "hard link of git's own"])
+@pytest.mark.parametrize("renames", [(("d", "e"),), (("d", "f"), ("f", "e")), (("d/in", "d/on"), ("d", "e"))])
+async def test_a_staged_file_is_judged_where_it_lies_on_disk(
+    tmp_path: Path, kind: str, renames: tuple[tuple[str, str], ...]
+) -> None:
+    """The folder above it is renamed in the same changes, so there is nothing yet under its new name."""
+    inner = "on/" if len(renames) == 2 and renames[0][0] == "d/in" else "in/"
+    protected = ".git/hooks/pre-commit" if "git" in kind else ".vscode/tasks.json"
+    model = ScriptedModel(
+        [
+            *(makes(("rename_path", {"path": old, "new_path": new})) for old, new in renames),
+            makes(("edit_file", {"path": f"e/{inner}m.txt", "old_text": "safe", "new_text": "evil"})),
+            makes(("task_completed", {"summary": "Tidied up."})),
+        ]
+    )
+    files = {protected: "safe\n", "d/in/a.txt": "x\n"}
+    async with studio(tmp_path, files, model=model, settings={"execution.review": "auto"}) as at:
+        if kind == "link":
+            at.path("d/in/m.txt").symlink_to(at.path(protected))
+        else:
+            linked(at.folder, protected, "d/in/m.txt")
+        plan = await at.ask("Tidy up", mode="direct")
+        assert "evil" not in at.text(protected)
+        if protected.startswith(".vscode"):
+            (approval,) = plan.pending.approvals
+            assert approval.protected and "An editor reads it by itself" in (approval.warning or "")
+            await at.respond(plan, "deny")
+        assert at.path(protected).read_text() == "safe\n"

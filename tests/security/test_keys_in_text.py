@@ -91,6 +91,23 @@ async def test_a_key_is_in_no_event_stream_export_or_ledger_and_an_undo_is_exact
         assert room.text("conf.txt") == before
 
 
+async def test_no_file_is_named_after_a_key(tmp_path: Path) -> None:
+    calls = [
+        ("write_file", {"path": f"{KEY}.txt", "content": "x"}),
+        ("rename_path", {"path": "a.txt", "new_path": f"{KEY}/a.txt"}),
+        ("create_folder", {"path": KEY}),
+    ]
+    model = ScriptedModel([*map(makes, calls), makes(("task_completed", {"summary": "Done."}))])
+    ledger = tmp_path / "ledger.sqlite3"
+    async with studio(tmp_path, {"a.txt": "x"}, ledger=ledger, model=model) as room:
+        room.model.known_keys.add(KEY)
+        plan = await room.ask("Tidy up", mode="direct")
+        results = [call.output or "" for call in plan.steps[0].tools_executed]
+        assert len(results) == 3 and not plan.pending.approvals
+        assert all(KEY not in text for text in (repr(room.events), repr(plan), stored(ledger)))
+        assert [path.name for path in room.folder.iterdir()] == ["a.txt"]
+
+
 async def test_a_recording_and_a_log_hold_no_key_though_it_is_cut_over_two_pieces(tmp_path: Path) -> None:
     keys = Keyring({"OPENAI_API_KEY": KEY})
     events = (TextDelta(text=f"x{KEY[:7]}"), TextDelta(text=KEY[7:]), Finished(reason="stop"))

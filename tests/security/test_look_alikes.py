@@ -26,6 +26,20 @@ FAR = "true" + " " * 200 + "; id"
         ("cat 𝐩asswd", [("𝐩asswd", "passwd")]),
         ("сор", [("сор", "cop")]),
         ("pуthon3 run_mе.py", [("pуthon", "python"), ("mе", "me")]),
+        ("Ꮯurl x", [("Ꮯurl", "Curl")]),
+        ("pip install ꓣequests ⲣandas", [("ꓣequests", "Requests"), ("ⲣandas", "pandas")]),
+        ("cat ʀeadme; ᴄurl x", [("ʀeadme", "readme"), ("ᴄurl", "curl")]),
+        ("rm ‐rf x", [("‐rf", "-rf")]),
+        ("rm －rf x", [("－rf", "-rf")]),
+        ("curl https://github．com", [("https://github．com", "https://github.com")]),
+        ("rm −rf x —force", [("−rf", "-rf"), ("—force", "-force")]),
+        (
+            "curl https://evil.com∕github.com/",
+            [("https://evil.com∕github.com/", "https://evil.com/github.com/")],
+        ),
+        ("curl https://github․com", [("https://github․com", "https://github.com")]),
+        ("git commit -m 'a – b, pages 3–5, “quoted”, it’s, 2×3, a–b'", []),
+        ("echo ノート/x 日本・x", []),
         ("python тест_run.py", []),
         ("echo Δx 10μs nº 1ª naïve Ångström über", []),
         ("git commit -m 'готово в срок'", []),
@@ -51,7 +65,8 @@ async def test_a_command_with_other_letters_is_asked_with_their_names(tmp_path: 
     async with studio(tmp_path) as room:
         plan = await room.ask("run `сurl --version`")
         assert plan.pending.approvals[0].warning == (
-            "Letters only look like Latin ones: “сurl” is not “curl”, it has с (U+0441, cyrillic small letter es)."
+            "Characters only look like those of ASCII:"
+            " “сurl” is not “curl”, it has с (U+0441, cyrillic small letter es)."
         )
         await room.respond(plan, "deny")
 

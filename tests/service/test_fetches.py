@@ -81,7 +81,7 @@ async def test_a_host_in_other_letters_is_shown_in_both(tmp_path: Path) -> None:
     assert approval.host == "xn--pple-43d.com (аpple.com)"
     assert approval.warning == (
         "The host is written in letters that may only look like those of another: it is xn--pple-43d.com. "
-        "Letters only look like Latin ones: “аpple” is not “apple”, it has а (U+0430, cyrillic small letter a). "
+        "Characters only look like those of ASCII: “аpple” is not “apple”, it has а (U+0430, cyrillic small letter a). "
         "The address is long: the host learns everything that stands in it."
     )
     assert told.endswith("The page was not fetched: No. Do without it, or ask the user.")

@@ -54,6 +54,18 @@ async def told(folder: Path, ledger: Path, request: str = LATER, **more: Any) ->
         return after.partition("\n\n")[0].strip() if heading else ""
 
 
+async def test_another_project_at_the_same_path_is_told_nothing(tmp_path: Path, ledger: Path) -> None:
+    await worked(tmp_path, ledger)
+    assert await told(tmp_path, ledger)
+    (tmp_path / "workspace").rename(tmp_path / "before")
+    assert not await told(tmp_path, ledger)
+    async with studio(tmp_path, ledger=ledger) as at:
+        assert not at.app.memory.search("", 10) and not at.app.memory.search(REQUEST, 10)
+    (tmp_path / "workspace").rename(tmp_path / "other")
+    (tmp_path / "before").rename(tmp_path / "workspace")
+    assert await told(tmp_path, ledger)
+
+
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
     return tmp_path / "l.db"

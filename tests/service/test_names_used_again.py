@@ -11,7 +11,7 @@ from planloom.domain.errors import WrongState
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, Review
 from tests.support.crash import Crash, DyingLedger, Job, begun, finished, killed, restarted
-from tests.support.fake_editor import After
+from tests.support.fake_editor import EVERYTHING, After
 from tests.support.studio import Studio, studio
 from tests.workspace.room import tree
 
@@ -83,6 +83,24 @@ async def test_it_is_made_undone_and_redone(tmp_path: Path, chain: str, review: 
             await undone(at, plan, redo=True)
             assert seen(at) == after
             assert not any(step.reverted for step in at.now(plan).steps)
+
+
+@pytest.mark.parametrize("review", ["each", "end", "auto"])
+@pytest.mark.parametrize("last", ["Rename a.txt to c.txt", "Delete a.txt"])
+async def test_a_client_without_operations_on_files_does_not_stop_at_the_text_of_the_plan(
+    tmp_path: Path, last: str, review: Review
+) -> None:
+    able = EVERYTHING._replace(create_files=False, rename_files=False, delete_files=False)
+    settings = {"execution.review": review}
+    async with studio(tmp_path, FILES, settings=settings, capabilities=able) as at:
+        at.editor.open(at.path("a.txt"))
+        text = f'1. Replace "A" with "AA" in a.txt\n2. {last}'
+        plan = await finished(at, await at.approve(await at.ask(text, mode="plan")))
+        assert plan.status == "completed", [step.result for step in plan.steps]
+        assert tree(at.folder).get("c.txt") == ("AA\n" if "c.txt" in last else None)
+        assert not at.path("a.txt").exists()
+        await undone(at, plan)
+        assert at.path("a.txt").read_text() == "A\n" and not at.path("c.txt").exists()
 
 
 async def test_in_review_end_it_is_one_question(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ async def test_a_schema_that_an_editor_would_fetch_is_asked_in_auto(tmp_path: Pa
     async with studio(tmp_path, model=model) as at:
         plan = await at.approve(await at.ask("Tidy up", mode="plan"), review="auto")
         (asked,) = plan.pending.approvals
-        assert asked.protected and "$schema" in (asked.warning or "")
+        assert asked.protected and "http://127.0.0.1:9/leak" in (asked.warning or "")
         assert (await at.respond(plan)).status == "completed"
 
 

@@ -217,12 +217,11 @@ async def test_a_round_that_is_cut_off_says_what_it_has_removed(tmp_path: Path, 
     ledger.close()
 
 
-async def test_outputs_of_plans_that_have_ended_or_are_gone_are_removed(tmp_path: Path) -> None:
+async def test_folders_of_plans_that_have_ended_or_are_gone_are_removed(tmp_path: Path) -> None:
     async with studio(tmp_path, FILES, ledger=tmp_path / "l.db", private=(tmp_path / "state",)) as at:
         plans = [await at.run(EDIT), await at.ask(EDIT, mode="plan")]
-        outputs = tmp_path / "state" / "outputs"
+        folders = tmp_path / "state" / "plans"
         for name in (*(plan.plan_id for plan in plans), "gone"):
-            (outputs / name).mkdir(parents=True)
-            (outputs / name / "o1").write_text("a long output")
+            (folders / name / "home").mkdir(parents=True)
         await at.app.upkeep.round()
-        assert [each.name for each in outputs.iterdir()] == [plans[1].plan_id]
+        assert [each.name for each in folders.iterdir()] == [plans[1].plan_id]

@@ -1,4 +1,4 @@
-"""An edit that the user undoes in the editor is detected, and nothing runs again by itself."""
+"""An edit that the user undoes or redoes in the editor is detected, and nothing runs again by itself."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ FILES = {"a.txt": "old\n", "b.txt": "old\n"}
 
 def reverted(at: Studio, plan: Plan) -> list[str | None]:
     return [step.reverted for step in at.now(plan).steps]
+
+
+def fates(at: Studio, plan: Plan) -> set[str]:
+    return {fate for step in at.now(plan).steps for call in step.tools_executed for fate in call.fates}
 
 
 async def test_a_step_that_the_user_undid_in_the_editor_shows_it(tmp_path: Path) -> None:
@@ -34,6 +38,48 @@ async def test_an_edit_of_many_files_is_undone_file_by_file(tmp_path: Path) -> N
         assert reverted(at, plan) == ["part", "part"]
         at.editor.replace(at.path("b.txt"), "new", "old")
         assert reverted(at, plan) == ["whole", "whole"]
+
+
+async def test_what_the_user_redoes_in_the_editor_is_done_again_file_by_file(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES, settings={"execution.review": "end"}) as at:
+        plan = await at.run(TWO)
+        for name in FILES:
+            at.editor.replace(at.path(name), "new", "old")
+        assert fates(at, plan) == {"undone"}
+        at.editor.replace(at.path("a.txt"), "old", "new")
+        assert reverted(at, plan) == ["part", "part"] and fates(at, plan) == {"made", "undone"}
+        at.editor.replace(at.path("b.txt"), "old", "new")
+        assert reverted(at, plan) == [None, None] and fates(at, plan) == {"made"}
+        at.editor.replace(at.path("b.txt"), "new", "old")
+        assert reverted(at, plan) == ["part", "part"]
+
+
+async def test_two_edits_of_a_file_are_undone_and_redone_in_the_editor_one_by_one(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES) as at:
+        plan = await at.run('1. Replace "old" with "new" in a.txt\n2. Replace "new" with "newest" in a.txt')
+        seen = []
+        for text in ("new", "old", "new", "newest", "other", "new"):
+            at.editor.replace(at.path("a.txt"), at.text("a.txt"), f"{text}\n")
+            seen.append(reverted(at, plan))
+        none, last, both = [None, None], [None, "whole"], ["whole", "whole"]
+        assert seen == [last, both, last, none, none, last]
+
+
+async def test_an_undo_by_planloom_is_itself_undone_and_redone_in_the_editor(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES) as at:
+        plan = await at.run('1. Replace "old" with "new" in a.txt')
+        path = at.path("a.txt")
+        await at.app.plans.undo(plan.plan_id, None, False)
+        at.editor.replace(path, "old", "new")
+        assert reverted(at, plan) == [None]
+        at.editor.replace(path, "new", "old")
+        assert reverted(at, plan) == ["whole"]
+        await at.app.plans.undo(plan.plan_id, None, True)
+        assert at.text("a.txt") == "new\n" and reverted(at, plan) == [None]
+        at.editor.replace(path, "new", "old")
+        assert reverted(at, plan) == ["whole"]
+        at.editor.replace(path, "old", "new")
+        assert reverted(at, plan) == [None]
 
 
 async def test_an_undo_in_the_editor_while_the_plan_runs_shows_when_it_rests(tmp_path: Path) -> None:
@@ -67,13 +113,40 @@ async def test_typing_in_a_large_file_that_a_plan_changed_never_joins_its_text(t
         assert reverted(at, plan) == ["whole"]
 
 
-async def test_a_new_file_whose_creation_the_user_undid_in_the_editor_shows_it(tmp_path: Path) -> None:
+async def test_files_that_the_editor_creates_and_deletes_again_are_those_of_the_edit(tmp_path: Path) -> None:
     async with studio(tmp_path, FILES) as at:
         plan = await at.run(
-            '1. Create file made.txt with content "made"\n2. Replace "old" with "new" in a.txt'
+            '1. Create file made.txt with content "made"\n2. Replace "old" with "new" in a.txt\n3. Delete b.txt'
         )
-        await at.app.user_undo.deleted(at.path("made.txt").as_uri())
-        assert reverted(at, plan) == [None, None]
-        at.path("made.txt").unlink()
-        await at.app.user_undo.deleted(at.path("made.txt").as_uri())
-        assert reverted(at, plan) == ["whole", None]
+        made, gone = at.path("made.txt"), at.path("b.txt")
+
+        async def seen() -> list[str | None]:
+            for path in (made, gone):
+                await at.app.user_undo.file_changed(path.as_uri())
+            return reverted(at, plan)
+
+        text = made.read_text()
+        assert await seen() == [None, None, None]
+        made.unlink()
+        assert await seen() == ["whole", None, None]
+        made.write_text("something else")
+        gone.write_text("old\n")
+        assert await seen() == ["whole", None, "whole"]
+        made.write_text(text)
+        gone.unlink()
+        assert await seen() == [None, None, None]
+
+
+async def test_what_a_later_plan_reads_of_an_ended_one_follows_the_editors_undo_and_redo(
+    tmp_path: Path,
+) -> None:
+    async with studio(tmp_path, FILES) as at:
+        await at.run('1. Replace "old" with "new" in a.txt')
+
+        def kept() -> str:
+            return str(at.app.memory.search("", 1))
+
+        at.editor.replace(at.path("a.txt"), "new", "old")
+        assert "undone" in kept()
+        at.editor.replace(at.path("a.txt"), "old", "new")
+        assert "undone" not in kept()

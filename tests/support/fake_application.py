@@ -89,6 +89,10 @@ class Room:
         self._calls = calls
         self._script = script
 
+    def among(self, *, all_workspaces: bool) -> Room:
+        """The plans of one workspace and of all are the same here."""
+        return self
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
         full = f"{self._name}.{name}"
 

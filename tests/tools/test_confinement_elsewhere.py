@@ -14,9 +14,8 @@ from planloom.tools.confinement.windows import JobLimits, job_limits
 PLACES = Places(
     writable=("/Users/a/.ssh/work", '/Users/a/odd "name"'),
     read_only=("/Users/a/.ssh/work/.git",),
-    hidden=("/Users/a/.ssh",),
-    scratch=(),
-    shown=(),
+    hidden=("/Users/a",),
+    shown=("/Users/a/.pyenv",),
 )
 
 
@@ -24,13 +23,14 @@ def test_of_several_rules_of_a_profile_the_last_one_is_the_one_that_is_meant() -
     rules = profile(PLACES, "/private/tmp/x", "none").splitlines()
     assert rules[:2] == ["(version 1)", "(deny default)"]
     order = [
-        '(allow file-write* (subpath "/private/tmp/x"))',
-        '(deny file-read* file-write* (subpath "/Users/a/.ssh"))',
+        '(deny file-read* file-write* (subpath "/Users/a"))',
+        '(allow file-read* (subpath "/Users/a/.pyenv"))',
         '(allow file-read* file-write* (subpath "/Users/a/.ssh/work"))',
         '(deny file-write* (subpath "/Users/a/.ssh/work/.git"))',
     ]
     assert sorted(order, key=rules.index) == order
-    assert '(allow file-write* (subpath "/Users/a/odd \\"name\\""))' in rules
+    assert '(allow file-read* file-write* (subpath "/private/tmp/x/tmp"))' in rules
+    assert '(allow file-read* file-write* (subpath "/Users/a/odd \\"name\\""))' in rules
 
 
 @pytest.mark.parametrize(

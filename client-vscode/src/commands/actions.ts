@@ -70,7 +70,8 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
     case "mend":
       return doMend(ctx, message);
     case "review":
-      return ctx.chooseReview(message.planId, message.review);
+      ctx.reviews.set(message.planId, message.review);
+      return;
     case "select":
       return ctx.show(message.planId);
     case "delete":
@@ -92,41 +93,18 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
   }
 }
 
-type Decision = Exclude<
-  FromPanel,
-  {
-    kind:
-      | "ready"
-      | "create"
-      | "message"
-      | "complete"
-      | "detect"
-      | "image"
-      | "dropped"
-      | "templates"
-      | "previewTemplate"
-      | "mode"
-      | "diff"
-      | "changes"
-      | "preview"
-      | "leaveOut"
-      | "merge"
-      | "save"
-      | "open"
-      | "setUp"
-      | "mend"
-      | "show"
-      | "review"
-      | "select"
-      | "delete"
-      | "export"
-      | "figures"
-      | "exportFigures"
-      | "output"
-      | "openOutput"
-      | "runInTerminal";
-  }
->;
+type DecisionKind =
+  | "approve"
+  | "reject"
+  | "regenerate"
+  | "edit"
+  | "control"
+  | "undo"
+  | "respond"
+  | "answer"
+  | "recover"
+  | "resolve";
+type Decision = Extract<FromPanel, { kind: DecisionKind }>;
 
 /** Send the panel the outcome of its request, even if it throws: the form that sent it waits for that. */
 async function settle(
@@ -146,7 +124,7 @@ async function settle(
 async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> {
   switch (message.kind) {
     case "approve": {
-      const { planId, version, review = ctx.reviewOf(planId) } = message;
+      const { planId, version, review = ctx.reviews.get(planId) } = message;
       return ctx.ask("planloom/plan/approve", { planId, version, review });
     }
     case "reject":

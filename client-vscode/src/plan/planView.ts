@@ -99,6 +99,8 @@ export interface PlanView {
   files: readonly ChangedFile[];
   undos: readonly Undo[];
   streams: Readonly<Record<string, string>>;
+  /** The end of what the model has written between its calls in each step's last run. */
+  words: Readonly<Record<string, string>>;
   /** The end of what the commands of each step's last run have printed. */
   printed: Readonly<Record<string, string>>;
   asking: readonly Agent[];
@@ -156,6 +158,7 @@ export function begun(event: PlanStart): PlanView {
     files: [],
     undos: [],
     streams: {},
+    words: {},
     printed: {},
     asking: [],
     perspectiveErrors: {},
@@ -188,7 +191,7 @@ function withSettledCall(view: PlanView, plan: Plan, event: Event): Plan {
 
 /** Marks each step whose edits were undone, as a whole or in part. */
 function withReverted(plan: Plan, files: readonly ChangedFile[], event: Event): Plan {
-  if (event.type !== "edit_reverted") return plan;
+  if (event.type !== "edit_reverted" && event.type !== "edit_applied") return plan;
   const steps = plan.steps.map((step) => {
     const states = files.filter((file) => file.stepId === step.stepId).map((file) => file.state);
     const reverted = !states.includes("reverted") ? undefined : states.includes("applied") ? "part" : "whole";
@@ -244,7 +247,9 @@ function foldAround(view: PlanView, event: Event): PlanView {
       return withPerspectiveEnd(view, event.agent, event.error);
     case "tool_started": {
       const { callId, taskId, tool, args } = event;
-      return { ...view, calls: [...view.calls, { callId, stepId: taskId, tool, args }] };
+      const said = view.words[taskId];
+      const words = said === undefined ? view.words : { ...view.words, [taskId]: `${said.trimEnd()}\n\n` };
+      return { ...view, words, calls: [...view.calls, { callId, stepId: taskId, tool, args }] };
     }
     case "tool_completed":
       return { ...view, calls: view.calls.filter((call) => call.callId !== event.callId) };
@@ -255,7 +260,7 @@ function foldAround(view: PlanView, event: Event): PlanView {
     case "background_ended":
       return withoutCommand(view, event);
     case "task_started":
-      return { ...view, printed: omit(view.printed, event.taskId) };
+      return { ...view, words: omit(view.words, event.taskId), printed: omit(view.printed, event.taskId) };
     case "task_update":
       return event.status === "pending" ? withoutCalls(view, event.taskId) : view;
     case "task_completed":
@@ -405,7 +410,8 @@ function takenBack(view: PlanView, event: { editId: string; files: readonly { ur
     const files = view.files.map(
       (file): ChangedFile => (undone.reverted.includes(file.editId) ? { ...file, state: "applied" } : file),
     );
-    return { ...view, files, undos: view.undos.filter((undo) => undo !== undone) };
+    // It stays, since the editor's own redo applies it again.
+    return { ...view, files, undos: view.undos.map((undo) => (undo === undone ? { ...undo, reverted: [] } : undo)) };
   }
   const undos = view.undos.map((undo, index) =>
     index === view.undos.length - 1 ? { ...undo, reverted: [...undo.reverted, event.editId] } : undo,
@@ -464,7 +470,6 @@ export function withText(view: PlanView, { stepId = "", kind, delta }: StreamPar
     ...texts,
     [stepId]: ((texts[stepId] ?? "") + delta).slice(-STREAM_KEPT),
   });
-  return kind === "stdout" || kind === "stderr"
-    ? { ...view, printed: added(view.printed) }
-    : { ...view, streams: added(view.streams) };
+  if (kind === "stdout" || kind === "stderr") return { ...view, printed: added(view.printed) };
+  return { ...view, streams: added(view.streams), words: kind === "text" ? added(view.words) : view.words };
 }

@@ -16,14 +16,26 @@ export function linesOf(text: string): readonly string[] {
   return text.match(/[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$/g) ?? [];
 }
 
-/** The hunks that turn one text into the other, in their order (E. W. Myers, An O(ND) Difference Algorithm, 1986). */
-export function hunksOf(before: string, after: string): readonly Hunk[] {
-  const [old, now] = [linesOf(before), linesOf(after)];
+/** How many parts two texts have in common at their beginning, and how many of the others at their end. */
+export function commonEnds(old: readonly string[], now: readonly string[]): { head: number; tail: number } {
   const shorter = Math.min(old.length, now.length);
   let head = 0;
   while (head < shorter && old[head] === now[head]) head++;
   let tail = 0;
   while (tail < shorter - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail++;
+  return { head, tail };
+}
+
+/** The last line, from 0, in which two texts differ, counted in `after`; undefined if they are equal. */
+export function lastChangedLine(before: string, after: string): number | undefined {
+  const now = after.split("\n");
+  return before === after ? undefined : Math.max(now.length - 1 - commonEnds(before.split("\n"), now).tail, 0);
+}
+
+/** The hunks that turn one text into the other, in their order (E. W. Myers, An O(ND) Difference Algorithm, 1986). */
+export function hunksOf(before: string, after: string): readonly Hunk[] {
+  const [old, now] = [linesOf(before), linesOf(after)];
+  const { head, tail } = commonEnds(old, now);
   const kept = keptLines(old.slice(head, old.length - tail), now.slice(head, now.length - tail));
   const hunks: Hunk[] = [];
   let [from, to] = [head, head];

@@ -34,13 +34,15 @@ class Malformed(NamedTuple):
 class Turn(NamedTuple):
     """One answer of a model. `cut`: it was cut off at its length limit. `refused`: the model declined to answer.
 
-    `made` are all calls as the model wrote them, control calls too, and `reasoning` is what its provider wants back.
+    `made` are all calls as the model wrote them, control calls too, `native` says that the provider gave them, and
+    `reasoning` is what its provider wants back.
     `unchanged` is the model's reason why its task needed no change, `unchecked` why its checks say nothing; `report`
     has the arguments of the call that ends an investigation, or submits a plan.
     """
 
     text: str = ""
     made: tuple[ToolCall, ...] = ()
+    native: bool = False
     reasoning: tuple[Reasoning, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     malformed: tuple[Malformed, ...] = ()

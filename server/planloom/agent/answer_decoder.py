@@ -31,6 +31,7 @@ _TEXTS = {"task_completed": 1_000, "final_answer": 20_000, "ask_user": 600}
 _OF_WORDS = ANSWER_KEYS - {*REPORTS}
 """The fields of an answer that makes no call but the end of its task or a question."""
 _LONGEST_REASONING = 600
+_PRINTED = "it is written as text: make the call itself"
 _SHORT: Json = {"type": "string", "maxLength": 4_000}
 
 
@@ -128,12 +129,15 @@ class AnswerDecoder:
     """Decodes one answer as it streams: `feed` its text, then call `turn` once. No input raises.
 
     `tools` are those whose calls are read. With `fallback`, calls that the model prints as text are read in the other
-    modes too.
+    modes too. A model that is `native_only` quotes what it prints: only the end of its task is read there.
     """
 
-    def __init__(self, mode: ToolCallMode, tools: Sequence[ToolSpec], *, fallback: bool) -> None:
+    def __init__(
+        self, mode: ToolCallMode, tools: Sequence[ToolSpec], *, fallback: bool, native_only: bool = False
+    ) -> None:
         self._mode = mode
         self.tools = readable(tools)
+        self._native_only = native_only
         self._fallback = fallback or mode == "text"
         self._text: list[str] = []
         self._events: list[ReaderEvent] = []
@@ -164,7 +168,8 @@ class AnswerDecoder:
             # Imported here, since the formats of all models take longer than all else in an answer.
             from planloom.agent.toolcalls.reader import CallReader
 
-            self._reader = CallReader(self.tools)
+            names = CONTROL if self._native_only else {tool.name for tool in self.tools}
+            self._reader = CallReader([tool for tool in self.tools if tool.name in names])
         return self._reader
 
     def _add(self, events: Sequence[ReaderEvent]) -> StreamChunk:
@@ -194,8 +199,8 @@ class AnswerDecoder:
                 return turn
         if not self._fallback:
             return turn_of(text, calls, malformed, cut=cut)
-        if calls or malformed:
-            return self._beside(calls, malformed, cut=cut)
+        if calls or malformed or self._native_only:
+            return self._plain_answer(self._beside(calls, malformed, cut=cut))
         if self._mode == "text":
             turn = self._from_text(text, cut=cut)
         else:
@@ -208,7 +213,10 @@ class AnswerDecoder:
         made = {call.name for call in calls}
         ends = (each for each in read.calls if each.name in CONTROL and each.name not in made)
         printed = [_call(number, each.name, each.arguments) for number, each in enumerate(ends)]
-        return turn_of(read.visible_text, (*calls, *printed), malformed, cut=cut)
+        # An answer that is a printed call and nothing else quotes nobody.
+        alone = () if calls or printed or read.visible_text.strip() else read.problems
+        wrong = [*malformed, *(Malformed(name=each.name, text=each.text, problem=_PRINTED) for each in alone)]
+        return turn_of(read.visible_text, (*calls, *printed), wrong, cut=cut)
 
     def _plain_answer(self, turn: Turn) -> Turn:
         """A text that is nothing but an answer in words as the calls it stands for: beside other words it may be data.

@@ -85,7 +85,8 @@ class Thread(NamedTuple):
     `sent` has the sections by name as they were last sent, without those of one run of a task; `open` the calls of
     the model that have no result yet, by the ids that the model gave them; `steps` the tasks that were worked on in
     it; `ahead` what the model has written for the next task; `seen` the hashes of the texts that were read in it;
-    `planned` the version of the plan that was submitted in it, None if it does not show the planning.
+    `planned` the version of the plan that was submitted in it, None if it does not show the planning; `calls_natively`
+    says that the model has made a native call in it.
     """
 
     messages: tuple[Message, ...] = ()
@@ -95,6 +96,7 @@ class Thread(NamedTuple):
     ahead: Ahead | None = None
     seen: Mapping[Uri, Sha256] = MappingProxyType({})
     planned: int | None = None
+    calls_natively: bool = False
 
 
 NEW_THREAD = Thread()
@@ -116,6 +118,7 @@ class Conversation:
         self.window = window
         self.steps = thread.steps
         self._planned = thread.planned
+        self.calls_natively = thread.calls_natively
         self.last_note = ""
         self.is_native = True
         self._messages = list(thread.messages)
@@ -134,7 +137,7 @@ class Conversation:
         sent = {name: section for name, section in self._sent.items() if not section.of_run}
         still_open = MappingProxyType(dict(self._open))
         thread = Thread(tuple(self._messages), MappingProxyType(sent), still_open, self.steps, self.ahead)
-        return thread._replace(planned=self._planned)
+        return thread._replace(planned=self._planned, calls_natively=self.calls_natively)
 
     def has_shown(self, text: str) -> bool:
         """Whether the text stands in a message, or in the arguments of a call of the model."""
@@ -159,6 +162,7 @@ class Conversation:
         """Add the model's answer. Its calls keep their ids, unless the conversation has used them already."""
         if not self.is_native:
             return
+        self.calls_natively = self.calls_natively or turn.native
         used = {call.call_id for message in self._messages for call in message.tool_calls}
         self._open = {}
         for call in turn.made:

@@ -91,7 +91,8 @@ async def ask_model(
     An answer is cut off after `most_tokens`. A request that turns out too long for the model is compacted, and sent
     once more. Raises ModelFailed and ContextOverflow.
     """
-    mode = mode_of(await model.capabilities())
+    can = await model.capabilities()
+    mode = mode_of(can)
     tools = (*limits.tools.specs(), *controls)
     refused: ContextOverflow | None = None
     while True:
@@ -100,7 +101,8 @@ async def ask_model(
             request = request.model_copy(update={"max_tokens": most_tokens})
         if refused is not None and conversation.window.size(request) > conversation.window.room:
             raise refused
-        decoder = AnswerDecoder(mode, tools, fallback=limits.fallback)
+        native_only = mode == "native" and (can.native_only or conversation.calls_natively)
+        decoder = AnswerDecoder(mode, tools, fallback=limits.fallback, native_only=native_only)
         try:
             turn = await _send(limits, model, conversation, request, decoder)
         except ContextOverflow as error:
@@ -172,7 +174,10 @@ async def _decoded(
                     finished = event
     turn = decoder.turn(calls, broken, cut=finished.reason == "length")
     return turn._replace(
-        made=tuple(made) or turn.made, reasoning=finished.reasoning, refused=finished.reason == "refused"
+        made=tuple(made) or turn.made,
+        native=bool(made),
+        reasoning=finished.reasoning,
+        refused=finished.reason == "refused",
     )
 
 

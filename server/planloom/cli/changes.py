@@ -46,7 +46,7 @@ async def show_changes(server: Server, start: str | None, *, folders: Sequence[P
 async def _show(
     connection: Connection, console: Console, plan: Plan, file: ReportedFile, roots: Sequence[Path]
 ) -> None:
-    params: Json = {"planId": plan["planId"], "uri": file["uri"]}
+    params: Json = {"planId": plan["planId"], "uri": file["uri"]} | plans.EVERYWHERE
     # A file whose changes were undone since then has none.
     with contextlib.suppress(ServerError):
         diff = cast(DiffResult, await connection.request("planloom/plan/diff", params))

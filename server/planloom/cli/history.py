@@ -63,7 +63,7 @@ async def list_plans(server: Server, wanted: Wanted, *, folders: Sequence[Path],
             show.console().print(Text("There is no such plan in this folder." if wanted.statuses else _NONE))
             return DONE
         everything = await running.connection.request(
-            "planloom/plan/list", {"limit": plans.MOST, "allWorkspaces": True}
+            "planloom/plan/list", {"limit": plans.MOST} | plans.EVERYWHERE
         )
         ids = plans.short_ids(
             [plan["planId"] for plan in found], (plan["planId"] for plan in everything["plans"])
@@ -87,7 +87,9 @@ async def show_plan(server: Server, start: str | None, *, folders: Sequence[Path
             return DONE
         files: dict[str, str] = {}
         if not plan.get("report"):
-            listed = await running.connection.request("planloom/plan/events", {"planId": plan["planId"]})
+            listed = await running.connection.request(
+                "planloom/plan/events", {"planId": plan["planId"]} | plans.EVERYWHERE
+            )
             for event in listed["events"]:
                 files = dict(changed_files(files, event))
         roots = [path for uri in plan.get("workspaceFolders") or [] if (path := to_path(uri)) is not None]
@@ -106,7 +108,7 @@ async def export_plan(
     failure = Failure()
     async with answering(server, folders, failure) as running:
         plan = await plans.named(running, start)
-        params = {"planId": plan["planId"], "format": format_}
+        params: Json = {"planId": plan["planId"], "format": format_} | plans.EVERYWHERE
         text: str = (await running.connection.request("planloom/plan/export", params))["text"]
         errors = show.console(stderr=True)
         if output is None:

@@ -3,6 +3,7 @@
 PlanloomError
 ├── InvalidParams          a field of a request is missing or invalid
 ├── UnknownThing           no such plan, step, approval, template or edit
+│   └── PlanElsewhere      the plan belongs to another workspace
 ├── WrongState             the status of the plan or step does not allow the action
 │   └── StaleVersion       the plan has changed since the version named in the request
 ├── InvalidPlan            a cycle, an unknown tool, bad arguments …
@@ -91,6 +92,15 @@ class UnknownThing(PlanloomError):
     def __init__(self, kind: Literal["plan", "step", "approval", "template", "edit"], ident: str) -> None:
         super().__init__(f"There is no {kind} {ident!r}.")
         self.code = f"unknown_{kind}"
+
+
+class PlanElsewhere(UnknownThing):
+    """The plan belongs to a workspace with other folders, which are named as a person knows them."""
+
+    def __init__(self, plan_id: PlanId, folders: Sequence[str]) -> None:
+        super().__init__("plan", plan_id)
+        self.message = f"This plan works in {', '.join(folders) or 'no folder'}."
+        self.hint = "Open that folder, or name it with --workspace on the command line."
 
 
 class WrongState(PlanloomError):

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Protocol
 
 from planloom.domain.changes import sha256
-from planloom.domain.errors import OwnedElsewhere, PlanloomError, PlanUnreadable, StorageFailed, UnknownThing
+from planloom.domain.errors import (
+    OwnedElsewhere,
+    PlanElsewhere,
+    PlanloomError,
+    PlanUnreadable,
+    StorageFailed,
+    UnknownThing,
+)
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition
 from planloom.domain.events.lifecycle import apply
-from planloom.domain.plans.plan import Plan
+from planloom.domain.plans.plan import Plan, PlanSummary
 from planloom.domain.safety.known_keys import KnownKeys
-from planloom.domain.values import PlanId, SessionId, Sha256
+from planloom.domain.values import PlanId, SessionId, Sha256, Uri
 from planloom.execution.summary import with_report
+from planloom.workspace.paths.names import visible
+from planloom.workspace.paths.uris import to_path
 
 Listener = Callable[[ev.Recorded, Plan], None]
 StopListener = Callable[[PlanId, PlanloomError], None]
@@ -57,9 +66,12 @@ class PlanStore:
         store: EventStore,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         keys: KnownKeys | None = None,
+        folders: Callable[[], Collection[Uri]] | None = None,
     ) -> None:
-        """`keys` are masked in every event before anybody sees it."""
-        self._keys = keys
+        """`keys` are masked in every event before anybody sees it. `folders` are those of the workspace, None if all
+        plans of the store are this process's to read."""
+        self.keys = keys or KnownKeys()
+        self._folders = folders
         self.store = store
         self.clock = clock
         self.unreadable: dict[PlanId, PlanUnreadable] = {}
@@ -160,7 +172,7 @@ class PlanStore:
         return current
 
     def _masked(self, recorded: ev.Recorded) -> ev.Recorded:
-        body = None if self._keys is None else self._keys.masked_event(recorded.event.model_dump_json())
+        body = self.keys.masked_event(recorded.event.model_dump_json())
         if body is None:
             return recorded
         return recorded._replace(event=type(recorded.event).model_validate_json(body))
@@ -215,12 +227,26 @@ class PlanStore:
             self._cache(cached)
         return cached
 
-    def read(self, plan_id: PlanId) -> Plan:
-        """The plan, for reading only. Raises UnknownThing, PlanUnreadable, StorageFailed."""
+    def read(self, plan_id: PlanId, *, all_workspaces: bool = False) -> Plan:
+        """The plan, for reading only. Every request by the id of a plan passes here.
+
+        Raises UnknownThing, PlanElsewhere if it is of another workspace, PlanUnreadable, StorageFailed.
+        """
         plan = self.find(plan_id)
         if plan is None:
             raise UnknownThing("plan", plan_id)
+        if not all_workspaces and not self.is_here(plan):
+            raise PlanElsewhere(
+                plan_id, [visible(str(to_path(uri) or uri)) for uri in plan.workspace_folders]
+            )
         return plan
+
+    def is_here(self, plan: Plan | PlanSummary) -> bool:
+        """Whether a plan is of this workspace: its folders are open, or it is live in this process."""
+        if self._folders is None or plan.plan_id in self._plans:
+            return True
+        here = {*self._folders()}
+        return here >= {*plan.workspace_folders} and bool(here) == bool(plan.workspace_folders)
 
     def mark_unreadable(self, error: PlanUnreadable) -> PlanUnreadable:
         """Record that a plan cannot be read, and notify listeners. Returns the error to raise."""

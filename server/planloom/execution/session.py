@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -92,28 +92,30 @@ class Session:
         if not self._trusted:
             raise UntrustedWorkspace(f"The workspace is not trusted, so {consequence}.")
 
-    def confined(self, confinement: Confinement) -> Confined:
-        """How a command that was allowed this is confined in the workspace as it is now."""
+    def confined(self, plan_id: PlanId, confinement: Confinement) -> Confined:
+        """How a command of a plan that was allowed this is confined in the workspace as it is now."""
         # Imported here, with what the system can do: most plans run no command.
         from planloom.tools.confinement.confined_command import Confined
         from planloom.tools.confinement.places import Reach
 
         roots = tuple(root.path for root in self.view.roots.folders)
-        return Confined(confinement, Reach(roots, self._private, self._writable()))
+        commands = self._settings.commands
+        reach = Reach(roots, self._private, _expanded(commands.writable), _expanded(commands.readable))
+        return Confined(confinement, reach, self.plan_folder(plan_id))
+
+    def plan_folder(self, plan_id: PlanId) -> Path:
+        """The folder of a plan's commands: long outputs, temporary files, home and caches. It goes with the plan."""
+        return self.plan_folders / plan_id
 
     @property
-    def stored_outputs(self) -> Path | None:
-        """The folder with the outputs of all plans; None where nothing is stored."""
-        return self._private[0] / "outputs" if self._private else None
-
-    def outputs(self, plan_id: PlanId) -> Path:
-        """The folder of the long outputs of a plan's commands, which is removed when the plan ends."""
-        if self.stored_outputs is not None:
-            return self.stored_outputs / plan_id
+    def plan_folders(self) -> Path:
+        """Where the folders of plans are."""
+        if self._private:
+            return self._private[0] / "plans"
         # Imported here: only where nothing is stored.
         import tempfile
 
-        return Path(tempfile.gettempdir(), f"planloom-{self.session_id}-{plan_id}")
+        return Path(tempfile.gettempdir(), f"planloom-{self.session_id}")
 
     @property
     def decisions(self) -> Decisions | None:
@@ -126,14 +128,6 @@ class Session:
         """How commands are confined: by what the machine can do and the folders that the user lets them write."""
         return machine._replace(writable=self._settings.commands.writable)
 
-    def _writable(self) -> tuple[Path, ...]:
-        found = []
-        for each in self._settings.commands.writable:
-            # Without a home there is nothing that `~` stands for.
-            with suppress(RuntimeError):
-                found.append(Path(each).expanduser())
-        return tuple(found)
-
     def limits(self) -> do.Limits:
         """The limits of the scheduling of steps, by the settings."""
         execution = self._settings.execution
@@ -142,3 +136,12 @@ class Session:
             on_failure=execution.on_failure,
             pause_on_clarification=execution.pause_on_clarification,
         )
+
+
+def _expanded(folders: Iterable[str]) -> tuple[Path, ...]:
+    found = []
+    for each in folders:
+        # Without a home there is nothing that `~` stands for.
+        with suppress(RuntimeError):
+            found.append(Path(each).expanduser())
+    return tuple(found)

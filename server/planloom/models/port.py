@@ -167,7 +167,7 @@ LARGE_CONTEXT = 65_536
 
 class Capabilities(NamedTuple):
     """What a model supports, as probed or configured. `local`: its server is on this machine. `lean`: it is small, so
-    that it plans with a short prompt, and tools that only read.
+    that it plans with a short prompt, and tools that only read. `native_only`: none of its models prints calls as text.
 
     `parallelism` is the number of concurrent requests; `may_take_more`: nobody states it, so that it is the number
     that was seen to be taken, and one request more may be.
@@ -185,6 +185,7 @@ class Capabilities(NamedTuple):
     may_take_more: bool = False
     local: bool = False
     lean: bool = False
+    native_only: bool = False
 
     @property
     def usable_context(self) -> int:

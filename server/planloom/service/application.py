@@ -62,7 +62,9 @@ if TYPE_CHECKING:
     from planloom.service.execution import Execution
     from planloom.service.memory import Memory
 
-MEMORABLE = frozenset({"plan_completed", "plan_failed", "plan_cancelled", "plan_rejected", "edit_reverted"})
+MEMORABLE = frozenset(
+    {"plan_completed", "plan_failed", "plan_cancelled", "plan_rejected", "edit_applied", "edit_reverted"}
+)
 """The types of events after which what a plan found and did is kept for later ones (`service/memory.py`)."""
 OF_EXECUTION = (
     "planloom.workspace.edits.apply",
@@ -94,7 +96,7 @@ class Application:
     ) -> None:
         tools = builtin()
         jobs = Jobs()
-        plan_store = PlanStore(ledger, session.clock, models.known_keys)
+        plan_store = PlanStore(ledger, session.clock, models.known_keys, lambda: session.folders)
         feed = Feed(plan_store, models.known_keys)
         templates = Templates(ledger, plan_store)
         rules = StepRules(session, tools, templates.find)
@@ -333,6 +335,9 @@ class Application:
         if "_execution" in vars(self):
             self._execution.background.close()
         await self._jobs.stop("")
+        if "_execution" in vars(self) and self._ledger.path is None:
+            # Nobody goes on with its plans.
+            await self._execution.background.forget_all()
         await self.models.forget()
         self._ledger.close()
         await self._traces.close()

@@ -1,9 +1,12 @@
-"""What earlier plans of the workspace found and did: kept when a plan ends, and found again for a request like it."""
+"""What earlier plans of the workspace found and did: kept when a plan ends, and found again for a request like it.
+
+An entry belongs to the real folders, as trust does: another project at the same path gets none of it.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from planloom.domain.errors import InvalidParams, StorageFailed
 from planloom.domain.memory.entries import MemoryEntry, entry_terms, shown
@@ -11,11 +14,12 @@ from planloom.domain.memory.ranking import matches, query_of, ranked
 from planloom.domain.plans.plan import ENDED, Plan, Step, taken_back
 from planloom.domain.safety.known_keys import KnownKeys
 from planloom.domain.text.counted import cut
-from planloom.domain.values import PlanId
+from planloom.domain.values import PlanId, Uri
 from planloom.execution.session import Session
 from planloom.execution.summary import changed_files
+from planloom.storage.decisions import identity_of
 from planloom.storage.ledger import Ledger, workspace_key
-from planloom.workspace.paths.uris import name_in
+from planloom.workspace.paths.uris import name_in, to_path
 
 _FILES, _FINDINGS, _DECISIONS = 20, 8, 6
 _REQUEST, _TEXT, _NAME = 500, 400, 200
@@ -38,7 +42,7 @@ class Memory:
             return
         if plan.status not in ENDED and plan.status != "rejected":
             return
-        entry = self._masked(entry_of(plan))
+        entry = self._masked(entry_of(plan)).model_copy(update={"folders": _real(plan.workspace_folders)})
         try:
             if entry.says_something:
                 self._ledger.keep_memory(entry, entry_terms(entry))
@@ -64,8 +68,8 @@ class Memory:
                 hit for hit in self._ledger.memory_hits(workspace, query.terms) if hit.plan_id not in known
             ]
             found = ranked(query, hits, count) if hits else ()
-            others = [each for each in self._ledger.memories_of(found) if not _says_the_same(each, plan)]
-            return shown(others, query.words)
+            entries = _of_folders(self._ledger.memories_of(found), plan.workspace_folders)
+            return shown([each for each in entries if not _says_the_same(each, plan)], query.words)
         except StorageFailed as error:
             log.warning("earlier plans are not searched: %s", error.message)
             return ""
@@ -77,11 +81,12 @@ class Memory:
         """
         workspace = workspace_key(self._session.folders)
         if not words.strip():
-            return self._ledger.memories(workspace, limit)
+            return _of_folders(self._ledger.memories(workspace, limit), self._session.folders)
         query = query_of(words)
         hits = self._ledger.memory_hits(workspace, query.terms)
         found = matches(query, hits, self._ledger.memory_count(workspace))
-        return self._ledger.memories_of([match.plan_id for match in found[:limit]])
+        entries = self._ledger.memories_of([match.plan_id for match in found[:limit]])
+        return _of_folders(entries, self._session.folders)
 
     def forget(self, plan_id: PlanId | None) -> int:
         """Delete the entry of a plan, or of all plans of the workspace for None; how many there were.
@@ -103,6 +108,16 @@ class Memory:
         # A key may be masked already in one of two texts that are the same.
         masked |= {name: tuple(dict.fromkeys(map(mask, getattr(entry, name)))) for name in many}
         return entry.model_copy(update=masked)
+
+
+def _of_folders(entries: Sequence[MemoryEntry], folders: Sequence[Uri]) -> tuple[MemoryEntry, ...]:
+    """The entries of these very folders, and older ones that do not tell theirs."""
+    return tuple(each for each in entries if each.folders in ("", _real(folders)))
+
+
+def _real(folders: Sequence[Uri]) -> str:
+    """What identifies folders beyond their names; folders that only the editor can reach have nothing."""
+    return ",".join(identity_of(path) if (path := to_path(uri)) is not None else "" for uri in folders)
 
 
 def entry_of(plan: Plan) -> MemoryEntry:

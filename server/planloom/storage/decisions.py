@@ -61,7 +61,8 @@ class Decisions:
         """All folders that were decided about, by path."""
         rows = self._read("SELECT path, trusted, at, inode FROM folders ORDER BY path")
         return tuple(
-            DecidedFolder(path := Path(row[0]), bool(row[1]), row[2], _inode(path) == row[3]) for row in rows
+            DecidedFolder(path := Path(row[0]), bool(row[1]), row[2], identity_of(path) == row[3])
+            for row in rows
         )
 
     def decide_folder(self, folder: Path, *, trusted: bool) -> None:
@@ -70,7 +71,7 @@ class Decisions:
         with self._writing() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO folders VALUES (?, ?, ?, ?)",
-                (str(real), _inode(real), trusted, _now()),
+                (str(real), identity_of(real), trusted, _now()),
             )
             # Who trusts a folder anew has looked at its instructions.
             connection.execute("DELETE FROM instructions WHERE path = ?", (str(real),))
@@ -145,8 +146,11 @@ def _real(folder: Path) -> Path:
     return Path(os.path.realpath(folder))
 
 
-def _inode(folder: Path) -> str:
-    """What tells a folder from another that takes its place, as text, since it may exceed SQLite's integers."""
+def identity_of(folder: Path) -> str:
+    """What tells a real folder from another of the same path, as text, since it may exceed SQLite's integers.
+
+    Empty if there is no folder.
+    """
     try:
         return str(folder.stat().st_ino)
     except OSError:

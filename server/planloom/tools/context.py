@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from planloom.domain.safety.known_keys import KnownKeys
 from planloom.domain.values import Sha256, Uri
 from planloom.workspace.editor import FileDiagnostics
 from planloom.workspace.edits.overlay import Overlay
@@ -48,7 +49,7 @@ class ToolContext:
     Without an `index` the folders are walked; without `diagnostics`, `commands` or `pages` their tools fail with a
     message.
     `programs` are those that tools may start without approval. `name_now` is the URI that a file has after the renames
-    that the plan has made.
+    that the plan has made. `keys` are the server's own, which no file is named after.
     """
 
     files: Overlay
@@ -63,6 +64,7 @@ class ToolContext:
     pages: Fetcher | None = None
     programs: Programs = TRUSTED
     name_now: Callable[[Uri], Uri] = _unmoved
+    keys: KnownKeys = field(default_factory=KnownKeys)
     _resolved: dict[tuple[str, Purpose], ResolvedPath | PathRefused] | None = None
     _ahead: dict[tuple[str, Purpose], ResolvedPath | PathRefused] = field(default_factory=dict)
 
@@ -109,6 +111,8 @@ class ToolContext:
 
     async def resolve(self, path: str, for_: Purpose) -> ResolvedPath | PathRefused:
         """Resolve a path from the plan or the model. A secret stays secret under a staged new name."""
+        if for_ == "write" and self.keys.are_in(path):
+            return PathRefused("forbidden", "The path contains a key of this server: choose another name.")
         known = self._resolved
         if known is None:
             return await self._resolve(path, for_)

@@ -19,7 +19,10 @@ Reach = Literal["public", "internal", "forbidden"]
 """`internal` is this machine or a private network; `forbidden` serves cloud credentials or is no single host."""
 
 METADATA_ADDRESSES: Final = frozenset(
-    map(ipaddress.ip_address, ("168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254"))
+    map(
+        ipaddress.ip_address,
+        ("168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"),
+    )
 )
 """Addresses of such hosts that are in no range of `_FORBIDDEN`."""
 _FORBIDDEN: Final = tuple(
@@ -40,7 +43,13 @@ _GLOBAL_6: Final = ipaddress.IPv6Network("2000::/3")
 _SPECIAL_6: Final = tuple(
     map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"))
 )
-_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
+_ENDS_IN_IPV4: Final = tuple(
+    map(
+        ipaddress.IPv6Network,
+        ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48"),
+    )
+)
+"""Compatible, mapped and translated addresses (RFC 4291, RFC 2765, RFC 6052, RFC 8215)."""
 
 _LABEL: Final = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME: Final = pattern(rf"(?=.{{1,253}}\Z)(?:{_LABEL}\.)*{_LABEL}")
@@ -104,7 +113,7 @@ def web_address(text: str) -> WebAddress | AddressRefused:
     if scheme not in DEFAULT_PORTS or not written or not text.lower().startswith(f"{scheme}://"):
         return AddressRefused(reason="it must begin with https:// or http:// and a host")
     if "@" in parts.netloc:
-        return AddressRefused(reason="it must not contain a user name or password")
+        return AddressRefused(reason="it must not contain a user name, password or key")
     if port == 0:
         return AddressRefused(reason="it has no usable port")
     host = _canonical_host(written, bracketed="[" in parts.netloc)
@@ -185,12 +194,14 @@ def refused_address(scheme: str, host: str) -> str | None:
     address = numeric(host)
     if address is None:
         return None
-    if address in METADATA_ADDRESSES:
-        return "that address serves cloud credentials"
-    if address.is_link_local or address.is_multicast:
-        return "link-local and multicast addresses are never used"
-    if scheme == "http" and address.is_global:
-        return "plain http is only for this machine and private networks: use https"
+    carried = _carried(address) if isinstance(address, IPv6Address) else None
+    for each in (address, carried or address):
+        if each in METADATA_ADDRESSES:
+            return "that address serves cloud credentials"
+        if each.is_link_local or each.is_multicast:
+            return "link-local and multicast addresses are never used"
+        if scheme == "http" and each.is_global:
+            return "plain http is only for this machine and private networks: use https"
     return None
 
 
@@ -206,10 +217,10 @@ def numeric(host: str) -> IPv4Address | IPv6Address | None:
 
 
 def _carried(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that a mapped, translated (NAT64, RFC 6052) or 6to4 address leads to."""
-    if address in _NAT64:
+    """The IPv4 address that a compatible, mapped, translated (NAT64) or 6to4 address leads to."""
+    if any(address in network for network in _ENDS_IN_IPV4):
         return IPv4Address(int(address) & 0xFFFF_FFFF)
-    return address.ipv4_mapped or address.sixtofour
+    return address.sixtofour
 
 
 def _canonical_host(written: str, *, bracketed: bool) -> str | AddressRefused:

@@ -236,12 +236,12 @@ function progress(view: PlanView): View {
           ? nothing
           : html`<span title=${estimates(plan).join("\n")}>≈ ${duration(plan.estimatedDuration * 1000)}</span>`
       }
-      ${used}
       ${
         plan.version > 0
           ? html`<span title=${t("Version {0} of the plan", plan.version)}>v${plan.version}</span>`
           : nothing
       }
+      ${used}
     </div>`;
 }
 

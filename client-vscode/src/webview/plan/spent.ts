@@ -6,10 +6,12 @@ import type { Spent, Usage } from "../../protocol";
 import { percent, plural, t } from "../../words";
 import { amount, money, spent, tokenCount } from "../text/format";
 
-/** `13.2k tokens · 3 requests · 0.0231`; empty before the first request. */
+/** `gpt · 13.2k tokens · 3 requests · 0.0231`; empty before the first request. */
 export function spentWords({ plan, spent: known }: PlanView): string {
   const cost = known === undefined ? undefined : costOf(known);
-  return [spent(plan.usage), cost === undefined ? "" : money(cost)].filter(Boolean).join(" · ");
+  const [first, ...others] = known?.models ?? [];
+  const name = others.length > 0 ? t("{0} models", others.length + 1) : (first?.model.replace(/^[^/]*\//, "") ?? "");
+  return [name, spent(plan.usage), cost === undefined ? "" : money(cost)].filter(Boolean).join(" · ");
 }
 
 /** What the words leave out, one line each: tokens read, written and cached, the cost, and of several models each one. */

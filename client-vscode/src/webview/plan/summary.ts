@@ -96,10 +96,11 @@ function onlyAnswers({ answered, done, files, commands, left, notAllowed }: Repo
 function commands(ran: readonly ReportedCommand[]): View {
   if (ran.length === 0) return nothing;
   return html`<ul class="commands" aria-label=${t("Commands")}>${ran.map(
-    ({ command, exitCode, outcome, runs, failed, confinement }) => {
+    ({ command, exitCode, outcome, runs, failedBefore = 0, failed, confinement }) => {
       const good = exitCode === 0 && !failed;
       const code = exitCode === 0 || exitCode === undefined ? [] : [t("exit code {0}", exitCode)];
       const times = runs > 1 ? [plural(runs, "run once", "run {0} times")] : [];
+      if (failedBefore > 0) times.push(plural(failedBefore, "failed once before", "failed {0} times before"));
       const reach = confinement === undefined ? [] : [confinement];
       const words = [...code, ...(outcome === "" ? [] : [outcome]), ...times, ...reach].join(" · ");
       return html`<li data-good=${exitCode === undefined ? nothing : good}>

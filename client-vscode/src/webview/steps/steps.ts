@@ -25,6 +25,7 @@ import {
   valueText,
 } from "../text/format";
 import { inlineDiff } from "../text/inlineDiff";
+import { markdownView } from "../text/markdownView";
 import { focusSoon, icon, iconButton, linkButton, type Panel, phrase, shown, type View } from "../ui";
 import { commandOutput, isCommand } from "./commandOutput";
 import { dragged, draggedAway, draggedOver, dropped } from "./dragging";
@@ -142,6 +143,7 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
         <span class="step-text">
           <span class="step-title">${shown(runs(view, step) && step.activeForm !== "" ? step.activeForm : step.description)}</span>
           <span class="step-meta">${meta(view, step)}</span>
+          ${lastWords(view, step, open)}
         </span>
         <span class="step-side">${side(panel, view, step)}</span>
       </div>
@@ -229,6 +231,14 @@ function meta(view: PlanView, step: Step): View {
     }`;
 }
 
+/** The model's last words in a step that runs, which its opened details have too, and those of a direct run its answer. */
+function lastWords(view: PlanView, step: Step, open: boolean): View {
+  const said = view.words[step.stepId]?.trim().split("\n\n").at(-1) ?? "";
+  return said === "" || open || step.status !== "running" || view.plan.route === "direct"
+    ? nothing
+    : html`<span class="step-words quiet">${shown(said)}</span>`;
+}
+
 function callText({ tool, args }: { tool: string; args?: JsonObject }): View {
   return html`${shown(tool)} <span class="arg">${shown(headline(args))}</span>`;
 }
@@ -286,12 +296,22 @@ function details(panel: Panel, view: PlanView, step: Step, index: number): View 
         </ul>`
     }
     ${questionsBefore(view, step.stepId)} ${commandOutput(panel, view, step)}
-    ${stream === "" ? nothing : html`<pre class="stream">${shown(stream.slice(-1500))}</pre>`}
+    ${stream === "" ? said(view, step) : html`<pre class="stream">${shown(stream.slice(-1500))}</pre>`}
     ${step.result?.summary == null || isSaid(step.result.summary) ? nothing : html`<p class="result">${shown(step.result.summary)}</p>`}
     ${step.usage == null ? nothing : html`<p class="quiet">${spent(step.usage)}</p>`}
     ${shownError === "" || isSaid(shownError) ? nothing : html`<p class="bad">${shown(shownError)}</p>`}
     ${isEditable(plan) ? tools(panel, plan, step, index) : undo(panel, view, step)}
   </div>`;
+}
+
+/** What the model has written between the calls of a step's last run, without what is its summary. */
+function said(view: PlanView, step: Step): View {
+  const words = (view.words[step.stepId] ?? "")
+    .split("\n\n")
+    .filter((each) => !step.result?.summary?.includes(each.trim()));
+  return words.every((each) => each.trim() === "")
+    ? nothing
+    : html`<div class="words" role="group" aria-label=${t("What the model wrote")}>${markdownView(words.join("\n\n"))}</div>`;
 }
 
 /** The arguments of a step's call; the texts of an edit are drawn as their difference. */

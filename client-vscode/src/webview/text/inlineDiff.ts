@@ -2,7 +2,7 @@
 
 import { html, nothing } from "lit";
 
-import { type Hunk, hunksOf, linesOf } from "../../text/lineDiff";
+import { commonEnds, type Hunk, hunksOf, linesOf } from "../../text/lineDiff";
 import { plural, t } from "../../words";
 import { shown, type View } from "../ui";
 
@@ -110,24 +110,17 @@ function row({ sign, number, text, other }: Line, numbers: boolean): View {
 
 /** A line with the part marked in which it differs from the other side, if the lines have something in common. */
 function changedPart(text: string, other: string): View {
-  const [here, there] = [[...text], [...other]];
-  const shorter = Math.min(here.length, there.length);
-  let head = 0;
-  while (head < shorter && here[head] === there[head]) head++;
-  let tail = 0;
-  while (tail < shorter - head && here[here.length - 1 - tail] === there[there.length - 1 - tail]) tail++;
-  if (
-    here.slice(0, head).join("").trim() === "" &&
-    here
-      .slice(here.length - tail)
-      .join("")
-      .trim() === ""
-  )
-    return shown(text);
+  const here = [...text];
+  const { head, tail } = commonEnds(here, [...other]);
   const part = (from: number, to: number): string => here.slice(from, to).join("");
-  return html`${shown(part(0, head))}<span class="changed-part">${shown(part(head, here.length - tail))}</span>${shown(
+  const [before, changed, after] = [
+    part(0, head),
+    part(head, here.length - tail),
     part(here.length - tail, here.length),
-  )}`;
+  ];
+  return `${before}${after}`.trim() === ""
+    ? shown(text)
+    : html`${shown(before)}<span class="changed-part">${shown(changed)}</span>${shown(after)}`;
 }
 
 function endOf(line: string): string {

@@ -8,10 +8,11 @@ from typing import cast
 from planloom.cli.client.connection import Connection, ServerError
 from planloom.cli.client.messages import Json, Plan, PlanSummary
 from planloom.cli.client.session import Session
-from planloom.workspace.paths.uris import to_path
 
 MOST = 1000
 """How many plans the server lists at most; an older one is found by its whole id."""
+EVERYWHERE: Json = {"allWorkspaces": True}
+"""The parameter by which a plan of other folders is read."""
 _SHORT = 8
 _SHOWN = 5
 
@@ -36,7 +37,7 @@ async def answer_for(
         if not found:
             raise ServerError(f"There is no {kind} in this folder.", code="unknown_plan", hint=_ELSEWHERE)
         return await _got(session.connection, found[0]["planId"])
-    everything = await _listed(session.connection, {"limit": MOST, "allWorkspaces": True})
+    everything = await _listed(session.connection, {"limit": MOST} | EVERYWHERE)
     ids = [plan["planId"] for plan in everything if plan["planId"].startswith(start)] if start else []
     if len(ids) > 1 and start not in ids:
         short = short_ids(ids, (plan["planId"] for plan in everything))
@@ -53,21 +54,6 @@ async def answer_for(
 
 
 _ELSEWHERE = "`planloom plans --all` lists the plans of all folders."
-
-
-def require_here(session: Session, plan: Plan) -> None:
-    """Raise ServerError for a plan of other folders than the session's: its files are not reached from here."""
-    theirs = plan.get("workspaceFolders") or []
-    if list(theirs) != list(session.status.get("workspaceFolders") or []):
-        raise ServerError(
-            f"This plan works in {', '.join(map(_path, theirs)) or 'no folder'}.",
-            code="wrong_state",
-            hint="Run the command there, or name that folder with --workspace.",
-        )
-
-
-def _path(uri: str) -> str:
-    return str(to_path(uri) or uri)
 
 
 def short_ids(ids: Iterable[str], among: Iterable[str]) -> dict[str, str]:
@@ -94,4 +80,4 @@ async def _listed(connection: Connection, params: Json) -> list[PlanSummary]:
 
 
 async def _got(connection: Connection, plan_id: str) -> Json:
-    return cast(Json, await connection.request("planloom/plan/get", {"planId": plan_id}))
+    return cast(Json, await connection.request("planloom/plan/get", {"planId": plan_id} | EVERYWHERE))

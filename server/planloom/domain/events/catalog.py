@@ -410,7 +410,9 @@ class EditStarted(Value):
 
 
 class EditApplied(Value):
-    """The files hold the intended text, or its merge with what the user wrote meanwhile."""
+    """The files hold the intended text, or its merge with what the user wrote meanwhile; again, if the user has redone
+    the edit in the editor.
+    """
 
     type: Literal["edit_applied"] = "edit_applied"
     task_id: StepId | None
@@ -434,7 +436,7 @@ class EditRejected(Value):
 
 
 class EditReverted(Value):
-    """An applied edit was reverted."""
+    """An applied edit was reverted, by an undo or by the user in the editor."""
 
     type: Literal["edit_reverted"] = "edit_reverted"
     task_id: StepId | None

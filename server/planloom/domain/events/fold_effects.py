@@ -48,11 +48,16 @@ def edit_started(plan: Plan, event: ev.EditStarted, _at: Instant) -> Plan:
 
 @folds(ev.EditApplied, when=ALIVE | UNDOABLE)
 def edit_applied(plan: Plan, event: ev.EditApplied, _at: Instant) -> Plan:
-    """The plan with an edit applied, and what that edit reverts reverted."""
+    """The plan with an edit applied, or redone by the user in the editor, and what that edit reverts reverted."""
     intent = plan.edits.find(event.edit_id)
-    whole = len(event.files) == len(intent.files if intent else ())
-    if intent:
-        plan = fold_applied(plan, intent, event.files)
+    if intent is None:
+        return plan
+    redone = intent.state in ("applied", "reverted")
+    plan = (
+        fold_reverted(plan, intent, event.files, back=True)
+        if redone
+        else fold_applied(plan, intent, event.files)
+    )
     made = _edited(
         plan,
         event.edit_id,
@@ -60,10 +65,12 @@ def edit_applied(plan: Plan, event: ev.EditApplied, _at: Instant) -> Plan:
         files=event.files,
         merged=event.merged,
         outcome=event.outcome,
-        whole=whole,
+        whole=intent.whole and len(event.files) == len(intent.files),
     )
     edit = made.edits.find(event.edit_id)
-    return made if edit is None or not edit.reverts else _with_states(made, states_after(made.edits, edit))
+    if edit is None or not (edit.reverts or redone):
+        return made
+    return _with_states(made, states_after(made.edits, edit, "applied"))
 
 
 @folds(ev.EditRejected, when=ALIVE | UNDOABLE)
@@ -82,9 +89,9 @@ def edit_reverted(plan: Plan, event: ev.EditReverted, _at: Instant) -> Plan:
         return plan
     reverted_uris = {file.uri for file in event.files}
     whole = all(file.uri in reverted_uris for file in target.files)
-    states: dict[EditId, State] = {target.edit_id: "reverted" if whole else "applied"}
+    states: Mapping[EditId, State] = {target.edit_id: "reverted" if whole else "applied"}
     if whole and target.state == "applied":
-        states |= dict.fromkeys(target.completes, "applied")
+        states = states_after(plan.edits, target, "reverted")
     plan = fold_reverted(plan, target, event.files, back=False)
     return _with_states(plan, states, partly=frozenset() if whole else frozenset({target.edit_id}))
 

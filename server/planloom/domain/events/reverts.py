@@ -56,17 +56,13 @@ def steps_undone(edits: Iterable[EditRecord]) -> frozenset[StepId]:
     )
 
 
-def states_after(edits: Iterable[EditRecord], made: EditRecord) -> Mapping[EditId, State]:
-    """The new states of the edits that `made` reverts, once `made` is applied."""
-    if not made.reverts or not made.whole:
-        return {}
-    chains = _Chains(edits)
-    states: dict[EditId, State] = {}
-    for edit_id in made.reverts:
-        target = chains.edits.get(edit_id)
-        if target is not None and edit_id not in made.partly:
-            states |= dict.fromkeys(target.completes, "applied")
-            states[edit_id] = "reverted"
+def states_after(edits: Iterable[EditRecord], edit: EditRecord, state: State) -> Mapping[EditId, State]:
+    """The new states of an edit that was applied or reverted, and of those that it reverts."""
+    states: dict[EditId, State] = {edit.edit_id: state}
+    opposite: State = "reverted" if state == "applied" else "applied"
+    for target in edits if edit.completes and (edit.whole or state == "reverted") else ():
+        if target.edit_id in edit.completes:
+            states |= {**dict.fromkeys(target.completes, state), target.edit_id: opposite}
     return states
 
 

@@ -24,7 +24,8 @@ _END: Final = pattern(r"(?<=[.!?])\s+|\n+")
 class MemoryEntry(Value):
     """What a plan found and did. `files` are paths in the workspace; `decisions` are the user's words.
 
-    `findings` are sentences of models, of steps that took nothing from the web.
+    `findings` are sentences of models, of steps that took nothing from the web. `folders` identifies the workspace
+    folders beyond their names, empty if that is not known.
     """
 
     plan_id: PlanId
@@ -35,6 +36,7 @@ class MemoryEntry(Value):
     files: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
+    folders: str = ""
 
     @property
     def says_something(self) -> bool:

@@ -30,17 +30,21 @@ class GivenConfinement(Confinement):
 class Abilities(NamedTuple):
     """What this machine can hold a confined command to.
 
-    `files`: it writes only in the workspace, declared caches and a temporary folder of its own, and cannot read the
-    user's secrets. `network`: it reaches what its confinement names, and nothing else. `processes`: everything that
-    it has started ends with it, and it sees no other process. `how` names the means, as text for people; `missing`
-    has a sentence for each thing that it is not held to. `writable` are folders beyond those that the user lets it
-    change. `throwaway`: what it changes in the workspace can be thrown away.
+    `files`: it changes only the workspace, and of the user's home reads only that, development tools and copies of
+    caches. `namespaces`: the temporary folder and the home of its plan are where programs look for them, and commands
+    have a network among themselves. `loopback`: it can get the network of this machine alone. `network`: it reaches
+    what its confinement names, and nothing else. `processes`: everything that it has started ends with it, and it sees
+    no other process. `how` names the means, as text for people; `missing` has a sentence for each thing that it is not
+    held to. `writable` are folders beyond those that the user lets it change.
+    `throwaway`: what it changes in the workspace can be thrown away.
     """
 
     files: bool
     network: bool
     processes: bool
     how: str
+    namespaces: bool = False
+    loopback: bool = True
     missing: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
     throwaway: bool = False

@@ -53,6 +53,8 @@ def confinement_request(given: Confinement, needed: Network, abilities: Abilitie
     """
     if given.workspace == "throwaway":
         return ConfinementRequest(**given.model_dump(), line=confinement_line(given, abilities))
+    if needed == "loopback" and not abilities.loopback:
+        needed = "all"
     asks = given.confined and abilities.network and _NETWORKS.index(needed) > _NETWORKS.index(given.network)
     shown = Confinement(network=needed) if asks else given
     return ConfinementRequest(
@@ -80,16 +82,52 @@ def confinement_line(confinement: Confinement, abilities: Abilities, *, asks: bo
     held = [f"writes only in {places}"] if abilities.files else []
     if confinement.workspace == "throwaway":
         held = ["what it changes in the workspace is thrown away"]
-    held += [_REACHES[confinement.network]] if abilities.network else []
+    held += [_REACHES[_given(confinement.network, abilities)]] if abilities.network else []
     held += [] if held else ["what it starts ends with it"]
     wants = "It asks for the network. " if asks else ""
     return " ".join([f"{wants}Confined: {', '.join(held)}.", *abilities.missing])
 
 
+def _given(network: Network, abilities: Abilities) -> Network:
+    """The network that a command gets where this one was allowed."""
+    return "none" if network == "loopback" and not abilities.loopback else network
+
+
+def who_reaches(confinement: Confinement, abilities: Abilities) -> str:
+    """Who reaches what a background command serves, in one sentence for models."""
+    if not confinement.confined or not abilities.network or confinement.network == "all":
+        return (
+            "fetch_url reaches what it serves, and so do commands with the network, but no command without."
+        )
+    if not abilities.namespaces:
+        return "It has no network, so nothing reaches what it serves."
+    if confinement.network == "loopback":
+        return "Other commands and fetch_url reach what it serves."
+    return "Other commands of the plan without the whole network reach what it serves; fetch_url does not."
+
+
+def standing_line(network: Network, abilities: Abilities) -> str:
+    """What holds for every command of a plan, for models. `network` is what the settings give."""
+    if not abilities.files:
+        places = "Commands have the user's rights; $TMPDIR lasts"
+    else:
+        writable = " and ".join(["the workspace", *filter(None, [", ".join(abilities.writable)])])
+        own = "/tmp and ~ last" if abilities.namespaces else "$TMPDIR and ~, not /tmp, last"
+        places = f"Commands change only {writable}; {own}"
+    if not abilities.network or network == "all":
+        reach = "They have the network"
+    elif not abilities.namespaces:
+        reach = "No network unless the user gives it, not even to each other"
+    else:
+        but = " but each other's servers" if network == "none" else ""
+        reach = f"{_REACHES[network].capitalize()}{but}, unless the user gives more"
+    return f"{places} as long as the plan. {reach}."
+
+
 def _offers(shown: Confinement, given: Confinement, abilities: Abilities) -> Iterator[ConfinementOffer]:
     networks = _NETWORKS if abilities.network and shown.confined else ()
     for network in sorted(networks, key=lambda each: each != given.network):
-        if network != shown.network:
+        if network != shown.network and network == _given(network, abilities):
             yield _offer(Confinement(network=network), _LABELS[network], abilities)
     if abilities.any and shown.confined:
         yield _offer(Confinement(confined=False), "without confinement", abilities)

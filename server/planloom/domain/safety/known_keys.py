@@ -56,6 +56,10 @@ class KnownKeys:
             text = text.replace(spelling, MASK)
         return text
 
+    def are_in(self, text: str) -> bool:
+        """Whether the text holds a known key that is masked in plans, too."""
+        return any(each in text for each in self._spellings if len(each) >= SHORTEST_IN_PLANS)
+
     def masked_log(self, text: str) -> str:
         """The text without any known key, and without texts in the form of one."""
         return without_forms(self.masked(text))
@@ -63,8 +67,8 @@ class KnownKeys:
     def masked_event(self, body: str) -> str | None:
         """The JSON of an event with its keys masked; None if it contains none.
 
-        Known keys are masked in every text but names of files and the text with which a user settles a conflict;
-        texts in the form of a key only where people alone read them.
+        Known keys are masked in every text but names of files, which no call gives such a name (`tools/context.py`),
+        and the text with which a user settles a conflict; texts in the form of a key only where people alone read them.
         """
         known = tuple(each for each in self._spellings if len(each) >= SHORTEST_IN_PLANS and each in body)
         if not known and without_forms(body) == body:

@@ -25,6 +25,8 @@ _MOST_WORDS: Final = 2_000
 _MOST_DEPTH: Final = 5
 _MOST_FOLDERS: Final = 8
 _MOST_READ: Final = 1_000_000
+_MOST_LISTED: Final = 50_000
+"""Most names that are looked at for files that a program finds by itself."""
 
 _PACKAGE: Final = ("package.json",)
 _IMPLIED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -35,8 +37,12 @@ _IMPLIED: Final[Mapping[str, tuple[str, ...]]] = {
     "tox": ("tox.ini", "pyproject.toml", "setup.cfg"),
     "nox": ("noxfile.py",),
     "pytest": ("conftest.py", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"),
-    "gradle": ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"),
-    "mvn": ("pom.xml",),
+    **dict.fromkeys(
+        ("gradle", "gradlew"),
+        ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"),
+    ),
+    **dict.fromkeys(("mvn", "mvnw"), ("pom.xml",)),
+    **dict.fromkeys(("pip", "pip3", "uv"), ("setup.py", "setup.cfg", "pyproject.toml")),
     "ant": ("build.xml",),
     "cmake": ("CMakeLists.txt",),
     "cargo": ("build.rs", "Cargo.toml"),
@@ -47,6 +53,32 @@ _IMPLIED: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "bun"), _PACKAGE),
 }
 """Files that these programs read or run without being named in the command."""
+_SCRIPT_TESTS: Final = (
+    r"(?:.*/)?(?:(?:.*[._-])?(?:test|spec)|test-.*|(?:tests?|__tests__|spec)/.*)\.[cm]?[jt]sx?"
+)
+_FOUND: Final = {
+    words: re.compile(names)
+    for words, names in {
+        **dict.fromkeys(("pytest", "py.test"), r".*(?:^|/)(?:test_.*|.*_test|conftest)\.py"),
+        "unittest": r".*(?:^|/)test.*\.py",
+        "go test": r".*_test\.go",
+        **dict.fromkeys(
+            ("node --test", "mocha", "jest", "vitest", "ava", "bun test", "deno test"), _SCRIPT_TESTS
+        ),
+        "rspec": r".*_spec\.rb",
+        "phpunit": r".*Test\.php",
+        "cargo test": r".*(?:^|/)tests/.*\.rs",
+        **dict.fromkeys(
+            ("gradle", "gradlew", "mvn", "mvnw"), r".*(?:Test|Tests|IT|Spec)\.(?:java|kt|groovy|scala)"
+        ),
+        **dict.fromkeys(("terraform", "tofu"), r"[^/]*\.tf(?:\.json)?"),
+    }.items()
+}
+"""The paths of files that programs find and run by themselves: below the folders that they name, else below their own.
+
+Folders that none of them enters are left out (`_NOT_ENTERED`).
+"""
+_NOT_ENTERED: Final = re.compile(r"\..*|node_modules|venv|__pycache__")
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
 _INTERPRETERS: Final = re.compile(
     r"(?:python|pypy|node|deno|bun|ruby|perl|php|lua|Rscript|tsx|ts-node|pwsh)[\d.]*(?:\.exe)?"
@@ -71,6 +103,9 @@ _FOLDER_OPTIONS: Final = frozenset(
     {"-C", "-d", "-p", "--directory", "--prefix", "--cwd", "--dir", "--project-dir"}
 )
 _FILE_OPTIONS: Final = frozenset({"-f", "--file", "--makefile", "--justfile"})
+_IN_TEXT: Final = re.compile(r"[\w.~/+-]+")
+_NAME: Final = re.compile(r"[A-Za-z_]\w*")
+_SUFFIXES: Final = (".js", ".mjs", ".cjs", ".ts", ".py", ".rb", "/index.js")
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 _INCLUDE: Final = re.compile(r"^[ ]*(?:-|s)?include[ \t]+(.+)$", re.MULTILINE)
 
@@ -121,15 +156,51 @@ class _Reader:
             if self._words > _MOST_WORDS:
                 self.is_whole = False
                 return
-            for word in command.words:
-                self._named(word, places)
             program = _program(command.words)
-            if not program:
-                continue
-            if program[0].text in ("cd", "pushd", "chdir"):
+            if program and program[0].text in ("cd", "pushd", "chdir"):
                 places = self._entered(program, places)
-            else:
-                self._run(program, command, places, depth)
+                continue
+            inside = (*places, *self._folders_named(command.words, places))
+            for word in command.words:
+                self._named(word, inside)
+            self._find(command.words, inside)
+            if program:
+                self._run(program, command, inside, depth)
+
+    def _folders_named(self, words: Sequence[ShellWord], places: Sequence[Path]) -> Iterator[Path]:
+        """The folders that an option has a program enter before it runs."""
+        for number, word in enumerate(words):
+            option, equals, value = word.text.partition("=")
+            following = words[number + 1 : number + 2]
+            if option in _FOLDER_OPTIONS and (equals or following):
+                yield from (place / (value if equals else following[0].text) for place in places)
+
+    def _find(self, words: Sequence[ShellWord], places: Sequence[Path]) -> None:
+        """The files that a program finds by itself, such as tests."""
+        line = f" {' '.join(word.text.rpartition('/')[2] for word in words)} "
+        patterns = [names for found, names in _FOUND.items() if f" {found} " in line]
+        if not patterns:
+            return
+        texts = [word.text.removesuffix("...").partition("::")[0] for word in words[1:]]
+        named = [place / text for place in places for text in texts if text and (place / text).exists()]
+        for folder in dict.fromkeys(named or places):
+            for path in self._listed(folder):
+                if any(names.fullmatch(path.relative_to(folder).as_posix()) for names in patterns):
+                    self._add(path)
+
+    def _listed(self, folder: Path) -> Iterator[Path]:
+        seen, entered = 0, set[str]()
+        for inner, folders, names in os.walk(folder, followlinks=True):
+            real = os.path.realpath(inner)
+            folders[:] = [
+                name for name in folders if not _NOT_ENTERED.fullmatch(name) and real not in entered
+            ]
+            entered.add(real)
+            seen += len(names)
+            if seen > _MOST_LISTED:
+                self.is_whole = False
+                return
+            yield from (Path(inner, name) for name in names)
 
     def _entered(self, words: Sequence[ShellWord], places: tuple[Path, ...]) -> tuple[Path, ...]:
         target = next((word for word in words[1:] if not word.text.startswith("-")), None)
@@ -186,6 +257,9 @@ class _Reader:
         for number, word in enumerate(words[1:], start=1):
             following = words[number + 1 : number + 2]
             if word.text in ("-c", "-e", "--eval", "-p"):
+                code = " ".join(each.text for each in following)
+                for module in dict.fromkeys(_NAME.findall(code)[:_MOST_WORDS]):
+                    self._module(module, places)
                 return
             if word.text == "-m" and _PYTHON.fullmatch(name):
                 self._require_told(following)
@@ -229,18 +303,11 @@ class _Reader:
 
     def _implied(self, name: str, words: Sequence[ShellWord], places: tuple[Path, ...], depth: int) -> None:
         names = _IMPLIED.get(name, ())
-        if not names:
-            return
-        folders = [*places]
-        for number, word in enumerate(words):
-            option, equals, value = word.text.partition("=")
-            following = words[number + 1 : number + 2]
-            if option in _FILE_OPTIONS:
-                self._require_told(following)
-            if option in _FOLDER_OPTIONS and (equals or following):
-                folders += [place / (value if equals else following[0].text) for place in places]
+        for number, word in enumerate(words if names else ()):
+            if word.text in _FILE_OPTIONS:
+                self._require_told(words[number + 1 : number + 2])
         for each in names:
-            for path in self._file(folders, each):
+            for path in self._file(places, each):
                 if names == _PACKAGE:
                     self._package_scripts(path, words, depth)
                 elif name == "make":
@@ -271,15 +338,22 @@ class _Reader:
 
     def _require_told(self, words: Iterable[ShellWord]) -> None:
         """A script whose name something else completes is not known; what a pattern stands for may grow."""
-        if any(word.is_open or word.is_pattern for word in words):
-            self.is_whole = False
+        for word in words:
+            is_expanded = word.text.startswith("~") or ("{" in word.text and "," in word.text)
+            if word.is_open or word.is_pattern or is_expanded:
+                self.is_whole = False
 
     def _named(self, word: ShellWord, places: tuple[Path, ...]) -> None:
-        """The files that a word names, or its value if it is an option with one."""
-        for text in dict.fromkeys((word.text, word.text.rpartition("=")[2], *word.text.split(","))):
-            self._file(places, text)
+        """The files that a word names, its value if it is an option with one, or a text in it such as code."""
+        texts = [word.text, word.text.rpartition("=")[2], *word.text.split(",")]
         if re.match(r"-[A-Za-z][^-]", word.text):
-            self._file(places, word.text[2:])
+            texts.append(word.text[2:])
+        texts += _IN_TEXT.findall(word.text)[:_MOST_WORDS]
+        for text in dict.fromkeys(texts):
+            self._file(places, text)
+            if text.startswith("."):
+                for suffix in _SUFFIXES:
+                    self._file(places, text + suffix)
 
     def _inside(self, places: Iterable[Path], folder: str, pattern: str) -> None:
         for place in places:

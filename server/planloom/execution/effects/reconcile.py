@@ -105,7 +105,7 @@ async def _reconcile(plan_store: PlanStore, view: WorkspaceView, plan: Plan, edi
         reason=_reason(made, missing, doubtful),
     )
     happened = list(outcome_of(edit.step_id, edit.edit_id, result))
-    happened += _completed_reverts(plan, edit, made, (*missing, *doubtful))
+    happened += completed_reverts(plan, edit, made, (*missing, *doubtful))
     if doubtful or (made and missing):
         happened.append(ev.Log(level="warning", message=result.reason or "", task_id=edit.step_id))
     return plan_store.record(plan.plan_id, *happened)
@@ -127,10 +127,10 @@ def _names(files: Sequence[EditedFile]) -> str:
     return display_names(file.new_uri or file.uri for file in files)
 
 
-def _completed_reverts(
+def completed_reverts(
     plan: Plan, edit: EditRecord, made: Sequence[EditedFile], unmade: Sequence[EditedFile]
 ) -> list[ev.Event]:
-    """The reverts that an interrupted undo completed, as events of the edits that it was reverting.
+    """The reverts that an undo made in the files of `made`, as events of the edits that it reverts.
 
     A file with `unmade` changes is not reverted: another undo reverts it.
     """

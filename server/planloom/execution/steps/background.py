@@ -7,7 +7,6 @@ import itertools
 import logging
 import os
 import re
-import shutil
 from collections.abc import Collection
 from pathlib import Path
 from typing import Final
@@ -27,6 +26,7 @@ from planloom.execution.steps.command_changes import CommandChanges
 from planloom.execution.steps.time_limits import duration
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.shielded import uninterrupted
+from planloom.tools.confinement.confined_command import remove_plan_folder
 from planloom.tools.processes.child_process import ChildProcess, Launch, OnOutput, result_of, set_within
 from planloom.tools.processes.commands import Command, CommandState, NoCommand, how_ended
 from planloom.tools.processes.kept_output import KeptOutput
@@ -40,8 +40,8 @@ FIRST_SECONDS: Final = 2.0
 _SETTLE_SECONDS: Final = 0.2
 """How long a read waits for the rest of output that has just begun to arrive."""
 _LISTED: Final = 8
-_ID: Final = re.compile(r"[a-z][0-9]{1,6}")
 _OVER: Final = ENDED | {"rejected"}
+_ID: Final = re.compile(r"[a-z][0-9]{1,6}")
 _STOPPED: Final[dict[BackgroundReason, str]] = {
     "stopped": "was stopped",
     "time_limit": "was stopped after {limit}, the longest that it may run",
@@ -59,7 +59,7 @@ class _Running:
         self.command_id = command_id
         self.command = command
         self.seconds = seconds
-        self.output = UnreadOutput(KeptOutput(run.session.outputs(run.plan_id), command_id))
+        self.output = UnreadOutput(KeptOutput(run.session.plan_folder(run.plan_id), command_id))
         self.reason: BackgroundReason = "plan_ended"
         self.problem: str | None = None
         self.end: str | None = None
@@ -161,7 +161,7 @@ class BackgroundCommands:
 
     def _file(self, plan: Plan, command_id: str) -> Path | None:
         """The file of an output that was long."""
-        file = self._session.outputs(plan.plan_id) / command_id
+        file = self._session.plan_folder(plan.plan_id) / command_id
         return file if _ID.fullmatch(command_id) and file.is_file() else None
 
     async def stop(self, plan: Plan, command_id: str) -> CommandState | NoCommand:
@@ -178,20 +178,22 @@ class BackgroundCommands:
         """The server ends: this is why the commands whose jobs are stopped from now on have ended."""
         self._is_closed = True
 
+    async def forget_all(self) -> None:
+        """Remove the folders of all plans of this session, whose commands have ended."""
+        await asyncio.to_thread(remove_plan_folder, self._session.plan_folders)
+
     def _running(self, plan_id: PlanId) -> tuple[_Running, ...]:
         return tuple(each for each in self._commands.get(plan_id, {}).values() if not each.ended.is_set())
 
     def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
-        """Stop and forget the commands of a plan that has ended in whatever way, and remove their outputs."""
-        if plan.status in _OVER and recorded.plan_id in self._commands:
+        """Stop and forget the commands of a plan that has ended in whatever way, and remove its folder."""
+        if plan.status in _OVER:
             self._jobs.start(f"end-background:{recorded.plan_id}", self._forget(recorded.plan_id))
-        elif plan.status in _OVER:
-            shutil.rmtree(self._session.outputs(recorded.plan_id), ignore_errors=True)
 
     async def _forget(self, plan_id: PlanId) -> None:
         await self._jobs.stop(background_jobs(plan_id))
         self._commands.pop(plan_id, None)
-        shutil.rmtree(self._session.outputs(plan_id), ignore_errors=True)
+        await asyncio.to_thread(remove_plan_folder, self._session.plan_folder(plan_id))
 
     def _unknown(self, plan: Plan, command_id: str) -> NoCommand:
         """Why there is no such command: it has ended, or never was."""
@@ -229,7 +231,7 @@ class BackgroundCommands:
         command = running.command
         # What it prints is read while it runs, so Python must not keep it back.
         env = environment(os.environ) | {"PYTHONUNBUFFERED": "1"}
-        confined = self._session.confined(command.confinement)
+        confined = self._session.confined(running.run.plan_id, command.confinement)
         launch = Launch(command.process_argv, command.working_folder, env, confined)
         try:
             running.problem = await child.start(launch)

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 from planloom.domain.errors import PlanloomError
 from planloom.domain.plans.background_commands import CommandProcess, background_calls
 from planloom.domain.safety.confinement import Confinement
-from planloom.domain.safety.confinement_choices import given_confinement
+from planloom.domain.safety.confinement_choices import given_confinement, who_reaches
 from planloom.domain.safety.network_commands import lacks_network
 from planloom.domain.values import Args
 from planloom.execution.effects.command_approval import CommandProposal, folder_id_of
@@ -47,7 +47,7 @@ _OWN_RUNS: Final = (
 _OTHER_RUNS: Final = "`{}` of an earlier run still runs, as process {}, and goes on beside it."
 _READ_ONLY: Final = re.compile(r"read-only file system|\bEROFS\b", re.IGNORECASE)
 _MAY_NOT_WRITE: Final = (
-    "[It ran confined: it may write in the workspace, in caches of build tools and in the temporary folder, but not in "
+    "[It ran confined: it may write in the workspace, and in the home and the temporary folder of the plan, but not in "
     ".git and other protected names. Only the user can let it run without confinement.]"
 )
 _SHOWN: Final = 80
@@ -216,9 +216,9 @@ class StepCommands:
         if not_made is not None:
             return ProcessResult(code=None, problem=not_made)
         async with self._allowed(command) as permitted:
-            confined = self._run.session.confined(permitted.confinement)
+            confined = self._run.session.confined(self._run.plan_id, permitted.confinement)
             on_output = self._metered() if self._run.step.kind == "tool_call" else self._on_output
-            capture = KeptOutput(self._run.session.outputs(self._run.plan_id))
+            capture = KeptOutput(self._run.session.plan_folder(self._run.plan_id))
             async with self._terminal.changes.watched(self._run, permitted.text) as watched:
                 result = await self._terminal.run(
                     permitted, confined, on_output, self._record_process, capture
@@ -260,7 +260,11 @@ class StepCommands:
             return refused
         async with self._allowed(command) as permitted:
             begun = self._background.begin(self._run, permitted, self._on_output)
-        return begun if isinstance(begun, NoCommand) else await self._background.first(begun)
+        state = begun if isinstance(begun, NoCommand) else await self._background.first(begun)
+        if isinstance(state, NoCommand):
+            return state
+        has = await asyncio.to_thread(abilities)
+        return state._replace(reach=who_reaches(permitted.confinement, has))
 
     async def read(self, command_id: str, wait_seconds: float) -> CommandState | NoCommand:
         """The new output of a background command, which may follow the files that the plan has changed."""

@@ -116,10 +116,9 @@ class PlanningCommands:
             self._answers[key] = await self._refusal(command)
         if self._answers[key]:
             return ProcessResult(code=None, problem=_REFUSED.format(reason=self._answers[key]))
-        confined, capture = self._session.confined(confinement), self._session.outputs(self._plan.plan_id)
-        result = await self._terminal.run(
-            command, confined, lambda *_: None, lambda _: None, KeptOutput(capture)
-        )
+        confined = self._session.confined(self._plan.plan_id, confinement)
+        capture = KeptOutput(confined.plan_folder)
+        result = await self._terminal.run(command, confined, lambda *_: None, lambda _: None, capture)
         return result._replace(note=await self._unsaved())
 
     async def settle(self) -> tuple[str, ...]:

@@ -77,6 +77,7 @@ class ToolContextFactory:
             if self._session.view.roots.any_virtual
             else StepCommands(run, self._terminal, on_output),
             pages=StepFetches(run, self._gate),
+            keys=run.plan_store.keys,
         )
 
     def reading(self, plan: Plan) -> ToolContext:

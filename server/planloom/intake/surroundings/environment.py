@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from planloom.domain.text.counted import counted
-from planloom.tools.processes.child_process import shell_argv
+from planloom.tools.processes.child_process import HEAD_BYTES, TAIL_BYTES, shell_argv
 from planloom.tools.terminal_text import plain
 from planloom.workspace.editor import FileDiagnostics
 from planloom.workspace.index.git_state import GitState
@@ -27,6 +27,9 @@ _ERRORS: Final = 5
 _MOST_LINE: Final = 320
 """The most characters of a line; what varies in length stands at its end."""
 _MOST_MESSAGE: Final = 120
+
+
+_OUTPUTS: Final = f"Output beyond {(HEAD_BYTES + TAIL_BYTES) // 1000} kB: read_output."
 
 
 class WorkspaceFolder(NamedTuple):
@@ -58,9 +61,10 @@ class SuiteCommand(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """All that the section is written from. `errors` are the editor's, by path."""
+    """All that the section is written from. `commands` says what they may reach. `errors` are the editor's, by path."""
 
     today: date | None = None
+    commands: str = ""
     folders: Sequence[WorkspaceFolder] = ()
     suites: Sequence[SuiteCommand] = ()
     manifests: Sequence[ReadManifest] = ()
@@ -70,8 +74,10 @@ class Findings(NamedTuple):
 
 def environment_text(found: Findings) -> str:
     """The body of the section, a line for each fact."""
+    is_virtual = any(folder.is_virtual for folder in found.folders)
     lines = (
-        _system(found.today, commands=not any(folder.is_virtual for folder in found.folders)),
+        _system(found.today, commands=not is_virtual),
+        "" if is_virtual or not found.commands else f"{found.commands} {_OUTPUTS}",
         *_folders(found.folders),
         _suites(found.suites),
         *_manifests(found.manifests),
@@ -83,8 +89,9 @@ def environment_text(found: Findings) -> str:
 
 def _system(today: date | None, *, commands: bool) -> str:
     system = {"Darwin": "macOS"}.get(platform.system(), platform.system())
-    shell = Path(shell_argv("")[0])
-    of_commands = shell.name if sys.platform == "win32" else str(shell)
+    argv = shell_argv("")
+    of_commands = Path(argv[0]).name if sys.platform == "win32" else argv[0]
+    of_commands += " with pipefail" if "pipefail" in argv else ""
     runs = (
         f"Commands run in {of_commands}."
         if commands

@@ -66,6 +66,7 @@ class Place(NamedTuple):
     `recent` are the files that the user has opened, the latest first. `trusted`: whether files may be read;
     `instructions`: whether the project's instructions are wanted, `confirmed` the hashes of those texts that are
     followed, None for all. Unless `shown`, a model is told the folders alone.
+    `commands` says what they may reach.
     """
 
     view: WorkspaceView
@@ -77,13 +78,14 @@ class Place(NamedTuple):
     instructions: bool = True
     confirmed: frozenset[str] | None = None
     shown: bool = True
+    commands: str = ""
 
 
 async def gathered(place: Place, subject: Subject, tree_characters: int) -> Surroundings:
     """The surroundings of a request. Before the workspace is trusted, no file is read and no program is started."""
     if not place.shown:
         folders_alone = await _folders(place._replace(trusted=False))
-        nothing = Findings(today=subject.today, folders=folders_alone)
+        nothing = Findings(today=subject.today, commands=place.commands, folders=folders_alone)
         return Surroundings(
             environment=environment_text(nothing), tree="", instructions=ProjectInstructions()
         )
@@ -104,6 +106,7 @@ async def gathered(place: Place, subject: Subject, tree_characters: int) -> Surr
         drawn = draw() if len(paths) <= _FEW_PATHS else await asyncio.to_thread(draw)
     findings = Findings(
         today=subject.today,
+        commands=place.commands,
         folders=folders.result(),
         suites=() if place.view.roots.any_virtual else _stated_first(instructions, suites),
         manifests=manifests,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from lsprotocol import types
@@ -40,17 +40,20 @@ def register(server: Any, connection: Connection) -> None:
     @server.feature(types.WORKSPACE_DID_CREATE_FILES, of_files)  # type: ignore[untyped-decorator]
     def created(params: types.CreateFilesParams) -> None:
         _update_index(connection, [(file.uri, "created") for file in params.files])
+        look_for_undo(params.files)
 
     @server.feature(types.WORKSPACE_DID_DELETE_FILES, of_files)  # type: ignore[untyped-decorator]
     def deleted(params: types.DeleteFilesParams) -> None:
         _update_index(connection, [(file.uri, "deleted") for file in params.files])
+        look_for_undo(params.files)
 
-        async def tell() -> None:
+    def look_for_undo(files: Sequence[types.FileCreate | types.FileDelete]) -> None:
+        async def look() -> None:
             app = await connection.application()
-            for file in params.files:
-                await app.user_undo.deleted(file.uri)
+            for file in files:
+                await app.user_undo.file_changed(file.uri)
 
-        connection.jobs.start(f"deleted:{next(_job_numbers)}", tell())
+        connection.jobs.start(f"look-for-undo:{next(_job_numbers)}", look())
 
 
 def _update_index(connection: Connection, changes: Iterable[tuple[str, Kind]]) -> None:

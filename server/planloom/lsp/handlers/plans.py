@@ -26,9 +26,10 @@ async def create(connection: Connection, params: wire.CreateParams) -> wire.Crea
 
 async def get(connection: Connection, params: wire.GetParams) -> wire.GetResult:
     """A plan as it is now, or as it was after the event `atSeq`; without ids the current plan of the session."""
-    plan = connection.app.plans.get(_plan_id(params.plan_id), _session_id(params.session_id))
+    reader = connection.app.plans.among(all_workspaces=params.all_workspaces)
+    plan = reader.get(_plan_id(params.plan_id), _session_id(params.session_id))
     if plan is not None and params.at_seq is not None and params.at_seq < plan.seq:
-        past = connection.app.plans.events(plan.plan_id, max(params.at_seq - 1, 0), 1)
+        past = reader.events(plan.plan_id, max(params.at_seq - 1, 0), 1)
         plan = past[0][1] if past else plan
     spent = connection.app.plans.spent(plan) if plan is not None and plan.usage.requests else None
     return wire.GetResult(
@@ -61,7 +62,8 @@ async def tasks(connection: Connection, params: wire.TasksParams) -> wire.TasksR
 
 async def events(connection: Connection, params: wire.EventsParams) -> wire.EventsResult:
     """The events of a plan after the event `after`, for a client that missed some."""
-    found = connection.app.plans.events(PlanId(params.plan_id), params.after or 0, params.limit)
+    reader = connection.app.plans.among(all_workspaces=params.all_workspaces)
+    found = reader.events(PlanId(params.plan_id), params.after or 0, params.limit)
     return wire.EventsResult(
         events=tuple(to_wire_events.event(event, after).json_value() for event, after in found)
     )
@@ -147,7 +149,8 @@ async def undo(connection: Connection, params: wire.UndoParams) -> wire.UndoResu
 async def diff(connection: Connection, params: wire.PlanDiffParams) -> DiffResult:
     """One file before and after the plan, or one edit of it; a text is null if the file does not exist."""
     edit_id = None if params.edit_id is None else EditId(params.edit_id)
-    found = connection.app.plans.diff(PlanId(params.plan_id), Uri(params.uri), edit_id)
+    reader = connection.app.plans.among(all_workspaces=params.all_workspaces)
+    found = reader.diff(PlanId(params.plan_id), Uri(params.uri), edit_id)
     return DiffResult.of(found)
 
 
@@ -163,16 +166,17 @@ async def export(connection: Connection, params: wire.ExportParams) -> wire.Expo
     For an unreadable plan, its rows in the ledger as they are.
     """
     plan_id = PlanId(params.plan_id)
+    reader = connection.app.plans.among(all_workspaces=params.all_workspaces)
     try:
         if params.format == "full":
-            return wire.ExportResult(text=connection.app.plans.full(plan_id))
+            return wire.ExportResult(text=reader.full(plan_id))
         if params.format == "markdown":
-            return wire.ExportResult(text=connection.app.plans.markdown(plan_id))
-        plan = connection.app.plans.get(plan_id, None)
+            return wire.ExportResult(text=reader.markdown(plan_id))
+        plan = reader.get(plan_id, None)
         assert plan is not None, "get() with an id returns a plan or raises"
         return wire.ExportResult(text=to_wire.plan(plan).model_dump_json(by_alias=True, indent=2) + "\n")
     except PlanUnreadable:
-        return wire.ExportResult(text=connection.app.plans.raw(plan_id))
+        return wire.ExportResult(text=reader.raw(plan_id))
 
 
 async def import_plan(connection: Connection, params: wire.ImportParams) -> PlanResult:

@@ -15,6 +15,7 @@ logger = logging.getLogger(__name__)
 CODES: dict[type[errors.PlanloomError], int] = {
     errors.InvalidParams: INVALID_PARAMS,
     errors.UnknownThing: REQUEST_FAILED,
+    errors.PlanElsewhere: REQUEST_FAILED,
     errors.WrongState: REQUEST_FAILED,
     errors.StaleVersion: REQUEST_FAILED,
     errors.InvalidPlan: REQUEST_FAILED,

@@ -34,14 +34,16 @@ def _rfc3339(moment: datetime) -> str:
 
 Int = Annotated[int, Strict()]
 Bool = Annotated[bool, Strict()]
-Count = Annotated[int, Strict(), Field(ge=0)]
+_MOST = 2**53 - 1
+"""The largest whole number that every JSON reader keeps."""
+Count = Annotated[int, Strict(), Field(ge=0, le=_MOST)]
 Maybe = Annotated[T | None, Field(exclude_if=_is_none)]
 """An optional field: None is left out. A plain `T | None` is written as null."""
 MaybeMany = Annotated[tuple[T, ...] | None, BeforeValidator(_none_if_empty), Field(exclude_if=_is_none)]
 """A list that is left out if it is empty."""
 MaybeCount = Annotated[int | None, BeforeValidator(_none_if_empty), Field(exclude_if=_is_none)]
 """A count that is left out if it is zero."""
-Limit = Annotated[int, Field(strict=True, ge=1)]
+Limit = Annotated[int, Field(strict=True, ge=1, le=_MOST)]
 Text = Annotated[str, Field(max_length=1_000_000)]
 Time = Annotated[datetime, AwareDatetime, PlainSerializer(_rfc3339, return_type=str)]
 """A time as RFC 3339 in UTC, ending in Z."""

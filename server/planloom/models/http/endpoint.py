@@ -7,8 +7,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from planloom.domain.errors import ModelFailed, ModelProblem
-from planloom.providers import OWN_VARIABLE
-from planloom.web.addresses import DEFAULT_PORTS, numeric, refused_address
+from planloom.web.addresses import AddressRefused, numeric, refused_address, web_address
 
 KNOWN_TAILS = (
     *("/chat/completions", "/completions", "/responses", "/models", "/messages", "/api/chat", "/api/tags"),
@@ -45,43 +44,23 @@ def endpoint_of(url: str, *, default_path: str = "") -> Endpoint:
     text = url.strip()
     if "://" not in text and text:
         text = f"http://{text}"
-    try:
-        parts = urlsplit(text)
-        port = parts.port
-        host = parts.hostname or ""
-    except ValueError:
-        raise _refused(url, "it is not a URL") from None
-    scheme = parts.scheme.lower()
-    # Spaces, backslashes and control characters are refused, since parsers disagree about them.
-    if (
-        scheme not in DEFAULT_PORTS
-        or not host
-        or any(ch <= " " or ch.isspace() or ch in "\\\x7f" for ch in text)
-    ):
-        raise _refused(url, "it must begin with http:// or https:// and a host")
-    if "@" in parts.netloc:
-        raise _refused(url, f"it must not contain a key or password: set {OWN_VARIABLE} in the environment")
-    if parts.query or parts.fragment:
+    address = web_address(text)
+    if isinstance(address, AddressRefused):
+        raise _refused(url, address.reason)
+    if "?" in text or "#" in text:
         raise _refused(url, "it must not have a `?` or `#` part")
-    problem = refused_address(scheme, host)
+    problem = refused_address(address.scheme, address.host)
     if problem is not None:
         raise _refused(url, problem)
-    path = parts.path.rstrip("/")
+    path = address.target.rstrip("/")
     for tail in KNOWN_TAILS:
         path = path.removesuffix(tail)
-    return Endpoint(_origin(scheme, host, port), path or default_path)
+    return Endpoint(address.origin, path or default_path)
 
 
 def origin_of(url: str) -> str:
     """The normalised scheme, host and port of a URL. Raises `ModelFailed` as `endpoint_of` does."""
     return endpoint_of(url).origin
-
-
-def _origin(scheme: str, host: str, port: int | None) -> str:
-    name = f"[{host}]" if ":" in host else host.lower()
-    if port is None or port == DEFAULT_PORTS[scheme]:
-        return f"{scheme}://{name}"
-    return f"{scheme}://{name}:{port}"
 
 
 def shown_url(url: str) -> str:

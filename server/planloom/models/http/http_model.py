@@ -327,13 +327,6 @@ class HttpModel:
             if isinstance(error, AnswerBroken):
                 raise
             raise unreachable(error, self._error_context, self._options.timeouts) from error
-        except (httpx.InvalidURL, UnicodeError):
-            raise failures.unavailable(
-                self._errors,
-                "wrong_address",
-                f"{self._errors.origin} is not an address.",
-                "Check `planloom.model.baseUrl`.",
-            ) from None
 
     async def _objects(
         self, request: ModelRequest, capabilities: Capabilities, tokens: int
@@ -424,9 +417,6 @@ class HttpModel:
         except httpx.TransportError as error:
             self._unreachable = True
             return Reply(0, {}, str(unreachable(error, self._error_context, self._options.timeouts)))
-        except (httpx.InvalidURL, UnicodeError):
-            self._unreachable = True
-            return Reply(0, {}, "it is not an address")
         except (AnswerBroken, AnswerUnusable, ModelFailed) as error:
             return Reply(0, {}, str(error))
         data = read_object(text)

@@ -84,12 +84,12 @@ class HttpClient:
 
         To be run in a task that is cancelled once at most, as `planloom.shielded` does: a second cancellation would
         reach httpx while it cleans up after the first, and leave the connection open for as long as the server
-        lives. Raises httpx.InvalidURL, ModelFailed if the key is for another origin, httpx.TransportError, and what
-        `bounded` raises.
+        lives. Raises ModelFailed if the address cannot be used or the key is for another origin,
+        httpx.TransportError, and what `bounded` raises.
         """
         address = web_address(url)
         if isinstance(address, AddressRefused):
-            raise httpx.InvalidURL(address.reason)
+            raise _unusable(f"The model's address cannot be used: {address.reason}.")
         wanted = {**_HEADERS, **headers, **self._key_for(url)}
         extensions = {"trace": peer_check(address.scheme, _refused)} if self._checks_peer else {}
         async with self._client.stream(
@@ -122,9 +122,13 @@ class HttpClient:
 
 
 def _refused(peer: str, problem: str) -> ModelFailed:
+    return _unusable(f"The model's address resolves to {peer}, which is refused: {problem}.")
+
+
+def _unusable(message: str) -> ModelFailed:
     return ModelFailed(
         "model_unavailable",
-        f"The model's address resolves to {peer}, which is refused: {problem}.",
+        message,
         hint="Set `planloom.model.baseUrl` to another address.",
         problem=ModelProblem(cause="wrong_address"),
     )

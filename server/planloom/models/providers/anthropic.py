@@ -21,7 +21,9 @@ ANSWER_TOKENS = 8192
 """The answer's token limit if the request has none, since the API requires one."""
 ANSWER_TOOL = "answer"
 """The tool whose forced call returns an answer that matches a schema."""
-KNOWN = Capabilities(tools=True, json_schema=True, images=True, context_tokens=200_000, parallelism=4)
+KNOWN = Capabilities(
+    tools=True, json_schema=True, images=True, context_tokens=200_000, parallelism=4, native_only=True
+)
 """The capabilities that Anthropic documents for all current models."""
 ALLOWED_LENGTH = re.compile(r"max_tokens: [0-9]{1,9} > ([0-9]{1,9})")
 

@@ -17,7 +17,9 @@ UNKNOWN_SERVER = Capabilities(tools=True, json_schema=True, parallelism=1)
 """Assumed for a server without metadata, since the adapter can adapt to refusals."""
 REMOTE_PARALLELISM = 4
 """Concurrent requests to a remote service."""
-OPENAI = Capabilities(tools=True, json_schema=True, images=True, parallelism=REMOTE_PARALLELISM)
+OPENAI = Capabilities(
+    tools=True, json_schema=True, images=True, parallelism=REMOTE_PARALLELISM, native_only=True
+)
 """What OpenAI documents for its own service, whose list of models does not state it."""
 CONTEXT_FIELDS = (
     "loaded_context_length",

@@ -39,15 +39,29 @@ from planloom.storage.ledger import Ledger, PlanRow, workspace_key
 from planloom.workspace.paths.uris import display_name
 
 LIST_LIMIT = 1_000
+_ALL = 10**9
 
 
 class PlanReader:
-    """Reads plans. Every method for one plan but `raw` raises UnknownThing, PlanUnreadable and StorageFailed."""
+    """Reads plans of this workspace, or of `all_workspaces`.
 
-    def __init__(self, session: Session, plan_store: PlanStore, ledger: Ledger) -> None:
+    Every method for one plan raises UnknownThing, PlanElsewhere, StorageFailed, and but for `raw` PlanUnreadable.
+    """
+
+    def __init__(
+        self, session: Session, plan_store: PlanStore, ledger: Ledger, *, all_workspaces: bool = False
+    ) -> None:
         self._session = session
         self._plan_store = plan_store
         self._ledger = ledger
+        self._all_workspaces = all_workspaces
+
+    def among(self, *, all_workspaces: bool) -> PlanReader:
+        """The reader of the plans of this workspace, or of all."""
+        return PlanReader(self._session, self._plan_store, self._ledger, all_workspaces=all_workspaces)
+
+    def _read(self, plan_id: PlanId) -> Plan:
+        return self._plan_store.read(plan_id, all_workspaces=self._all_workspaces)
 
     def run_elsewhere(self, plan_id: PlanId) -> str | None:
         """Who runs a plan, in a sentence, if that is another live server. Raises StorageFailed only."""
@@ -60,10 +74,11 @@ class PlanReader:
         None if the session has no plan.
         """
         if plan_id is not None:
-            return self._plan_store.read(plan_id)
-        found = self.list(session_id or self._session.session_id, (), LIST_LIMIT, all_workspaces=True)
+            return self._read(plan_id)
+        listed = self.list(session_id or self._session.session_id, (), LIST_LIMIT, all_workspaces=True)
+        found = [each for each in listed if self._all_workspaces or self._plan_store.is_here(each)]
         current = next((each for each in found if each.status not in ENDED), found[0] if found else None)
-        return None if current is None else self._plan_store.read(current.plan_id)
+        return None if current is None else self._read(current.plan_id)
 
     def list(
         self,
@@ -134,14 +149,14 @@ class PlanReader:
 
     def commands_of(self, plan_id: PlanId, step_id: StepId) -> tuple[ExecutedTool, ...]:
         """The calls of a step whose command has ended. Raises UnknownThing."""
-        step = self._plan_store.read(plan_id).step(step_id)
+        step = self._read(plan_id).step(step_id)
         if step is None:
             raise UnknownThing("step", step_id)
         return tuple(call for call in step.tools_executed if call.command == "ended")
 
     def events(self, plan_id: PlanId, after: int, limit: int | None) -> tuple[tuple[ev.Recorded, Plan], ...]:
         """At most `limit` events with a `seq` above `after`, each with the plan after it."""
-        self._plan_store.read(plan_id)
+        self._read(plan_id)
         return self._plan_store.history(plan_id, after, limit)
 
     async def wait(self, plan_id: PlanId, until: Until, timeout_seconds: float | None) -> tuple[Plan, bool]:
@@ -150,7 +165,7 @@ class PlanReader:
         A plan that was stopped, because its events cannot be written, ends the wait with the reason: StorageFailed or
         OwnedElsewhere.
         """
-        plan = self._plan_store.read(plan_id)
+        plan = self._read(plan_id)
         changed = asyncio.Event()
 
         def on_event(recorded: ev.Recorded, _: Plan) -> None:
@@ -168,9 +183,9 @@ class PlanReader:
                     self._refuse_stopped(plan_id)
                     await changed.wait()
                     changed.clear()
-                    plan = self._plan_store.read(plan_id)
+                    plan = self._read(plan_id)
         except TimeoutError:
-            return self._plan_store.read(plan_id), False
+            return self._read(plan_id), False
         finally:
             for unsubscribe in unsubscribes:
                 unsubscribe()
@@ -185,7 +200,7 @@ class PlanReader:
 
     def diff(self, plan_id: PlanId, uri: Uri, edit_id: EditId | None) -> FileDiff:
         """A file before and after all that stands of the plan, or one edit of it. Raises UnknownThing."""
-        found = changes_of_file(self._plan_store.read(plan_id), uri, edit_id)
+        found = changes_of_file(self._read(plan_id), uri, edit_id)
         if found is None:
             raise UnknownThing("edit", uri)
         before, after = (self._text(plan_id, digest, uri) for digest in (found.before, found.after))
@@ -199,7 +214,7 @@ class PlanReader:
             if compaction is not None:
                 from planloom.service.actions.export import sentence
 
-                status = self._plan_store.read(plan_id).status
+                status = self._read(plan_id).status
                 raise WrongState(
                     f"{sentence(compaction)} What changed can no longer be shown.", status=status
                 )
@@ -211,20 +226,23 @@ class PlanReader:
         # Imported here, like the other forms: few plans are exported.
         from planloom.service.actions.export import as_markdown
 
-        plan = self._plan_store.read(plan_id)
+        plan = self._read(plan_id)
         return as_markdown(plan, self._ledger.compaction(plan_id))
 
     def full(self, plan_id: PlanId) -> str:
         """The plan with its events and texts, for `Plans.import_plan`. Raises WrongState while it is at work."""
         from planloom.service.actions.moving import as_document
 
-        plan = self._plan_store.read(plan_id)
+        plan = self._read(plan_id)
         return as_document(plan, self._ledger.events(plan_id), self._ledger.texts(plan_id))
 
     def raw(self, plan_id: PlanId) -> str:
         """The events of an unreadable plan as they are in the ledger, as JSON."""
         from planloom.service.actions.export import as_raw_json
 
+        here = workspace_key(self._session.folders)
+        if not self._all_workspaces and plan_id not in self._ledger.plans(workspace=here, limit=_ALL):
+            raise UnknownThing("plan", plan_id)
         return as_raw_json(plan_id, self._ledger.raw_events(plan_id))
 
 

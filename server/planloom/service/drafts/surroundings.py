@@ -10,6 +10,7 @@ from contextlib import suppress
 from planloom.domain.changes import sha256
 from planloom.domain.errors import StorageFailed
 from planloom.domain.plans.plan import Plan
+from planloom.domain.safety.confinement_choices import standing_line
 from planloom.domain.values import PlanId, Uri
 from planloom.execution.session import Session
 from planloom.execution.workspace_index import WorkspaceIndex
@@ -19,6 +20,7 @@ from planloom.intake.surroundings.sections import Surroundings
 from planloom.service.drafts.followup import FollowUp
 from planloom.service.memory import Memory
 from planloom.service.references import WorkspaceReferences
+from planloom.tools.confinement.abilities import abilities
 from planloom.workspace.paths.names import listed, quoted
 from planloom.workspace.snapshots import BOM
 
@@ -59,7 +61,7 @@ class PlanSurroundings:
         """The surroundings as they were when they were first asked for, but for trust, which holds at once."""
         await self._session.settle_trust(plan.plan_id)
         async with self._gathering:
-            place = self._place()
+            place = await self._place()
             key = (plan.plan_id, place.trusted, place.instructions, place.shown)
             if key not in self._gathered:
                 found = await gathered(place, _subject(plan), MOST_TREE_CHARACTERS)
@@ -93,7 +95,11 @@ class PlanSurroundings:
                 with suppress(StorageFailed):
                     decisions.confirm_instructions(root.path, sha256(document.text.removeprefix(BOM)))
 
-    def _place(self) -> Place:
+    async def _place(self) -> Place:
+        commands = ""
+        if self._session.trusted:
+            has = self._session.command_abilities(await asyncio.to_thread(abilities))
+            commands = standing_line(self._session.settings.commands.network, has)
         return Place(
             self._session.view,
             self._session.editor,
@@ -104,6 +110,7 @@ class PlanSurroundings:
             instructions=self._session.settings.context.instructions,
             confirmed=self._confirmed(),
             shown=self._session.settings.approvals.read != "deny",
+            commands=commands,
         )
 
 

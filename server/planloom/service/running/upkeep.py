@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shutil
 import time
 from collections import deque
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.storage.compaction import CompactingLedger, Kept, checkpoint
 from planloom.storage.ledger import Ledger
+from planloom.tools.confinement.confined_command import remove_plan_folder
 
 UNDO_DAYS = 30
 """For so many days after a plan's last event nothing is removed that an undo of it needs."""
@@ -116,13 +116,13 @@ class Upkeep:
         return False
 
     def _sweep(self, store: CompactingLedger) -> bool:
-        """Remove the outputs of plans that have ended or are gone: those whose server has died were left."""
-        folder = self._session.stored_outputs
-        found = () if folder is None or not folder.is_dir() else tuple(folder.iterdir())
+        """Remove the folders of plans that have ended or are gone: those whose server has died were left."""
+        folder = self._session.plan_folders
+        found = tuple(folder.iterdir()) if folder.is_dir() else ()
         going_on = {*store.plans(statuses=OPEN, limit=_MOST_PLANS)} if found else set()
         for each in found:
             if each.name not in going_on:
-                shutil.rmtree(each, ignore_errors=True)
+                remove_plan_folder(each)
         return False
 
     def _compact(self, plan_id: PlanId, kept: Kept, store: CompactingLedger) -> bool:

@@ -1,16 +1,18 @@
-"""Detects when the user undoes one of our edits in the editor, and records it as reverted."""
+"""Detects when the user undoes one of our edits in the editor, or redoes it there, and records it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from planloom.domain.changes import EditedFile, EditRecord, sha256
+from planloom.domain.changes import ChangeKind, EditedFile, EditRecord, sha256
 from planloom.domain.errors import StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, PlanStatus
+from planloom.domain.text.live_text import LiveText
 from planloom.domain.values import EditId, PlanId, Sha256, Uri
+from planloom.execution.effects.reconcile import completed_reverts
 from planloom.execution.plan_store import PlanStore
 from planloom.workspace.paths.uris import normalized
 from planloom.workspace.view import WorkspaceView
@@ -23,9 +25,9 @@ _RESTS: Final = frozenset({"plan_completed", "plan_failed", "plan_cancelled", "p
 
 
 class UserUndo:
-    """Compares open documents with their texts before our newest edit.
+    """Compares files with their texts before and after our newest edit, and before the edit that was undone last.
 
-    What is undone while the plan runs is recorded when the plan pauses or ends.
+    What is undone or redone while the plan runs is recorded when the plan pauses or ends.
     """
 
     def __init__(self, plan_store: PlanStore, view: WorkspaceView) -> None:
@@ -36,70 +38,91 @@ class UserUndo:
         plan_store.listen(self._on_plan_event)
         plan_store.on_forget(lambda plan_id: self._files.pop(plan_id, None))
 
-    async def deleted(self, uri: str) -> None:
-        """Somebody has deleted a file in the editor, which its undo of the file's creation does too."""
+    async def file_changed(self, uri: str) -> None:
+        """Somebody has created or deleted a file in the editor, which its undo and redo of such a change do too."""
         key = normalized(uri)
-        if await self._view.saved(key) is not None or self._view.renamed_to(key) is not None:
-            return
-        for plan in self._plan_store.live():
-            newest = self._newest(plan, key) if plan.status in _AT_REST else None
-            if newest is not None:
-                made = (
-                    each for each in newest.files if each.change == "create" and normalized(each.uri) == key
-                )
-                self._record(plan, newest, tuple(made))
+        text = await self._view.saved_text(key)
+        if text is not None or self._view.renamed_to(key) is None:
+            for plan in self._plan_store.live():
+                self._look(plan, key, ("create", "delete"), text)
 
     def _on_document_event(self, uri: str) -> None:
-        key = normalized(uri)
         for plan in self._plan_store.live():
-            newest = self._newest(plan, key) if plan.status in _AT_REST else None
-            if newest is not None:
-                self._check(plan, newest)
+            self._look_at_document(plan, normalized(uri))
 
     def _on_plan_event(self, recorded: ev.Recorded, plan: Plan) -> None:
-        if plan.edits and recorded.event.type in _RESTS:
+        event = recorded.event
+        if isinstance(event, ev.EditApplied | ev.EditReverted):
+            undone = event.files if isinstance(event, ev.EditReverted) else ()
+            edit = plan.edits.find(event.edit_id)
+            in_part = edit is not None and len(undone) < len(edit.files)
+            known = self._known(plan.plan_id).undone_in_part
+            known[event.edit_id] = frozenset(file.uri for file in undone if in_part)
+        elif plan.edits and event.type in _RESTS:
             # Later, so that all listeners get this event before those recorded here.
-            asyncio.get_running_loop().call_soon(self._check_all, plan.plan_id)
+            asyncio.get_running_loop().call_soon(self._look_at_all, plan.plan_id)
 
-    def _check_all(self, plan_id: PlanId) -> None:
+    def _look_at_all(self, plan_id: PlanId) -> None:
         plan = self._plan_store.find(plan_id)
-        for edit in plan.edits if plan is not None and plan.status in _AT_REST else ():
-            now = self._plan_store.find(plan_id)
-            if now is not None and any(
-                self._newest(now, normalized(file.uri)) == edit for file in edit.files
-            ):
-                self._check(now, edit)
+        edits = plan.edits if plan is not None else ()
+        for key in dict.fromkeys(normalized(file.uri) for edit in edits for file in edit.files):
+            if (now := self._plan_store.find(plan_id)) is not None:
+                self._look_at_document(now, key)
 
-    def _check(self, plan: Plan, edit: EditRecord) -> None:
-        """Record those files of the edit as reverted whose documents have their old text again."""
-        known = self._known(plan.plan_id)
-        self._record(plan, edit, tuple(file for file in edit.files if self._is_undone(file, known)))
-
-    def _record(self, plan: Plan, edit: EditRecord, undone: tuple[EditedFile, ...]) -> None:
-        known = self._known(plan.plan_id)
-        uris = frozenset(file.uri for file in undone)
-        if undone and uris - known.recorded.get(edit.edit_id, frozenset()):
-            known.recorded[edit.edit_id] = uris
-            self._plan_store.record(
-                plan.plan_id, ev.EditReverted(task_id=edit.step_id, edit_id=edit.edit_id, files=undone)
-            )
-
-    def _is_undone(self, file: EditedFile, known: _EditsByFile) -> bool:
-        if file.change != "edit" or file.before_sha256 in (None, file.after_sha256):
-            return False
+    def _look_at_document(self, plan: Plan, key: Uri) -> None:
         # `buffer` leaves out a document that the editor has yet to reload: that has the old text without any undo.
-        document = self._view.buffer(file.uri)
-        if document is None:
-            return False
-        if document.content.length >= _LARGE:
-            # Called at every keystroke, which must not cost a hash of the whole text.
-            length = self._length(file.before_sha256, known)
-            if length is not None and document.content.length - document.content.begins_with(_BOM) != length:
-                return False
-        return sha256(document.text.removeprefix(_BOM)) == file.before_sha256
+        document = self._view.buffer(key)
+        if document is not None:
+            self._look(plan, key, ("edit",), document.content)
 
-    def _length(self, digest: Sha256, known: _EditsByFile) -> int | None:
+    def _look(self, plan: Plan, key: Uri, changes: Sequence[ChangeKind], text: LiveText | str | None) -> None:
+        """Record what was undone or redone of the edits that made such changes of a file, of at most one of them."""
+        for edit in self._latest(plan, key) if plan.status in _AT_REST else ():
+            file = next(each for each in edit.files if normalized(each.uri) == key)
+            is_undone = self._is_undone(plan, file, text) if file.change in changes else None
+            if is_undone is not None and self._record(plan, edit, file, is_undone=is_undone):
+                return
+
+    def _record(self, plan: Plan, edit: EditRecord, file: EditedFile, *, is_undone: bool) -> bool:
+        """Record that a file of the edit was undone or redone; False if this is known."""
+        known = self._known(plan.plan_id).undone_in_part.get(edit.edit_id, frozenset())
+        if edit.state == "reverted":
+            known = frozenset(each.uri for each in edit.files)
+        if is_undone == (file.uri in known):
+            return False
+        left = tuple(each for each in edit.files if (is_undone if each == file else each.uri in known))
+        happened: list[ev.Event] = []
+        if not is_undone:
+            happened.append(
+                ev.EditApplied(
+                    task_id=edit.step_id,
+                    edit_id=edit.edit_id,
+                    files=edit.files,
+                    merged=edit.merged,
+                    outcome=edit.outcome or "verified",
+                )
+            )
+            happened += completed_reverts(plan, edit, edit.files, ())
+        if left:
+            happened.append(ev.EditReverted(task_id=edit.step_id, edit_id=edit.edit_id, files=left))
+        self._plan_store.record(plan.plan_id, *happened)
+        return True
+
+    def _is_undone(self, plan: Plan, file: EditedFile, text: LiveText | str | None) -> bool | None:
+        """Whether a text is that from before the edit of a file, rather than that from after it; None for another."""
+        texts = {file.before_sha256: True, file.after_sha256: False}
+        if not isinstance(text, str | None):
+            if text.length >= _LARGE:
+                # Called at every keystroke, which must not cost a hash of the whole text.
+                lengths = {self._length(plan.plan_id, digest) for digest in texts if digest is not None}
+                if None not in lengths and text.length - text.begins_with(_BOM) not in lengths:
+                    return None
+            text = text.text.removeprefix(_BOM)
+        return texts.get(None if text is None else sha256(text)) if len(texts) > 1 else None
+
+    def _length(self, plan_id: PlanId, digest: Sha256) -> int | None:
         """The length of a text in the ledger; None if it is not there."""
+        known = self._known(plan_id)
         if digest not in known.lengths:
             try:
                 text = self._plan_store.store.text(digest)
@@ -111,27 +134,35 @@ class UserUndo:
     def _known(self, plan_id: PlanId) -> _EditsByFile:
         return self._files.setdefault(plan_id, _EditsByFile())
 
-    def _newest(self, plan: Plan, key: Uri) -> EditRecord | None:
-        """The plan's last edit of a file, if it is applied; None while an edit is in progress."""
+    def _latest(self, plan: Plan, key: Uri) -> Iterator[EditRecord]:
+        """The edit of a file that the user undid last, then the last one applied; none while one is in progress."""
+        undone: EditRecord | None = None
         for index in reversed(self._known(plan.plan_id).indices(plan, key)):
             edit = plan.edits[index]
             # An edit may have been applied to only some of the intended files.
             if all(normalized(file.uri) != key for file in edit.files):
                 continue
-            if edit.state in ("intended", "applied"):
+            if edit.state == "intended":
+                return
+            if edit.state == "applied":
                 # The editor may have yet to read what a command has written, which is no undo of it.
-                return edit if edit.state == "applied" and edit.command is None else None
-        return None
+                if edit.command is None:
+                    yield from (edit,) if undone is None else (undone, edit)
+                return
+            undone = edit if edit.state == "reverted" else undone
+        if undone is not None:
+            yield undone
 
 
 class _EditsByFile:
     """Maps each file to the edits of one plan that were intended for it. Edits are only ever added to a plan.
 
-    `recorded` are the files of each edit that were recorded as reverted; `lengths` those of texts in the ledger.
+    `undone_in_part` are the files in which an edit that otherwise stands was recorded as undone; `lengths` those of
+    texts in the ledger.
     """
 
     def __init__(self) -> None:
-        self.recorded: dict[EditId, frozenset[Uri]] = {}
+        self.undone_in_part: dict[EditId, frozenset[Uri]] = {}
         self.lengths: dict[Sha256, int | None] = {}
         self._indices: dict[Uri, list[int]] = {}
         self._mapped = 0

@@ -9,7 +9,12 @@ from functools import cache
 from planloom.domain.safety.confinement import Abilities
 from planloom.tools.confinement.policy import Means
 
-_PROTECTED_CHANGE = "A command can change .git and other protected names in the workspace."
+_PROTECTED_CHANGE = (
+    "A command can change .git and other protected names in the workspace, the modes of other files, and what lies in "
+    "the shared memory."
+)
+_SIGNALS_SINCE = 6
+"""The version of Landlock that holds back signals."""
 _NO_LOOPBACK = "A command gets no network, or all of it: a network of this machine alone cannot be had."
 
 
@@ -57,6 +62,8 @@ def abilities_of(has: Means, *, is_root: bool = False) -> Abilities:
         network=network,
         processes=processes,
         how=", ".join(name for name, there in named.items() if there) or "nothing",
+        namespaces=has.namespaces,
+        loopback=has.namespaces or not network,
         missing=tuple(_missing(has, is_root=is_root)),
         throwaway=has.overlays,
     )
@@ -65,10 +72,11 @@ def abilities_of(has: Means, *, is_root: bool = False) -> Abilities:
 def _missing(has: Means, *, is_root: bool) -> list[str]:
     found: list[str] = []
     if not has.namespaces and has.landlock:
-        found += [
-            _PROTECTED_CHANGE,
-            "It can list the names of hidden files, and reach sockets that are files.",
-        ]
+        found.append(_PROTECTED_CHANGE)
+        if not has.system_calls:
+            found.append("It can reach services of this machine by sockets that are files.")
+        if has.landlock < _SIGNALS_SINCE:
+            found.append("It can end the user's other processes.")
     if not has.namespaces and not has.landlock:
         found.append("A command can read and change every file that the user can.")
     if not has.namespaces and not has.system_calls:

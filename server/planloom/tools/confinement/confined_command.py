@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from planloom.domain.safety.confinement import Confinement
 from planloom.tools.confinement.abilities import means
-from planloom.tools.confinement.places import Places, Reach, places
+from planloom.tools.confinement.places import CACHE_VARIABLES, Places, Reach, places
 from planloom.tools.confinement.policy import Means, Policy
 
 MOST_PROCESSES: Final = 4096
@@ -27,12 +27,14 @@ _LEAST_MEMORY_BYTES: Final = 2 << 30
 class Confined(NamedTuple):
     """How a command is confined: what it was allowed, what its session may reach, and by what means.
 
-    Without `has` it is confined by all means that this machine has. `memory_bytes` is the most that all of its
-    processes may use together, None for three quarters of the machine's.
+    `plan_folder` holds the home and the temporary folder that all commands of its plan have. Without `has` it is
+    confined by all means that this machine has. `memory_bytes` is the most that all of its processes may use together,
+    None for three quarters of the machine's.
     """
 
     confinement: Confinement
     reach: Reach
+    plan_folder: Path
     has: Means | None = None
     memory_bytes: int | None = None
     processes: int = MOST_PROCESSES
@@ -40,25 +42,17 @@ class Confined(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A process that can be started. It inherits the open files `inherited`; `policy` is closed after the start.
-    `temporary` is its folder for temporary files, removed when it has ended.
-    """
+    """A process that can be started. It inherits the open files `inherited`; `policy` is closed after the start."""
 
     argv: tuple[str, ...]
     environment: dict[str, str]
     inherited: tuple[int, ...] = ()
     policy: int | None = None
-    temporary: str | None = None
 
     def started(self) -> None:
         """The process runs, or could not be started."""
         if self.policy is not None:
             os.close(self.policy)
-
-    def ended(self) -> None:
-        """The process has ended with everything that it has started. Blocks on file I/O."""
-        if self.temporary is not None:
-            shutil.rmtree(self.temporary, ignore_errors=True)
 
 
 def prepared(argv: Sequence[str], cwd: Path, environment: Mapping[str, str], confined: Confined) -> Prepared:
@@ -68,19 +62,73 @@ def prepared(argv: Sequence[str], cwd: Path, environment: Mapping[str, str], con
     """
     has = means() if confined.has is None else confined.has
     _require_program(argv[0], cwd, environment)
-    if not has.supervisor and not has.sandbox_exec:
-        return Prepared(tuple(argv), dict(environment))
-    if has.sandbox_exec and not confined.confinement.confined:
-        return Prepared(tuple(argv), dict(environment))
-    # Links on the way to it would lead out of what the command may change.
-    temporary = str(Path(tempfile.mkdtemp(prefix=f"planloom-{os.getpid()}-")).resolve())
+    found, own = Places(), dict(environment)
+    if confined.confinement.confined:
+        found = places(confined.reach, environment) if has.supervisor or has.sandbox_exec else Places()
+        _make_plan_folder(confined.plan_folder, Places() if has.namespaces else found)
+        own = _environment(environment, confined.plan_folder, found, has)
+    if has.supervisor:
+        return _by_launcher(argv, cwd, own, confined._replace(has=has), found)
+    if has.sandbox_exec and confined.confinement.confined:
+        from planloom.tools.confinement.macos import SANDBOX_EXEC, profile
+
+        rules = profile(found, str(confined.plan_folder), confined.confinement.network)
+        return Prepared((str(SANDBOX_EXEC), "-p", rules, *argv), own)
+    return Prepared(tuple(argv), own)
+
+
+def remove_plan_folder(folder: Path) -> None:
+    """Remove the folder of a plan that has ended, with what commands have made unreadable in it. Blocks on file I/O."""
+    for above, names, _ in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                if not Path(above, name).is_symlink():
+                    Path(above, name).chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make_plan_folder(folder: Path, found: Places) -> None:
+    """Make the folder of a plan before its first command: later ones could have put links in it.
+
+    Where nothing can be mounted, links in its home lead to what is seen of the user's.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name in ("tmp", "caches"):
+        (folder / name).mkdir(exist_ok=True)
+    if (folder / "home").exists():
+        return
+    home = Path(tempfile.mkdtemp(dir=folder))
+    for path in map(Path, sorted(found.shown)):
+        if found.home and path.is_relative_to(found.home):
+            link = home / path.relative_to(found.home)
+            with suppress(OSError):
+                if not any((home / above).is_symlink() for above in link.relative_to(home).parents):
+                    link.parent.mkdir(parents=True, exist_ok=True)
+                    link.symlink_to(path)
     try:
-        if has.sandbox_exec:
-            return _by_sandbox_exec(argv, environment, confined, temporary)
-        return _by_launcher(argv, cwd, environment, confined._replace(has=has), temporary)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
+        home.rename(folder / "home")
+    except OSError:
+        shutil.rmtree(home)
+
+
+def _environment(environment: Mapping[str, str], folder: Path, found: Places, has: Means) -> dict[str, str]:
+    """The environment in which a command finds its own temporary folder and home."""
+    own = dict(environment)
+    # The folder of the desktop's sockets.
+    own.pop("XDG_RUNTIME_DIR", None)
+    is_view = has.namespaces
+    own.update(dict.fromkeys(("TMPDIR", "TEMP", "TMP"), "/tmp" if is_view else str(folder / "tmp")))
+    if not found.home or not (is_view or has.landlock or has.sandbox_exec):
+        return own
+    own["HOME"] = found.home
+    if not is_view:
+        # Nothing of the user's home can be put in the place of another.
+        for name in [name for name in own if name in CACHE_VARIABLES or name.startswith("XDG_")]:
+            del own[name]
+        own["HOME"] = str(folder / "home")
+        # Java asks the system for the home.
+        own["JAVA_TOOL_OPTIONS"] = f"-Duser.home={own['HOME']}"
+    return own
 
 
 def most_memory() -> int:
@@ -92,7 +140,7 @@ def most_memory() -> int:
 
 
 def _by_launcher(
-    argv: Sequence[str], cwd: Path, environment: Mapping[str, str], confined: Confined, temporary: str
+    argv: Sequence[str], cwd: Path, environment: dict[str, str], confined: Confined, found: Places
 ) -> Prepared:
     from planloom.tools.confinement.linux_command import (
         follow_servers,
@@ -104,7 +152,6 @@ def _by_launcher(
 
     has, wanted = confined.has or Means(), confined.confinement
     is_confined = wanted.confined
-    found = places(confined.reach, environment) if is_confined else Places((), (), (), (), ())
     joined: tuple[int, ...] = ()
     if is_confined and has.namespaces and wanted.network != "all":
         joined = own_network() if wanted.network == "none" else loopback_network()
@@ -114,13 +161,14 @@ def _by_launcher(
         "arguments": list(argv),
         "folder": str(cwd),
         "server": os.getpid(),
-        "temporary": temporary,
+        "plan_folder": str(confined.plan_folder.resolve()),
+        "home": found.home,
         "writable": list(found.writable),
         "throwaway": throwaway,
         "read_only": [] if throwaway else list(found.read_only),
         "hidden": list(found.hidden),
-        "scratch": list(found.scratch),
         "shown": list(found.shown),
+        "cached": list(found.cached),
         "network": wanted.network,
         "joined": list(joined),
         "confined": is_confined,
@@ -132,17 +180,7 @@ def _by_launcher(
         "file_bytes": confined.file_bytes,
     }
     number = policy_file(policy)
-    return Prepared(launcher_argv(number), dict(environment), (number, *joined), number, temporary)
-
-
-def _by_sandbox_exec(
-    argv: Sequence[str], environment: Mapping[str, str], confined: Confined, temporary: str
-) -> Prepared:
-    from planloom.tools.confinement.macos import SANDBOX_EXEC, profile
-
-    rules = profile(places(confined.reach, environment), temporary, confined.confinement.network)
-    own = {**environment, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), temporary)}
-    return Prepared((str(SANDBOX_EXEC), "-p", rules, *argv), own, temporary=temporary)
+    return Prepared(launcher_argv(number), environment, (number, *joined), number)
 
 
 def _require_program(program: str, cwd: Path, environment: Mapping[str, str]) -> None:

@@ -39,21 +39,18 @@ _NETWORKS: Final[dict[Network, str]] = {
 }
 
 
-def profile(places: Places, temporary: str, network: Network) -> str:
+def profile(places: Places, plan_folder: str, network: Network) -> str:
     """The profile; of several rules for one file the last one holds."""
-    writable = "".join(_rule("allow file-write*", path) for path in (*places.writable, temporary))
-    read_only = "".join(_rule("deny file-write*", path) for path in places.read_only)
     hidden = "".join(_rule("deny file-read* file-write*", path) for path in places.hidden)
-    # What is hidden may hold a workspace folder.
-    below = (path for path in places.writable if any(_is_below(path, each) for each in places.hidden))
-    shown = "".join(_rule("allow file-read* file-write*", path) for path in below)
-    return f"{_BASE}{_NETWORKS[network]}{writable}{hidden}{shown}{read_only}"
+    # The way to what is shown in it.
+    hidden += "".join(_rule("allow file-read-metadata", path) for path in places.hidden)
+    shown = "".join(_rule("allow file-read*", path) for path in places.shown)
+    own = (*places.writable, f"{plan_folder}/tmp", f"{plan_folder}/home")
+    writable = "".join(_rule("allow file-read* file-write*", path) for path in own)
+    read_only = "".join(_rule("deny file-write*", path) for path in places.read_only)
+    return f"{_BASE}{_NETWORKS[network]}{hidden}{shown}{writable}{read_only}"
 
 
 def _rule(action: str, path: str) -> str:
     quoted = path.replace("\\", "\\\\").replace('"', '\\"')
     return f'({action} (subpath "{quoted}"))\n'
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return Path(path).is_relative_to(folder)

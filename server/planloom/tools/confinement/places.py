@@ -1,4 +1,4 @@
-"""The files and folders that a confined command may change, that it sees empty, and that stay as they are.
+"""The files and folders that a confined command may change, and what it sees of the user's home.
 
 All of this is found anew for every command, since folders come and go. Blocks on file I/O, for some milliseconds.
 """
@@ -11,57 +11,65 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from planloom.domain.safety.protected import is_git, is_secret, never_written, runs_unasked
+from planloom.domain.patterns import pattern
+from planloom.domain.safety.protected import is_git, never_written, runs_unasked
 
+_TOOLS: Final = """
+    .local/bin .local/lib .local/pipx .local/share/pipx .local/share/uv/python .local/share/uv/tools .local/share/mise
+    .local/share/fnm .local/share/pnpm .local/share/gem/ruby .local/share/hatch .local/share/virtualenvs
+    .local/share/swiftly .local/share/coursier/bin .local/state/nix/profiles .nix-profile .pyenv .rye/py .rye/shims
+    .rye/tools .rye/uv .rye/self .asdf .proto .nvm .fnm .volta .nodenv .n .rustup .cargo/bin .cargo/env .rbenv .rvm
+    .gem/ruby .goenv .gvm .sdkman .jenv .jdks .jabba .ghcup .elan .opam .juliaup .julia/juliaup .julia/packages
+    .julia/artifacts .julia/registries .julia/environments .deno .bun .dotnet/dotnet .dotnet/host .dotnet/sdk
+    .dotnet/shared .dotnet/packs .dotnet/tools .tfenv .zvm .flutter flutter Android/Sdk .linuxbrew miniconda3
+    miniforge3 mambaforge anaconda3 micromamba .conda/envs .pixi/bin .pixi/envs sdk go/bin
+"""
+"""Programs of development tools in the home folder, and what they need to run. No folder holds keys as well."""
+_CONFIGURATION: Final = """
+    .gitconfig .config/git/config .config/git/ignore .config/git/attributes .pip/pip.conf .config/pip/pip.conf
+    .config/uv/uv.toml .config/pypoetry/config.toml .condarc .npmrc .yarnrc .yarnrc.yml .bunfig.toml
+    .cargo/config.toml .cargo/config .m2/settings.xml .gemrc .nuget/NuGet/NuGet.Config
+"""
+"""Settings of the same tools, which are seen unless they hold a password."""
+_PASSWORD: Final = pattern(
+    r"(?i)auth(?!or)|token|pass(?:w|ph)|secret|(?:api|access|private)[_-]?key|credentials|https?://[^/\s]*@|/t/"
+)
+_MOST_BYTES: Final = 100_000
+"""Settings that are longer are not looked through, nor seen."""
+_TOOL_VARIABLES: Final = """
+    VIRTUAL_ENV CONDA_PREFIX PYENV_ROOT PIPX_HOME NVM_DIR VOLTA_HOME FNM_DIR PNPM_HOME BUN_INSTALL RUSTUP_HOME GOROOT
+    JAVA_HOME GRADLE_HOME M2_HOME MAVEN_HOME SDKMAN_DIR ANDROID_HOME ANDROID_SDK_ROOT DOTNET_ROOT RBENV_ROOT GEM_HOME
+"""
 _CACHES: Final = """
-    pip uv npm yarn pnpm node node-gyp deno bun turbo esbuild vite go-build golangci-lint gopls
-    ccache sccache zig bazel bazelisk meson vcpkg cmake clangd composer coursier sbt gradle nuget
-    NuGetPackages pre-commit mypy ruff pypoetry pdm hatch virtualenv pipenv conda rattler pixi
-    ms-playwright ms-playwright-go Cypress puppeteer electron electron-builder selenium
-    typescript prettier eslint huggingface torch matplotlib fontconfig hypothesis numba
-    JetBrains/Kotlin bundler gem hex rebar3 mix dart-sdk
+    pip uv pypoetry pdm pre-commit yarn pnpm node node-gyp deno bun go-build golangci-lint ccache sccache zig bazel
+    bazelisk vcpkg coursier composer rattler ms-playwright ms-playwright-go Cypress puppeteer electron
+    electron-builder selenium huggingface/hub huggingface/datasets torch rebar3
 """
-"""Folders of build tools in the user's cache folder."""
+"""Caches of development tools in the user's cache folder."""
 _HOME_CACHES: Final = """
-    .npm .cargo/registry .cargo/git .cargo/.package-cache .cargo/.package-cache-mutate
-    .cargo/.global-cache .gradle/caches .gradle/daemon .gradle/native .gradle/wrapper .gradle/.tmp
-    .m2/repository .m2/wrapper .ivy2/cache .ivy2/local go/pkg .nuget/packages
-    .local/share/pnpm/store .local/share/uv .local/share/virtualenv .local/share/NuGet
-    .bun/install/cache .yarn/berry .yarn-cache .ccache .cabal/packages .cabal/store .stack
-    .pub-cache .composer/cache .bundle/cache .konan .conda/pkgs .hex .mix .node-gyp .cpanm
-    .sbt/boot .java/.userPrefs Library/Caches
+    .npm .yarn/berry .bun/install/cache .local/share/pnpm/store .local/share/virtualenv .cargo/registry .cargo/git
+    go/pkg .gradle/caches .gradle/wrapper .m2/repository .m2/wrapper .ivy2/cache .ivy2/local .sbt/boot .nuget/packages
+    .pub-cache/hosted .pub-cache/git .pub-cache/bin .pub-cache/global_packages .mix .hex/packages .stack/programs
+    .stack/pantry .stack/snapshots .cabal/packages .cabal/store .conda/pkgs .konan .bundle/cache .node-gyp .local/bin
+    .local/lib .pyenv/shims .rbenv/shims .nodenv/shims .asdf/shims .local/share/mise/shims
 """
-"""Caches of build tools elsewhere in the home folder."""
-_CACHE_VARIABLES: Final = {
+"""Caches of development tools elsewhere in the home folder, and where they put programs for the user."""
+CACHE_VARIABLES: Final = {
     "UV_CACHE_DIR": ("",),
     "GOCACHE": ("",),
     "GOMODCACHE": ("",),
     "GOPATH": ("pkg",),
-    "CARGO_HOME": ("registry", "git", ".package-cache", ".package-cache-mutate", ".global-cache"),
-    "GRADLE_USER_HOME": ("caches", "daemon", "native", "wrapper", ".tmp"),
+    "CARGO_HOME": ("registry", "git"),
+    "GRADLE_USER_HOME": ("caches", "wrapper"),
     "NUGET_PACKAGES": ("",),
 }
 """Variables that name a folder, and the caches in it."""
-_HIDDEN: Final = """
-    .ssh .gnupg .pki .aws .kube .azure .gcloud .oci .docker .password-store .config/gcloud .config/gh
-    .config/hub .config/glab-cli .config/git/credentials .config/op .config/rclone .config/doctl
-    .config/sops .config/age .config/helm .config/heroku .config/netlify .config/containers
-    .config/Bitwarden .config/keepassxc .config/github-copilot .config/google-chrome .config/chromium
-    .config/BraveSoftware .config/microsoft-edge .config/vivaldi .config/Signal .config/Slack
-    .config/discord .config/planloom .local/state/planloom .local/share/keyrings .local/share/kwalletd
-    .local/share/planloom .mozilla .thunderbird .netrc _netrc .git-credentials .pgpass .my.cnf
-    .cargo/credentials .cargo/credentials.toml .gem/credentials
-    .m2/settings-security.xml .gradle/gradle.properties .nuget/NuGet/NuGet.Config
-    .composer/auth.json .terraform.d/credentials.tfrc.json .vault-token .fly .vercel .heroku
-    .claude .claude.json .codex .gemini .cursor .continue .bitcoin .ethereum .electrum
-    Library/Keychains Library/Cookies Library/Safari Library/Messages Library/Mail
-"""
-"""Keys, passwords, cookies and messages in the home folder."""
+_HOMES: Final = ("/home", "/root")
 _HIDDEN_OF_SYSTEM: Final = """
-    /etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/ssh /etc/kubernetes /etc/rancher
-    /var/run/secrets /run/secrets
+    /etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/ssh /etc/kubernetes /etc/rancher /var/run/secrets
+    /run/secrets /var/snap /var/lib/lxd /var/lib/incus
 """
-"""What root could read."""
+"""What root could read, and sockets of container engines."""
 _OUTPUTS: Final = """
     node_modules .venv venv site-packages __pycache__ target dist build out .tox .nox .cache
 """
@@ -73,42 +81,44 @@ _MOST_PROTECTED: Final = 200
 
 class Reach(NamedTuple):
     """What is special about a session: its workspace folders, what of the server is private, what the user lets
-    commands change beside the workspace.
+    commands change or read beside the workspace.
     """
 
     roots: tuple[Path, ...]
     private: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
 
 
 class Places(NamedTuple):
-    """Real paths that exist. See `Policy` for what each list means."""
+    """Real paths that exist. See `Policy` for what each means."""
 
-    writable: tuple[str, ...]
-    read_only: tuple[str, ...]
-    hidden: tuple[str, ...]
-    scratch: tuple[str, ...]
-    shown: tuple[str, ...]
+    writable: tuple[str, ...] = ()
+    read_only: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+    cached: tuple[str, ...] = ()
+    home: str = ""
 
 
 def places(reach: Reach, environment: Mapping[str, str]) -> Places:
     """The places for a command with this environment."""
-    home = Path(environment.get("HOME") or Path.home())
-    cache = Path(environment.get("XDG_CACHE_HOME") or home / ".cache")
-    # What the user has named is neither hidden nor changed where programs read it unasked.
+    home = Path(os.path.realpath(environment.get("HOME") or Path.home()))
     chosen = _real((*reach.roots, *reach.writable))
-    writable = _real((*map(Path, chosen), *_caches(home, cache, environment)))
-    hidden = [
-        path
-        for path in _real((*_secrets(home), *map(Path, _HIDDEN_OF_SYSTEM.split()), *_private(reach)))
-        if path not in chosen
-    ]
+    # Of a home that was named as a whole, or is worked in, all but hidden names is seen.
+    readable = _seen(reach.readable, home)
+    is_named = any(home.is_relative_to(each) for each in (*chosen, *readable))
+    unseen = _hidden_names(home) if is_named else (home, *map(Path, _HOMES))
+    hidden = _real((*unseen, *map(Path, _HIDDEN_OF_SYSTEM.split()), *_private(reach)))
+    shown = _seen((*_tools(home, environment), *_around(reach.roots, home)), home)
+    has_own = home.is_dir() and home != Path(os.sep) and not is_named
     return Places(
-        writable=writable,
+        writable=chosen,
         read_only=tuple(str(path) for root in chosen for path in protected(Path(root))),
-        hidden=tuple(hidden),
-        scratch=_real((cache,)),
-        shown=_real((home, *_toolchain(environment))),
+        hidden=tuple(path for path in hidden if path not in chosen),
+        shown=(*readable, *(path for path in shown if path not in chosen and not home.is_relative_to(path))),
+        cached=_seen(_caches(home, environment), home),
+        home=str(home) if has_own else "",
     )
 
 
@@ -140,26 +150,28 @@ def protected(root: Path) -> Iterator[Path]:
         level = below
 
 
-def _caches(home: Path, cache: Path, environment: Mapping[str, str]) -> Iterator[Path]:
+def _hidden_names(home: Path) -> Iterator[Path]:
+    """What of a home that is named is not seen: hidden files and folders, but for those of a workspace."""
+    try:
+        names = os.listdir(home)  # noqa: PTH208
+    except OSError:
+        return
+    hidden = (name for name in names if name.startswith(".") or name in ("Library", "snap"))
+    yield from (home / name for name in hidden if not is_git(name) and not never_written(name))
+
+
+def _caches(home: Path, environment: Mapping[str, str]) -> Iterator[Path]:
+    cache = Path(environment.get("XDG_CACHE_HOME") or home / ".cache")
     yield from (cache / name for name in _CACHES.split())
     yield from (home / name for name in _HOME_CACHES.split())
-    for variable, names in _CACHE_VARIABLES.items():
-        folder = environment.get(variable, "")
-        # Several Go folders may be named; only what is in one of them is known to be a cache.
-        for each in folder.split(os.pathsep):
-            if Path(each).is_absolute():
-                yield from (Path(each, name) for name in names)
-
-
-def _secrets(home: Path) -> Iterator[Path]:
-    yield from (home / name for name in _HIDDEN.split())
-    yield from (home / "Library" / "Application Support" / name for name in ("Google", "Firefox"))
-    for folder in (home, home / ".config"):
-        try:
-            names = os.listdir(folder)  # noqa: PTH208
-        except OSError:
-            continue
-        yield from (folder / name for name in names if is_secret(name))
+    for variable, names in CACHE_VARIABLES.items():
+        # Several Go folders may be named.
+        for folder in map(Path, environment.get(variable, "").split(os.pathsep)):
+            if folder.is_absolute() and folder.is_relative_to(home):
+                yield from (folder / name for name in names)
+            elif folder.is_absolute():
+                # Outside of the home a new cache could not be made in it.
+                yield folder
 
 
 def _private(reach: Reach) -> Iterator[Path]:
@@ -172,15 +184,69 @@ def _private(reach: Reach) -> Iterator[Path]:
             yield path
 
 
-def _toolchain(environment: Mapping[str, str]) -> Iterator[Path]:
-    """Where programs lie, which may be below the temporary folder or what is hidden."""
-    yield Path(sys.prefix)
-    for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
-        if environment.get(name):
-            yield Path(environment[name])
-    for folder in environment.get("PATH", "").split(os.pathsep):
-        if Path(folder).is_absolute():
-            yield Path(folder)
+def _tools(home: Path, environment: Mapping[str, str]) -> Iterator[Path]:
+    """Programs, what they need, and their settings, wherever in a hidden place they lie."""
+    yield from (home / name for name in _TOOLS.split())
+    yield from (path for name in _CONFIGURATION.split() if _is_open(path := home / name))
+    yield from (Path(sys.prefix), Path(sys.base_prefix))
+    for variable in _TOOL_VARIABLES.split():
+        if Path(environment.get(variable, "")).is_absolute():
+            yield Path(environment[variable])
+    for folder in map(Path, environment.get("PATH", "").split(os.pathsep)):
+        if folder.is_absolute() and folder != home:
+            yield folder
+            above = folder.parent
+            is_own = any((above / name).exists() for name in ("pyvenv.cfg", "conda-meta", "lib", "libexec"))
+            # Other programs of `~/.local` and of a project would come with much else.
+            if is_own and above != home / ".local" and not (above / ".git").exists():
+                yield above
+
+
+def _is_open(path: Path) -> bool:
+    """Whether settings can be read and hold no password."""
+    try:
+        return path.stat().st_size <= _MOST_BYTES and not _PASSWORD.search(path.read_text("utf-8", "replace"))
+    except OSError:
+        return False
+
+
+def _around(roots: Iterable[Path], home: Path) -> Iterator[Path]:
+    """What a workspace folder in the home does not work without: the repository that it lies in, or is a worktree of,
+    and the interpreter of its virtual environment.
+    """
+    for root in roots:
+        for folder in (root, *root.parents):
+            if home.is_relative_to(folder):
+                break
+            if (folder / ".git").exists():
+                yield from (folder, *_common_folder(folder))
+                break
+        for name in (".venv", "venv", "env"):
+            for interpreter in map(Path, _real((root / name / "bin" / "python",))):
+                # The link may have been made to show something else.
+                if interpreter.parent.name == "bin" and interpreter.name.startswith("python"):
+                    yield interpreter.parent.parent
+
+
+def _common_folder(worktree: Path) -> Iterator[Path]:
+    """Git's folder of the repository of a worktree, if it names the worktree as well: commands can write `.git`."""
+    try:
+        own = Path((worktree / ".git").read_text("utf-8").removeprefix("gitdir:").strip()).resolve()
+        named = Path((own / "gitdir").read_text("utf-8").strip())
+        if named == worktree / ".git" and own.parent.name == "worktrees" and worktree not in own.parents:
+            yield own.parent.parent
+    except (OSError, RuntimeError, ValueError):
+        return
+
+
+def _seen(paths: Iterable[Path], home: Path) -> tuple[str, ...]:
+    """The real paths of those that exist, and what leads to them in the home, where links are not there."""
+    found = dict.fromkeys(
+        each
+        for path in paths
+        for each in (*_real((path,)), *([str(path)] if path.is_relative_to(home) and path.exists() else []))
+    )
+    return tuple(found)
 
 
 def _real(paths: Iterable[Path]) -> tuple[str, ...]:

@@ -9,24 +9,25 @@ class Policy(TypedDict):
     """What one command gets. Folders and files are absolute real paths; what is not there is left out.
 
     `writable` may be changed, but for what is `read_only` in it; with `throwaway` all of these changes are gone at its
-    end. `hidden` is seen empty, or cannot be opened. In `scratch` new things can be made, which are thrown away.
-    `shown` is seen even below what is hidden, or in the temporary folder of the system, for which `temporary` stands
-    in. `folder` is where the command runs, `server` the process that has to live for it. `joined` are open files of a
-    user and a network namespace, to be entered instead of a new network. Without `confined` it is only ended with
-    everything that it has started. `namespaces`, `landlock` (its version, 0 for none) and `system_calls` say by what
-    means it is held to this.
+    end. `hidden` is seen empty, or cannot be opened; `shown` is seen even below that. Of `plan_folder` `tmp` stands in
+    for the temporary folder of the system and `home` for the folder `home` if there is one; changes of what is `cached`
+    are kept in `caches`. `folder` is where the command runs, `server` the process that has to live for it. `joined` are
+    open files of a user and a network namespace, to be entered instead of a new network. Without `confined` it is only
+    ended with everything that it has started. `namespaces`, `landlock` (its version, 0 for none) and `system_calls` say
+    by what means it is held to this.
     """
 
     arguments: list[str]
     folder: str
     server: int
-    temporary: str
+    plan_folder: str
+    home: str
     writable: list[str]
     throwaway: bool
     read_only: list[str]
     hidden: list[str]
-    scratch: list[str]
     shown: list[str]
+    cached: list[str]
     network: str
     joined: list[int]
     confined: bool

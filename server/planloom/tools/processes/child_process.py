@@ -255,8 +255,6 @@ class ChildProcess(asyncio.SubprocessProtocol):
         finally:
             if self._job is not None:
                 self._job.close()
-            if self._prepared is not None:
-                await uninterrupted(asyncio.to_thread(self._prepared.ended))
 
     async def _end_group(self) -> None:
         transport = self._transport

@@ -64,7 +64,7 @@ class CommandState(NamedTuple):
     """A background command as it is now. `output` is what it has printed since it was last read.
 
     `end` says in a few words how it ended, such as "ended with exit code 0"; None while it runs. `code` is the exit
-    code if it ended by itself.
+    code if it ended by itself. `reach` says who reaches what it serves, if it has just started.
     """
 
     command_id: str
@@ -72,6 +72,7 @@ class CommandState(NamedTuple):
     end: str | None = None
     code: int | None = None
     output: str = ""
+    reach: str = ""
 
 
 class NoCommand(NamedTuple):

@@ -110,7 +110,9 @@ def _started(state: CommandState) -> ToolResult:
     if state.end is not None:
         return _ended(state.name, state.end, state.code, state.output)
     line = outcome_line(state.output)
-    text = f"The command {_RUNS_ON.format(state.command_id)}\n" + (state.output or "(no output yet)")
+    text = f"The command {_RUNS_ON.format(state.command_id)} {state.reach}\n" + (
+        state.output or "(no output yet)"
+    )
     return ToolResult(
         ok=True,
         summary=shortened(

@@ -14,7 +14,7 @@ from planloom.workspace.edits.order import overlap
 from planloom.workspace.edits.rebase import three_way
 from planloom.workspace.edits.staging import Stage, Staged, entry_at, named, staged_snapshot
 from planloom.workspace.paths.listings import Listing
-from planloom.workspace.paths.uris import child, is_at_or_below, is_below, normalized, parent
+from planloom.workspace.paths.uris import child, is_below, normalized, parent
 from planloom.workspace.snapshots import BOM, Snapshot
 from planloom.workspace.view import WorkspaceView
 
@@ -120,19 +120,19 @@ class Overlay:
             here = child(key, entry.name)
             if self._stage.origin(here) == child(self._stage.origin(key) or key, entry.name):
                 entries[here] = entry._replace(uri=here)
-        there = listing.problem is None
+        at = self._stage.staged(key)
+        there = listing.problem is None or (at is not None and at.folder)
         for place, staged in self._stage.placed():
-            there = there or (not staged.deleted and is_at_or_below(place, key))
-            if staged.deleted or not is_below(place, key):
+            if not is_below(place, key) or not (await self.peek(place)).exists:
                 continue
+            there = True
             direct = Uri(key + "/" + place[len(key) + 1 :].partition("/")[0])
             if direct != place:
                 entries.setdefault(direct, entry_at(direct, folder=True))
-            elif staged.to is None:
-                entries[place] = entry_at(place, folder=staged.folder, text=staged.text)
             else:
-                is_folder = staged.base.problem == "folder"
-                entries[place] = entry_at(place, folder=is_folder, text=staged.base.text)
+                is_folder = staged.folder or (staged.to is not None and staged.base.problem == "folder")
+                text = staged.text if staged.to is None else staged.base.text
+                entries[place] = entry_at(place, folder=is_folder, text=text)
         if not there:
             return listing
         return Listing(uri=key, entries=tuple(sorted(entries.values(), key=lambda entry: entry.name)))
@@ -181,7 +181,7 @@ class Overlay:
         if self._stage.holds_below(key):
             return StageRefused(reason=f"{named(key)} is a folder, so it cannot be written as text.")
         last = self._stage.last(key)
-        earlier = None if last is None else self._stage.operations[last]
+        earlier = None if last is None else self._stage.layers[last][key]
         if earlier is not None and earlier.base.problem == "folder":
             return StageRefused(
                 reason=f"{named(key)} is a folder that these same changes delete: choose another name."
@@ -196,8 +196,8 @@ class Overlay:
         if text != base.text or form is not None:
             notes = tuple(dict.fromkeys((*(earlier.notes if earlier is not None else ()), *notes)))
             self._stage.put(Staged(key, base, text, notes=notes, form=form, causes=self.causes))
-        elif earlier is not None:
-            self._stage.operations.remove(earlier)
+        elif last is not None:
+            del self._stage.layers[last][key]
             self._stage.read[key] = base
         return None
 
@@ -282,7 +282,7 @@ class Overlay:
         assert isinstance(self.under, Overlay), "Only an overlay over an overlay can be merged down."
         unmerged: list[Unmerged] = []
         kept: list[Staged] = []
-        for staged in self._stage.operations:
+        for staged in self._stage.operations():
             before = next((each for each in kept if _is_after(staged, each)), None)
             if before is not None:
                 reason = f"{named(staged.place)} is not changed, since {named(before.place)} was not."
@@ -292,15 +292,17 @@ class Overlay:
             if refused is not None:
                 unmerged.append(Unmerged(uri=staged.place, reason=refused.reason))
                 kept.append(staged)
-        self._stage = Stage(read=self._stage.read, operations=kept, names=self._stage.names)
+        self._stage = Stage(read=self._stage.read, names=self._stage.names)
+        for staged in kept:
+            self._stage.append(staged)
         return tuple(unmerged)
 
     async def merge(self, staged: Staged, causes: tuple[Cause, ...]) -> StageRefused | None:
         """Merge a change that an overlay above has staged; returns why it conflicts."""
-        place, operations, mine = staged.place, self._stage.operations, self.causes
-        same = next((n for n, each in enumerate(operations) if each.to and each.ends == staged.ends), None)
+        place, mine, moves = staged.place, self.causes, self._stage.moves
+        same = next((number for number, each in enumerate(moves) if each.ends == staged.ends), None)
         if same is not None and not (await self.peek(place)).exists:
-            operations[same] = operations[same].with_causes(causes)
+            moves[same] = moves[same].with_causes(causes)
             return None
         self.causes = causes
         try:
@@ -320,7 +322,7 @@ class Overlay:
             # If another step has deleted it, there is nothing to do; if it was renamed, that is a conflict.
             last = self._stage.last(place)
             if last is not None:
-                self._stage.operations[last] = self._stage.operations[last].with_causes(self.causes)
+                self._stage.layers[last][place] = self._stage.layers[last][place].with_causes(self.causes)
             is_deleted = last is not None or self._stage.is_below_deleted(place)
             return None if is_deleted else StageRefused(reason=f"Another step has renamed {named(place)}.")
         if found.problem == "folder" and (await self.list_folder(place)).entries:

@@ -23,7 +23,7 @@ from planloom.domain.values import Uri
 from planloom.workspace.edits.order import in_order, overlap
 from planloom.workspace.paths.listings import Entry
 from planloom.workspace.paths.names import quoted
-from planloom.workspace.paths.uris import after_rename, is_at_or_below, is_below, to_path
+from planloom.workspace.paths.uris import after_rename, to_path
 from planloom.workspace.snapshots import Snapshot
 
 
@@ -51,6 +51,11 @@ class Staged(NamedTuple):
         return self.text is None and not self.folder and self.to is None
 
     @property
+    def deletes_folder(self) -> bool:
+        """Whether a folder is staged for deletion; what is in it has operations of its own."""
+        return self.deleted and self.base.problem == "folder"
+
+    @property
     def ends(self) -> tuple[Uri, ...]:
         """The URIs that it affects; a rename affects two."""
         return (self.place,) if self.to is None else (self.place, self.to)
@@ -62,30 +67,49 @@ class Staged(NamedTuple):
 
 @dataclass
 class Stage:
-    """The state of an overlay; `names` maps URIs to those under which documents are really open.
+    """The state of an overlay: the operations in order, with what a rename ends.
 
-    `eols` are the line ends of new files by their folder and suffix.
+    `layers` hold the other operations by place, and each of `moves` comes after the layer of its number. `names` maps
+    URIs to those under which documents are really open. `eols` are the line ends of new files by their folder and
+    suffix.
     """
 
     read: dict[Uri, Snapshot] = field(default_factory=dict)
-    operations: list[Staged] = field(default_factory=list)
+    layers: list[dict[Uri, Staged]] = field(default_factory=lambda: [{}])
+    moves: list[Staged] = field(default_factory=list)
     names: dict[Uri, Uri] = field(default_factory=dict)
     eols: dict[tuple[Uri, str], Eol] = field(default_factory=dict)
+
+    def operations(self) -> Iterator[Staged]:
+        """All operations in order."""
+        for number, layer in enumerate(self.layers):
+            yield from layer.values()
+            yield from self.moves[number : number + 1]
+
+    def append(self, operation: Staged) -> None:
+        """Add an operation after all others."""
+        if operation.to is None:
+            self.layers[-1][operation.place] = operation
+        else:
+            self.moves.append(operation)
+            self.layers.append({})
 
     def look(self, key: Uri) -> Staged | Uri | None:
         """The operation that decides what is at the URI; else the URI below the overlay of what is there, or None if
         nothing is.
         """
-        for each in reversed(self.operations):
-            if each.to is not None:
-                if is_at_or_below(key, each.to):
-                    key = after_rename(key, each.to, each.place)
-                elif is_at_or_below(key, each.place):
-                    return None
-            elif each.place == key:
-                return each
-            elif each.deleted and is_below(key, each.place):
+        for number in range(len(self.moves), -1, -1):
+            layer = self.layers[number]
+            if key in layer:
+                return layer[key]
+            if layer and any(above in layer and layer[above].deleted for above in folders_of(key)):
                 return None
+            if number:
+                move = self.moves[number - 1]
+                if at_or_below(key, move.to or move.place):
+                    key = after_rename(key, move.to or move.place, move.place)
+                elif at_or_below(key, move.place):
+                    return None
         return key
 
     def staged(self, key: Uri) -> Staged | None:
@@ -100,7 +124,7 @@ class Stage:
 
     def first_name(self, key: Uri) -> Uri:
         """The name that what is at the URI had before all operations, or was made under."""
-        for each in reversed(self.operations):
+        for each in reversed([*self.operations()]):
             if each.to is not None:
                 key = after_rename(key, each.to, each.place)
             elif each.place == key and not each.base.exists:
@@ -109,104 +133,114 @@ class Stage:
 
     def is_below_deleted(self, key: Uri) -> bool:
         """Whether the URI lies in a folder that is staged for deletion."""
-        deleted = [each for each in self.operations if each.deleted and each.base.problem == "folder"]
-        return any(is_below(key, each.place) and self.look(each.place) is each for each in deleted)
+        above = map(self.staged, folders_of(key))
+        return any(staged is not None and staged.deleted for staged in above)
 
     def placed(self) -> Iterator[tuple[Uri, Staged]]:
         """What the operations have put somewhere, each under the name that it has now."""
-        moves: list[Staged] = []
-        found: list[tuple[Uri, Staged]] = []
-        for each in reversed(self.operations):
-            place = each.place if each.to is None else each.to
-            for move in reversed(moves):
-                place = after_rename(place, move.place, move.to or place)
-            if each.to is not None:
-                moves.append(each)
-            now = self.look(place)
-            if now is each or (each.to is not None and isinstance(now, str)):
-                found.append((place, each))
-        return reversed(found)
+        for number, layer in enumerate(self.layers):
+            for each in (*layer.values(), *self.moves[number : number + 1]):
+                place = each.place if each.to is None else each.to
+                for move in self.moves[number + (each.to is not None) :]:
+                    place = after_rename(place, move.place, move.to or place)
+                if not each.deleted:
+                    yield place, each
+
+    def holds_below(self, key: Uri) -> bool:
+        """Whether something is staged below the URI, so that it must be a folder."""
+        for number in range(len(self.moves), -1, -1):
+            if any(
+                place.startswith(f"{key}/") and not each.deleted
+                for place, each in self.layers[number].items()
+            ):
+                return True
+            if number:
+                move = self.moves[number - 1]
+                if move.ends[1].startswith(f"{key}/"):
+                    return True
+                key = after_rename(key, move.ends[1], move.place)
+        return False
 
     def last(self, key: Uri) -> int | None:
-        """The index of the operation on this very name that a further one replaces; None if a rename came after it."""
-        for index in range(len(self.operations) - 1, -1, -1):
-            each = self.operations[index]
-            if each.to is None and each.place == key:
-                return index
-            if each.to is not None and any(overlap(key, end) for end in each.ends):
+        """The layer of the operation on this very name that a further one replaces; None if a rename came after it."""
+        for number in range(len(self.moves), -1, -1):
+            if key in self.layers[number]:
+                return number
+            if number and any(overlap(key, end) for end in self.moves[number - 1].ends):
                 return None
         return None
 
     def put(self, operation: Staged) -> None:
-        """Stage an operation, in place of the one that it replaces."""
-        index = self.last(operation.place) if operation.to is None else None
-        if index is None:
-            self.operations.append(operation)
+        """Stage an operation that is no rename, in place of the one that it replaces."""
+        place, number = operation.place, self.last(operation.place)
+        if number is None:
+            self.append(operation)
         else:
-            self.operations[index] = operation.with_causes(self.operations[index].causes)
+            self.layers[number][place] = operation.with_causes(self.layers[number][place].causes)
 
     def keep_folders(self, key: Uri) -> None:
         """Cancel staged deletions of folders at or above the URI."""
-        gone = {
-            index
-            for index, each in enumerate(self.operations)
-            if each.deleted and each.base.problem == "folder" and is_at_or_below(key, each.place)
-            if self.last(each.place) == index
-        }
-        self.operations = [each for index, each in enumerate(self.operations) if index not in gone]
-
-    def holds_below(self, key: Uri) -> bool:
-        """Whether something is staged below the URI, so that it must be a folder."""
-        return any(not staged.deleted and is_below(place, key) for place, staged in self.placed())
+        for folder in (key, *folders_of(key)):
+            number = self.last(folder)
+            if number is not None and self.layers[number][folder].deletes_folder:
+                del self.layers[number][folder]
 
     def file_above(self, key: Uri) -> Uri | None:
         """An ancestor of the URI that is staged as a file."""
-        found = (place for place, staged in self.placed() if staged.text is not None and is_below(key, place))
+        found = (folder for folder in folders_of(key) if (at := self.staged(folder)) and at.text is not None)
         return next(found, None)
 
     def move(self, old: Uri, new: Uri, found: Snapshot, causes: tuple[Cause, ...]) -> None:
         """Stage the rename of everything at and below `old`."""
-        moved = {key: self.read.pop(key) for key in [*self.read] if is_at_or_below(key, old)}
-        for key in [key for key in self.read if is_at_or_below(key, new)]:
+        moved = {key: self.read.pop(key) for key in [*self.read] if at_or_below(key, old)}
+        for key in [key for key in self.read if at_or_below(key, new)]:
             del self.read[key]
         for key, read in moved.items():
             # What is staged is the base of the next write, not what was read before.
             if self.staged(key) is None:
                 place = after_rename(key, old, new)
                 self.read[place] = read._replace(uri=place)
-        self.operations.append(Staged(old, found, to=new, causes=causes))
+        self.append(Staged(old, found, to=new, causes=causes))
 
     def remove(self, found: Snapshot, causes: tuple[Cause, ...]) -> None:
         """Stage a deletion; a file that was only staged is dropped."""
-        index = self.last(found.uri)
-        if index is None:
-            self.put(Staged(found.uri, self.read.get(found.uri, found), causes=causes))
-            return
-        base = self.operations[index].base
-        if base.exists:
-            self.put(Staged(found.uri, base, causes=causes))
+        place, number = found.uri, self.last(found.uri)
+        base = self.read.get(place, found) if number is None else self.layers[number][place].base
+        if base.exists or number is None:
+            self.put(Staged(place, base, causes=causes))
         else:
-            del self.operations[index]
+            del self.layers[number][place]
 
     def settle(self, files: Iterable[EditedFile]) -> None:
-        """Drop the operations that were made: of those on the same names, the first."""
+        """Drop the operations that were made."""
         for file in files:
             wanted = {*file.causes}
-            index = next(
-                (
-                    n
-                    for n, each in enumerate(self.operations)
-                    if each.ends == file.uris and wanted.issuperset(each.causes)
-                ),
-                None,
-            )
-            if index is not None:
-                del self.operations[index]
+            for number, layer in enumerate(self.layers):
+                made = layer.get(file.uri) if file.new_uri is None else None
+                if made is not None and wanted.issuperset(made.causes):
+                    del layer[file.uri]
+                    break
+                move = next(iter(self.moves[number : number + 1]), None)
+                if move is not None and move.ends == file.uris and wanted.issuperset(move.causes):
+                    del self.moves[number]
+                    layer.update(self.layers.pop(number + 1))
+                    break
 
     def changeset(self) -> Changeset:
         """The staged changes, in the order in which they must be made."""
-        changes = tuple(_change(staged) for staged in self.operations)
+        changes = tuple(_change(staged) for staged in self.operations())
         return Changeset(changes=tuple(change for part in in_order(changes) for change in part.changes))
+
+
+def folders_of(key: Uri) -> Iterator[Uri]:
+    """The folders that a normalised URI lies in, the inner ones first."""
+    while (key := Uri(key.rpartition("/")[0])) and not key.endswith("/"):
+        yield key
+
+
+def at_or_below(key: Uri, place: Uri) -> bool:
+    """Whether a normalised URI is that place or inside it."""
+    return key == place or key.startswith(f"{place}/")
 
 
 def staged_snapshot(key: Uri, staged: Staged) -> Snapshot:

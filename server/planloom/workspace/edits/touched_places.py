@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from planloom.domain.changes import CreateFile, DeleteFile, EditFile, FileChange, RenameFile
+from planloom.domain.changes import CreateFile, CreateFolder, DeleteFile, EditFile, FileChange, RenameFile
 from planloom.domain.safety.protected import danger, is_secret, never_written
-from planloom.domain.safety.remote_schemas import remote_schema
+from planloom.domain.safety.remote_schemas import remote_schemas
 from planloom.domain.values import Uri
 from planloom.workspace.disk import is_held
 from planloom.workspace.paths.names import listed, quoted
@@ -28,8 +29,9 @@ class TouchedPlace(NamedTuple):
     """What a change touches. `target` is the new path of a rename.
 
     `dangers` are sentences that say why the change always needs approval. `refused` says why it cannot be made. Both
-    follow from everything that is touched: both ends with their links resolved, the folders that they lie in or that
-    are made for them, the other names of a file, the names that a rename moves, and what a folder becomes.
+    follow from everything that is touched: both ends with their links resolved, the place on disk of a file above
+    which earlier changes rename a folder, the folders that they lie in or that are made for them, the other names of a
+    file, the names that a rename moves, and what a folder becomes.
     """
 
     place: ResolvedPath | PathRefused
@@ -73,18 +75,45 @@ async def look_at(
 ) -> Look:
     """Read the files of changes, and judge what each touches if they are made in this order, in one thread."""
     renames = [change for change in changes if isinstance(change, RenameFile)]
+    origins = [_origin(change.uri, changes[:number]) for number, change in enumerate(changes)]
+    named = (change.uri for change in changes), (rename.new_uri for rename in renames), origins
+    uris = tuple(dict.fromkeys(chain(*named)))
     extra_files = tuple(document.uri for document in view.documents.all()) + view.acknowledged()
 
     def judged(places: Places) -> tuple[tuple[TouchedPlace, ...], bool]:
-        new = dict(zip(renames, places[len(changes) :], strict=True))
-        targets = [new[change] if isinstance(change, RenameFile) else None for change in changes]
-        touched = _judged(changes, places[: len(changes)], targets, extra_files)
+        at = dict(zip(uris, places, strict=True))
+        ends = [_ends(change, origin, at) for change, origin in zip(changes, origins, strict=True)]
+        touched = _judged(changes, ends, extra_files)
         return touched, approved is not None and _is_wider(changes, touched, approved)
 
-    ends = [change.uri for change in changes] + [rename.new_uri for rename in renames]
-    found, (touched, is_wider) = await view.resolve_with(ends, judged, for_="write")
-    targets = dict(zip(renames, found[len(changes) :], strict=True))
-    return Look(found[: len(changes)], targets, touched, is_wider)
+    files, (touched, is_wider) = await view.resolve_with(uris, judged, for_="write")
+    found = dict(zip(uris, files, strict=True))
+    targets = {rename: found[rename.new_uri] for rename in renames}
+    return Look(tuple(found[change.uri] for change in changes), targets, touched, is_wider)
+
+
+class _Ends(NamedTuple):
+    """The path of a change, where its file lies on disk before earlier changes, and the new path of a rename."""
+
+    place: ResolvedPath | PathRefused
+    origin: ResolvedPath | PathRefused
+    target: ResolvedPath | PathRefused | None
+
+    @property
+    def resolved(self) -> tuple[ResolvedPath, ...]:
+        return tuple(end for end in self if isinstance(end, ResolvedPath))
+
+
+def _ends(change: FileChange, origin: Uri, at: Mapping[Uri, ResolvedPath | PathRefused]) -> _Ends:
+    return _Ends(at[change.uri], at[origin], at[change.new_uri] if isinstance(change, RenameFile) else None)
+
+
+def _origin(uri: Uri, earlier: Sequence[FileChange]) -> Uri:
+    """The name on disk of what has this name after earlier changes of the same set."""
+    for before in reversed(earlier):
+        if isinstance(before, RenameFile):
+            uri = after_rename(uri, before.new_uri, before.uri)
+    return uri
 
 
 def _is_wider(changes: Sequence[FileChange], touched: Sequence[TouchedPlace], approved: Touches) -> bool:
@@ -95,50 +124,61 @@ def _is_wider(changes: Sequence[FileChange], touched: Sequence[TouchedPlace], ap
 
 
 def _judged(
-    changes: Sequence[FileChange],
-    places: Sequence[ResolvedPath | PathRefused],
-    targets: Sequence[ResolvedPath | PathRefused | None],
-    extra_files: Iterable[Uri],
+    changes: Sequence[FileChange], ends: Sequence[_Ends], extra_files: Iterable[Uri]
 ) -> tuple[TouchedPlace, ...]:
     """Judge changes whose paths are resolved; `extra_files` are files that may not be on disk."""
     found: list[TouchedPlace] = []
-    folders = tuple({place.root for place in places if isinstance(place, ResolvedPath)})
-    after = _Afterwards(changes, places, targets, [path_of(uri, folders) for uri in extra_files])
+    folders = tuple({each.place.root for each in ends if isinstance(each.place, ResolvedPath)})
+    after = _Afterwards(changes, ends, [path_of(uri, folders) for uri in extra_files])
     for number, change in enumerate(changes):
-        place, target = places[number], targets[number]
         inside: tuple[str, ...] | None = ()
         if isinstance(change, RenameFile):
             inside = _inside(change, changes[:number], extra_files, folders)
-        found.append(_judge(change, place, target, inside, after))
+        found.append(_judge(change, ends[number], inside, after))
     return tuple(found)
 
 
 def _judge(
-    change: FileChange,
-    place: ResolvedPath | PathRefused,
-    target: ResolvedPath | PathRefused | None,
-    inside: tuple[str, ...] | None,
-    after: _Afterwards,
+    change: FileChange, ends: _Ends, inside: tuple[str, ...] | None, after: _Afterwards
 ) -> TouchedPlace:
     """Judge one change; `inside` are the names that a rename moves, None if there are too many to check."""
-    ends = [end for end in (place, target) if isinstance(end, ResolvedPath)]
-    refused = next((end.reason for end in (place, target) if isinstance(end, PathRefused)), None)
-    dangers = dict.fromkeys(end.protected for end in ends if end.protected is not None)
-    names = [f"{end.relative}/{name}" for end in ends for name in inside or ()]
+    place, _, target = ends
+    refused = next((end.reason for end in ends if isinstance(end, PathRefused)), None)
+    dangers = dict.fromkeys(end.protected for end in ends.resolved if end.protected is not None)
+    names = [f"{end.relative}/{name}" for end in ends.resolved for name in inside or ()]
     dangers |= dict.fromkeys(sentence for name in names if (sentence := danger(name)) is not None)
     forbidden = next((name for name in names if never_written(name) is not None), None)
     if refused is None and forbidden is not None:
         refused = f"{quoted(forbidden)}: {never_written(forbidden)}"
-    if isinstance(change, CreateFile | EditFile) and isinstance(place, ResolvedPath):
-        schema = remote_schema(place.relative, change.after)
-        dangers |= {schema: None} if schema is not None else {}
+    schemas = _new_schemas(change, place, target)
+    if schemas:
+        dangers[
+            f"It names a remote schema ({listed([quoted(name) for name in schemas], _NAMED)}): an editor that opens"
+            " the file fetches that address by itself."
+        ] = None
     if inside is None:
         dangers[f"It contains more than {MOST_INSIDE} files, not all of whose names were checked."] = None
     if target is not None:
-        secrets = [end.relative for end in ends if end.secret] + [name for name in names if is_secret(name)]
+        secrets = [end.relative for end in ends.resolved if end.secret]
+        secrets += [name for name in names if is_secret(name)]
         if secrets:
             dangers[_moved_secrets(secrets)] = None
-    return TouchedPlace(place, target, tuple(dangers), refused or _becomes_git(ends, after))
+    return TouchedPlace(place, target, tuple(dangers), refused or _becomes_git(ends.resolved, after))
+
+
+def _new_schemas(
+    change: FileChange, place: ResolvedPath | PathRefused, target: ResolvedPath | PathRefused | None
+) -> tuple[str, ...]:
+    """The addresses of remote schemas that no editor has read from the file before the change."""
+    if isinstance(place, PathRefused) or isinstance(change, DeleteFile | CreateFolder):
+        return ()
+    before = "" if isinstance(change, CreateFile) else change.before or ""
+    known = remote_schemas(place.relative, before)
+    if isinstance(change, CreateFile | EditFile):
+        named = remote_schemas(place.relative, change.after)
+    else:
+        named = remote_schemas(target.relative, before) if isinstance(target, ResolvedPath) else ()
+    return tuple(name for name in named if name not in known)
 
 
 class _Afterwards:
@@ -147,13 +187,12 @@ class _Afterwards:
     def __init__(
         self,
         changes: Sequence[FileChange],
-        places: Sequence[ResolvedPath | PathRefused],
-        targets: Sequence[ResolvedPath | PathRefused | None],
+        ends: Sequence[_Ends],
         extra_files: Iterable[Path | None],
     ) -> None:
         self._renames: list[tuple[str, str]] = []
         paths = set(filter(None, extra_files))
-        for change, place, target in zip(changes, places, targets, strict=True):
+        for change, (place, _, target) in zip(changes, ends, strict=True):
             if isinstance(place, ResolvedPath) and isinstance(target, ResolvedPath):
                 self._renames.append((str(place.path), str(target.path)))
             end = place if target is None else target
@@ -198,14 +237,13 @@ def _inside(
     Accounts for `earlier` changes of the same set, which have not been made yet.
     """
     found: dict[str, None] = {}
-    origin = change.uri
     for before in reversed(earlier):
         if isinstance(before, RenameFile):
-            origin = after_rename(origin, before.new_uri, before.uri)
             if is_below(before.new_uri, change.uri):
                 found[relative(before.new_uri, change.uri) or ""] = None
         elif is_below(before.uri, change.uri):
             found[relative(before.uri, change.uri) or ""] = None
+    origin = _origin(change.uri, earlier)
     found |= dict.fromkeys(name for uri in extra_files if (name := relative(uri, origin)))
     start = path_of(origin, folders)
     if start is None:

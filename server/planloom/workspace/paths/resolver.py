@@ -33,7 +33,7 @@ from planloom.workspace.paths.roots import (
 )
 from planloom.workspace.paths.uris import child
 
-_GIT_CONTENTS: Final = (("HEAD", "objects", "refs"), ("HEAD", "commondir", "gitdir"))
+_GIT_CONTENTS: Final = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))
 """What git looks for in a folder before it takes it, under any name, for its own: one of these sets of names."""
 
 Purpose = Literal["read", "write"]

@@ -53,6 +53,7 @@ class GetParams(Wire):
     plan_id: Maybe[str] = None
     session_id: Maybe[str] = None
     at_seq: Maybe[Count] = None
+    all_workspaces: Bool = False
 
 
 class ListParams(Wire):
@@ -86,6 +87,7 @@ class EventsParams(Wire):
     plan_id: str
     after: Maybe[Count] = None
     limit: Maybe[Limit] = None
+    all_workspaces: Bool = False
 
 
 class EditParams(Wire):
@@ -152,6 +154,7 @@ class ExportParams(Wire):
 
     plan_id: str
     format: Literal["markdown", "json", "full"]
+    all_workspaces: Bool = False
 
 
 class ImportParams(Wire):
@@ -196,6 +199,7 @@ class PlanDiffParams(Wire):
     plan_id: str
     uri: str
     edit_id: Maybe[str] = None
+    all_workspaces: Bool = False
 
 
 class CreateResult(Wire):

@@ -67,8 +67,6 @@ def restrict(known: int, readable: list[str], writable: list[str]) -> None:
             _allow(ruleset, path, every & ~_IOCTL_DEV)
         for name in _DEVICES:
             _allow(ruleset, f"/dev/{name}", every)
-        # A list of a folder gives away names, but no contents.
-        _allow(ruleset, "/", _READ_DIR)
         kernel.syscall("landlock", _RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)

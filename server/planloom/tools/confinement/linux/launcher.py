@@ -13,6 +13,7 @@ Without namespaces the supervisor adopts what the command leaves behind, and end
 
 from __future__ import annotations
 
+import fcntl
 import marshal
 import os
 import resource
@@ -77,6 +78,7 @@ class Supervisor:
     def _in_namespaces(self) -> int:
         go_read, go_write = os.pipe()
         status_read, status_write = os.pipe()
+        slot = _free_slot(self._policy["plan_folder"])
         try:
             flags = namespaces.NAMESPACES | self._join_network()
             self._child = kernel.fork_into(flags)
@@ -85,7 +87,7 @@ class Supervisor:
         if self._child == 0:
             os.close(go_write)
             os.close(status_read)
-            _init(self._policy, go_read, status_write)
+            _init(self._policy, slot, go_read, status_write)
         os.close(go_read)
         os.close(status_write)
         try:
@@ -165,26 +167,40 @@ class Supervisor:
             os.waitpid(self._child, 0)
         elif self._child:
             end_all(os.getpid())
-        import shutil
-
-        shutil.rmtree(self._policy["temporary"], ignore_errors=True)
         os._exit(NOT_CONFINED)
 
 
-def _init(policy: Policy, go: int, told: int) -> None:
+def _free_slot(plan_folder: str) -> str:
+    """A folder for the caches of this command alone, which it locks until it ends.
+
+    Two mounts cannot share one. The commands that run one after another get the same.
+    """
+    number = 0
+    while True:
+        slot = f"{plan_folder}/caches/{number}"
+        os.makedirs(slot, exist_ok=True)
+        try:
+            fcntl.flock(os.open(slot, os.O_RDONLY | os.O_CLOEXEC), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return slot
+        except BlockingIOError:
+            number += 1
+
+
+def _init(policy: Policy, slot: str, go: int, told: int) -> None:
     """The first process of the PID namespace: makes the command's surroundings, runs it, and reaps its orphans."""
     try:
         os.read(go, 1)
         kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
-        _see(policy)
+        _see(policy, slot)
         if policy["network"] != "all" and not policy["joined"]:
             namespaces.bring_loopback_up()
         _limit(policy)
         if policy["landlock"]:
-            own = [*namespaces.TEMPORARY, namespaces.SHARED_MEMORY]
-            changeable = [*policy["writable"], *policy["scratch"], *own]
-            landlock.restrict(policy["landlock"], ["/"], changeable)
+            own = [policy["home"], *namespaces.TEMPORARY, namespaces.SHARED_MEMORY]
+            landlock.restrict(policy["landlock"], ["/"], [*policy["writable"], *policy["cached"], *own])
         _filter(policy, own_processes=True)
+        # Its open files, by which it says how the command has ended, are out of reach, and so is its end.
+        kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
     except OSError as error:
         _refuse(error)
     command = os.fork()
@@ -208,12 +224,12 @@ def _init(policy: Policy, go: int, told: int) -> None:
     os._exit(0)
 
 
-def _see(policy: Policy) -> None:
+def _see(policy: Policy, slot: str) -> None:
     """Make the view, and enter the folder of the command in it. Raises OSError."""
     folder = os.stat(".")
     # What covers a folder has an identity of its own.
     named = os.stat(policy["folder"]) if policy["throwaway"] else None
-    namespaces.make_view(policy)
+    namespaces.make_view(policy, slot)
     os.chdir(policy["folder"])
     if not os.path.samestat(folder, named or os.stat(".")):
         raise OSError(0, "the folder of the command has changed")
@@ -223,12 +239,13 @@ def _confine_beside(policy: Policy) -> None:
     """Confine this process without namespaces. Raises OSError."""
     _limit(policy)
     if policy["landlock"]:
-        readable = landlock.all_but(policy["hidden"])
+        readable = landlock.all_but([*policy["hidden"], *namespaces.TEMPORARY])
         # A right to a folder would be one to what is hidden in it.
+        readable += [part for path in policy["shown"] for part in landlock.all_but(policy["hidden"], path)]
         changeable = [
             part for path in policy["writable"] for part in landlock.all_but(policy["hidden"], path)
         ]
-        changeable.append(policy["temporary"])
+        changeable += [f"{policy['plan_folder']}/{name}" for name in ("tmp", "home")]
         kept = [*policy["hidden"], *policy["shown"]]
         # The shared memory is that of the machine here; what is allowed of a folder is allowed of all that is in it.
         if not any(path.startswith(f"{namespaces.SHARED_MEMORY}/") for path in kept):
@@ -263,7 +280,8 @@ def _lower(which: int, most: int) -> None:
 def _filter(policy: Policy, *, own_processes: bool) -> None:
     if policy["system_calls"]:
         internet = policy["network"] == "all" or policy["namespaces"]
-        system_calls.restrict(internet=internet, own_processes=own_processes)
+        own_files = policy["namespaces"] or not policy["landlock"]
+        system_calls.restrict(internet=internet, own_processes=own_processes, own_files=own_files)
 
 
 def _become(policy: Policy) -> None:
@@ -273,23 +291,13 @@ def _become(policy: Policy) -> None:
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        os.execvpe(policy["arguments"][0], policy["arguments"], _environment(policy))
+        os.execvp(policy["arguments"][0], policy["arguments"])
     except FileNotFoundError as error:
         _say(f"{policy['arguments'][0]} cannot be started: {error.strerror}.")
         os._exit(_NOT_FOUND)
     except OSError as error:
         _say(f"{policy['arguments'][0]} cannot be started: {error.strerror}.")
         os._exit(_CANNOT_RUN)
-
-
-def _environment(policy: Policy) -> dict[str, str]:
-    environment = dict(os.environ)
-    if policy["confined"]:
-        # The folder of the desktop's sockets.
-        environment.pop("XDG_RUNTIME_DIR", None)
-        folder = namespaces.TEMPORARY[0] if policy["namespaces"] else policy["temporary"]
-        environment.update(dict.fromkeys(("TMPDIR", "TEMP", "TMP"), folder))
-    return environment
 
 
 def _refuse(error: OSError) -> None:
@@ -358,18 +366,20 @@ def _try_namespaces(*, overlays: bool) -> None:
     import tempfile
 
     folder = tempfile.mkdtemp(prefix="planloom-")
+    os.mkdir(f"{folder}/tmp")
     try:
         policy: Policy = {
             "arguments": ["true"],
             "folder": os.getcwd(),
             "server": os.getpid(),
-            "temporary": folder,
+            "plan_folder": folder,
+            "home": "",
             "writable": [folder],
             "throwaway": overlays,
             "read_only": [],
             "hidden": [],
-            "scratch": [],
             "shown": [os.getcwd()],
+            "cached": [],
             "network": "none",
             "joined": [],
             "confined": True,

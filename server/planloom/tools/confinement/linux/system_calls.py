@@ -102,12 +102,12 @@ _OTHER_PROCESSES = {
 _OTHER_PROCESSES_EVERYWHERE = {"pidfd_getfd": 438, "process_madvise": 440}
 _CLONE3 = 435
 _CALLS = {
-    "x86_64": {"clone": 56, "socket": 41, "ioctl": 16},
-    "aarch64": {"clone": 220, "socket": 198, "ioctl": 29},
+    "x86_64": {"clone": 56, "socket": 41, "socketpair": 53, "ioctl": 16},
+    "aarch64": {"clone": 220, "socket": 198, "socketpair": 199, "ioctl": 29},
 }
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
-_RAW, _TYPE_BITS = 3, 0xF
+_DATAGRAM, _RAW, _TYPE_BITS = 2, 3, 0xF
 
 
 class _Instruction(ctypes.Structure):
@@ -128,20 +128,21 @@ def is_known() -> bool:
     return kernel.machine() in _ARCHITECTURES
 
 
-def restrict(*, internet: bool, own_processes: bool) -> None:
+def restrict(*, internet: bool, own_processes: bool, own_files: bool = True) -> None:
     """Install the filter in this process, for all its children too. Needs `no_new_privs`. Raises OSError.
 
     `internet`: sockets of the internet may be opened. `own_processes`: only processes of the command can be seen, so
-    that it may debug them.
+    that it may debug them. `own_files`: sockets that are files can be seen only if they are its own, so that it may
+    connect to them. The path of one stands in memory, where a filter cannot look.
     """
-    rows = _filter(internet=internet, own_processes=own_processes)
+    rows = _filter(internet=internet, own_processes=own_processes, own_files=own_files)
     code = (_Instruction * len(rows))(*(_Instruction(*row) for row in rows))
     program = _Program(len(rows), code)
     result = kernel.LIBC.prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_MODE_FILTER), ctypes.byref(program), 0, 0)
     kernel.checked(result, "seccomp")
 
 
-def _filter(*, internet: bool, own_processes: bool) -> list[tuple[int, int, int, int]]:
+def _filter(*, internet: bool, own_processes: bool, own_files: bool) -> list[tuple[int, int, int, int]]:
     machine = kernel.machine()
     calls = _CALLS[machine]
     refused = [*_REFUSED[machine].values(), *_REFUSED_EVERYWHERE.values()]
@@ -173,16 +174,20 @@ def _filter(*, internet: bool, own_processes: bool) -> list[tuple[int, int, int,
             _error(_EPERM),
         ],
     )
-    rows += _call(calls["socket"], _socket(internet=internet))
+    rows += _call(calls["socket"], _socket(internet=internet, own_files=own_files))
+    if not own_files:
+        # One of a pair sends to a name as well, unless it is connected for good.
+        datagram = [_argument(1), (_AND, 0, 0, _TYPE_BITS), (_EQUAL, 0, 1, _DATAGRAM), _error(_EPERM)]
+        rows += _call(calls["socketpair"], [*datagram, _allowed()])
     return [*rows, (_RETURN, 0, 0, _ALLOW)]
 
 
-def _socket(*, internet: bool) -> list[tuple[int, int, int, int]]:
+def _socket(*, internet: bool, own_files: bool) -> list[tuple[int, int, int, int]]:
     """Sockets of this machine, those that tell its addresses, and those of the internet that are not raw."""
     rows = [
         _argument(0),
         (_EQUAL, 0, 1, _UNIX),
-        _allowed(),
+        _allowed() if own_files else _error(_EPERM),
         # Of this family only the protocol that tells the machine's addresses.
         (_EQUAL, 0, 4, _NETLINK),
         _argument(2),
