@@ -56,6 +56,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "perspective_complete": PROGRESS,
     "edit_applied": EDIT,
     "edit_reverted": EDIT,
+    "command_changed": EDIT,
     "condition_evaluated": RESULT,
     "tool_started": RESULT,
     "tool_completed": RESULT,

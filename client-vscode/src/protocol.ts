@@ -335,13 +335,15 @@ export interface ReportedStep {
   caveat?: StepCaveat;
 }
 
-/** A file before the plan's first change and after its last; `oldUri` is its name before, if it was renamed. */
+/** A file that has changed; `oldUri`: its name before. `lasting`: by a command, and cannot be taken back. */
 export interface ReportedFile {
   uri: string;
   change: ChangeKind;
   oldUri?: string;
   added?: number;
   removed?: number;
+  byCommand?: boolean;
+  lasting?: boolean;
 }
 
 /** A command and its last run in words; `failed` whatever its `exitCode`, if it ended by itself. */
@@ -364,7 +366,7 @@ export interface LeftStep {
   reason: string;
 }
 
-/** What an ended plan has done, and its `caveats`. `closing` is its final answer if `answered`, else a summary. */
+/** What an ended plan has done. `closing`: its answer if `answered`, else a summary; `notes`: what commands did. */
 export interface Report {
   done: readonly ReportedStep[];
   files: readonly ReportedFile[];
@@ -374,6 +376,7 @@ export interface Report {
   closing?: string;
   answered: boolean;
   caveats?: readonly string[];
+  notes?: readonly string[];
 }
 
 /** Whether a request needs a plan; `score` is 0 to 100. */
@@ -1770,6 +1773,14 @@ export interface EditReverted extends OfEdit {
   type: "edit_reverted";
 }
 
+/** Files differ after a command from before it. */
+export interface CommandChanged extends OfEdit {
+  type: "command_changed";
+  command: string;
+  unknown?: readonly EditedFile[];
+  notes?: readonly string[];
+}
+
 /** The user and the step changed the same lines. */
 export interface EditConflict extends OfTask {
   type: "edit_conflict";
@@ -1944,6 +1955,7 @@ export type Event =
   | EditApplied
   | EditRejected
   | EditReverted
+  | CommandChanged
   | EditConflict
   | ConflictResolved
   | CheckCompleted
@@ -1996,6 +2008,7 @@ export const EVENTS = [
   "edit_applied",
   "edit_rejected",
   "edit_reverted",
+  "command_changed",
   "edit_conflict",
   "conflict_resolved",
   "check_completed",

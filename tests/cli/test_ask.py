@@ -58,6 +58,12 @@ def test_dangerous_things_need_yes_commands(approval: Any, flags: Flags) -> None
         assert "--yes-commands" in (verdict.reason or "")
 
 
+@pytest.mark.parametrize("flags", FLAGS, ids=str)
+def test_no_flag_keeps_what_a_command_wrote_in_protected_names(flags: Flags) -> None:
+    verdict = verdict_by_flags({**WRITE, "protected": True, "tool": "run_command"}, flags)  # type: ignore[typeddict-item]
+    assert verdict is None if flags.terminal else verdict is not None and verdict.decision == "deny"
+
+
 async def test_yes_lets_the_model_decide_but_not_for_ever() -> None:
     nobody = NonInteractive(yes=True)
     proposed: Any = {"options": ["accept", "retry"], "proposal": {"action": "retry", "why": "It may pass."}}

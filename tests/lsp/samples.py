@@ -452,6 +452,15 @@ EVENTS: dict[str, Any] = {
     ),
     "edit_rejected": _value(ev.EditRejected, task_id="step_2", edit_id="e1", files=FILES, reason="read-only"),
     "edit_reverted": _value(ev.EditReverted, task_id=None, edit_id="e1", files=FILES),
+    "command_changed": _value(
+        ev.CommandChanged,
+        task_id="step_2",
+        edit_id="e2",
+        command="`make format`",
+        files=FILES,
+        unknown=FILES[:1],
+        notes=("`make format` changed 3 more files.",),
+    ),
     "edit_conflict": _value(ev.EditConflict, task_id="step_2", conflict=CONFLICT),
     "conflict_resolved": _value(
         ev.ConflictResolved,

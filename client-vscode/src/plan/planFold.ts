@@ -130,6 +130,7 @@ export function foldPlan(plan: Plan, event: Event): Plan {
     case "edit_applied":
     case "edit_rejected":
     case "edit_reverted":
+    case "command_changed":
     case "context_compacted":
     case "plan_imported":
     case "answer":

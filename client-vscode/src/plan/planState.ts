@@ -12,7 +12,7 @@ import type {
   WaitsParams,
 } from "../protocol";
 import { foldResourceWaits } from "./clocks";
-import { begun, foldView, type PlanView, UNDOABLE, withText } from "./planView";
+import { begun, type ChangedFile, foldView, type PlanView, UNDOABLE, withText } from "./planView";
 
 export interface PanelState {
   plans: Readonly<Record<string, PlanView>>;
@@ -162,7 +162,8 @@ export function isWorkedOn({ version, author, steps }: Plan): boolean {
 
 /** Whether the plan has applied edits that its status allows to undo. */
 export function isUndoable(view: PlanView): boolean {
-  return UNDOABLE.includes(view.plan.status) && view.files.some((file) => file.state === "applied");
+  const isTakenBack = ({ state, lasting }: ChangedFile): boolean => state === "applied" && lasting !== true;
+  return UNDOABLE.includes(view.plan.status) && view.files.some(isTakenBack);
 }
 
 /** Whether a step was undone by itself, so that it can be redone by itself: an undo of the whole plan is taken back as one. */

@@ -6,6 +6,7 @@ import type {
   BackgroundEnded,
   ChangeKind,
   ClarificationProvided,
+  CommandChanged,
   Detection,
   EditApplied,
   EditConflict,
@@ -57,6 +58,9 @@ export interface ChangedFile {
   merged: boolean;
   outcome?: EditApplied["outcome"];
   reason?: string;
+  /** Whether a command has changed it; `lasting` if it cannot be taken back. */
+  byCommand?: boolean;
+  lasting?: boolean;
 }
 
 /** An undo by the user, which is an edit too: reverting it applies the edits that it reverted again. */
@@ -291,6 +295,7 @@ function foldAround(view: PlanView, event: Event): PlanView {
     case "edit_rejected":
     case "edit_reverted":
     case "edit_conflict":
+    case "command_changed":
       return foldFiles(view, event);
     // These change only the plan itself.
     case "plan_start":
@@ -331,7 +336,7 @@ function withDraftWarning(view: PlanView, { level, message }: Log): PlanView {
   return { ...view, draft: { ...view.draft, warnings: [...view.draft.warnings, message] } };
 }
 
-type EditEvent = EditStarted | EditApplied | EditRejected | EditReverted | EditConflict;
+type EditEvent = EditStarted | EditApplied | EditRejected | EditReverted | EditConflict | CommandChanged;
 
 function foldFiles(view: PlanView, event: EditEvent): PlanView {
   switch (event.type) {
@@ -370,6 +375,23 @@ function foldFiles(view: PlanView, event: EditEvent): PlanView {
         }),
       );
       return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...files] };
+    }
+    case "command_changed": {
+      const { editId, taskId, files = [], unknown = [] } = event;
+      const made = [...files, ...unknown].map(
+        ({ uri, newUri, change }, place): ChangedFile => ({
+          editId,
+          stepId: taskId ?? "",
+          uri,
+          newUri,
+          change,
+          state: "applied",
+          merged: false,
+          byCommand: true,
+          lasting: place >= files.length,
+        }),
+      );
+      return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...made] };
     }
     case "edit_rejected":
       return { ...view, files: marked(view.files, event, { state: "refused", reason: event.reason }) };

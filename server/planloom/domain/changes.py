@@ -136,6 +136,9 @@ class EditRecord(Value):
     `reverts`: the edits that the same undo or redo reverts; `partly`: those of them that this edit does not revert, or
     only in part, since the user has changed the same lines. `whole`: every file that was to change
     did. `settles`: the steps whose staged changes this edit applies, if it is the one edit of a whole plan.
+
+    `command`: a command has made these changes, and those of `unknown`, whose texts from before are not known, so that
+    they cannot be taken back; `notes` are sentences on it for the user.
     """
 
     edit_id: EditId
@@ -148,6 +151,9 @@ class EditRecord(Value):
     partly: tuple[EditId, ...] = ()
     whole: bool = True
     settles: tuple[StepId, ...] = ()
+    command: str | None = None
+    unknown: tuple[EditedFile, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def completes(self) -> tuple[EditId, ...]:
@@ -160,6 +166,11 @@ class EditRecord(Value):
     def key(self) -> EditId:
         """The key by which a plan finds the edit."""
         return self.edit_id
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether it changed a file; a command's may say only what was set aside."""
+        return bool(self.files or self.unknown)
 
     @property
     def references(self) -> tuple[StepId, ...]:

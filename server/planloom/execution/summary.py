@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from planloom.domain.changes import ChangeKind, EditedFile
+from planloom.domain.changes import ChangeKind, EditedFile, EditRecord
 from planloom.domain.errors import StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.reverts import standing
@@ -198,11 +198,24 @@ def report(plan: Plan, text_of: TextOf) -> Report | None:
     ]
     changes = file_changes(plan)
     changed = {changed.file.uri for changed in changes}
+    commanded = [edit for edit in plan.edits if edit.command is not None and edit.state == "applied"]
+    by_command = {name_now(plan, file.new_uri or file.uri) for edit in commanded for file in edit.files}
+    lasting = {file.new_uri or file.uri: file for edit in commanded for file in edit.unknown}
     not_allowed = tuple(uri for uri in plan.left_out if uri not in changed)
     commands = tuple(_commands(plan))
     return Report(
         done=tuple(done),
-        files=tuple(_counted(changed, text_of) for changed in changes),
+        files=(
+            *(
+                _counted(each, text_of).model_copy(update={"by_command": each.file.uri in by_command})
+                for each in changes
+            ),
+            *(
+                ReportedFile(uri=uri, change=file.change, by_command=True, lasting=True)
+                for uri, file in lasting.items()
+                if uri not in changed
+            ),
+        ),
         commands=commands,
         left=tuple(_left(plan)),
         not_allowed=not_allowed,
@@ -216,7 +229,22 @@ def report(plan: Plan, text_of: TextOf) -> Report | None:
             ),
             *_caveats(plan, commands),
         ),
+        notes=tuple(_notes(plan, commanded)),
     )
+
+
+def _notes(plan: Plan, commanded: Sequence[EditRecord]) -> Iterator[str]:
+    """What is to be said of the changes by commands. Later plans do not read it, since it names what these chose."""
+    for edit in commanded:
+        yield from edit.notes
+    cut_off = [call for step in plan.steps for call in step.tools_executed if call.command == "cut_off"]
+    for name in dict.fromkeys(_command_key(call)[0] for call in cut_off):
+        yield f"What {command_name(name)} changed was not found out, since the server ended meanwhile."
+
+
+def command_name(text: str) -> str:
+    """A command for use in a sentence."""
+    return f"`{shortened(' '.join(text.split()), _COMMAND)}`"
 
 
 def _caveats(plan: Plan, commands: Sequence[ReportedCommand]) -> Iterator[str]:
@@ -224,7 +252,7 @@ def _caveats(plan: Plan, commands: Sequence[ReportedCommand]) -> Iterator[str]:
     done = [(number, step) for number, step in enumerate(plan.steps, 1) if _is_done(step) and step.result]
     last = {_command_key(call)[0] for _, step in done if (call := step.failed_command) is not None}
     for each in commands:
-        name = f"`{shortened(' '.join(each.command.split()), _COMMAND)}`"
+        name = command_name(each.command)
         if each.denied:
             yield f"{name} was not allowed"
         elif each.failed and each.command in last:

@@ -37,6 +37,7 @@ EVENT_TYPES = (
     "edit_applied",
     "edit_rejected",
     "edit_reverted",
+    "command_changed",
     "edit_conflict",
     "conflict_resolved",
     "check_completed",

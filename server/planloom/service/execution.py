@@ -12,6 +12,7 @@ from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.recovery_proposals import ModelProposer
 from planloom.execution.steps.attached_files import StepAttachments
 from planloom.execution.steps.background import BackgroundCommands
+from planloom.execution.steps.command_changes import CommandChanges
 from planloom.execution.steps.commands import Terminal
 from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork, SubmittedPlans
@@ -31,7 +32,8 @@ class Execution:
         session, plan_store, tools = parts.session, parts.plan_store, parts.tools
         self.gate = Gate(session, plan_store, partial(parts.feed.notice, "warning"))
         staging = StagingArea(plan_store, session.view, self.gate, parts.applied_edits)
-        self.background = BackgroundCommands(session, plan_store, parts.jobs, parts.workspace_index)
+        changes = CommandChanges(session, plan_store, self.gate, parts.workspace_index)
+        self.background = BackgroundCommands(session, plan_store, parts.jobs, parts.workspace_index, changes)
         terminal = Terminal(
             self.gate, staging, parts.saver, parts.workspace_index, self.background, parts.feed.waits
         )
@@ -45,7 +47,12 @@ class Execution:
         )
         follow_up = FollowUp(plan_store, parts.ledger)
         self.surroundings = PlanSurroundings(
-            session, parts.workspace_index, parts.references, follow_up, memory
+            session,
+            parts.workspace_index,
+            parts.references,
+            follow_up,
+            memory,
+            partial(parts.feed.notice, "warning"),
         )
         model = parts.models.current
         model_work = ModelWork(

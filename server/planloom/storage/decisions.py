@@ -1,5 +1,6 @@
 """What the user has decided outside of any plan: which folders are trusted, which options of an editor count, and which
-commands are allowed in a folder.
+commands are allowed in a folder; and which of a folder's instructions are followed after a command whose changes are
+not known.
 
 The file lies in the user's state folder, for its owner alone. Whatever cannot be read counts as not decided.
 """
@@ -25,6 +26,7 @@ FILE: Final = "decisions.sqlite3"
 _BUSY_SECONDS: Final = 2.0
 _SCHEMA: Final = """
     CREATE TABLE IF NOT EXISTS folders (path TEXT PRIMARY KEY, inode TEXT, trusted INTEGER, at TEXT) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS instructions (path TEXT PRIMARY KEY, digests TEXT) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS options (digest TEXT PRIMARY KEY, kept INTEGER, at TEXT) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS rules (
         path TEXT, words TEXT, exact INTEGER, inode TEXT, confinement TEXT, at TEXT, PRIMARY KEY (path, words, exact)
@@ -78,6 +80,33 @@ class Decisions:
                 "INSERT OR REPLACE INTO folders VALUES (?, ?, ?, ?)",
                 (str(real), identity_of(real), trusted, _now()),
             )
+            # Who trusts a folder anew has looked at its instructions.
+            connection.execute("DELETE FROM instructions WHERE path = ?", (str(real),))
+
+    def hold_instructions(self, folder: Path, digests: Iterable[str]) -> bool:
+        """Let only texts with these hashes count as a folder's instructions, while commands run that may write others.
+
+        False if it is held already, as after a crash. Raises StorageFailed.
+        """
+        with self._writing() as connection:
+            row = (str(_real(folder)), " ".join(digests))
+            return connection.execute("INSERT OR IGNORE INTO instructions VALUES (?, ?)", row).rowcount > 0
+
+    def confirm_instructions(self, folder: Path, digest: str) -> None:
+        """Let a text that the user has saved count too, if a folder is held. Raises StorageFailed."""
+        with self._writing() as connection:
+            query = "UPDATE instructions SET digests = digests || ' ' || ? WHERE path = ?"
+            connection.execute(query, (digest, str(_real(folder))))
+
+    def release_instructions(self, folder: Path) -> None:
+        """Let all of a folder's instructions count again. Raises StorageFailed."""
+        with self._writing() as connection:
+            connection.execute("DELETE FROM instructions WHERE path = ?", (str(_real(folder)),))
+
+    def held_instructions(self, folder: Path) -> frozenset[str] | None:
+        """The hashes of the texts that count as a folder's instructions; None if all do."""
+        rows = self._read("SELECT digests FROM instructions WHERE path = ?", str(_real(folder)))
+        return frozenset(rows[0][0].split()) if rows else None
 
     def forget_folder(self, folder: Path) -> bool:
         """Forget the decision on a folder; False if there was none. Raises StorageFailed."""

@@ -169,7 +169,7 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
             class="skip"
             secondary
             @click=${() => startSkip(panel, plan, approvalId)}
-          >${approval.goesOn === true ? t("Not yet…") : planChanges.length > 0 ? t("Keep the plan…") : t("No…")}</vscode-button>
+          >${approval.goesOn === true ? t("Not yet…") : planChanges.length > 0 ? t("Keep the plan…") : isPutBack(approval) ? t("Leave it aside…") : t("No…")}</vscode-button>
           <span class="grow"></span>
           ${
             effect === "destroy" ||
@@ -281,8 +281,15 @@ function confinementIcon({ confined, network }: Confinement): string {
   return network === "none" ? "shield" : "globe";
 }
 
-function wordsOf({ effect, planChanges, goesOn }: Approval): Words {
+/** Whether it asks what becomes of what a command has written in protected names: the command is over. */
+function isPutBack({ tool, effect }: Approval): boolean {
+  return tool === "run_command" && effect === "write";
+}
+
+function wordsOf(approval: Approval): Words {
+  const { effect, planChanges, goesOn } = approval;
   if (goesOn === true) return { allow: t("Go on"), deny: t("Pause the plan here") };
+  if (isPutBack(approval)) return { allow: t("Put back"), deny: t("Leave it aside") };
   return (planChanges ?? []).length > 0
     ? { allow: t("Change the plan"), chip: ["medium", t("goes beyond what you approved")], deny: t("Keep the plan") }
     : effectWords(effect);
@@ -324,7 +331,8 @@ function skipForm(panel: Panel, plan: Plan, approval: Approval, text: string): V
     );
   const back = () => panel.change(planId, (forms) => delete forms.skips[approvalId]);
   const cancel = () => panel.decide(planId, { kind: "respond", approvalId, decision: "cancel" });
-  const lost = stepId == null || planChanges.length > 0 || goesOn === true ? undefined : skippedWith(plan, stepId);
+  const skipsNone = planChanges.length > 0 || goesOn === true || isPutBack(approval);
+  const lost = stepId == null || skipsNone ? undefined : skippedWith(plan, stepId);
   return html`<div class="prompt">
     <vscode-textarea
       class="skip-reason"

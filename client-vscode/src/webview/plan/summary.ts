@@ -71,6 +71,7 @@ function summary(view: PlanView): View {
     }
     <p class="summary-text">${shown(plan.executionSummary)}</p>
     ${commands(plan.report?.commands ?? [])}
+    ${(plan.report?.notes ?? []).map((note) => html`<p class="banner warning note">${icon("warning")}<span>${shown(note)}</span></p>`)}
     ${spentWords(view) === "" ? nothing : html`<p class="quiet" title=${spentLines(view).join("\n")}>${spentWords(view)}</p>`}
   </section>`;
 }
@@ -201,10 +202,18 @@ function files(panel: Panel, view: PlanView): View {
               ? html`<span class="chip" title=${t("Merged with what you typed meanwhile")}>${icon("git-merge")}${t("merged")}</span>`
               : nothing
           }
+          ${
+            file.byCommand === true
+              ? html`<span class="chip" title=${file.lasting === true ? t("It cannot be taken back: the text from before is not known") : nothing}>${icon("terminal")}${t("by a command")}</span>`
+              : nothing
+          }
           ${lines(file.state === "applied" ? counted.get(now(file)) : undefined)}
           <span class="quiet" title=${plain(file.reason ?? "")}>${fileState(file.state)}</span>
           ${
-            counted.has(now(file)) && file.state === "applied" && file.change !== "createFolder"
+            counted.has(now(file)) &&
+            file.lasting !== true &&
+            file.state === "applied" &&
+            file.change !== "createFolder"
               ? linkButton(t("Diff"), () => panel.post({ kind: "changes", planId, uri: now(file) }), {
                   icon: "diff",
                   classes: "diff",

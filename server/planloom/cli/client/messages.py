@@ -274,13 +274,15 @@ class ReportedStep(TypedDict, total=False):
 
 
 class ReportedFile(TypedDict, total=False):
-    """A file before the plan's first change and after its last; `oldUri` is its name before, if it was renamed."""
+    """A file that has changed; `oldUri`: its name before. `lasting`: by a command, and cannot be taken back."""
 
     uri: str
     change: Literal["create", "edit", "delete", "rename", "createFolder"]
     oldUri: str
     added: int
     removed: int
+    byCommand: bool
+    lasting: bool
 
 
 class ReportedCommand(TypedDict, total=False):
@@ -306,7 +308,7 @@ class LeftStep(TypedDict, total=False):
 
 
 class Report(TypedDict, total=False):
-    """What an ended plan has done, and its `caveats`. `closing` is its final answer if `answered`, else a summary."""
+    """What an ended plan has done. `closing`: its answer if `answered`, else a summary; `notes`: what commands did."""
 
     done: list[ReportedStep]
     files: list[ReportedFile]
@@ -316,6 +318,7 @@ class Report(TypedDict, total=False):
     closing: str
     answered: bool
     caveats: list[str]
+    notes: list[str]
 
 
 class Plan(TypedDict, total=False):

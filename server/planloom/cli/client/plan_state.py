@@ -60,7 +60,7 @@ def has_unread(plan: Plan) -> bool:
 def changed_files(files: Mapping[str, str], event: Json) -> Mapping[str, str]:
     """The changed files after an event, as URI → kind of change."""
     match event["type"]:
-        case "edit_applied":
+        case "edit_applied" | "command_changed":
             new = {file.get("newUri") or file["uri"]: file["change"] for file in event.get("files") or []}
             # A file that this plan created stays new when it is edited.
             return {**files, **{uri: _combined(files.get(uri), change) for uri, change in new.items()}}

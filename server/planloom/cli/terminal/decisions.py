@@ -25,6 +25,7 @@ MOST_ACCEPTED = 3
 MOST_RESUMED = 5
 """How often `--yes` lets a plan go on that has reached a limit of its steps."""
 _UNCONFINED = "Only a person can let a command run without confinement."
+_UNSEEN = "Only a person can keep what a command wrote in protected names."
 _SPENT = ("budget.maxRequests", "budget.maxTokens")
 """The settings that limit what a plan may cost; `--yes` does not exceed them."""
 ReviewChoice = Literal["execute", "revise", "direct", "edit", "cancel"]
@@ -119,8 +120,11 @@ def verdict_by_flags(approval: Approval, flags: Flags) -> Verdict | None:
     """The answer of the flags to an approval; None leaves it to the person at the terminal.
 
     A command gets no more than the settings and the workspace's git folder: no network that it asks for, nothing
-    outside. No flag lets one run without confinement.
+    outside. No flag lets one run without confinement, or keeps what one wrote in protected names: nobody knew of that
+    when the flag was given.
     """
+    if approval.get("tool") == "run_command" and approval.get("effect") == "write":
+        return None if flags.terminal else Verdict("deny", _UNSEEN)
     confinement = approval.get("confinement")
     if confinement is not None and not confinement["confined"]:
         return None if flags.terminal else Verdict("deny", _UNCONFINED)

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from planloom.cli.client.messages import LeftStep, Plan, Report, ReportedCommand
+from planloom.cli.client.messages import LeftStep, Plan, Report, ReportedCommand, ReportedFile
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import show
 from planloom.domain.text.counted import counted
@@ -65,8 +65,10 @@ def report_parts(report: Report, plan: Plan, folders: Sequence[Path]) -> Iterato
         yield Padding(done, _INDENT)
     if report.get("files"):
         files = {file["uri"]: file["change"] for file in report["files"]}
-        counts = {file["uri"]: _counts(file.get("added"), file.get("removed")) for file in report["files"]}
+        counts = {file["uri"]: _counts(file) for file in report["files"]}
         yield show.changed_tree(files, folders, counts)
+    for note in report.get("notes") or []:
+        yield Text.assemble(("! ", "yellow"), visible(note))
     for uri in report.get("notAllowed") or []:
         yield Text.assemble(("– ", "yellow"), visible(show.relative(uri, folders)), ("  not allowed", "dim"))
     if report.get("commands"):
@@ -148,11 +150,14 @@ def _rows() -> Table:
     return table
 
 
-def _counts(added: int | None, removed: int | None) -> Text:
-    """`+3 −1`; empty where the lines were not counted."""
+def _counts(file: ReportedFile) -> Text:
+    """`+3 −1`, empty where the lines were not counted, and that a command has changed the file."""
     text = Text()
-    if added:
+    if added := file.get("added"):
         text.append(f" +{added}", "green")
-    if removed:
+    if removed := file.get("removed"):
         text.append(f" −{removed}", "red")
+    if file.get("byCommand"):
+        lasting = ", which cannot be taken back" if file.get("lasting") else ""
+        text.append(f"  changed by a command{lasting}", "dim")
     return text

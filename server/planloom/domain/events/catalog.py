@@ -444,6 +444,20 @@ class EditReverted(Value):
     files: tuple[EditedFile, ...]
 
 
+class CommandChanged(Value):
+    """Files differ after a command from before it. For those of `unknown` the text from before is not known, so that
+    they cannot be taken back; `notes` are sentences on the changes. It replaces an earlier one with its `edit_id`.
+    """
+
+    type: Literal["command_changed"] = "command_changed"
+    task_id: StepId
+    edit_id: EditId
+    command: str
+    files: tuple[EditedFile, ...] = ()
+    unknown: tuple[EditedFile, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
 class EditConflict(Value):
     """The user and the step changed the same lines."""
 
@@ -645,6 +659,7 @@ Event = Annotated[
     | EditApplied
     | EditRejected
     | EditReverted
+    | CommandChanged
     | EditConflict
     | ConflictResolved
     | CheckCompleted
@@ -687,6 +702,7 @@ DURABLE = (
     EditStarted,
     EditApplied,
     EditReverted,
+    CommandChanged,
     ConflictResolved,
 )
 """Events that are on disk before anything else happens, since their loss could lose or repeat an effect."""

@@ -17,6 +17,7 @@ from planloom.domain.events.fold_calls import (
 )
 from planloom.domain.events.folding import (
     ALIVE,
+    ANY,
     DRAFT,
     UNDOABLE,
     change_step,
@@ -95,6 +96,23 @@ def edit_reverted(plan: Plan, event: ev.EditReverted, _at: Instant) -> Plan:
     return _with_states(plan, states, partly=frozenset() if whole else frozenset({target.edit_id}))
 
 
+@folds(ev.CommandChanged, when=ANY)
+def command_changed(plan: Plan, event: ev.CommandChanged, _at: Instant) -> Plan:
+    """The plan with what a command has changed as one more edit."""
+    record = EditRecord(
+        edit_id=event.edit_id,
+        step_id=event.task_id,
+        files=event.files,
+        state="applied",
+        command=event.command,
+        unknown=event.unknown,
+        notes=event.notes,
+    )
+    index = plan.edits.index_of(event.edit_id)
+    edits = plan.edits.appended(record) if index is None else plan.edits.replaced({index: record})
+    return updated(plan, edits=edits)
+
+
 @folds(ev.EditConflict, when=ALIVE)
 def edit_conflict(plan: Plan, event: ev.EditConflict, _at: Instant) -> Plan:
     """The plan with an edit that waits for the user to resolve a conflict."""
@@ -127,7 +145,7 @@ def _with_states(plan: Plan, states: Mapping[EditId, State], partly: Set[EditId]
         for step_id in edit.references:
             found = plan.index_of(step_id)
             if found is not None:
-                of_step = [each for each in now.edits_of(step_id) if not each.reverts]
+                of_step = [each for each in now.edits_of(step_id) if each.has_changes and not each.reverts]
                 how_much = _how_much(
                     {each.state for each in of_step}, partly=any(each.edit_id in partly for each in of_step)
                 )

@@ -14,13 +14,18 @@ State = Literal["applied", "reverted"]
 def standing(edits: Iterable[EditRecord]) -> tuple[EditRecord, ...]:
     """The edits that an undo reverts, oldest first. An edit counts once, however often it was redone.
 
+    One without files is left out: a command's, of which no text from before is known.
+
     An unfinished redo counts by itself, since the edits that it should restore still count as reverted.
     """
     chains = _Chains(edits)
     return tuple(
         edit
         for edit in chains.edits.values()
-        if edit.state == "applied" and not chains.is_undo(edit) and not chains.is_finished_redo(edit)
+        if edit.state == "applied"
+        and edit.files
+        and not chains.is_undo(edit)
+        and not chains.is_finished_redo(edit)
     )
 
 

@@ -706,7 +706,8 @@ class PlanSummary(Value):
 
 def taken_back(plan: Plan) -> Reverted | None:
     """How much of what the plan has changed in files was reverted, as far as steps know it."""
-    ids = {edit.step_id for edit in plan.edits if edit.state in ("applied", "reverted") and not edit.reverts}
+    made = (edit for edit in plan.edits if edit.state in ("applied", "reverted") and edit.has_changes)
+    ids = {edit.step_id for edit in made if not edit.reverts}
     shares = {step.reverted for step in plan.steps if step.step_id in ids}
     if shares <= {None}:
         return None

@@ -26,7 +26,8 @@ class ReportedFile(Value):
     """A file before the plan's first change and after its last one.
 
     `uri` is the file's present name, or the last one if it is deleted; `old_uri` its name before, if it was renamed.
-    The counts of lines are None for folders, and where a text is no longer known.
+    The counts of lines are None for folders, and where a text is no longer known. `by_command`: a command has changed
+    it; with `lasting` the text from before is not known, so that it cannot be taken back.
     """
 
     uri: Uri
@@ -34,6 +35,8 @@ class ReportedFile(Value):
     old_uri: Uri | None = None
     added: int | None = None
     removed: int | None = None
+    by_command: bool = False
+    lasting: bool = False
 
 
 class ReportedCommand(Value):
@@ -70,7 +73,8 @@ class Report(Value):
     `not_allowed` are files whose changes the user did not allow. `closing` is the model's final answer, or else the
     summary of the last step that it worked on. `answered`: `closing` is a final answer, which the event `answer` has
     brought before. `caveats` say what keeps the done steps from being simply done, each in a few words: a change or a
-    command that was not allowed, a step that was not checked, or whose last command failed.
+    command that was not allowed, a step that was not checked, or whose last command failed. `notes` are sentences on
+    what commands have changed.
     """
 
     done: tuple[ReportedStep, ...] = ()
@@ -81,3 +85,4 @@ class Report(Value):
     closing: str | None = None
     answered: bool = False
     caveats: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

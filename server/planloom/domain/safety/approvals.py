@@ -97,6 +97,11 @@ class Approval(Value):
     goes_on: bool | None = None
 
     @property
+    def puts_back(self) -> bool:
+        """Whether it asks what becomes of what a command has written in protected names: the command is over."""
+        return self.tool == "run_command" and self.effect == "write"
+
+    @property
     def only_once(self) -> bool:
         """Whether it cannot be allowed for the rest of the plan."""
         is_held = self.confinement is None or self.confinement.held

@@ -112,6 +112,7 @@ _NOT_HELD: Final = (
     "The setting planloom.approvals.execute is “{}”, but this machine cannot confine commands: each is asked."
 )
 _MOVED_ON: Final = "The files have changed since these changes were last compared with them."
+_SET_ASIDE: Final = "It has been set aside: allowed, it is put back; denied, it stays aside."
 _EDITED: Final = "As you have changed it, this is more than what you were asked before."
 _K = TypeVar("_K", Effect, _GrantedCommand, str)
 
@@ -274,6 +275,24 @@ class Gate:
         if response.decision == "allowForPlan":
             self._granted_origins.add(key)
         return Permitted()
+
+    async def permit_kept(self, proposal: ChangeProposal) -> frozenset[Uri] | Denied:
+        """Ask which of the changes of a command in protected names stay. No policy allows one without asking.
+
+        One that the user has edited does not: it is what the command has written, or nothing.
+        """
+        if self._session.settings.approvals.policy().write == "deny":
+            return Denied(reason="The setting planloom.approvals.write denies this.")
+        facts = (await facts_of(self._session.view, proposal))._replace(effect="write", protected=True)
+        facts = facts._replace(warnings=(_SET_ASIDE, *facts.warnings))
+        approval = change_approval(proposal, facts, ApprovalId(uuid.uuid4().hex))
+        response = await self.approvals.ask(approval, proposal.changeset)
+        denied = self._denied(approval.plan_id, response, "The user did not keep this.")
+        if denied is not None:
+            return denied
+        chosen = proposal.changeset if response.changeset is None else response.changeset
+        same = {each.uri for each in chosen.changes if each in proposal.changeset.changes}
+        return frozenset(same if response.files is None else same.intersection(response.files))
 
     async def permit_revision(self, approval: Approval) -> Permitted | Denied:
         """Ask for a change of the steps still to come that widens the plan. No policy allows it without asking."""

@@ -22,6 +22,7 @@ from planloom.execution.jobs import Jobs, background_jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_run import StepRun
+from planloom.execution.steps.command_changes import CommandChanges
 from planloom.execution.steps.time_limits import duration
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.shielded import uninterrupted
@@ -88,7 +89,15 @@ class BackgroundCommands:
     They outlive the step that has started them. Whoever ends a plan stops their jobs (`background_jobs`).
     """
 
-    def __init__(self, session: Session, plan_store: PlanStore, jobs: Jobs, index: WorkspaceIndex) -> None:
+    def __init__(
+        self,
+        session: Session,
+        plan_store: PlanStore,
+        jobs: Jobs,
+        index: WorkspaceIndex,
+        changes: CommandChanges,
+    ) -> None:
+        self.changes = changes
         self._session = session
         self._plan_store = plan_store
         self._jobs = jobs
@@ -206,6 +215,20 @@ class BackgroundCommands:
         """Run a command until it ends, its time is over, or the job is cancelled; then end its whole group."""
         command = running.command
         child = ChildProcess(running.output, on_output)
+        try:
+            async with self.changes.watched(running.run, command.text):
+                try:
+                    await self._run(running, child)
+                finally:
+                    await child.end()
+        except (PlanloomError, IllegalTransition) as error:
+            log.info("what %s has changed was not recorded: %s", running.job, error)
+        finally:
+            self._settle(running, child)
+
+    async def _run(self, running: _Running, child: ChildProcess) -> None:
+        """Run a command until it ends by itself or its time is over."""
+        command = running.command
         # What it prints is read while it runs, so Python must not keep it back.
         env = environment(os.environ) | {"PYTHONUNBUFFERED": "1"}
         confined = self._session.confined(running.run.plan_id, command.confinement)
@@ -223,11 +246,6 @@ class BackgroundCommands:
         except (PlanloomError, IllegalTransition) as error:
             # Nobody would know of it after a crash, so it does not run on.
             running.problem = f"The start of the command could not be recorded: {error}"
-        finally:
-            try:
-                await child.end()
-            finally:
-                self._settle(running, child)
 
     async def _record_start(self, running: _Running, pid: int) -> None:
         await self._plan_store.wait_unlocked()

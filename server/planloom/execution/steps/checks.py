@@ -166,6 +166,7 @@ class StepChecks:
         async with recorded_call(self._run, tool, args) as call:
             result = await _ran(tool, args, self._context)
             call.result = result
+        await self._context.commands.settle()
         if result.ok:
             return _Answer("passed", result.summary)
         if result.refused:

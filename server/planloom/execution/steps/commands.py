@@ -24,6 +24,7 @@ from planloom.execution.effects.unsaved import UnsavedFiles, UnsavedFileSaver
 from planloom.execution.step_run import StepRun
 from planloom.execution.step_waits import TERMINAL, StepWaits, UsedBy, User
 from planloom.execution.steps.background import BackgroundCommands
+from planloom.execution.steps.command_changes import Watched
 from planloom.execution.steps.progress import PercentReader
 from planloom.execution.summary import changed_files
 from planloom.execution.workspace_index import WorkspaceIndex
@@ -88,6 +89,7 @@ class Terminal:
         waits: StepWaits,
     ) -> None:
         self.background = background
+        self.changes = background.changes
         self._lock = asyncio.Lock()
         self._user: User | None = None
         self._waiting: list[UsedBy] = []
@@ -192,6 +194,7 @@ class StepCommands:
         self._background = terminal.background
         self._on_output = on_output
         self._following: tuple[CalledCommand, ...] = ()
+        self._watched: list[Watched] = []
 
     def expect(self, following: Sequence[CalledCommand]) -> None:
         """The commands that are called after the next one, which are asked together with it."""
@@ -212,7 +215,11 @@ class StepCommands:
             confined = self._run.session.confined(self._run.plan_id, permitted.confinement)
             on_output = self._metered() if self._run.step.kind == "tool_call" else self._on_output
             capture = KeptOutput(self._run.session.plan_folder(self._run.plan_id))
-            result = await self._terminal.run(permitted, confined, on_output, self._record_process, capture)
+            async with self._terminal.changes.watched(self._run, permitted.text) as watched:
+                result = await self._terminal.run(
+                    permitted, confined, on_output, self._record_process, capture
+                )
+        self._watched.append(watched)
         if result.code in (0, None) or not permitted.confinement.confined:
             return result
         return result._replace(lacked=await asyncio.to_thread(self._lack, permitted, result.output))
@@ -233,6 +240,11 @@ class StepCommands:
                 return Lack(kind="protected") if place is None else Lack(kind="folder", place=str(place))
             case _:
                 return lack if abilities().files else None
+
+    async def settle(self) -> tuple[str, ...]:
+        """Have the user decide on what the commands have made of protected names; sentences on what is not kept."""
+        watched, self._watched = self._watched, []
+        return tuple([note for each in watched for note in await self._terminal.changes.decide(each)])
 
     def _metered(self) -> Output:
         """Passes on the output of the one command of a step, and records the percentages in it."""

@@ -65,6 +65,8 @@ class LiteralCalls:
                 seconds = run.session.settings.execution.completion_timeout_seconds
                 result = await run_tool(tool, args, context, None if tool.limits_own_time else seconds)
                 call.result, call.after = result, context.files.changeset()
+            if context.commands is not None:
+                await context.commands.settle()
             outcome = await self._commit(run, result, context, checks)
         if not isinstance(outcome, Done):
             return outcome

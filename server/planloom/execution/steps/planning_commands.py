@@ -121,6 +121,10 @@ class PlanningCommands:
         result = await self._terminal.run(command, confined, lambda *_: None, lambda _: None, capture)
         return result._replace(note=await self._unsaved())
 
+    async def settle(self) -> tuple[str, ...]:
+        """Nothing that they have changed stays."""
+        return ()
+
     async def start(self, command: Command) -> NoCommand:  # noqa: ARG002
         """Nothing runs in the background."""
         return self._not_yet

@@ -96,6 +96,9 @@ class StepToolRunner:
             finally:
                 if not following:
                     self._context.forget_ahead()
+        if tool is RUN_COMMAND and self._context.commands is not None:
+            # The command counts as ended whatever becomes of the question.
+            result = result._replace(text="\n".join([result.text, *await self._context.commands.settle()]))
         return result._replace(call_id=record.call_id)
 
     async def _look_ahead(self, tool: Tool, calls: Sequence[ToolCall]) -> None:

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from planloom.domain.changes import sha256
 from planloom.domain.safety.protected import is_secret
 from planloom.domain.values import Uri
 from planloom.intake.surroundings.environment import (
@@ -63,7 +64,8 @@ class Place(NamedTuple):
     """Where the facts are gathered from.
 
     `recent` are the files that the user has opened, the latest first. `trusted`: whether files may be read;
-    `instructions`: whether the project's instructions are wanted. Unless `shown`, a model is told the folders alone.
+    `instructions`: whether the project's instructions are wanted, `confirmed` the hashes of those texts that are
+    followed, None for all. Unless `shown`, a model is told the folders alone.
     `commands` says what they may reach.
     """
 
@@ -74,6 +76,7 @@ class Place(NamedTuple):
     recent: tuple[str, ...] = ()
     trusted: bool = True
     instructions: bool = True
+    confirmed: frozenset[str] | None = None
     shown: bool = True
     commands: str = ""
 
@@ -267,6 +270,11 @@ async def _instructions(place: Place, subject: Subject) -> ProjectInstructions:
     tops = [f"{root.name}/" for root in place.files.folders] if len(place.files.folders) > 1 else [""]
     chosen = choices(frozenset(listed), subjects, tops)
     texts = await _texts(place, [path for each in chosen for path in each])
+    confirmed = place.confirmed
+    unconfirmed = [
+        path for path, text in texts.items() if confirmed is not None and sha256(text) not in confirmed
+    ]
+    texts = {path: text for path, text in texts.items() if path not in unconfirmed}
     used: dict[str, str] = {}
     for each in chosen:
         path = next((path for path in each if texts.get(path, "").strip()), None)
@@ -276,5 +284,6 @@ async def _instructions(place: Place, subject: Subject) -> ProjectInstructions:
     others = {folder: path for path in reversed(listed) if (folder := path.rpartition("/")[0]) not in known}
     return ProjectInstructions(
         files=tuple(InstructionFile(path=path, text=text) for path, text in used.items()),
-        others=tuple(sorted(others.values())),
+        others=tuple(sorted(others.values())) if confirmed is None else (),
+        unconfirmed=tuple(unconfirmed),
     )

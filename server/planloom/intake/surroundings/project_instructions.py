@@ -34,10 +34,14 @@ class InstructionFile(NamedTuple):
 
 
 class ProjectInstructions(NamedTuple):
-    """The files that apply to a request, the nearest to its subject first; `others` apply to other folders."""
+    """The files that apply to a request, the nearest to its subject first; `others` apply to other folders.
+
+    `unconfirmed` are not followed: a command may have written them, and the user has not seen them since.
+    """
 
     files: tuple[InstructionFile, ...] = ()
     others: tuple[str, ...] = ()
+    unconfirmed: tuple[str, ...] = ()
 
     def render(self, most: int = MOST_CHARACTERS) -> str:
         """The body of the section in about `most` characters, the first files whole; empty without files."""
@@ -49,6 +53,11 @@ class ProjectInstructions(NamedTuple):
             names = listed([visible(path) for path in self.others], _LISTED)
             parts.append(f"Read and follow these too before you change files in their folders: {names}")
         return "\n\n".join(parts)
+
+
+def is_instruction_file(path: str) -> bool:
+    """Whether a path has a name of such files."""
+    return path.endswith(TOP_NAMES)
 
 
 def choices(

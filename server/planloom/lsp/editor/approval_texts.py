@@ -29,6 +29,8 @@ def approval_text(approval: Approval) -> str:
             f"Planloom wants to fetch from {approval.host}: {approval.url}",
             f"“{ALLOW_PLAN}” covers all pages of this host.",
         ]
+    if approval.puts_back:
+        lines = [f"Planloom: {approval.title}"]
     if approval.goes_on:
         lines = [f"Planloom asks before it goes on: {approval.title}"]
     if approval.plan_changes:

@@ -101,6 +101,7 @@ class _Change(NamedTuple):
     new_uri: Uri | None
     before: str | None
     after: str | None
+    by_command: bool = False
 
 
 def _made(app: Application, plan: Plan, step_id: StepId) -> list[str]:
@@ -112,7 +113,8 @@ def _made(app: Application, plan: Plan, step_id: StepId) -> list[str]:
             found = app.plans.diff(plan.plan_id, file.new_uri or file.uri, edit.edit_id)
         except PlanloomError as error:
             return [as_text(error.message)]
-        changes.append(_Change(file.uri, file.new_uri, found.before, found.after))
+        by_command = edit.command is not None
+        changes.append(_Change(file.uri, file.new_uri, found.before, found.after, by_command))
     return _changes(changes, len(files))
 
 
@@ -124,7 +126,7 @@ def _changes(changes: list[_Change], files: int) -> list[str]:
 def _change(change: _Change) -> Iterator[str]:
     name = display_name(change.uri)
     moved = f" → {code(display_name(change.new_uri))}" if change.new_uri is not None else ""
-    yield f"{code(name)}{moved}"
+    yield f"{code(name)}{moved}{' by a command' if change.by_command else ''}"
     lines = unified(change.before, change.after, name, name).rstrip("\n").split("\n")[2:]
     shown = [cut(line.removesuffix("\r"), _WIDEST) for line in lines[:_LINES]]
     if shown:

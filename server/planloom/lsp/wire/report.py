@@ -17,13 +17,15 @@ class ReportedStep(Wire):
 
 
 class ReportedFile(Wire):
-    """A file before the plan's first change and after its last; `oldUri` is its name before, if it was renamed."""
+    """A file that has changed; `oldUri`: its name before. `lasting`: by a command, and cannot be taken back."""
 
     uri: str
     change: Literal["create", "edit", "delete", "rename", "createFolder"]
     old_uri: Maybe[str] = None
     added: Maybe[Int] = None
     removed: Maybe[Int] = None
+    by_command: Bool = False
+    lasting: Bool = False
 
 
 class ReportedCommand(Wire):
@@ -49,7 +51,7 @@ class LeftStep(Wire):
 
 
 class Report(Wire):
-    """What an ended plan has done, and its `caveats`. `closing` is its final answer if `answered`, else a summary."""
+    """What an ended plan has done. `closing`: its answer if `answered`, else a summary; `notes`: what commands did."""
 
     done: tuple[ReportedStep, ...]
     files: tuple[ReportedFile, ...]
@@ -59,3 +61,4 @@ class Report(Wire):
     closing: Maybe[str] = None
     answered: Bool
     caveats: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

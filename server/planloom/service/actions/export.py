@@ -73,7 +73,11 @@ def _report(report: Report, folders: Sequence[Uri]) -> Iterator[str]:
         for file in report.files:
             counts = "" if file.added is None else f", +{file.added} −{file.removed}"
             before = "" if file.old_uri is None else f" from {as_line(name_in(file.old_uri, folders))}"
-            yield f"- {as_line(name_in(file.uri, folders))}: {file.change}{before}{counts}"
+            by = ", changed by a command" if file.by_command else ""
+            by += ", which cannot be taken back" if file.lasting else ""
+            yield f"- {as_line(name_in(file.uri, folders))}: {file.change}{before}{counts}{by}"
+    if report.notes:
+        yield from ("", *(f"- {as_line(note)}" for note in report.notes))
     if report.commands:
         yield from ("", "## Commands", "")
         for command in report.commands:

@@ -32,9 +32,11 @@ from planloom.workspace.edits.outcomes import (
 )
 from planloom.workspace.edits.touched_places import look_at
 from planloom.workspace.edits.undo import Reversal, reverse
-from planloom.workspace.paths.uris import display_name, display_names
+from planloom.workspace.paths.names import listed, quoted
+from planloom.workspace.paths.uris import display_name, display_names, name_in
 
 _NO_TEXT: Final = sha256("")
+_NAMED: Final = 5
 
 
 class UndoService:
@@ -185,6 +187,12 @@ class UndoService:
                 happened.append(ev.EditReverted(task_id=edit.step_id, edit_id=edit.edit_id, files=files))
                 reverted.update(dict.fromkeys(file.uri for file in files))
         happened += [ev.Log(level="warning", message=each.reason) for each in reversal.kept]
+        if unknown := [file.new_uri or file.uri for edit in chosen for file in edit.unknown]:
+            names = listed([quoted(name_in(uri, plan.workspace_folders)) for uri in unknown], _NAMED)
+            message = (
+                f"{names}: changed by a command, and not taken back, since the text from before is not known."
+            )
+            happened.append(ev.Log(level="warning", message=message))
         now = self._plan_store.record(plan.plan_id, *happened)
         return UndoResult(
             plan=now, reverted=tuple(reverted), conflicts=tuple(each.uri for each in reversal.kept)

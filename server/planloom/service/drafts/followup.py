@@ -59,7 +59,13 @@ class FollowUp:
     def _diff(self, plan: Plan) -> str:
         """What a plan that is continued has changed, as a diff in bounds; texts that are gone are left out."""
         found = ""
+        # What a command has written is as foreign as its output.
+        commanded = {
+            file.new_uri or file.uri for edit in plan.edits if edit.command is not None for file in edit.files
+        }
         for uri in changed_files(plan):
+            if uri in commanded:
+                continue
             changes, name = changes_of_file(plan, uri, None), name_in(uri, plan.workspace_folders)
             if changes is None or is_secret(name):
                 continue

@@ -145,7 +145,9 @@ class UserUndo:
             if edit.state == "intended":
                 return
             if edit.state == "applied":
-                yield from (edit,) if undone is None else (undone, edit)
+                # The editor may have yet to read what a command has written, which is no undo of it.
+                if edit.command is None:
+                    yield from (edit,) if undone is None else (undone, edit)
                 return
             undone = edit if edit.state == "reverted" else undone
         if undone is not None:

@@ -96,6 +96,10 @@ class CommandRunner(Protocol):
         """Ask for approval, apply staged changes, and run the command to its end."""
         ...
 
+    async def settle(self) -> Sequence[str]:
+        """Have the user decide on what the commands have made of protected names; sentences on what is not kept."""
+        ...
+
     async def start(self, command: Command) -> CommandState | NoCommand:
         """Like `run`, but return when the command has run for a moment, or has ended sooner."""
         ...

@@ -104,18 +104,27 @@ def environment(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def running_git(git: Path, *arguments: str, cwd: Path, limit: int) -> AsyncGenerator[Process, None]:
-    """Run git, and kill it when the block ends; `limit` is the buffer size of its output in bytes. Raises OSError."""
+async def running_git(
+    git: Path, *arguments: str, cwd: Path, limit: int, feed: bytes | None = None
+) -> AsyncGenerator[Process, None]:
+    """Run git, and kill it when the block ends; `limit` is the buffer size of its output in bytes.
+
+    `feed` is what it reads from its standard input. Raises OSError.
+    """
     process = await asyncio.create_subprocess_exec(
         *(str(git), *_GIT, *arguments),
         cwd=cwd,
         env=_own_environment(),
-        stdin=asyncio.subprocess.DEVNULL,
+        stdin=asyncio.subprocess.DEVNULL if feed is None else asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         limit=limit,
     )
     try:
+        if process.stdin is not None:
+            # Written as fast as git reads it, while its output is read.
+            process.stdin.write(feed or b"")
+            process.stdin.close()
         yield process
     finally:
         if process.returncode is None:
