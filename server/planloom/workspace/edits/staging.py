@@ -23,7 +23,7 @@ from planloom.domain.values import Uri
 from planloom.workspace.edits.order import in_order, overlap
 from planloom.workspace.paths.listings import Entry
 from planloom.workspace.paths.names import quoted
-from planloom.workspace.paths.uris import after_rename, to_path
+from planloom.workspace.paths.uris import after_rename, folders_of, to_path
 from planloom.workspace.snapshots import Snapshot
 
 
@@ -230,12 +230,6 @@ class Stage:
         """The staged changes, in the order in which they must be made."""
         changes = tuple(_change(staged) for staged in self.operations())
         return Changeset(changes=tuple(change for part in in_order(changes) for change in part.changes))
-
-
-def folders_of(key: Uri) -> Iterator[Uri]:
-    """The folders that a normalised URI lies in, the inner ones first."""
-    while (key := Uri(key.rpartition("/")[0])) and not key.endswith("/"):
-        yield key
 
 
 def at_or_below(key: Uri, place: Uri) -> bool:
