@@ -156,7 +156,8 @@ class Gate:
             )
             # What comes later is compared with its files once this is made.
             part, *_ = in_order(proposal.changeset.changes) or (proposal.changeset,)
-            outcome = await apply_changeset(edit, part, None if part.later else look)
+            is_whole = part.changes == proposal.changeset.changes
+            outcome = await apply_changeset(edit, part, look if is_whole else None)
             match outcome:
                 case ChangesetApplied():
                     if not part.later:
