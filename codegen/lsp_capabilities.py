@@ -7,7 +7,8 @@ from typing import Final
 
 USED: Final[Mapping[str, tuple[str, str]]] = {
     "workspace.applyEdit": (
-        "changes are sent by `workspace/applyEdit`: those of one changeset as one edit, of at most a hundred files",
+        "changes are sent by `workspace/applyEdit`: those of one changeset as one edit of at most a hundred files, "
+        "or as several where a name is used again",
         "the server writes every change on disk, none under an unsaved buffer",
     ),
     "workspaceEdit.documentChanges": (

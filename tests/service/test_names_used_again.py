@@ -90,7 +90,9 @@ async def test_it_is_made_undone_and_redone(tmp_path: Path, chain: str, review: 
 async def test_a_client_without_operations_on_files_does_not_stop_at_the_text_of_the_plan(
     tmp_path: Path, last: str, review: Review
 ) -> None:
-    able = EVERYTHING._replace(create_files=False, rename_files=False, delete_files=False)
+    able = EVERYTHING._replace(
+        create_files=False, rename_files=False, delete_files=False, save=review != "end"
+    )
     settings = {"execution.review": review}
     async with studio(tmp_path, FILES, settings=settings, capabilities=able) as at:
         at.editor.open(at.path("a.txt"))

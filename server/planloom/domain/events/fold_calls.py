@@ -214,7 +214,7 @@ def fold_applied(plan: Plan, edit: EditRecord, files: Collection[EditedFile]) ->
                 return fate
             if uri in unmade and call.tool != "rename_path":
                 return fate
-            return "made" if fate in _UNSETTLED and is_of(call, uri) else fate
+            return "made" if fate in _UNSETTLED and is_of(call, uri, fate) else fate
 
         plan = _with_step(plan, step, _with_fates(step, made))
     return plan
@@ -241,7 +241,7 @@ def fold_rejected(plan: Plan, edit: EditRecord, event: ev.EditRejected) -> Plan:
     is_of = _calls_of(event.files)
 
     def fate_of(call: ExecutedTool, uri: str, fate: Fate) -> Fate:
-        if not is_of(call, uri):
+        if not is_of(call, uri, fate):
             return fate
         if fate in _UNSETTLED and uri in doubtful:
             return "doubtful"
@@ -263,7 +263,7 @@ def fold_reverted(plan: Plan, edit: EditRecord, files: Collection[EditedFile], *
         step = plan.step(step_id)
         if step is not None:
             now = _with_fates(
-                step, lambda call, uri, fate: after if fate == before and is_of(call, uri) else fate
+                step, lambda call, uri, fate: after if fate == before and is_of(call, uri, fate) else fate
             )
             plan = _with_step(plan, step, now)
     return plan
@@ -388,17 +388,20 @@ def _with_step(plan: Plan, before: Step, now: Step) -> Plan:
     return updated(plan, steps=plan.steps.replaced({index: now}))
 
 
-def _calls_of(files: Iterable[EditedFile]) -> Callable[[ExecutedTool, str], bool]:
-    """Whether one of these files is the change of a call to a URI. Files of older ledgers are those of all calls."""
+def _calls_of(files: Iterable[EditedFile]) -> Callable[[ExecutedTool, str, Fate], bool]:
+    """Whether one of these files is the change of a call to a URI.
+
+    Files of older ledgers are those of all calls. What is in doubt is the same change, tried again.
+    """
     causes: dict[str, set[Cause] | None] = {}
     for file in files:
         for uri in file.uris:
             known = causes.get(uri, set())
             causes[uri] = None if known is None or not file.causes else {*known, *file.causes}
 
-    def is_of(call: ExecutedTool, uri: str) -> bool:
+    def is_of(call: ExecutedTool, uri: str, fate: Fate) -> bool:
         found = causes.get(uri, set())
-        return found is None or call.call_id in found
+        return found is None or call.call_id in found or (fate == "doubtful" and uri in causes)
 
     return is_of
 

@@ -41,23 +41,23 @@ def with_edits(changeset: Changeset, edits: Sequence[ProposalEdit]) -> Changeset
                 {"field": "edits", "problem": f"the approval proposes no text of {display_name(other)}"}
             ],
         )
-    changes = (_edited(change, texts.get(change.uri)) for change in changeset.changes)
+    # Where a name is used again, the first text on it is the one that was shown.
+    changes = [
+        _edited(change, texts.pop(change.uri, None)) if isinstance(change, CreateFile | EditFile) else change
+        for change in changeset.changes
+    ]
     return Changeset(changes=tuple(change for change in changes if change is not None))
 
 
-def _edited(change: FileChange, edit: ProposalEdit | None) -> FileChange | None:
+def _edited(change: CreateFile | EditFile, edit: ProposalEdit | None) -> FileChange | None:
     if edit is None:
         return change
-    match change:
-        case CreateFile():
-            return change.model_copy(update={"after": edit.text})
-        case EditFile():
-            before = change.before if edit.before is None else edit.before
-            if edit.text == before:
-                return None
-            return change.model_copy(update={"before": before, "after": edit.text, "notes": ()})
-        case _:
-            return change
+    if isinstance(change, CreateFile):
+        return change.model_copy(update={"after": edit.text})
+    before = change.before if edit.before is None else edit.before
+    if edit.text == before:
+        return None
+    return change.model_copy(update={"before": before, "after": edit.text, "notes": ()})
 
 
 def edited_proposals(proposed: Changeset, approved: Changeset) -> tuple[EditedProposal, ...]:
@@ -86,12 +86,12 @@ def edit_notes(proposed: Changeset, approved: Changeset) -> tuple[str, ...]:
 
 def _replaced(proposed: Changeset, approved: Changeset) -> Iterator[tuple[Uri, str, str]]:
     """URI, proposed text and approved text of each file in which they differ."""
-    texts = {change.uri: _after(change) for change in proposed.changes}
+    texts: dict[Uri, str] = {}
+    for change in proposed.changes:
+        if isinstance(change, CreateFile | EditFile):
+            texts.setdefault(change.uri, change.after)
     for change in approved.changes:
-        text, instead = texts.get(change.uri), _after(change)
-        if text is not None and instead is not None and text != instead:
-            yield change.uri, text, instead
-
-
-def _after(change: FileChange) -> str | None:
-    return change.after if isinstance(change, CreateFile | EditFile) else None
+        if isinstance(change, CreateFile | EditFile):
+            text = texts.pop(change.uri, change.after)
+            if text != change.after:
+                yield change.uri, text, change.after

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planloom.domain.changes import CreateFile, EditFile, sides
+from planloom.domain.changes import Changeset, CreateFile, EditFile, FileChange, sides
 from planloom.domain.errors import InvalidParams, UnknownThing
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
@@ -86,7 +86,7 @@ class Approvals:
         _, proposed = self._gate.approvals.pending(approval_id)
         changeset = with_edits(proposed, () if edit is None else (edit,))
         live = (await self._view.snapshot(uri)).text
-        change = next((each for each in changeset.changes if each.uri == uri), None)
+        change = _change_of(changeset, uri)
         if isinstance(change, EditFile) and live is not None and live != change.before:
             merged = three_way(change.before, live, change.after)
             text = merged.text if merged.kind == "merged" else None
@@ -101,10 +101,14 @@ class Approvals:
     async def diff(self, approval_id: ApprovalId, uri: Uri) -> FileDiff:
         """One file of a pending approval, before and after. Raises UnknownThing."""
         _, changeset = self._gate.approvals.pending(approval_id)
-        for change in changeset.changes:
-            if change.uri == uri:
-                before, after = sides(change)
-                return FileDiff(
-                    uri=uri, before=before, after=after, language_id=language_of(display_name(uri))
-                )
-        raise UnknownThing("approval", f"{approval_id} for {uri}")
+        change = _change_of(changeset, uri)
+        if change is None:
+            raise UnknownThing("approval", f"{approval_id} for {uri}")
+        before, after = sides(change)
+        return FileDiff(uri=uri, before=before, after=after, language_id=language_of(display_name(uri)))
+
+
+def _change_of(changeset: Changeset, uri: Uri) -> FileChange | None:
+    """The change of what has this name, rather a text than a rename."""
+    found = [each for each in changeset.changes if each.uri == uri]
+    return min(found, key=lambda each: each.kind == "rename", default=None)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from planloom.domain.changes import Changeset, FileChange
 from planloom.domain.values import Uri
-from planloom.workspace.paths.uris import is_at_or_below
+from planloom.workspace.paths.uris import folders_of, is_at_or_below
 
 _RANK = {"createFolder": 0, "create": 1, "edit": 2, "delete": 3, "rename": 4}
 _EMPTIED = 5
@@ -22,53 +22,35 @@ def in_order(changes: Iterable[FileChange]) -> tuple[Changeset, ...]:
     """The changes in as few sets as can be made one after the other.
 
     A name that one change frees or takes is touched by no other change of its set, so that a file has one name before
-    the set and one after it.
+    the set and one after it. Letters of either case count as one name, as on some disks.
     """
     sets: list[list[FileChange]] = []
-    others, moves = _Levels(), _Levels()
+    # The last set so far with a rename, or with another change, of this name, and of something below it.
+    at: dict[tuple[bool, str], int] = {}
+    below: dict[tuple[bool, str], int] = {}
     for change in changes:
-        empties = _is_emptied(change)
-        level = 0
-        for end in change.ends:
-            key = end.casefold()
-            here = [others.at.get(key), moves.at.get(key), *map(moves.at.get, _above(key))]
-            inside = [moves.below.get(key)]
-            if empties or change.kind == "rename":
-                inside.append(others.below.get(key))
-            level = max(level, *(number + 1 for number in here if number is not None), 0)
-            # A folder is deleted in the set in which it is emptied.
-            level = max(level, *(number + (not empties) for number in inside if number is not None), 0)
-        for end in change.ends:
-            (moves if change.kind == "rename" else others).note(end, level)
-        if level == len(sets):
+        moves, empties = change.kind == "rename", _is_emptied(change)
+        keys = [Uri(end.casefold()) for end in change.ends]
+        number = 0
+        for key in keys:
+            before = [at.get((True, each), -1) for each in (key, *folders_of(key))]
+            number = max(number, at.get((False, key), -1) + 1, *(each + 1 for each in before))
+            # What is in a folder is changed before the folder is moved, and in the set in which it is deleted.
+            inside = [below.get((kind, key), -1) for kind in (True, False) if kind or moves or empties]
+            number = max(number, *(each + (not empties) for each in inside))
+        for key in keys:
+            at[moves, key] = max(number, at.get((moves, key), 0))
+            for folder in folders_of(key):
+                below[moves, folder] = max(number, below.get((moves, folder), 0))
+        if number == len(sets):
             sets.append([])
-        sets[level].append(change)
+        sets[number].append(change)
     made: list[Changeset] = []
     later: tuple[FileChange, ...] = ()
-    for each in reversed(sets):
-        made.insert(0, Changeset(changes=tuple(sorted(each, key=_rank)), later=later))
+    for each_set in reversed(sets):
+        made.insert(0, Changeset(changes=tuple(sorted(each_set, key=_rank)), later=later))
         later = (*made[0].changes, *later)
     return tuple(made)
-
-
-class _Levels:
-    """The numbers of the sets of some changes, by what they touch."""
-
-    def __init__(self) -> None:
-        self.at: dict[str, int] = {}
-        self.below: dict[str, int] = {}
-
-    def note(self, uri: Uri, level: int) -> None:
-        """A change of what is at the URI is in the set of this number."""
-        key = uri.casefold()
-        self.at[key] = max(level, self.at.get(key, 0))
-        for folder in _above(key):
-            self.below[folder] = max(level, self.below.get(folder, 0))
-
-
-def _above(key: str) -> Iterator[str]:
-    while (key := key.rpartition("/")[0]) and not key.endswith("/"):
-        yield key
 
 
 def _is_emptied(change: FileChange) -> bool:

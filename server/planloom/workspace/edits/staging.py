@@ -23,7 +23,7 @@ from planloom.domain.values import Uri
 from planloom.workspace.edits.order import in_order, overlap
 from planloom.workspace.paths.listings import Entry
 from planloom.workspace.paths.names import quoted
-from planloom.workspace.paths.uris import after_rename, to_path
+from planloom.workspace.paths.uris import after_rename, folders_of, to_path
 from planloom.workspace.snapshots import Snapshot
 
 
@@ -31,9 +31,8 @@ class Staged(NamedTuple):
     """One operation on what has the name `place` after all operations before it.
 
     It gives the file a `text`, makes a `folder`, moves what is there to the name `to`, or else deletes it. `base` is
-    the snapshot that its author read. `causes` are the calls that have staged it, or the edits that it takes
-    back. `form` is the encoding to set; None keeps
-    the file's own, or uses the default for a new file.
+    the snapshot that its author read. `causes` are the calls that have staged it, or the edits that it takes back.
+    `form` is the encoding to set; None keeps the file's own, or uses the default for a new file.
     """
 
     place: Uri
@@ -67,7 +66,7 @@ class Staged(NamedTuple):
 
 @dataclass
 class Stage:
-    """The state of an overlay: the operations in order, with what a rename ends.
+    """The state of an overlay: what was read, and the operations in order.
 
     `layers` hold the other operations by place, and each of `moves` comes after the layer of its number. `names` maps
     URIs to those under which documents are really open. `eols` are the line ends of new files by their folder and
@@ -230,12 +229,6 @@ class Stage:
         """The staged changes, in the order in which they must be made."""
         changes = tuple(_change(staged) for staged in self.operations())
         return Changeset(changes=tuple(change for part in in_order(changes) for change in part.changes))
-
-
-def folders_of(key: Uri) -> Iterator[Uri]:
-    """The folders that a normalised URI lies in, the inner ones first."""
-    while (key := Uri(key.rpartition("/")[0])) and not key.endswith("/"):
-        yield key
 
 
 def at_or_below(key: Uri, place: Uri) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,6 +79,12 @@ def parent(uri: str) -> Uri:
     """The URI of the folder that holds a file or folder."""
     head, _, _ = normalized(uri).rstrip("/").rpartition("/")
     return Uri(head)
+
+
+def folders_of(key: Uri) -> Iterator[Uri]:
+    """The folders that a normalised URI lies in, the inner ones first."""
+    while (key := Uri(key.rpartition("/")[0])) and not key.endswith("/"):
+        yield key
 
 
 def relative(uri: str, folder: str) -> str | None:
