@@ -185,8 +185,9 @@ async def test_a_plan_of_an_older_server_has_the_report_that_its_events_tell(tmp
     with closing(sqlite3.connect(tmp_path / "l.db")) as raw, raw:
         raw.executescript(OLDER.read_text(encoding="utf-8"))
     async with studio(tmp_path, ledger=tmp_path / "l.db") as at:
-        (listed,) = at.app.plans.list(None, (), None, True)
-        report = reported(at.now(listed))
+        plans = at.app.plans.among(all_workspaces=True)
+        (listed,) = plans.list(None, (), None, True)
+        report = reported(plans.get(listed.plan_id, None))
         files = [
             (file.uri.removeprefix("file:///workspace/"), file.change, file.added, file.removed)
             for file in report.files
@@ -201,9 +202,9 @@ async def test_a_plan_of_an_older_server_has_the_report_that_its_events_tell(tmp
         assert command.exit_code is None and "ended with exit code 3" in command.outcome
         assert [(left.status, left.reason) for left in report.left] == [("skipped", "skipped, as chosen")]
         assert len(report.done) == 5
-        diff = at.app.plans.diff(listed.plan_id, Uri("file:///workspace/a.txt"), None)
+        diff = plans.diff(listed.plan_id, Uri("file:///workspace/a.txt"), None)
         assert (diff.before, diff.after) == ("one\nold\n", "one\nnew\n")
-        assert "- a.txt: edit, +1 −1" in at.app.plans.markdown(listed.plan_id)
+        assert "- a.txt: edit, +1 −1" in plans.markdown(listed.plan_id)
 
 
 async def test_what_an_older_ledger_does_not_tell_is_not_known(tmp_path: Path) -> None:
@@ -216,7 +217,8 @@ async def test_what_an_older_ledger_does_not_tell_is_not_known(tmp_path: Path) -
             "WHERE type = 'tool_completed' AND json_extract(body, '$.command') IS NOT NULL"
         )
     async with studio(tmp_path, ledger=tmp_path / "l.db") as at:
-        (listed,) = at.app.plans.list(None, (), None, True)
-        report = reported(at.now(listed))
+        plans = at.app.plans.among(all_workspaces=True)
+        (listed,) = plans.list(None, (), None, True)
+        report = reported(plans.get(listed.plan_id, None))
         assert {(file.added, file.removed) for file in report.files} == {(None, None)}
         assert [command.outcome for command in report.commands] == ["how it ended is not known"]
