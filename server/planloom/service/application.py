@@ -117,7 +117,7 @@ class Application:
         applied_edits = AppliedEdits(plan_store, jobs)
         applied_edits.listen(index.on_edit_applied)
         applied_edits.listen(saver.on_edit_applied)
-        self.user_undo = UserUndo(plan_store, session.view)
+        self.user_undo = UserUndo(plan_store, session.view, jobs)
 
         # From a request to a plan.
         requests = self._requests = PlanningRequests(references, self._surroundings)
