@@ -249,3 +249,25 @@ async def test_a_change_that_only_the_editor_reports_is_named_as_not_verified(
         )
         at.editor.open(at.path("a.txt"))
         assert [step.reverted for step in at.now(plan).steps] == [None if made_later else "whole", None]
+
+
+async def test_a_step_that_was_undone_while_the_plan_was_paused_is_not_done(tmp_path: Path) -> None:
+    files = {"a.txt": "old\n", "b.txt": "old\n"}
+    async with studio(tmp_path, files) as at:
+        plan = await at.approve(
+            await at.ask('1. Replace "old" with "new" in a.txt\n2. Replace "old" with "new" in b.txt')
+        )
+        plan = await at.respond(plan)
+        await at.app.plans.pause(plan.plan_id)
+        await at.app.plans.undo(plan.plan_id, plan.steps[0].step_id, False)
+        await at.app.plans.resume(plan.plan_id)
+        plan = await at.reach(plan, "attention")
+        while plan.pending.approvals:
+            plan = await at.respond(plan)
+        report = reported(plan)
+        assert [step.step_id for step in report.done] == [plan.steps[1].step_id]
+        assert [(step.step_id, step.reason) for step in report.left] == [
+            (plan.steps[0].step_id, "its changes were undone")
+        ]
+        assert plan.execution_summary is not None
+        assert plan.execution_summary.startswith("1 of 2 steps done. 1 file changed. undone: ")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from planloom.domain.errors import WrongState
+from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
 from planloom.workspace.editor import EditorCapabilities
 from tests.support.fake_editor import EVERYTHING, ApplyOnly, Behaviour, Refuse
@@ -387,3 +388,14 @@ async def test_an_undo_that_a_crash_cut_off_in_a_renamed_file_is_completed_when_
         assert await undo(at, plan) == () and seen(at) == FILES
         assert await undo(at, plan, redo=True) == () and seen(at) == made
         assert await undo(at, plan) == () and seen(at) == FILES
+
+
+async def test_a_folder_that_stays_for_a_file_of_the_user_is_not_called_taken_back(tmp_path: Path) -> None:
+    async with studio(tmp_path) as at:
+        plan = await done(at, '1. Create folder own\n2. Create file own/n.txt with content "n"')
+        at.path("own/mine.txt").write_text("mine")
+        undone = await at.app.plans.undo(plan.plan_id, None, False)
+        assert undone.reverted == (at.uri("own/n.txt"),) and undone.conflicts == ()
+        assert seen(at) == {"own": None, "own/mine.txt": "mine"}
+        logs = [each.event.message for each in at.events if isinstance(each.event, ev.Log)]
+        assert logs[-1] == "Not empty, so still there: own."

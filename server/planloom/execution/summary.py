@@ -70,7 +70,7 @@ def with_report(recorded: ev.Recorded, plan: Plan, text_of: TextOf) -> ev.Record
 
 def execution_summary(plan: Plan, seen: Seen = frozenset()) -> str:
     """Begins with "n of m steps done" if there are steps, then names changed files and failed and skipped steps."""
-    done = sum(step.status == "completed" and not step.staged for step in plan.steps)
+    done = sum(map(_is_done, plan.steps))
     parts = [f"{done} of {counted(len(plan.steps), 'step')} done" if plan.steps else "There were no steps"]
     not_seen = {each.file.uri for each in unverified(plan)} - seen
     changed = [uri for uri in changed_files(plan) if uri not in not_seen]
@@ -82,6 +82,9 @@ def execution_summary(plan: Plan, seen: Seen = frozenset()) -> str:
     staged = [step.title for step in plan.steps if step.staged]
     if staged:
         parts.append("never made, since the plan ended first: " + listed(staged, _LISTED, "; "))
+    undone = [step.title for step in plan.steps if step.status == "completed" and step.reverted == "whole"]
+    if undone:
+        parts.append("undone: " + listed(undone, _LISTED, "; "))
     parts += _caveats(plan, tuple(_commands(plan)), seen)
     for status in ("failed", "skipped"):
         names = [step.title for step in plan.steps if step.status == status]
@@ -253,7 +256,7 @@ def _caveats(plan: Plan, commands: Sequence[ReportedCommand], seen: Seen) -> Ite
 
 
 def _is_done(step: Step) -> bool:
-    return step.status == "completed" and not step.staged
+    return step.status == "completed" and not step.staged and step.reverted != "whole"
 
 
 def _words(step: Step) -> str | None:
@@ -417,6 +420,8 @@ def _why_left(step: Step) -> tuple[LeftStatus, str] | None:
     """None for a step that is done, or whose condition did not hold: nothing is left to do about it."""
     match step.status:
         case "completed":
+            if step.reverted == "whole":
+                return "not_made", "its changes were undone"
             why = "its changes were never made, since the plan ended first"
             return ("not_made", why) if step.staged else None
         case "skipped":

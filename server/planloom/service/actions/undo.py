@@ -183,8 +183,11 @@ class UndoService:
         for edit, files in reversed(_covered(chosen, reversal)):
             if files:
                 happened.append(ev.EditReverted(task_id=edit.step_id, edit_id=edit.edit_id, files=files))
-                reverted.update(dict.fromkeys(file.uri for file in files))
+                reverted.update(dict.fromkeys(file.uri for file in files if file.uri not in reversal.staying))
         happened += [ev.Log(level="warning", message=each.reason) for each in reversal.kept]
+        if reversal.staying:
+            names = display_names(reversal.staying)
+            happened.append(ev.Log(level="info", message=f"Not empty, so still there: {names}."))
         now = self._plan_store.record(plan.plan_id, *happened)
         return UndoResult(
             plan=now, reverted=tuple(reverted), conflicts=tuple(each.uri for each in reversal.kept)
