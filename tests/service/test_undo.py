@@ -399,3 +399,19 @@ async def test_a_folder_that_stays_for_a_file_of_the_user_is_not_called_taken_ba
         assert seen(at) == {"own": None, "own/mine.txt": "mine"}
         logs = [each.event.message for each in at.events if isinstance(each.event, ev.Log)]
         assert logs[-1] == "Not empty, so still there: own."
+
+
+async def test_an_undo_of_many_steps_lets_others_have_their_turn(tmp_path: Path) -> None:
+    async with studio(tmp_path) as at:
+        plan = await done(at, "\n".join(f'{n}. Create file n{n}.txt with content "n"' for n in range(1, 26)))
+        told: set[int] = set()
+
+        async def watch() -> None:
+            while True:
+                told.add(at.types().count("edit_reverted"))
+                await asyncio.sleep(0)
+
+        watching = asyncio.create_task(watch())
+        await undo(at, plan)
+        watching.cancel()
+        assert seen(at) == {} and any(0 < count < 25 for count in told)

@@ -55,8 +55,9 @@ def states_after(edits: Iterable[EditRecord], edit: EditRecord, state: State) ->
     """The new states of an edit that was applied or reverted, and of those that it reverts."""
     states: dict[EditId, State] = {edit.edit_id: state}
     opposite: State = "reverted" if state == "applied" else "applied"
-    for target in edits if edit.completes and (edit.whole or state == "reverted") else ():
-        if target.edit_id in edit.completes:
+    completed = frozenset(edit.completes) if edit.whole or state == "reverted" else frozenset()
+    for target in edits if completed else ():
+        if target.edit_id in completed:
             states |= {**dict.fromkeys(target.completes, state), target.edit_id: opposite}
     return states
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Final
 
@@ -35,6 +36,8 @@ from planloom.workspace.edits.undo import Reversal, reverse
 from planloom.workspace.paths.uris import display_name, display_names
 
 _NO_TEXT: Final = sha256("")
+_AT_ONCE: Final = 10
+"""Events that are recorded before other requests have their turn. What is undone, the journal of edits says already."""
 
 
 class UndoService:
@@ -87,7 +90,7 @@ class UndoService:
             )
             await self._require_harmless(plan, chosen, reversal)
             await self._apply(plan, chosen, reversal, step_id, redo)
-            return self._record(plan, chosen, reversal)
+            return await self._record(plan, chosen, reversal)
 
     def _require_texts(self, plan: Plan, chosen: tuple[EditRecord, ...]) -> None:
         """Raise WrongState if a text is not in the ledger: without it, what the user has typed cannot be told apart."""
@@ -177,7 +180,7 @@ class UndoService:
                 case _:
                     raise _refused(plan, "The files changed meanwhile. Try again.")
 
-    def _record(self, plan: Plan, chosen: tuple[EditRecord, ...], reversal: Reversal) -> UndoResult:
+    async def _record(self, plan: Plan, chosen: tuple[EditRecord, ...], reversal: Reversal) -> UndoResult:
         happened: list[ev.Event] = []
         reverted: dict[Uri, None] = {}
         for edit, files in reversed(_covered(chosen, reversal)):
@@ -188,9 +191,13 @@ class UndoService:
         if reversal.staying:
             names = display_names(reversal.staying)
             happened.append(ev.Log(level="info", message=f"Not empty, so still there: {names}."))
-        now = self._plan_store.record(plan.plan_id, *happened)
+        for start in range(0, len(happened), _AT_ONCE):
+            self._plan_store.record(plan.plan_id, *happened[start : start + _AT_ONCE])
+            await asyncio.sleep(0)
         return UndoResult(
-            plan=now, reverted=tuple(reverted), conflicts=tuple(each.uri for each in reversal.kept)
+            plan=self._plan_store.plan(plan.plan_id),
+            reverted=tuple(reverted),
+            conflicts=tuple(each.uri for each in reversal.kept),
         )
 
 

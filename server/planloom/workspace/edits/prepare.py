@@ -319,11 +319,12 @@ async def _protect_unsaved(
     for effect in effects:
         uri, kind = effect.change.uri, effect.change.kind
         carried: list[Carried] = []
-        for document in view.documents.all() if kind not in ("create", "createFolder") else ():
+        may_hit = effect.executor != "editor" and kind not in ("create", "createFolder")
+        for document in view.documents.all() if may_hit else ():
             here = document.uri
-            elsewhere = [*by_editor, *(place for place in on_their_own if is_below(place, uri))]
-            if effect.executor == "editor" or not is_at_or_below(here, uri):
+            if not is_at_or_below(here, uri):
                 continue
+            elsewhere = [*by_editor, *(place for place in on_their_own if is_below(place, uri))]
             if any(is_at_or_below(here, place) for place in elsewhere) or not await view.is_dirty(here):
                 continue
             text, saved = document.text.removeprefix(BOM), await view.saved_text(here)
