@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -415,3 +416,24 @@ async def test_an_undo_of_many_steps_lets_others_have_their_turn(tmp_path: Path)
         await undo(at, plan)
         watching.cancel()
         assert seen(at) == {} and any(0 < count < 25 for count in told)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no permission bits")
+@pytest.mark.parametrize("mode", [0o644, 0o755, 0o600])
+async def test_a_deleted_file_comes_back_with_its_permissions_and_attributes(
+    tmp_path: Path, mode: int
+) -> None:
+    async with studio(tmp_path, {"a.sh": "echo a\n"}) as at:
+        path = at.path("a.sh")
+        path.chmod(mode)
+        attributes = {"user.tag": b"keep"} if sys.platform == "linux" and mode == 0o755 else {}
+        for name, value in attributes.items():
+            os.setxattr(path, name, value)
+        plan = await done(at, "1. Delete a.sh\n2. Create folder z")
+        for _ in range(2):
+            await undo(at, plan)
+            assert seen(at) == {"a.sh": "echo a\n"} and path.stat().st_mode & 0o777 == mode
+            if sys.platform == "linux":
+                assert {name: os.getxattr(path, name) for name in os.listxattr(path)} == attributes
+            await undo(at, plan, redo=True)
+            assert seen(at) == {"z": None}
