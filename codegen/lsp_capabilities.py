@@ -77,7 +77,8 @@ counts as changed only if it holds the new text.
 - `outcome` of `edit_applied` is `verified`; `normalized` if the text differs in line ends and white space alone, as
   after formatting; `unverified` if the client said `applied: true` and the file is neither open nor changed on disk.
   Its new text is then assumed to be in a buffer that the client does not report, until a document or the disk shows
-  another. A new file is never `unverified`.
+  another. A file that does not show it at the end of the plan either is named in the report as not verified. A new file
+  is never `unverified`.
 """
 
 

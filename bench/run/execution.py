@@ -19,7 +19,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.graph import dependency_graph, ordered
 from planloom.domain.plans.plan import Detection, Plan, Step
 from planloom.domain.scheduling import directives as do
-from planloom.domain.values import PlanId, SessionId, StepId
+from planloom.domain.values import PlanId, SessionId, StepId, Uri
 from planloom.execution.conductor import Conductor
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import EventStore, PlanStore
@@ -60,6 +60,10 @@ class Sleeping:
 
     def leading(self, _plan: Plan) -> None:
         return None
+
+    async def seen(self, _plan: Plan) -> frozenset[Uri]:
+        """No file is changed."""
+        return frozenset()
 
     async def before_end(self, _plan_id: PlanId) -> bool:
         return True

@@ -12,7 +12,7 @@ from planloom.domain.errors import DEFECT, ModelFailed, ModelProblem
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Detection, Plan, PlanStatus, Step
 from planloom.domain.scheduling import directives as do
-from planloom.domain.values import PlanId, SessionId, StepId
+from planloom.domain.values import PlanId, SessionId, StepId, Uri
 from planloom.execution.conductor import Conductor
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
@@ -52,6 +52,9 @@ class ScriptedSteps:
 
     def leading(self, plan: Plan) -> StepId | None:
         return None
+
+    async def seen(self, _plan: Plan) -> frozenset[Uri]:
+        return frozenset()
 
     async def before_end(self, plan_id: PlanId) -> bool:
         return True

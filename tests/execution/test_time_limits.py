@@ -6,6 +6,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Detection, Plan, Step, StepResult, Usage
 from planloom.domain.values import PlanId, SessionId, StepId
@@ -28,14 +30,20 @@ SETTINGS = resolve({"user": {"budget.maxMinutes": 10}}).settings
 SESSION = Session(SETTINGS, VIEW, FakeEditor(VIEW.documents))
 
 
-class Timer:
-    """A fake for the loop's timers, which records their delays in seconds."""
+class Timers:
+    """A fake for the loop's clock and timers, which records the delays in seconds."""
 
     def __init__(self) -> None:
+        self.now = 0.0
         self.set: list[float] = []
+        self.call: Callable[[], None] = lambda: None
 
-    def __call__(self, seconds: float, _look: Callable[[], None]) -> Any:
-        self.set.append(round(seconds, 3))
+    def time(self) -> float:
+        return self.now
+
+    def call_later(self, delay: float, callback: Callable[[], None]) -> Any:
+        self.set.append(round(delay, 3))
+        self.call = callback
         return self
 
     def cancel(self) -> None:
@@ -47,12 +55,17 @@ class Desk:
 
     def __init__(self, store: MemoryStore, at: datetime) -> None:
         self.now = at
-        self.timer = Timer()
+        self.timer = Timers()
         self.plan_store = PlanStore(store, lambda: self.now)
-        self.budget = PlanTimeBudget(SESSION, self.plan_store, self.timer)  # type: ignore[arg-type]
+        self.budget = PlanTimeBudget(SESSION, self.plan_store, self.timer)
+
+    def work(self, seconds: float) -> None:
+        """Let time pass on a machine that is awake."""
+        self.now += timedelta(seconds=seconds)
+        self.timer.now += seconds
 
     def later(self, seconds: float, *happened: ev.Event) -> Plan:
-        self.now += timedelta(seconds=seconds)
+        self.work(seconds)
         return self.plan_store.record(PLAN, *happened)
 
 
@@ -69,11 +82,11 @@ def test_only_time_in_which_some_step_works_counts() -> None:
     executing(desk, "a", "b")
     a, b = StepId("a"), StepId("b")
     desk.later(0, ev.TaskStarted(task_id=a, agent="koda"), ev.TaskStarted(task_id=b, agent="koda"))
-    desk.now += timedelta(seconds=100)
+    desk.work(100)
     desk.budget.on_model(PLAN, a, waits=True)
-    desk.now += timedelta(seconds=100)
+    desk.work(100)
     desk.budget.on_model(PLAN, b, waits=True)
-    desk.now += timedelta(hours=2)
+    desk.work(7200)
     desk.budget.on_model(PLAN, a, waits=False)
     assert desk.timer.set == [600, 400], "stopped while both wait, and begun again with what is left"
 
@@ -119,3 +132,20 @@ def test_the_events_of_a_plan_that_has_not_begun_are_not_read_again() -> None:
     store.read.clear()
     second.later(0, begin)
     assert second.timer.set == [600] and store.read == []
+
+
+@pytest.mark.parametrize("hours", [2, 90_000, -90_000])
+def test_a_machine_that_sleeps_or_whose_clock_is_set_does_not_work(hours: int) -> None:
+    desk = Desk(MemoryStore(), datetime(2026, 1, 2, 12, tzinfo=UTC))
+    executing(desk, "a", "b")
+    a, b = StepId("a"), StepId("b")
+    desk.later(0, ev.TaskStarted(task_id=a, agent="koda"))
+    desk.now += timedelta(hours=hours)
+    result = StepResult(ok=True, duration_ms=1, timestamp=desk.now)
+    desk.later(100, ev.TaskCompleted(task_id=a, result=result), ev.TaskStarted(task_id=b, agent="koda"))
+    desk.work(400)
+    desk.timer.call()
+    assert desk.plan_store.read(PLAN).status == "executing" and desk.timer.set[-1] == 100
+    desk.work(100)
+    desk.timer.call()
+    assert desk.plan_store.read(PLAN).pause_reason == "budget"

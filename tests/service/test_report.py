@@ -6,10 +6,13 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from planloom.domain.plans.plan import Plan
 from planloom.domain.plans.report import Report
 from planloom.domain.values import Uri
 from planloom.models.offline.scripted import ScriptedModel, makes
+from tests.support.fake_editor import Lie
 from tests.support.studio import studio
 
 ALLOWED = {"approvals.write": "allow", "approvals.execute": "allow", "execution.review": "auto"}
@@ -222,3 +225,51 @@ async def test_what_an_older_ledger_does_not_tell_is_not_known(tmp_path: Path) -
         report = reported(plans.get(listed.plan_id, None))
         assert {(file.added, file.removed) for file in report.files} == {(None, None)}
         assert [command.outcome for command in report.commands] == ["how it ended is not known"]
+
+
+@pytest.mark.parametrize("made_later", [False, True])
+async def test_a_change_that_only_the_editor_reports_is_named_as_not_verified(
+    tmp_path: Path, made_later: bool
+) -> None:
+    files = {"a.txt": "old\n", "b.txt": "old\n"}
+    async with studio(tmp_path, files) as at:
+        plan = await at.approve(
+            await at.ask('1. Replace "old" with "new" in a.txt\n2. Replace "old" with "new" in b.txt')
+        )
+        at.editor.script += [Lie()]
+        plan = await at.respond(plan)
+        if made_later:
+            at.path("a.txt").write_bytes(b"new\n")
+        plan = await at.respond(plan)
+        assert plan.status == "completed" and plan.report is not None
+        names = "not verified, since the files do not show what the editor reports: a.txt"
+        assert plan.report.caveats == (() if made_later else (names,))
+        assert plan.execution_summary == (
+            "2 of 2 steps done. 2 files changed."
+            if made_later
+            else f"2 of 2 steps done. 1 file changed. {names}."
+        )
+        at.editor.open(at.path("a.txt"))
+        assert [step.reverted for step in at.now(plan).steps] == [None if made_later else "whole", None]
+
+
+async def test_a_step_that_was_undone_while_the_plan_was_paused_is_not_done(tmp_path: Path) -> None:
+    files = {"a.txt": "old\n", "b.txt": "old\n"}
+    async with studio(tmp_path, files) as at:
+        plan = await at.approve(
+            await at.ask('1. Replace "old" with "new" in a.txt\n2. Replace "old" with "new" in b.txt')
+        )
+        plan = await at.respond(plan)
+        await at.app.plans.pause(plan.plan_id)
+        await at.app.plans.undo(plan.plan_id, plan.steps[0].step_id, False)
+        await at.app.plans.resume(plan.plan_id)
+        plan = await at.reach(plan, "attention")
+        while plan.pending.approvals:
+            plan = await at.respond(plan)
+        report = reported(plan)
+        assert [step.step_id for step in report.done] == [plan.steps[1].step_id]
+        assert [(step.step_id, step.reason) for step in report.left] == [
+            (plan.steps[0].step_id, "its changes were undone")
+        ]
+        assert plan.execution_summary is not None
+        assert plan.execution_summary.startswith("1 of 2 steps done. 1 file changed. undone: ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from planloom.domain.errors import WrongState
+from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
 from planloom.workspace.editor import EditorCapabilities
 from tests.support.fake_editor import EVERYTHING, ApplyOnly, Behaviour, Refuse
@@ -387,3 +389,51 @@ async def test_an_undo_that_a_crash_cut_off_in_a_renamed_file_is_completed_when_
         assert await undo(at, plan) == () and seen(at) == FILES
         assert await undo(at, plan, redo=True) == () and seen(at) == made
         assert await undo(at, plan) == () and seen(at) == FILES
+
+
+async def test_a_folder_that_stays_for_a_file_of_the_user_is_not_called_taken_back(tmp_path: Path) -> None:
+    async with studio(tmp_path) as at:
+        plan = await done(at, '1. Create folder own\n2. Create file own/n.txt with content "n"')
+        at.path("own/mine.txt").write_text("mine")
+        undone = await at.app.plans.undo(plan.plan_id, None, False)
+        assert undone.reverted == (at.uri("own/n.txt"),) and undone.conflicts == ()
+        assert seen(at) == {"own": None, "own/mine.txt": "mine"}
+        logs = [each.event.message for each in at.events if isinstance(each.event, ev.Log)]
+        assert logs[-1] == "Not empty, so still there: own."
+
+
+async def test_an_undo_of_many_steps_lets_others_have_their_turn(tmp_path: Path) -> None:
+    async with studio(tmp_path) as at:
+        plan = await done(at, "\n".join(f'{n}. Create file n{n}.txt with content "n"' for n in range(1, 26)))
+        told: set[int] = set()
+
+        async def watch() -> None:
+            while True:
+                told.add(at.types().count("edit_reverted"))
+                await asyncio.sleep(0)
+
+        watching = asyncio.create_task(watch())
+        await undo(at, plan)
+        watching.cancel()
+        assert seen(at) == {} and any(0 < count < 25 for count in told)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no permission bits")
+@pytest.mark.parametrize("mode", [0o644, 0o755, 0o600])
+async def test_a_deleted_file_comes_back_with_its_permissions_and_attributes(
+    tmp_path: Path, mode: int
+) -> None:
+    async with studio(tmp_path, {"a.sh": "echo a\n"}) as at:
+        path = at.path("a.sh")
+        path.chmod(mode)
+        attributes = {"user.tag": b"keep"} if sys.platform == "linux" and mode == 0o755 else {}
+        for name, value in attributes.items():
+            os.setxattr(path, name, value)
+        plan = await done(at, "1. Delete a.sh\n2. Create folder z")
+        for _ in range(2):
+            await undo(at, plan)
+            assert seen(at) == {"a.sh": "echo a\n"} and path.stat().st_mode & 0o777 == mode
+            if sys.platform == "linux":
+                assert {name: os.getxattr(path, name) for name in os.listxattr(path)} == attributes
+            await undo(at, plan, redo=True)
+            assert seen(at) == {"z": None}

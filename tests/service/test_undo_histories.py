@@ -159,9 +159,12 @@ class Histories(RuleBasedStateMachine):
     def now(self) -> Plan:
         return self.at.now(self.plan)
 
+    async def reload(self) -> None:
+        self.at.editor.reload()
+
     @invariant()
     def the_files_are_as_expected(self) -> None:
-        self.at.editor.reload()
+        self.loop.run_until_complete(self.reload())
         found = {n: None if t is None else self.at.text(n) for n, t in tree(self.at.folder).items()}
         text = found.pop("a.txt")
         assert text is not None

@@ -7,6 +7,8 @@ from pathlib import Path
 from planloom.domain.plans.plan import Plan
 from tests.support.studio import Studio, studio
 
+THRICE = "\n".join(f'{n}. Replace "{n - 1}" with "{n}" in a.txt' for n in (1, 2, 3))
+
 TWO = '1. Replace "old" with "new" in a.txt\n2. Replace "old" with "new" in b.txt'
 FILES = {"a.txt": "old\n", "b.txt": "old\n"}
 
@@ -150,3 +152,58 @@ async def test_what_a_later_plan_reads_of_an_ended_one_follows_the_editors_undo_
         assert "undone" in kept()
         at.editor.replace(at.path("a.txt"), "old", "new")
         assert "undone" not in kept()
+
+
+async def test_what_the_user_discards_by_closing_a_file_without_saving_shows_as_undone(
+    tmp_path: Path,
+) -> None:
+    async with studio(tmp_path, FILES) as at:
+        plan = await at.run(TWO)
+        at.editor.save_file(at.path("b.txt"))
+        at.editor.close(at.path("b.txt"))
+        at.editor.type(at.path("a.txt"), 0, 0, "mine, then discarded: ")
+        at.editor.close(at.path("a.txt"))
+        await at.until(plan, lambda now: [step.reverted for step in now.steps] == ["whole", None])
+        undone = await at.app.plans.undo(plan.plan_id, None, False)
+        assert [Path(uri).name for uri in undone.reverted] == ["b.txt"] and at.text("b.txt") == "old\n"
+        await at.app.plans.undo(plan.plan_id, None, True)
+        assert (at.text("a.txt"), at.text("b.txt")) == ("old\n", "new\n")
+        assert reverted(at, plan) == ["whole", None]
+
+
+async def test_a_discard_while_the_plan_runs_shows_when_it_rests(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES) as at:
+        plan = await at.respond(await at.approve(await at.ask(TWO)))
+        at.editor.close(at.path("a.txt"))
+        plan = await at.respond(plan)
+        await at.until(plan, lambda now: [step.reverted for step in now.steps] == ["whole", None])
+
+
+async def test_a_text_before_several_edits_undoes_all_of_them(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "0\n"}) as at:
+        plan = await at.run(THRICE)
+        at.editor.replace(at.path("a.txt"), "3", "1")
+        assert reverted(at, plan) == [None, "whole", "whole"]
+    async with studio(tmp_path, {"a.txt": "0\n"}) as at:
+        plan = await at.run(THRICE)
+        at.editor.close(at.path("a.txt"))
+        await at.until(plan, lambda now: [step.reverted for step in now.steps] == ["whole"] * 3)
+
+
+async def test_an_edit_that_is_made_after_a_discard_stands(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES) as at:
+        plan = await at.run('1. Replace "old" with "new" in a.txt')
+        at.editor.close(at.path("a.txt"))
+        await at.until(plan, lambda now: now.steps[0].reverted == "whole")
+        again = await at.run('1. Replace "old" with "new" in a.txt')
+        assert reverted(at, again) == [None] and at.text("a.txt") == "new\n"
+
+
+async def test_a_document_that_is_closed_and_opened_again_with_its_text_stands(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES) as at:
+        plan = await at.run(TWO)
+        text = at.text("a.txt")
+        at.editor.close(at.path("a.txt"))
+        at.editor.open(at.path("a.txt"), text)
+        await at.app.user_undo.file_changed(at.path("a.txt").as_uri())
+        assert reverted(at, plan) == [None, None]

@@ -160,7 +160,8 @@ class EditRecord(Value):
         """The edits that are reverted once this one is made; of an undo of many files, those that all of its edits
         revert together.
         """
-        return tuple(each for each in self.reverts if each not in self.partly) or self.reverts
+        partly = frozenset(self.partly)
+        return tuple(each for each in self.reverts if each not in partly) or self.reverts
 
     @property
     def key(self) -> EditId:

@@ -23,7 +23,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, PlanError, Step, StepResult
 from planloom.domain.scheduling import directives as do
 from planloom.domain.scheduling.schedule import Schedule
-from planloom.domain.values import PlanId, StepId
+from planloom.domain.values import PlanId, StepId, Uri
 from planloom.execution.jobs import Jobs, background_jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.resources import Resources
@@ -46,6 +46,10 @@ class StepRunner(Protocol):
 
     def leading(self, plan: Plan) -> StepId | None:
         """The one step of a model that may start now; None if each that is ready may."""
+        ...
+
+    async def seen(self, plan: Plan) -> frozenset[Uri]:
+        """The files with unverified changes that show them now."""
         ...
 
     async def before_end(self, plan_id: PlanId) -> bool:
@@ -246,20 +250,23 @@ class Conductor:
         if not ending.result():
             return True
         await self.end_background(plan.plan_id)
+        seen = await self._runner().seen(plan)
         now = self._plan_store.load(plan.plan_id)
         if now is None or now.status != "executing" or now.seq != plan.seq:
             return True
-        self._plan_store.record(plan.plan_id, ending_of(now, self._plan_store.store.text))
+        self._plan_store.record(plan.plan_id, ending_of(now, self._plan_store.store.text, seen))
         return True
 
     async def _fail(self, plan_id: PlanId, failure: do.Fail) -> None:
         await self.halt(plan_id)
         await self.end_background(plan_id)
+        plan = self._plan_store.load(plan_id)
+        seen = await self._runner().seen(plan) if plan is not None else frozenset()
         self._halted.discard(plan_id)
         plan = self._plan_store.load(plan_id)
         if plan is not None and plan.status in ("executing", "paused"):
             error = PlanError(code=failure.code, message=failure.message)
-            self._plan_store.record(plan_id, failed(plan, error, self._plan_store.store.text))
+            self._plan_store.record(plan_id, failed(plan, error, self._plan_store.store.text, seen))
 
     def _start(self, plan: Plan, step_id: StepId) -> bool:
         """Start a step and return True, or return False if a resource it needs is in use."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from planloom.domain.changes import ChangeKind, EditedFile, EditRecord
@@ -41,21 +41,20 @@ _SKIPPED: dict[SkipReason, str] = {
 }
 TextOf = Callable[[Sha256], str | None]
 """The text with a hash, as the journal of edits keeps it."""
+Seen = Set[Uri]
+"""Files with unverified changes that show them now."""
 
 
-def completed(plan: Plan, text_of: TextOf) -> ev.PlanCompleted:
-    """The event that completes the plan."""
-    return ev.PlanCompleted(summary=execution_summary(plan), report=report(plan, text_of))
-
-
-def failed(plan: Plan, error: PlanError, text_of: TextOf) -> ev.PlanFailed:
+def failed(plan: Plan, error: PlanError, text_of: TextOf, seen: Seen = frozenset()) -> ev.PlanFailed:
     """The event that ends the plan with an error."""
-    return ev.PlanFailed(summary=execution_summary(plan), report=report(plan, text_of), error=error)
+    return ev.PlanFailed(
+        summary=execution_summary(plan, seen), report=report(plan, text_of, seen), error=error
+    )
 
 
-def cancelled(plan: Plan, text_of: TextOf) -> ev.PlanCancelled:
+def cancelled(plan: Plan, text_of: TextOf, seen: Seen = frozenset()) -> ev.PlanCancelled:
     """The event that cancels the plan."""
-    return ev.PlanCancelled(summary=execution_summary(plan), report=report(plan, text_of))
+    return ev.PlanCancelled(summary=execution_summary(plan, seen), report=report(plan, text_of, seen))
 
 
 def with_report(recorded: ev.Recorded, plan: Plan, text_of: TextOf) -> ev.Recorded:
@@ -69,11 +68,12 @@ def with_report(recorded: ev.Recorded, plan: Plan, text_of: TextOf) -> ev.Record
     return recorded._replace(event=reported)
 
 
-def execution_summary(plan: Plan) -> str:
+def execution_summary(plan: Plan, seen: Seen = frozenset()) -> str:
     """Begins with "n of m steps done" if there are steps, then names changed files and failed and skipped steps."""
-    done = sum(step.status == "completed" and not step.staged for step in plan.steps)
+    done = sum(map(_is_done, plan.steps))
     parts = [f"{done} of {counted(len(plan.steps), 'step')} done" if plan.steps else "There were no steps"]
-    changed = changed_files(plan)
+    not_seen = {each.file.uri for each in unverified(plan)} - seen
+    changed = [uri for uri in changed_files(plan) if uri not in not_seen]
     if changed:
         parts.append(f"{counted(len(changed), 'file')} changed")
     left_out = [uri for uri in plan.left_out if uri not in changed]
@@ -82,7 +82,10 @@ def execution_summary(plan: Plan) -> str:
     staged = [step.title for step in plan.steps if step.staged]
     if staged:
         parts.append("never made, since the plan ended first: " + listed(staged, _LISTED, "; "))
-    parts += _caveats(plan, tuple(_commands(plan)))
+    undone = [step.title for step in plan.steps if step.status == "completed" and step.reverted == "whole"]
+    if undone:
+        parts.append("undone: " + listed(undone, _LISTED, "; "))
+    parts += _caveats(plan, tuple(_commands(plan)), seen)
     for status in ("failed", "skipped"):
         names = [step.title for step in plan.steps if step.status == status]
         if names:
@@ -90,20 +93,20 @@ def execution_summary(plan: Plan) -> str:
     return ". ".join(parts) + "."
 
 
-def ending_of(plan: Plan, text_of: TextOf) -> ev.PlanCompleted | ev.PlanFailed | ev.PlanCancelled:
+def ending_of(plan: Plan, text_of: TextOf, seen: Seen) -> ev.PlanCompleted | ev.PlanFailed | ev.PlanCancelled:
     """How a plan ends whose steps have all ended: completed only if one of them is, or none of them was needed.
 
     A plan without a completed step has failed if a step has; else nobody wanted its steps, so it is cancelled.
     """
     needed = tuple(step for step in plan.steps if step.skip_reason != "condition")
     if not needed or any(step.status == "completed" for step in needed):
-        return completed(plan, text_of)
+        return ev.PlanCompleted(summary=execution_summary(plan, seen), report=report(plan, text_of, seen))
     for step in plan.steps:
         if step.has_failed and step.result is not None:
             why = (step.result.error or "").strip().partition("\n")[0]
             message = f"No step was completed. The step “{step.title}” failed: {why}"
-            return failed(plan, PlanError(code="step_failed", message=message), text_of)
-    return cancelled(plan, text_of)
+            return failed(plan, PlanError(code="step_failed", message=message), text_of, seen)
+    return cancelled(plan, text_of, seen)
 
 
 def changed_files(plan: Plan) -> tuple[Uri, ...]:
@@ -163,6 +166,18 @@ def _put(now: dict[Uri, FileChanges], changes: FileChanges, origin: Uri | None) 
         now[origin] = FileChanges(file=gone, before=changes.before, after=None)
 
 
+def unverified(plan: Plan) -> tuple[FileChanges, ...]:
+    """The changes of files of which some rest on the editor's answer alone."""
+    reported = {
+        name_now(plan, file.uri)
+        for edit in standing(plan.edits)
+        if edit.outcome == "unverified"
+        for file in edit.files
+        if file.change == "edit"
+    }
+    return tuple(each for each in file_changes(plan) if each.file.uri in reported) if reported else ()
+
+
 def changes_of_file(plan: Plan, uri: Uri, edit_id: EditId | None) -> FileChanges | None:
     """What the plan, or one edit of it, has changed in a file that is now called `uri`; None if nothing."""
     if edit_id is None:
@@ -173,7 +188,7 @@ def changes_of_file(plan: Plan, uri: Uri, edit_id: EditId | None) -> FileChanges
     return _after(None, found) if found is not None else None
 
 
-def report(plan: Plan, text_of: TextOf) -> Report | None:
+def report(plan: Plan, text_of: TextOf, seen: Seen = frozenset()) -> Report | None:
     """The report on a plan that ends now; None if it has not run."""
     if plan.approved_version is None or not plan.steps:
         return None
@@ -227,7 +242,7 @@ def report(plan: Plan, text_of: TextOf) -> Report | None:
                 if not_allowed
                 else []
             ),
-            *_caveats(plan, commands),
+            *_caveats(plan, commands, seen),
         ),
         notes=tuple(_notes(plan, commanded)),
     )
@@ -247,8 +262,13 @@ def command_name(text: str) -> str:
     return f"`{shortened(' '.join(text.split()), _COMMAND)}`"
 
 
-def _caveats(plan: Plan, commands: Sequence[ReportedCommand]) -> Iterator[str]:
-    """Each command that was not allowed, or failed at the end of a done step; each step that was not checked."""
+def _caveats(plan: Plan, commands: Sequence[ReportedCommand], seen: Seen) -> Iterator[str]:
+    """Each change that nothing but the editor's answer shows; each command that was not allowed, or failed at the end
+    of a done step; each step that was not checked.
+    """
+    not_seen = [display_name(each.file.uri) for each in unverified(plan) if each.file.uri not in seen]
+    if not_seen:
+        yield f"not verified, since the files do not show what the editor reports: {listed(not_seen, _LISTED)}"
     done = [(number, step) for number, step in enumerate(plan.steps, 1) if _is_done(step) and step.result]
     last = {_command_key(call)[0] for _, step in done if (call := step.failed_command) is not None}
     for each in commands:
@@ -264,7 +284,7 @@ def _caveats(plan: Plan, commands: Sequence[ReportedCommand]) -> Iterator[str]:
 
 
 def _is_done(step: Step) -> bool:
-    return step.status == "completed" and not step.staged
+    return step.status == "completed" and not step.staged and step.reverted != "whole"
 
 
 def _words(step: Step) -> str | None:
@@ -428,6 +448,8 @@ def _why_left(step: Step) -> tuple[LeftStatus, str] | None:
     """None for a step that is done, or whose condition did not hold: nothing is left to do about it."""
     match step.status:
         case "completed":
+            if step.reverted == "whole":
+                return "not_made", "its changes were undone"
             why = "its changes were never made, since the plan ended first"
             return ("not_made", why) if step.staged else None
         case "skipped":

@@ -119,7 +119,7 @@ class Application:
         applied_edits = AppliedEdits(plan_store, jobs)
         applied_edits.listen(index.on_edit_applied)
         applied_edits.listen(saver.on_edit_applied)
-        self.user_undo = UserUndo(plan_store, session.view)
+        self.user_undo = UserUndo(plan_store, session.view, jobs)
 
         # From a request to a plan.
         requests = self._requests = PlanningRequests(references, self._surroundings)
@@ -176,6 +176,7 @@ class Application:
         self._session = session
         self._ledger = ledger
         self._plan_store = plan_store
+        self._to_remember: set[PlanId] = set()
         self._jobs = jobs
         self._health = HealthWatch(session, feed, plan_store, ledger)
 
@@ -295,6 +296,10 @@ class Application:
 
     def _keep_in_memory(self, recorded: ev.Recorded, plan: Plan) -> None:
         if recorded.event.type in MEMORABLE:
+            self._to_remember.add(plan.plan_id)
+        # Of events that are recorded together only the last plan is kept.
+        if plan.plan_id in self._to_remember and self._plan_store.find(plan.plan_id) is plan:
+            self._to_remember.discard(plan.plan_id)
             self.memory.keep(plan)
 
     def _load_before_approval(self, recorded: ev.Recorded, _: Plan) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import errno
 import os
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from planloom.domain.safety.protected import folded
+from planloom.domain.text.positions import FileProtection
 from planloom.workspace.disk import (
     NO_FOLLOW,
     ConfinedPath,
@@ -22,6 +24,9 @@ from planloom.workspace.disk import (
     refusal,
 )
 
+_PLAIN: Final = (0o644, 0o664)
+"""The permissions that a new file usually has."""
+_OF_USERS: Final = ("user.", "system.posix_acl_")
 _LEFTOVER: Final = re.compile(r"\.planloom-(\d{1,9})-[0-9a-f]{16}\.tmp")
 
 
@@ -48,10 +53,12 @@ def write(
     *,
     over: FileFingerprint | None,
     unflushed: UnflushedFolders | None = None,
+    protection: FileProtection | None = None,
 ) -> DiskRefused | None:
     """Write a file atomically: readers see the old content or the new, never a part.
 
-    `over` is the state to replace, keeping mode and owner; None if the file must not exist yet. With `unflushed` the
+    `over` is the state to replace, keeping mode and owner; None if the file must not exist yet, and gets this
+    `protection`, if any. With `unflushed` the
     caller makes its name durable.
     """
     try:
@@ -59,7 +66,7 @@ def write(
             held = _checked(name, folder, over)
             if isinstance(held, DiskRefused):
                 return held
-            refused = _put(name, folder, data, held)
+            refused = _put(name, folder, data, held or protection)
             if refused is not None:
                 return refused
             if unflushed is not None:
@@ -171,12 +178,42 @@ def _checked(
     return found
 
 
-def _put(name: str, folder: int | None, data: bytes, held: os.stat_result | None) -> DiskRefused | None:
+def protection_of(confined: ConfinedPath) -> FileProtection | None:
+    """The permissions and extended attributes of a file; None if an editor would make it with the same.
+
+    Attributes that the system sets by itself are left out.
+    """
+    if os.name == "nt":
+        return None
+    attributes = {}
+    try:
+        with open_parent(confined) as (name, folder):
+            handle = os.open(name, os.O_RDONLY | NO_FOLLOW, dir_fd=folder)
+        try:
+            mode = stat.S_IMODE(os.fstat(handle).st_mode)
+            for attribute in os.listxattr(handle) if hasattr(os, "listxattr") else ():
+                if attribute.startswith(_OF_USERS):
+                    attributes[attribute] = base64.b64encode(os.getxattr(handle, attribute)).decode()
+        except OSError as error:
+            if error.errno not in (errno.ENOTSUP, errno.ENODATA):
+                raise
+        finally:
+            os.close(handle)
+    except OSError:
+        return None
+    return FileProtection(mode=mode, attributes=attributes) if attributes or mode not in _PLAIN else None
+
+
+def _put(
+    name: str, folder: int | None, data: bytes, model: os.stat_result | FileProtection | None
+) -> DiskRefused | None:
+    """Write a file over the one that is held, or a new one with this protection or that of any new file."""
+    held = model if isinstance(model, os.stat_result) else None
     beside = _beside(name, folder, "tmp")
     handle = os.open(
         beside,
         os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW,
-        0o666 if held is None else 0o600,
+        0o666 if model is None else 0o600,
         dir_fd=folder,
     )
     try:
@@ -185,6 +222,8 @@ def _put(name: str, folder: int | None, data: bytes, held: os.stat_result | None
             file.flush()
             if held is not None:
                 _keep(handle, held, name, folder)
+            elif isinstance(model, FileProtection):
+                _protect(handle, model)
             os.fsync(handle)
         if held is not None:
             # Somebody may have saved the file during the flush.
@@ -256,6 +295,16 @@ def _keep(handle: int, held: os.stat_result, name: str, folder: int | None) -> N
         finally:
             os.close(old)
     os.fchmod(handle, stat.S_IMODE(held.st_mode))
+
+
+def _protect(handle: int, protection: FileProtection) -> None:
+    """Set permissions and extended attributes, as far as the file system has them."""
+    if os.name == "nt":
+        return
+    for attribute, value in protection.attributes.items() if hasattr(os, "setxattr") else ():
+        with contextlib.suppress(OSError):
+            os.setxattr(handle, attribute, base64.b64decode(value))
+    os.fchmod(handle, protection.mode)
 
 
 def _linked(name: str, folder: int | None, new_name: str, new_folder: int | None) -> bool:

@@ -60,8 +60,8 @@ def states_after(edits: Iterable[EditRecord], edit: EditRecord, state: State) ->
     """The new states of an edit that was applied or reverted, and of those that it reverts."""
     states: dict[EditId, State] = {edit.edit_id: state}
     opposite: State = "reverted" if state == "applied" else "applied"
-    made = tuple(each for each in edit.reverts if edit.whole and each not in edit.partly)
-    reverted = made if state == "applied" else edit.completes
+    made = (each for each in edit.reverts if edit.whole and each not in edit.partly)
+    reverted = frozenset(made if state == "applied" else edit.completes)
     for target in edits if reverted else ():
         if target.edit_id in reverted:
             states |= {**dict.fromkeys(target.completes, state), target.edit_id: opposite}

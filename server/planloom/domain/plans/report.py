@@ -73,8 +73,8 @@ class Report(Value):
     `not_allowed` are files whose changes the user did not allow. `closing` is the model's final answer, or else the
     summary of the last step that it worked on. `answered`: `closing` is a final answer, which the event `answer` has
     brought before. `caveats` say what keeps the done steps from being simply done, each in a few words: a change or a
-    command that was not allowed, a step that was not checked, or whose last command failed. `notes` are sentences on
-    what commands have changed.
+    command that was not allowed, a change that no file shows, a step that was not checked, or whose last command
+    failed. `notes` are sentences on what commands have changed.
     """
 
     done: tuple[ReportedStep, ...] = ()

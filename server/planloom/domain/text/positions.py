@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final, Literal, NamedTuple
 
@@ -234,11 +234,22 @@ def _split_end(line: str) -> tuple[str, str]:
     return text, line[len(text) :]
 
 
+class FileProtection(Value):
+    """The permission bits of a file, and its extended attributes by name, in Base64."""
+
+    mode: int
+    attributes: Mapping[str, str] = {}
+
+
 class FileForm(Value):
-    """The encoding of a file, and whether it begins with a byte-order mark."""
+    """The encoding of a file, and whether it begins with a byte-order mark.
+
+    `protection` is that of a deleted file that an editor would make with another.
+    """
 
     encoding: FileEncoding = "utf-8"
     bom: bool = False
+    protection: FileProtection | None = None
 
 
 class Decoded(FileForm):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from planloom.domain.errors import ModelFailed
 from planloom.domain.plans.plan import Plan
 from planloom.domain.plans.sub_plans import TemplateOf
-from planloom.domain.values import PlanId, StepId
+from planloom.domain.values import PlanId, StepId, Uri
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFiles
@@ -36,7 +36,9 @@ from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork
 from planloom.execution.steps.time_limits import PlanTimeBudget, StepClock, within
 from planloom.execution.steps.tool_contexts import ToolContextFactory
+from planloom.execution.summary import unverified
 from planloom.intake.render import Rendered
+from planloom.workspace.edits.verify import is_seen
 
 log = logging.getLogger(__name__)
 
@@ -140,6 +142,16 @@ class Runner:
     def leading(self, plan: Plan) -> StepId | None:
         """The step whose work a model has written ahead; no other step of a model starts before it has ended."""
         return self._model_work.threads.leading(plan)
+
+    async def seen(self, plan: Plan) -> frozenset[Uri]:
+        """The files with unverified changes that show them now, in the editor or on disk."""
+        seen: set[Uri] = set()
+        for each in unverified(plan):
+            text = self._plan_store.store.text
+            before, after = (None if digest is None else text(digest) for digest in (each.before, each.after))
+            if after is not None and await is_seen(self._session.view, each.file.uri, before or "", after):
+                seen.add(each.file.uri)
+        return frozenset(seen)
 
     async def before_end(self, plan_id: PlanId) -> bool:
         """Commit what the plan has staged. False if the plan must not end yet."""

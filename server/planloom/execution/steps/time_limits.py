@@ -1,10 +1,13 @@
-"""Limits the working time of steps and plans. Time in which they wait for the user or the model does not count."""
+"""Limits the working time of steps and plans. Time in which they wait for the user or the model does not count.
+
+The loop's clock measures it, which nobody sets and which stands still while a Linux or macOS machine sleeps.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import datetime
+from typing import Protocol
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import ENDED, Plan
@@ -15,7 +18,15 @@ from planloom.execution.session import Session
 from planloom.execution.step_outcomes import Interrupted, Outcome
 from planloom.execution.step_run import StepRun
 
-Later = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
+
+class Timers(Protocol):
+    """What the limits of plans need of the event loop."""
+
+    def time(self) -> float:
+        """Seconds of a monotonic clock."""
+
+    def call_later(self, delay: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
+        """Call `callback` after `delay` seconds."""
 
 
 def waits_for_person(plan: Plan, step_id: StepId) -> bool:
@@ -110,10 +121,10 @@ async def within(
 class PlanTimeBudget:
     """Pauses a plan when its steps have worked for `budget.maxMinutes` since the budget was last granted."""
 
-    def __init__(self, session: Session, plan_store: PlanStore, later: Later | None = None) -> None:
+    def __init__(self, session: Session, plan_store: PlanStore, timers: Timers | None = None) -> None:
         self._plan_store = plan_store
         self._session = session
-        self._later = later
+        self._loop = timers or asyncio.get_running_loop()
         self._clocks: dict[PlanId, WorkClock] = {}
         self._timers: dict[PlanId, asyncio.TimerHandle] = {}
         plan_store.listen(self._on_event)
@@ -123,7 +134,7 @@ class PlanTimeBudget:
         """Stop or start the plan's clock, as one of its steps waits for the model or no longer."""
         plan, clock = self._plan_store.load(plan_id), self._clocks.get(plan_id)
         if plan is not None and clock is not None:
-            clock.on_model(step_id, plan, self._plan_store.clock(), waits=waits)
+            clock.on_model(step_id, plan, self._loop.time(), waits=waits)
             self._set_timer(plan, clock)
 
     def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
@@ -133,7 +144,7 @@ class PlanTimeBudget:
         clock = self._clocks.get(plan.plan_id)
         if clock is None:
             clock = self._clocks[plan.plan_id] = self._clock_before(recorded, plan)
-        clock.on_event(recorded.event, plan, recorded.at)
+        clock.on_event(recorded.event, plan, self._loop.time())
         self._set_timer(plan, clock)
 
     def _clock_before(self, recorded: ev.Recorded, plan: Plan) -> WorkClock:
@@ -145,8 +156,9 @@ class PlanTimeBudget:
         begun = sum(step.attempts for step in plan.steps) - isinstance(recorded.event, ev.TaskStarted)
         if begun:
             for earlier, after in self._plan_store.history(recorded.plan_id, 0, recorded.seq - 1):
-                clock.on_event(earlier.event, after, earlier.at)
+                clock.on_event(earlier.event, after, earlier.at.timestamp())
                 clock.deduct_model_time(earlier.event)
+            clock.end_of_process()
         return clock
 
     def _forget(self, plan_id: PlanId) -> None:
@@ -165,9 +177,8 @@ class PlanTimeBudget:
             self._start(plan.plan_id, clock)
 
     def _start(self, plan_id: PlanId, clock: WorkClock) -> None:
-        left = self._session.settings.budget.max_minutes * 60 - clock.seconds(self._plan_store.clock())
-        later = self._later or asyncio.get_running_loop().call_later
-        self._timers[plan_id] = later(max(0.0, left), lambda: self._on_timer(plan_id))
+        left = self._session.settings.budget.max_minutes * 60 - clock.seconds(self._loop.time())
+        self._timers[plan_id] = self._loop.call_later(max(0.0, left), lambda: self._on_timer(plan_id))
 
     def _on_timer(self, plan_id: PlanId) -> None:
         """Pause the plan, unless waits have left it some time."""
@@ -176,7 +187,7 @@ class PlanTimeBudget:
         if plan is None or clock is None or plan.status != "executing" or clock.since is None:
             return
         minutes = self._session.settings.budget.max_minutes
-        if clock.seconds(self._plan_store.clock()) < minutes * 60:
+        if clock.seconds(self._loop.time()) < minutes * 60:
             self._start(plan_id, clock)
             return
         detail = (
@@ -187,7 +198,10 @@ class PlanTimeBudget:
 
 
 class WorkClock:
-    """Measures how long the steps of one plan have worked. `since` is when it was started; None while it is stopped."""
+    """Measures how long the steps of one plan have worked, in seconds of any clock.
+
+    `since` is when it was started; None while it is stopped.
+    """
 
     def __init__(self) -> None:
         self._before = 0.0
@@ -195,22 +209,25 @@ class WorkClock:
         self._with_model: set[StepId] = set()
         """The steps that wait for the model now."""
         self._exhausted = False
-        self._last: datetime | None = None
-        self.since: datetime | None = None
+        self._last = 0.0
+        self.since: float | None = None
 
-    def on_event(self, event: ev.Event, plan: Plan, time: datetime) -> None:
+    def on_event(self, event: ev.Event, plan: Plan, time: float) -> None:
         """Start or stop the clock as an event of the plan requires. `plan` is the plan after it."""
-        last, self._last = self._last, time
         if isinstance(event, ev.PlanPaused) and event.reason in ("restart", "storage"):
-            # It is unknown how long the server ran after the last event that it wrote.
-            if self.since is not None and last is not None:
-                self._before += (last - self.since).total_seconds()
-            self.since = None
-            self._running.clear()
+            self.end_of_process()
+        self._last = time
         self._follow(event)
         self._start_or_stop(plan, time)
 
-    def on_model(self, step_id: StepId, plan: Plan, time: datetime, *, waits: bool) -> None:
+    def end_of_process(self) -> None:
+        """Stop at the last event of a server that has ended: how long it ran after that is unknown."""
+        if self.since is not None:
+            self._before += self._last - self.since
+            self.since = None
+        self._running.clear()
+
+    def on_model(self, step_id: StepId, plan: Plan, time: float, *, waits: bool) -> None:
         """Start or stop the clock as a step waits for the model or no longer."""
         (self._with_model.add if waits else self._with_model.discard)(step_id)
         self._start_or_stop(plan, time)
@@ -220,13 +237,13 @@ class WorkClock:
         if isinstance(event, ev.TaskUpdate) and event.model_seconds:
             self._before -= event.model_seconds / max(1, len(self._running))
 
-    def _start_or_stop(self, plan: Plan, time: datetime) -> None:
+    def _start_or_stop(self, plan: Plan, time: float) -> None:
         at_work = self._running - self._with_model
         works = any(not waits_for_person(plan, step_id) for step_id in at_work)
         if works and self.since is None:
             self.since = time
         elif not works and self.since is not None:
-            self._before += (time - self.since).total_seconds()
+            self._before += time - self.since
             self.since = None
 
     def _follow(self, event: ev.Event) -> None:
@@ -257,9 +274,9 @@ class WorkClock:
             case _:
                 return
 
-    def seconds(self, now: datetime) -> float:
+    def seconds(self, now: float) -> float:
         """The working time until `now`."""
-        running = (now - self.since).total_seconds() if self.since is not None else 0.0
+        running = now - self.since if self.since is not None else 0.0
         return max(0.0, self._before + running)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Final
 
@@ -37,6 +38,8 @@ from planloom.workspace.paths.uris import display_name, display_names, name_in
 
 _NO_TEXT: Final = sha256("")
 _NAMED: Final = 5
+_AT_ONCE: Final = 10
+"""Events that are recorded before other requests have their turn. What is undone, the journal of edits says already."""
 
 
 class UndoService:
@@ -89,7 +92,7 @@ class UndoService:
             )
             await self._require_harmless(plan, chosen, reversal)
             await self._apply(plan, chosen, reversal, step_id, redo)
-            return self._record(plan, chosen, reversal)
+            return await self._record(plan, chosen, reversal)
 
     def _require_texts(self, plan: Plan, chosen: tuple[EditRecord, ...]) -> None:
         """Raise WrongState if a text is not in the ledger: without it, what the user has typed cannot be told apart."""
@@ -179,13 +182,13 @@ class UndoService:
                 case _:
                     raise _refused(plan, "The files changed meanwhile. Try again.")
 
-    def _record(self, plan: Plan, chosen: tuple[EditRecord, ...], reversal: Reversal) -> UndoResult:
+    async def _record(self, plan: Plan, chosen: tuple[EditRecord, ...], reversal: Reversal) -> UndoResult:
         happened: list[ev.Event] = []
         reverted: dict[Uri, None] = {}
         for edit, files in reversed(_covered(chosen, reversal)):
             if files:
                 happened.append(ev.EditReverted(task_id=edit.step_id, edit_id=edit.edit_id, files=files))
-                reverted.update(dict.fromkeys(file.uri for file in files))
+                reverted.update(dict.fromkeys(file.uri for file in files if file.uri not in reversal.staying))
         happened += [ev.Log(level="warning", message=each.reason) for each in reversal.kept]
         if unknown := [file.new_uri or file.uri for edit in chosen for file in edit.unknown]:
             names = listed([quoted(name_in(uri, plan.workspace_folders)) for uri in unknown], _NAMED)
@@ -193,9 +196,16 @@ class UndoService:
                 f"{names}: changed by a command, and not taken back, since the text from before is not known."
             )
             happened.append(ev.Log(level="warning", message=message))
-        now = self._plan_store.record(plan.plan_id, *happened)
+        if reversal.staying:
+            names = display_names(reversal.staying)
+            happened.append(ev.Log(level="info", message=f"Not empty, so still there: {names}."))
+        for start in range(0, len(happened), _AT_ONCE):
+            self._plan_store.record(plan.plan_id, *happened[start : start + _AT_ONCE])
+            await asyncio.sleep(0)
         return UndoResult(
-            plan=now, reverted=tuple(reverted), conflicts=tuple(each.uri for each in reversal.kept)
+            plan=self._plan_store.plan(plan.plan_id),
+            reverted=tuple(reverted),
+            conflicts=tuple(each.uri for each in reversal.kept),
         )
 
 

@@ -1,4 +1,4 @@
-"""Detects when the user undoes one of our edits in the editor, or redoes it there, and records it."""
+"""Detects when the user undoes our edits in the editor, discards or redoes them there, and records it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from planloom.domain.plans.plan import Plan, PlanStatus
 from planloom.domain.text.live_text import LiveText
 from planloom.domain.values import EditId, PlanId, Sha256, Uri
 from planloom.execution.effects.reconcile import completed_reverts
+from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.workspace.paths.uris import normalized
 from planloom.workspace.view import WorkspaceView
@@ -25,14 +26,18 @@ _RESTS: Final = frozenset({"plan_completed", "plan_failed", "plan_cancelled", "p
 
 
 class UserUndo:
-    """Compares files with their texts before and after our newest edit, and before the edit that was undone last.
+    """Compares files with their texts before and after our newest edits, and before the edit that was undone last.
+
+    A file is the open document; one that was closed is what is on disk, since its unsaved text is discarded.
 
     What is undone or redone while the plan runs is recorded when the plan pauses or ends.
     """
 
-    def __init__(self, plan_store: PlanStore, view: WorkspaceView) -> None:
+    def __init__(self, plan_store: PlanStore, view: WorkspaceView, jobs: Jobs) -> None:
         self._plan_store = plan_store
         self._view = view
+        self._jobs = jobs
+        self._closed: set[Uri] = set()
         self._files: dict[PlanId, _EditsByFile] = {}
         view.documents.listen(self._on_document_event)
         plan_store.listen(self._on_plan_event)
@@ -47,8 +52,14 @@ class UserUndo:
                 self._look(plan, key, ("create", "delete"), text)
 
     def _on_document_event(self, uri: str) -> None:
-        for plan in self._plan_store.live():
-            self._look_at_document(plan, normalized(uri))
+        key = normalized(uri)
+        plans = self._plan_store.live()
+        if self._view.documents.get(key) is not None:
+            self._closed.discard(key)
+        elif any(self._known(plan.plan_id).indices(plan, key) for plan in plans):
+            self._closed.add(key)
+        for plan in plans:
+            self._look_at_file(plan, key)
 
     def _on_plan_event(self, recorded: ev.Recorded, plan: Plan) -> None:
         event = recorded.event
@@ -58,6 +69,8 @@ class UserUndo:
             in_part = edit is not None and len(undone) < len(edit.files)
             known = self._known(plan.plan_id).undone_in_part
             known[event.edit_id] = frozenset(file.uri for file in undone if in_part)
+            if isinstance(event, ev.EditApplied):
+                self._closed.difference_update(normalized(uri) for file in event.files for uri in file.uris)
         elif plan.edits and event.type in _RESTS:
             # Later, so that all listeners get this event before those recorded here.
             asyncio.get_running_loop().call_soon(self._look_at_all, plan.plan_id)
@@ -67,21 +80,56 @@ class UserUndo:
         edits = plan.edits if plan is not None else ()
         for key in dict.fromkeys(normalized(file.uri) for edit in edits for file in edit.files):
             if (now := self._plan_store.find(plan_id)) is not None:
-                self._look_at_document(now, key)
+                self._look_at_file(now, key)
 
-    def _look_at_document(self, plan: Plan, key: Uri) -> None:
+    def _look_at_file(self, plan: Plan, key: Uri) -> None:
+        if key in self._closed and plan.status in _AT_REST:
+            self._jobs.start(f"closed:{key}", self._look_at_disk(key))
+            return
         # `buffer` leaves out a document that the editor has yet to reload: that has the old text without any undo.
         document = self._view.buffer(key)
         if document is not None:
             self._look(plan, key, ("edit",), document.content)
 
+    async def _look_at_disk(self, key: Uri) -> None:
+        text = await self._view.saved_text(key)
+        if text is not None and key in self._closed:
+            for plan in self._plan_store.live():
+                self._look(plan, key, ("edit",), text)
+
     def _look(self, plan: Plan, key: Uri, changes: Sequence[ChangeKind], text: LiveText | str | None) -> None:
-        """Record what was undone or redone of the edits that made such changes of a file, of at most one of them."""
+        """Record what was undone or redone of the edits that made such changes of a file.
+
+        That is one edit, or several that were undone at once, since the text is from before all of them.
+        """
         for edit in self._latest(plan, key) if plan.status in _AT_REST else ():
             file = next(each for each in edit.files if normalized(each.uri) == key)
             is_undone = self._is_undone(plan, file, text) if file.change in changes else None
             if is_undone is not None and self._record(plan, edit, file, is_undone=is_undone):
                 return
+        together = (
+            self._undone_at_once(plan, key, text) if "edit" in changes and plan.status in _AT_REST else ()
+        )
+        for edit, file in together:
+            self._record(self._plan_store.plan(plan.plan_id), edit, file, is_undone=True)
+
+    def _undone_at_once(
+        self, plan: Plan, key: Uri, text: LiveText | str | None
+    ) -> Sequence[tuple[EditRecord, EditedFile]]:
+        """The last edits that changed a file, newest first, if the text is from before all of them."""
+        passed: list[tuple[EditRecord, EditedFile]] = []
+        for index in reversed(self._known(plan.plan_id).indices(plan, key)):
+            edit = plan.edits[index]
+            file = next((each for each in edit.files if normalized(each.uri) == key), None)
+            if file is None or edit.state not in ("intended", "applied"):
+                continue
+            is_undone = self._is_undone(plan, file, text)
+            if edit.state == "intended" or file.change != "edit" or is_undone is False:
+                break
+            passed.append((edit, file))
+            if is_undone:
+                return passed
+        return ()
 
     def _record(self, plan: Plan, edit: EditRecord, file: EditedFile, *, is_undone: bool) -> bool:
         """Record that a file of the edit was undone or redone; False if this is known."""

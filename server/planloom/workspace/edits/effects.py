@@ -160,7 +160,13 @@ def _write(
             f"{quoted(str(confined.path))} cannot hold half of a surrogate pair: leave that character out."
         )
         return DiskRefused(cause="failed", reason=reason)
-    return write(confined, data, over=over.fingerprint if over is not None else None, unflushed=unflushed)
+    return write(
+        confined,
+        data,
+        over=over.fingerprint if over is not None else None,
+        unflushed=unflushed,
+        protection=form.protection if form is not None else None,
+    )
 
 
 def _differs(confined: ConfinedPath, found: FileOnDisk, before: str) -> DiskRefused | None:

@@ -15,9 +15,10 @@ from planloom.domain.changes import (
     RenameFile,
     sha256,
 )
-from planloom.domain.text.positions import FileForm
+from planloom.domain.text.positions import FileForm, FileProtection
 from planloom.domain.values import Uri
 from planloom.workspace.disk import ConfinedPath
+from planloom.workspace.disk_changes import protection_of
 from planloom.workspace.documents import Document
 from planloom.workspace.editor import EditorCapabilities
 from planloom.workspace.edits.outcomes import (
@@ -64,13 +65,14 @@ class PlannedEffect(NamedTuple):
     executor: Literal["editor", "disk"] = "disk"
     on_disk: str | None = None
     carried: tuple[Carried, ...] = ()
+    protection: FileProtection | None = None
 
     def recorded(self) -> JournalFile:
-        """The journal record of the change, with the encoding that the file loses by it."""
+        """The journal record of the change, with the encoding and protection that the file loses by it."""
         record = recorded(self.change)
         if _wanted_form(self.change) is None and (self.change.kind != "delete" or is_folder(self.change)):
             return record
-        return record._replace(form=self.live.form)
+        return record._replace(form=self.live.form.model_copy(update={"protection": self.protection}))
 
 
 IsJournaled = Callable[[str], bool]
@@ -209,6 +211,7 @@ async def _planned_effect(
     if form is not None and (form == live.form or await view.is_dirty(change.uri)):
         # Only the editor writes unsaved text, in the encoding that it has.
         change = change.model_copy(update={"form": None})
+    is_deleted = change.kind == "delete" and is_file(change.uri) and not is_folder(change)
     return PlannedEffect(
         change,
         live,
@@ -217,6 +220,7 @@ async def _planned_effect(
         requested,
         document,
         confined_path(new_place) if new_place is not None else None,
+        protection=await asyncio.to_thread(protection_of, confined_path(place)) if is_deleted else None,
     )
 
 
@@ -319,11 +323,12 @@ async def _protect_unsaved(
     for effect in effects:
         uri, kind = effect.change.uri, effect.change.kind
         carried: list[Carried] = []
-        for document in view.documents.all() if kind not in ("create", "createFolder") else ():
+        may_hit = effect.executor != "editor" and kind not in ("create", "createFolder")
+        for document in view.documents.all() if may_hit else ():
             here = document.uri
-            elsewhere = [*by_editor, *(place for place in on_their_own if is_below(place, uri))]
-            if effect.executor == "editor" or not is_at_or_below(here, uri):
+            if not is_at_or_below(here, uri):
                 continue
+            elsewhere = [*by_editor, *(place for place in on_their_own if is_below(place, uri))]
             if any(is_at_or_below(here, place) for place in elsewhere) or not await view.is_dirty(here):
                 continue
             text, saved = document.text.removeprefix(BOM), await view.saved_text(here)

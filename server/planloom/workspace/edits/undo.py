@@ -28,12 +28,14 @@ class NotReverted(NamedTuple):
 class Reversal(NamedTuple):
     """The changeset that undoes edits; it is applied and journalled like any other, and can be undone itself.
 
-    `reverted` are the indices of the files that are undone, `kept` those that are not.
+    `reverted` are the indices of the files that are undone, `kept` those that are not. `staying` are folders that are
+    not empty: they stay until an undo finds nothing in them, and do not keep their edit from being undone.
     """
 
     changeset: Changeset
     kept: tuple[NotReverted, ...] = ()
     reverted: frozenset[int] = frozenset()
+    staying: tuple[Uri, ...] = ()
 
 
 async def reverse(view: WorkspaceView, files: Sequence[JournalFile], folders: Sequence[Uri] = ()) -> Reversal:
@@ -49,11 +51,14 @@ async def reverse(view: WorkspaceView, files: Sequence[JournalFile], folders: Se
     kept: list[NotReverted] = []
     left: set[Uri] = set()
     reverted: set[int] = set()
+    staying: list[Uri] = []
     our_texts = _texts(files)
     for index in reversed(range(len(files))):
         file = files[index]
         if left.isdisjoint(file.uris):
             overlay.causes = file.causes
+            if file.change == "createFolder" and (await overlay.list_folder(file.uri)).entries:
+                staying.append(file.uri)
             not_reverted = await _reverse_file(overlay, file, our_texts)
             if not_reverted is None:
                 reverted.add(index)
@@ -65,7 +70,7 @@ async def reverse(view: WorkspaceView, files: Sequence[JournalFile], folders: Se
     overlay.causes = ()
     for uri in sorted(folders, key=len, reverse=True):
         await _reverse_folder(overlay, uri)
-    return Reversal(changeset=overlay.changeset(), kept=tuple(kept), reverted=frozenset(reverted))
+    return Reversal(overlay.changeset(), tuple(kept), frozenset(reverted), tuple(staying))
 
 
 _Texts = Mapping[Uri, frozenset[str]]

@@ -13,7 +13,7 @@ from planloom.workspace.edits.outcomes import JournalFile, recorded
 from planloom.workspace.edits.prepare import PlannedEffect
 from planloom.workspace.edits.rebase import hunks, three_way
 from planloom.workspace.paths.uris import is_at_or_below
-from planloom.workspace.snapshots import Snapshot
+from planloom.workspace.snapshots import BOM, Snapshot
 from planloom.workspace.view import WorkspaceView
 
 FileOutcome = EditOutcome | Literal["not_applied", "unexpected"]
@@ -84,6 +84,14 @@ async def verified(
             await view.acknowledge(file.uri, file.after or "")
             findings[index] = "unverified"
     return tuple(findings)
+
+
+async def is_seen(view: WorkspaceView, uri: Uri, before: str, after: str) -> bool:
+    """Whether the open document, or else the disk, shows a change of a text: not what the editor alone reported."""
+    document = view.buffer(uri)
+    text = await view.saved_text(uri) if document is None else document.text.removeprefix(BOM)
+    found = _text(Snapshot(uri=uri, exists=text is not None, text=text), before, after)
+    return found in ("verified", "normalized")
 
 
 async def compare(view: WorkspaceView, files: Sequence[JournalFile]) -> tuple[FileOutcome, ...]:
