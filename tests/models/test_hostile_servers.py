@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import tracemalloc
 
 import pytest
@@ -23,7 +24,7 @@ from tests.models.support import (
     text_of,
 )
 from tests.support.hostile_server import FAULTS, READ_ALL_THE_SAME, by_seed, chosen, hostile
-from tests.support.http_server import serving
+from tests.support.http_server import Asked, Wire, serving
 
 FATAL = {
     "too_many_for_hours": "model_unavailable",
@@ -202,3 +203,18 @@ async def test_occasional_faults_of_a_server_are_survived() -> None:
             except ModelFailed:
                 continue
     assert right >= 45
+
+
+async def test_an_answer_that_goes_on_beyond_what_the_model_can_hold_is_cut_off() -> None:
+    async def endless(asked: Asked, wire: Wire) -> None:
+        await wire.head(content_type="text/event-stream")
+        piece = json.dumps({"choices": [{"delta": {"content": "words " * 100}}]}).encode()
+        while True:
+            await wire.send(b"data: " + piece + b"\n\n")
+
+    async with serving(endless) as running, model_at(running.origin, context_tokens=1_000) as model:
+        with pytest.raises(
+            ModelFailed, match="longer than the 1000 tokens that the model can hold"
+        ) as caught:
+            await events_of(model, asks())
+    assert caught.value.code == "model_output_invalid"

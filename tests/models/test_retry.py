@@ -71,6 +71,7 @@ async def test_waits_double_unless_the_server_wants_longer(
         ([None], 0, [], "It broke."),
         ([121.0], 2, [], "asks to wait for 2 minutes"),
         ([None, 7200.0], 2, [0.5], "asks to wait for 120 minutes"),
+        ([1e9], 2, [], "asks to wait for more than a day, which may be a mistake of the server"),
     ],
 )
 async def test_attempts_end(

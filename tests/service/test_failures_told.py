@@ -10,9 +10,9 @@ import pytest
 from planloom.domain.errors import InvalidPlan
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.editing import AddStep, StepChanges, UpdateStep
-from planloom.domain.values import StepId
-from planloom.models.offline.scripted import ScriptedModel, makes, says
-from planloom.models.port import Capabilities
+from planloom.domain.values import CallId, StepId
+from planloom.models.offline.scripted import ScriptedModel, Turn, makes, says
+from planloom.models.port import CallBroken, Capabilities
 from tests.service.test_model_work import allowed, planned
 from tests.support.studio import studio
 
@@ -94,3 +94,27 @@ async def test_a_resumed_plan_says_what_it_still_waits_for(tmp_path: Path) -> No
         await at.app.plans.resume(plan.plan_id)
         told = [each.event.message for each in at.events if isinstance(each.event, ev.Log)]
         assert "Step 1 still waits for your answer: Which port?" in told
+
+
+CUT = CallBroken(call_id=CallId("1"), name="write_file", arguments_text='{"path": "a', problem="no JSON")
+
+
+@pytest.mark.parametrize(
+    ("turns", "told"),
+    [
+        ([says("I must not.", finish="refused")], "The model refused to go on."),
+        (
+            [says("", broken_calls=(CUT,), finish="length")] * 3,
+            "The model made the same malformed call of write_file three times: the answer was cut off",
+        ),
+    ],
+)
+async def test_a_model_that_refuses_or_is_cut_off_in_a_step_is_named_as_that(
+    tmp_path: Path, turns: list[Turn], told: str
+) -> None:
+    async with studio(tmp_path) as at:
+        plan = await planned(at, "Work", ("Look", "look"))
+        at.model.model = ScriptedModel(turns)
+        plan = await at.approve(plan)
+        failed = plan.steps[0].result
+        assert failed is not None and (failed.error or "").startswith(told)

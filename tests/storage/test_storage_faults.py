@@ -299,6 +299,7 @@ def truncated(path: Path) -> None:
 
 def emptied(path: Path) -> None:
     path.write_bytes(b"")
+    os.utime(path, (1, 1))
 
 
 def replaced(path: Path) -> None:
@@ -312,7 +313,7 @@ def of_a_newer_version(path: Path) -> None:
 
 BEFORE = {
     truncated: "new plans in memory, said",
-    emptied: "works",
+    emptied: "works, said",
     replaced: "new plans in memory, said",
     of_a_newer_version: "new plans in memory, said",
 }
@@ -329,6 +330,7 @@ async def test_a_ledger_that_was_spoilt_before_the_start(
     async with serving(warm, tmp_path) as client:
         if spoil is emptied:
             assert (await client.request("planloom/plan/list", {}))["plans"] == []
+            await client.wait_shown("was empty (0 bytes)")
             return
         assert await served(client, ids) == BEFORE[spoil]
     assert path.read_bytes() == before, "it is never overwritten"

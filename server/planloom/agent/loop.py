@@ -192,6 +192,8 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
     gave_up = state.malformed(turn)
     if gave_up is not None:
         return gave_up
+    if turn.refused:
+        return GaveUp(reason="The model refused to go on.", text=turn.text)
     plan, rest = task.plan(), None
     if state.conversation.is_native and (state.to_come or remaining(plan, task.step)):
         turn, rest = parted(turn)

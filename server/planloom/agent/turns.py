@@ -29,6 +29,7 @@ from planloom.models.port import (
 from planloom.tools.tool import ToolResult
 
 _REPEATED = "You have just made this very call, and it changes nothing. Use its result, or do something else."
+_CUT = "the answer was cut off at its length limit, in the middle of it"
 _ANNOUNCED = (10, 5, 1)
 
 
@@ -172,7 +173,10 @@ async def _decoded(
                     decoder.restart()
                 case Finished():
                     finished = event
-    turn = decoder.turn(calls, broken, cut=finished.reason == "length")
+    cut = finished.reason == "length"
+    if cut:
+        broken = [each._replace(problem=_CUT) for each in broken]
+    turn = decoder.turn(calls, broken, cut=cut)
     return turn._replace(
         made=tuple(made) or turn.made,
         native=bool(made),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -24,6 +25,8 @@ _NOT_OURS = (
 """Parts of messages about tables that are not as this version makes them."""
 BUSY_SECONDS = 10.0
 """How long a request waits while another program has the ledger locked."""
+_CREATED_SECONDS = 2.0
+"""How long a ledger that another server creates may be empty."""
 _KINDS: dict[int, Kind] = {
     sqlite3.SQLITE_BUSY: "busy",
     sqlite3.SQLITE_LOCKED: "busy",
@@ -81,6 +84,17 @@ def gone(path: Path) -> Fault:
 def taken(path: Path) -> Fault:
     """The fault of a ledger that another server has begun to use, on a file system that cannot keep two apart."""
     return Fault("taken", _sentence("taken", path, None))
+
+
+def emptied(path: Path) -> str | None:
+    """The message for a ledger of 0 bytes that no server has just created; None for another."""
+    found = path.stat()
+    if found.st_size or time.time() - found.st_mtime < _CREATED_SECONDS:
+        return None
+    return (
+        f"The plan ledger {path} was empty (0 bytes): something has cut it, and the plans that were in it are gone."
+        " New plans are stored in it. If you have a backup of the file, end all servers and put it there."
+    )
 
 
 def unusable(path: Path, error: Exception) -> str:

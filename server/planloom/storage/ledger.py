@@ -38,7 +38,17 @@ from planloom.domain.plans.plan import (
 from planloom.domain.values import Instant, PlanId, SessionId, Sha256, TemplateId
 from planloom.storage import memory_rows
 from planloom.storage.event_rows import RawEvent, Row, as_event, as_row, instant, printable, raw_event
-from planloom.storage.faults import BUSY_SECONDS, DAMAGE, ERRORS, Fault, fault_of, gone, taken, unusable
+from planloom.storage.faults import (
+    BUSY_SECONDS,
+    DAMAGE,
+    ERRORS,
+    Fault,
+    emptied,
+    fault_of,
+    gone,
+    taken,
+    unusable,
+)
 from planloom.storage.guard import Guard, guarded
 from planloom.storage.leases import Lease, alive, owned_elsewhere
 from planloom.storage.opening import BUSY_MS, BUSY_STEP, SQLITE, Connect, connected, is_busy
@@ -86,6 +96,7 @@ class Ledger:
         self._patience = patience
         self._fault: Fault | None = None
         self._unusable: str | None = None
+        self._emptied: str | None = None
         self._file: tuple[int, int] | None = None
         self._guard: Guard | None = None
         self._old: sqlite3.Connection | None = None
@@ -100,8 +111,9 @@ class Ledger:
 
     @property
     def note(self) -> str | None:
-        """A sentence on what the file system of the ledger does not allow; None on a usual one."""
-        return None if self._guard is None else self._guard.note
+        """A sentence on what the file system does not allow, or on a file that was empty; None on a usual one."""
+        notes = (self._emptied, None if self._guard is None else self._guard.note)
+        return " ".join(filter(None, notes)) or None
 
     @property
     def logged(self) -> int:
@@ -516,6 +528,7 @@ class Ledger:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not self.path.exists():
                 self.path.touch(mode=0o600)
+            self._emptied = emptied(self.path)
             self._guard = guarded(self.path) if self._takes_guard else None
             journal = ("WAL" if self._guard is None else "DELETE") if self._takes_guard else None
             connection = connected(self.path, self._connect, journal, self._patience)

@@ -171,7 +171,9 @@ def slow(context: ErrorContext, what: str, seconds: float, setting: str) -> Tran
             context,
             "slow",
             f"{context.origin} sent no {what} within {seconds:g} seconds.",
-            f"Raise `{setting}` if the model is just slow, else check the model server.",
+            f"Raise `{setting}` if the model is just slow, else check the model server."
+            if setting
+            else "Choose a faster model, or one that does not write without end.",
         )
     )
 

@@ -36,6 +36,8 @@ from planloom.models.port import (
     ModelEvent,
     ModelIdentity,
     ModelRequest,
+    ReasoningDelta,
+    TextDelta,
     UsageReported,
 )
 from planloom.models.tokens import TokenCounter
@@ -49,6 +51,8 @@ log = logging.getLogger(__name__)
 ACCEPTED = "text/event-stream, application/x-ndjson, application/json"
 ANSWER_RESERVE = 256
 """Tokens that must remain for the answer beside the prompt."""
+CHARACTERS_A_TOKEN = 8
+"""More characters than the tokens of any text have on average: an answer that has more is taken for endless."""
 
 
 class Options(NamedTuple):
@@ -279,6 +283,8 @@ class HttpModel:
         reader = self._adapter.reader(request)
         objects = ReadAhead(self._objects(request, capabilities, tokens))
         deadlines = StreamDeadlines(self._options.timeouts, patient=self._adapter.may_pause(request))
+        most = capabilities.context_tokens or capabilities.assumed_context
+        written = 0
         try:
             async with contextlib.aclosing(objects):
                 while (
@@ -286,7 +292,10 @@ class HttpModel:
                 ):
                     before = reader.progress
                     for event in reader.feed(data):
+                        written += len(event.text) if isinstance(event, TextDelta | ReasoningDelta) else 0
                         yield event
+                    if written > most * CHARACTERS_A_TOKEN:
+                        raise AnswerUnusable(f"it is longer than the {most} tokens that the model can hold")
                     if reader.progress != before:
                         deadlines.token_received()
                         slot.heard()

@@ -17,6 +17,8 @@ FIRST_WAIT_SECONDS = 0.5
 """The wait before the first retry; each further wait is twice as long."""
 LONGEST_WAIT_SECONDS = 120.0
 """If a server asks for a longer wait, there is no retry: the plan pauses instead."""
+MOST_ASKED_SECONDS = 24 * 3600.0
+"""A longer wait that a server asks for is taken for a mistake of its clock, and not repeated."""
 _BACKOFF = wait_exponential(multiplier=FIRST_WAIT_SECONDS)
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -78,10 +80,10 @@ def _final_failure(spent: Transient, attempts: int) -> ModelFailed:
     failure = spent.failure
     more = f" It was tried {attempts} times." if attempts > 1 else ""
     if spent.retry_after is not None and spent.retry_after > LONGEST_WAIT_SECONDS:
-        more += f" It asks to wait for {spent.retry_after / 60:.0f} minutes."
+        more += f" It asks to wait for {_words(spent.retry_after)}."
     unread = failure.code == "model_output_invalid"
     problem = failure.problem
-    if problem is not None and spent.retry_after is not None:
+    if problem is not None and spent.retry_after is not None and spent.retry_after <= MOST_ASKED_SECONDS:
         problem = problem.model_copy(update={"wait_seconds": math.ceil(spent.retry_after)})
     return ModelFailed(
         "model_output_invalid" if unread else "model_unavailable",
@@ -89,3 +91,9 @@ def _final_failure(spent: Transient, attempts: int) -> ModelFailed:
         hint=failure.hint,
         problem=problem,
     )
+
+
+def _words(seconds: float) -> str:
+    if seconds > MOST_ASKED_SECONDS:
+        return "more than a day, which may be a mistake of the server"
+    return f"{seconds / 60:.0f} minutes"
