@@ -169,7 +169,7 @@ SITUATIONS: Mapping[str, tuple[str, Callable[[Path], Awaitable[None]]]] = {
         "It works; created files and folders go, no git state is touched.",
         undone_without_git,
     ),
-    "You undo the edit with the editor's own undo": (
+    "You undo the edit with the editor's own undo, or close the file without saving it": (
         "The step shows it; nothing runs again by itself.",
         undone_in_the_editor,
     ),

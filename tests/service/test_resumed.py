@@ -65,7 +65,7 @@ async def test_a_step_whose_changes_were_made_before_its_command_is_not_staged(t
     async with studio(tmp_path, FILES) as at:
         plan = await answered(at, await at.approve(await begun(at, WORK), review="end"))
         assert plan.status == "completed" and at.text("a.txt") == INSERTED and ran(at) == 1
-        assert plan.execution_summary == "2 of 2 steps done. 2 files changed."
+        assert plan.execution_summary == "2 of 2 steps done. 3 files changed."
 
 
 async def test_a_finished_step_does_not_run_again_after_a_restart(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def standing(edits: Iterable[EditRecord]) -> tuple[EditRecord, ...]:
         edit
         for edit in chains.edits.values()
         if edit.state == "applied"
-        and edit.files
+        and (edit.files or edit.command is None)
         and not chains.is_undo(edit)
         and not chains.is_finished_redo(edit)
     )
