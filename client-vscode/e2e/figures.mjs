@@ -42,7 +42,8 @@ export const FIGURES = [
       await until("all time", () => panel.locator("#span").evaluate((select) => select.value === "all"));
       await panel.locator('.figures-page button[aria-label="Export…"]').click();
       await window.answerInput(join(folder, "figures.csv"));
-      await until("the file", () => existsSync(join(folder, "figures.csv")));
+      const file = join(folder, "figures.csv");
+      await until("the file", () => existsSync(file) && onDisk(folder, "figures.csv") !== "");
       assert.match(onDisk(folder, "figures.csv"), /^day,model,requests[^\n]*\n\d{4}-\d\d-\d\d,"openai\/scripted",\d+,/);
       await panel.locator('.figures-page button[aria-label="Back"]').click();
       await window.waitForStatus("rejected");

@@ -76,7 +76,7 @@ export async function oneRow(window) {
 
 export const version = (window, number) =>
   until(`version ${number}`, async () =>
-    new RegExp(`v${number}$`).test((await window.panel.locator(".plan-header .figures").textContent()).trim()),
+    new RegExp(`v${number}\\b`).test(await window.panel.locator(".plan-header .figures").textContent()),
   );
 
 export const titles = (window) => window.panel.locator(".step .step-title").allTextContents();

@@ -383,7 +383,7 @@ export const WITH_MODEL = [
       const network = list.locator(".card.approval").nth(1);
       assert.match(await network.locator(".confinement p").textContent(), /It asks for the network/);
       await network.locator(".radio").filter({ hasText: "without network" }).locator("input").check();
-      await network.locator(".allow").filter({ hasText: "Run without network" }).waitFor();
+      await network.locator(".allow").filter({ hasText: "Allow once without network" }).waitFor();
       await list.locator(".allow-all:not([disabled])").waitFor();
       for (const theme of ["light", "dark"]) {
         await window.theme(theme);

@@ -513,7 +513,7 @@ def test_diff_prints_what_a_plan_has_changed(work: Path) -> None:
     ended = command_line.run(work.parent, ["diff", "p", "-w", str(work)], turns)
     assert (ended.code, ended.err) == (0, "")
     assert ended.out == "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-old\n+new\n"
-    assert ended.params("planloom/plan/get") == [{"planId": "p1"}]
+    assert ended.params("planloom/plan/get") == [{"planId": "p1", "allWorkspaces": True}]
     assert command_line.run(work.parent, ["diff", "zzz", "-w", str(work)], turns).code == 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from bench.endurance.endurance import SETTINGS, Day, endured
 from bench.endurance.working_day import DayModel, Person
 from planloom.domain.plans.plan import Plan
+from planloom.execution.jobs import Jobs
 from planloom.service.requests import CreateRequest
 from planloom.storage.ledger import Ledger
 from tests.support.http_server import serving
@@ -42,15 +44,24 @@ async def test_sixty_plans_of_every_kind_leave_nothing_behind(tmp_path: Path) ->
             person = Person(client, workspace)
             await plans(person, 0, 20)
             jobs = client.server.connection.app._jobs
+            await ended(jobs)
             rows, running, open_handles = rows_of(ledger), jobs.names(), handles()
             await plans(person, 20, 40)
             half = rows_of(ledger)
             await plans(person, 40, 60)
+            await ended(jobs)
             assert jobs.names() == running
             assert handles() - open_handles <= 1, "SQLite may keep one for the next connection of the upkeep"
             assert rows_of(ledger) - half == pytest.approx(half - rows, rel=0.1), "the ledger grows evenly"
             await client.server.connection.app._ownership.renew_leases()
             assert kept_plans() - before < 80
+
+
+async def ended(jobs: Jobs) -> None:
+    """Wait until what ended plans have run in the background is over."""
+    async with asyncio.timeout(10):
+        while any(name.startswith("end-background:") for name in jobs.names()):
+            await asyncio.sleep(0.01)
 
 
 async def plans(person: Person, first: int, last: int) -> None:

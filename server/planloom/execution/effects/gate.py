@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Final, Literal, NamedTuple, TypeVar
 
 from planloom.domain.changes import Changeset
@@ -47,10 +46,10 @@ from planloom.execution.effects.proposals import (
     label_of,
     restricted,
 )
+from planloom.execution.effects.unsaved import save_own
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.workspace.disk import FolderId
-from planloom.workspace.editor import EditorSilent
 from planloom.workspace.edits.apply import apply_changeset
 from planloom.workspace.edits.batch import Edit
 from planloom.workspace.edits.late import over_unanswered
@@ -63,8 +62,7 @@ from planloom.workspace.edits.outcomes import (
     ChangesetSuperseded,
 )
 from planloom.workspace.edits.touched_places import Look, Touches
-from planloom.workspace.paths.uris import display_name, is_at_or_below, normalized
-from planloom.workspace.snapshots import BOM
+from planloom.workspace.paths.uris import display_name, normalized
 
 
 class _Permit(NamedTuple):
@@ -185,7 +183,7 @@ class Gate:
             )
             # What comes later is compared with its files once this is made.
             part, *_ = in_order(proposal.changeset.changes) or (proposal.changeset,)
-            await self._save_own(part)
+            await save_own(self._session, self._plan_store, part)
             is_whole = part.changes == proposal.changeset.changes
             outcome = await apply_changeset(edit, part, look if is_whole else None)
             match outcome:
@@ -209,29 +207,6 @@ class Gate:
                     proposal = proposal._replace(
                         changeset=Changeset(changes=(*resolved.changes, *part.later))
                     )
-
-    async def _save_own(self, part: Changeset) -> None:
-        """Have the editor save text of the journal that the server is about to rename or delete on disk: it would keep
-        an unsaved buffer under the old name.
-        """
-        view, can = self._session.view, self._session.editor.capabilities
-        if (
-            not can.save
-            or (can.rename_files and can.delete_files)
-            or self._session.settings.edits.save == "never"
-        ):
-            return
-        gone = [change.uri for change in part.changes if change.kind in ("rename", "delete")]
-        own = [
-            document.uri
-            for document in view.documents.all()
-            if any(is_at_or_below(document.uri, uri) for uri in gone)
-            and self._plan_store.has_text(document.text.removeprefix(BOM))
-            and await view.is_dirty(document.uri)
-        ]
-        if own:
-            with suppress(EditorSilent):
-                await self._session.editor.save(tuple(own))
 
     async def permit_command(
         self, proposal: CommandProposal, following: Sequence[CommandProposal] = ()

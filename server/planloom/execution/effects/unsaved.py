@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Iterable
+from contextlib import suppress
 
-from planloom.domain.changes import EditRecord, sha256
+from planloom.domain.changes import Changeset, EditRecord, sha256
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import PlanId, Sha256, Uri
@@ -16,7 +17,8 @@ from planloom.execution.session import Session
 from planloom.workspace.editor import EditorSilent
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.resolver import PathRefused
-from planloom.workspace.paths.uris import display_name, normalized
+from planloom.workspace.paths.uris import display_name, is_at_or_below, normalized
+from planloom.workspace.snapshots import BOM
 
 _NEVER_ASKED = Sha256("")
 """In place of a hash, for a file that the user was not asked about; no text has this hash."""
@@ -167,3 +169,23 @@ class UnsavedFileSaver:
     def _is_waiting(self, plan_id: PlanId) -> bool:
         plan = self._plan_store.load(plan_id)
         return plan is not None and plan.status == "paused" and plan.pause_reason == "unsaved_files"
+
+
+async def save_own(session: Session, plan_store: PlanStore, part: Changeset) -> None:
+    """Have the editor save text of the journal that the server is about to rename or delete on disk: it would keep
+    an unsaved buffer under the old name.
+    """
+    view, can = session.view, session.editor.capabilities
+    if not can.save or (can.rename_files and can.delete_files) or session.settings.edits.save == "never":
+        return
+    gone = [change.uri for change in part.changes if change.kind in ("rename", "delete")]
+    own = [
+        document.uri
+        for document in view.documents.all()
+        if any(is_at_or_below(document.uri, uri) for uri in gone)
+        and plan_store.has_text(document.text.removeprefix(BOM))
+        and await view.is_dirty(document.uri)
+    ]
+    if own:
+        with suppress(EditorSilent):
+            await session.editor.save(tuple(own))

@@ -15,6 +15,7 @@ from planloom.domain.safety.approvals import Grant
 from planloom.domain.values import PlanId, StepId, Uri
 from planloom.execution.effects.journal import EditJournal
 from planloom.execution.effects.reconcile import journal_files
+from planloom.execution.effects.unsaved import save_own
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.service.actions.export import sentence
@@ -170,6 +171,7 @@ class UndoService:
                 is_journaled=self._plan_store.has_text,
                 new_files=self._session.settings.edits.new_files,
             )
+            await save_own(self._session, self._plan_store, part)
             outcome = await apply_changeset(edit, part)
             match outcome:
                 case ChangesetApplied():
