@@ -39,6 +39,7 @@ class UserUndo:
         self._jobs = jobs
         self._closed: set[Uri] = set()
         self._files: dict[PlanId, _EditsByFile] = {}
+        self._last: dict[Uri, PlanId] = {}
         view.documents.listen(self._on_document_event)
         plan_store.listen(self._on_plan_event)
         plan_store.on_forget(lambda plan_id: self._files.pop(plan_id, None))
@@ -63,6 +64,8 @@ class UserUndo:
 
     def _on_plan_event(self, recorded: ev.Recorded, plan: Plan) -> None:
         event = recorded.event
+        if isinstance(event, ev.EditStarted | ev.EditApplied):
+            self._last.update((normalized(uri), plan.plan_id) for each in event.files for uri in each.uris)
         if isinstance(event, ev.EditApplied | ev.EditReverted):
             undone = event.files if isinstance(event, ev.EditReverted) else ()
             edit = plan.edits.find(event.edit_id)
@@ -137,6 +140,9 @@ class UserUndo:
         if edit.state == "reverted":
             known = frozenset(each.uri for each in edit.files)
         if is_undone == (file.uri in known):
+            return False
+        if not is_undone and self._last.get(normalized(file.uri), plan.plan_id) != plan.plan_id:
+            # Another plan has written the same text since.
             return False
         left = tuple(each for each in edit.files if (is_undone if each == file else each.uri in known))
         happened: list[ev.Event] = []
