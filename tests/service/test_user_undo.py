@@ -56,6 +56,15 @@ async def test_what_the_user_redoes_in_the_editor_is_done_again_file_by_file(tmp
         assert reverted(at, plan) == ["part", "part"]
 
 
+async def test_the_same_text_by_another_plan_is_no_redo_of_an_earlier_one(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES) as at:
+        earlier = await at.run(TWO)
+        for name in FILES:
+            at.editor.replace(at.path(name), "new", "old")
+        later = await at.run(TWO)
+        assert (reverted(at, earlier), reverted(at, later)) == (["whole", "whole"], [None, None])
+
+
 async def test_two_edits_of_a_file_are_undone_and_redone_in_the_editor_one_by_one(tmp_path: Path) -> None:
     async with studio(tmp_path, FILES) as at:
         plan = await at.run('1. Replace "old" with "new" in a.txt\n2. Replace "new" with "newest" in a.txt')
