@@ -181,7 +181,7 @@ export interface ConfinementOffer extends Confinement {
   line: string;
 }
 
-/** What a command gets as shown, and what may be chosen, first what is set. Not `held`: it is allowed once only. */
+/** The rights that a command asks for, and those to choose from. Without `held` the machine cannot enforce them. */
 export interface ConfinementRequest extends Confinement {
   line: string;
   asksNetwork: boolean;
@@ -1308,8 +1308,8 @@ export interface StatusPlans {
 }
 
 /**
- * By what means commands are confined here, and a sentence for each thing that they are not held to; `writable` are
- * folders beyond the workspace that the user lets them change.
+ * By what means commands are confined here, and a sentence for each part that is not enforced; `writable` are folders
+ * beyond the workspace that the user lets them change.
  */
 export interface CommandAbilities {
   how: string;

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from planloom.domain.changes import EditedFile, EditRecord
+from planloom.domain.changes import EditRecord
 from planloom.domain.events.reverts import standing, states_after, undone
-from planloom.domain.values import EditId, StepId, Uri
+from planloom.domain.values import EditId, StepId
 
 
 def edit(
@@ -13,7 +13,7 @@ def edit(
     return EditRecord(
         edit_id=EditId(name),
         step_id=StepId("s"),
-        files=(EditedFile(uri=Uri("file:///a.txt"), change="edit"),),
+        files=(),
         state=state,  # type: ignore[arg-type]
         reverts=tuple(EditId(each) for each in reverts),
         partly=tuple(EditId(each) for each in partly.split()),

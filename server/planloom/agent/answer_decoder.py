@@ -213,7 +213,7 @@ class AnswerDecoder:
         made = {call.name for call in calls}
         ends = (each for each in read.calls if each.name in CONTROL and each.name not in made)
         printed = [_call(number, each.name, each.arguments) for number, each in enumerate(ends)]
-        # An answer that is a printed call and nothing else quotes nobody.
+        # A printed call that is the whole answer is no quotation.
         alone = () if calls or printed or read.visible_text.strip() else read.problems
         wrong = [*malformed, *(Malformed(name=each.name, text=each.text, problem=_PRINTED) for each in alone)]
         return turn_of(read.visible_text, (*calls, *printed), wrong, cut=cut)

@@ -19,7 +19,7 @@ def sha256(text: str) -> Sha256:
 
 
 class _Change(Value):
-    """What all changes have; `causes` are the calls that it comes from, or the edits that it takes back."""
+    """The fields of all changes; `causes` are the calls that a change comes from, or the edits that it reverts."""
 
     uri: Uri
     causes: tuple[Cause, ...] = ()

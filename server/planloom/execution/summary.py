@@ -249,7 +249,7 @@ def report(plan: Plan, text_of: TextOf, seen: Seen = frozenset()) -> Report | No
 
 
 def _notes(plan: Plan, commanded: Sequence[EditRecord]) -> Iterator[str]:
-    """What is to be said of the changes by commands. Later plans do not read it, since it names what these chose."""
+    """Sentences on the changes by commands. Later plans do not read them, since commands chose the names in them."""
     for edit in commanded:
         yield from edit.notes
     cut_off = [call for step in plan.steps for call in step.tools_executed if call.command == "cut_off"]

@@ -109,7 +109,7 @@ NAMING = _set(
     chamada, cartella, chiamato, chiamata
     """
 )
-"""What may be followed by a name of any form."""
+"""Words behind which a name of any form may follow."""
 AROUND = _set(
     """
     a, an, the, this, that, these, it, its, my, our, your, one, two, last, first, previous, next, new, old, empty,

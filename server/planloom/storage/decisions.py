@@ -84,16 +84,16 @@ class Decisions:
             connection.execute("DELETE FROM instructions WHERE path = ?", (str(real),))
 
     def hold_instructions(self, folder: Path, digests: Iterable[str]) -> bool:
-        """Let only texts with these hashes count as a folder's instructions, while commands run that may write others.
+        """Accept only texts with these hashes as a folder's instructions, while commands run that may write others.
 
-        False if it is held already, as after a crash. Raises StorageFailed.
+        False if that is so already, as after a crash. Raises StorageFailed.
         """
         with self._writing() as connection:
             row = (str(_real(folder)), " ".join(digests))
             return connection.execute("INSERT OR IGNORE INTO instructions VALUES (?, ?)", row).rowcount > 0
 
     def confirm_instructions(self, folder: Path, digest: str) -> None:
-        """Let a text that the user has saved count too, if a folder is held. Raises StorageFailed."""
+        """Accept a text that the user has saved, where only some are accepted. Raises StorageFailed."""
         with self._writing() as connection:
             query = "UPDATE instructions SET digests = digests || ' ' || ? WHERE path = ?"
             connection.execute(query, (digest, str(_real(folder))))
@@ -199,7 +199,7 @@ def _real(folder: Path) -> Path:
 
 
 def identity_of(folder: Path) -> str:
-    """What tells a real folder from another of the same path, as text, since it may exceed SQLite's integers.
+    """The identity of a folder, by which another at the same path differs; a text, since SQLite's integers are smaller.
 
     Empty if there is no folder.
     """

@@ -169,7 +169,7 @@ def _put(place: Path, there: FileThere) -> None:
             above.unlink()
     folder.mkdir(parents=True, exist_ok=True)
     if there.kind == "file" and not _is_there(place, there):
-        # Who reads it meanwhile sees the old text or the new one.
+        # A reader sees the old text or the new one, never a part.
         beside = place.with_name(f".{place.name[:100]}.fetched")
         with beside.open("wb") as file:
             file.write(there.content or b"")

@@ -72,7 +72,7 @@ class ConfinementOffer(TypedDict, total=False):
 
 
 class ConfinementRequest(TypedDict, total=False):
-    """What a command gets as shown, and what may be chosen, first what is set. Not `held`: it is allowed once only."""
+    """The rights that a command asks for, and those to choose from. Without `held` the machine cannot enforce them."""
 
     confined: bool
     network: Literal["none", "loopback", "all"]

@@ -14,7 +14,7 @@ State = Literal["applied", "reverted"]
 def standing(edits: Iterable[EditRecord]) -> tuple[EditRecord, ...]:
     """The edits that an undo reverts, oldest first. An edit counts once, however often it was redone.
 
-    One without files is left out: a command's, of which no text from before is known.
+    Changes by a command of which no text from before is known are left out.
 
     An unfinished redo counts by itself, since the edits that it should restore still count as reverted.
     """

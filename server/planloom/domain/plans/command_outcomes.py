@@ -88,7 +88,7 @@ def _states_failures(line: str) -> bool:
 
 
 def _is_outcome(line: str) -> bool:
-    """Whether a line is made of nothing but counts and verdicts, so that no text that merely tells of them is one."""
+    """Whether a line has only counts and verdicts. A sentence that mentions some is no outcome."""
     words = _WORD.findall(line.lower())
     is_counted = _COUNTS.search(line) or _FAILURES.search(line) or _VERDICT.fullmatch(line)
     return bool(is_counted) and _KNOWN.issuperset(words)

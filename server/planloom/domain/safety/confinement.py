@@ -56,15 +56,15 @@ class GivenConfinement(Confinement):
 
 
 class Abilities(NamedTuple):
-    """What this machine can hold a confined command to.
+    """The parts of a confinement that this machine can enforce.
 
     `files`: it changes only the workspace, and of the user's home reads only that, development tools and copies of
     caches. `namespaces`: the temporary folder and the home of its plan are where programs look for them, and commands
     have a network among themselves. `loopback`: it can get the network of this machine alone. `network`: it reaches
     what its confinement names, and nothing else. `processes`: everything that it has started ends with it, and it sees
-    no other process. `how` names the means, as text for people; `missing` has a sentence for each thing that it is not
-    held to. `writable` are folders beyond those that the user lets it change.
-    `throwaway`: what it changes in the workspace can be thrown away.
+    no other process. `how` names the means, as text for people; `missing` has a sentence for each part that is not
+    enforced. `writable` are folders beyond those that the user lets it change. `throwaway`: what it changes in the
+    workspace can be thrown away.
     """
 
     files: bool
@@ -83,5 +83,5 @@ class Abilities(NamedTuple):
         return self.files or self.network or self.processes
 
     def hold(self, confinement: Confinement) -> bool:
-        """Whether a command is held to the files and the network of its confinement."""
+        """Whether the machine enforces the files and the network of a confinement."""
         return confinement.confined and self.files and (self.network or confinement.network == "all")

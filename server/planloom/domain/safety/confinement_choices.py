@@ -32,7 +32,7 @@ class ConfinementRequest(Confinement):
     """What a command gets if it is allowed as shown, which `line` says, and what may be chosen instead.
 
     `asks_network`: it is more of the network than the user's setting gives, since the command is known to need it.
-    The first offer is what the setting gives, if that is less. `held`: the machine can hold the command to it.
+    The first offer is what the setting gives, if that is less. `held`: the machine can enforce the confinement.
     """
 
     line: str
@@ -72,7 +72,7 @@ def given_confinement(confinement: Confinement, abilities: Abilities) -> GivenCo
 def confinement_line(
     confinement: Confinement, abilities: Abilities, *, given: Confinement | None = None
 ) -> str:
-    """What a command gets, in one plain line, which begins with what that is more than `given`."""
+    """The rights of a command in one line, which begins with those that it has beyond `given`."""
     if not confinement.confined:
         return _UNCONFINED
     if not abilities.any:
@@ -91,7 +91,7 @@ def confinement_line(
 
 
 def _more(shown: Confinement, given: Confinement) -> list[str]:
-    """What is shown beyond what is given."""
+    """The rights of `shown` that `given` lacks, for people."""
     network = ["the network"] if shown.network != given.network else []
     git = _git(shown) if shown.git != given.git else []
     places = {*given.writes, *given.reads}
@@ -153,7 +153,7 @@ def _offers(shown: Confinement, given: Confinement, abilities: Abilities) -> Ite
 
 
 def _label(offered: Confinement, shown: Confinement) -> str:
-    """How an offer differs from what is shown."""
+    """The difference between an offer and the rights that are shown."""
     label = _LABELS[offered.network] if offered.network != shown.network else ""
     left_out = [each for each in _more(shown, offered) if each != "the network"]
     if not left_out:

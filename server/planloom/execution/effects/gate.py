@@ -93,7 +93,7 @@ class _GrantedCommand(NamedTuple):
     scripts: frozenset[Script]
 
     def allows(self, proposal: CommandProposal) -> Confinement | None:
-        """What a command gets by this; None if it is not covered."""
+        """The confinement in which this allows a command; None if it does not."""
         if self.proposed == proposal.digest:
             return self.chosen if proposal.lacked is None or self.chosen.includes(proposal.needed) else None
         if self.folder_id != proposal.folder_id or not self.scripts.issuperset(proposal.scripts.files):
@@ -181,7 +181,7 @@ class Gate:
                 may_repeat=may_repeat,
                 new_files=self._session.settings.edits.new_files,
             )
-            # What comes later is compared with its files once this is made.
+            # The sets behind it are compared with the files once it is made.
             part, *_ = in_order(proposal.changeset.changes) or (proposal.changeset,)
             await save_own(self._session, self._plan_store, part)
             is_whole = part.changes == proposal.changeset.changes

@@ -163,7 +163,7 @@ class CommandChanges:
         watched = Watched(run, name)
         async with self._comparing:
             if self._running:
-                # What has changed until now is not this command's.
+                # Changes made until now belong to the commands that run already.
                 await self._compare(self._running[0])
             else:
                 self._saved = {each.uri: each.saved.sha256 for each in self._session.view.documents.all()}
@@ -432,7 +432,7 @@ def _changes(
             if is_same if before is not None else old._replace(changed_ns=0) == state._replace(changed_ns=0):
                 continue
         elif each.change == "create":
-            # What had another name is as it was.
+            # A renamed file has the content that it had.
             before, is_guarded = None, is_guarded and each.old_path is None
         mode = (
             old.mode if old is not None and each.change == "edit" else state.mode if state is not None else 0

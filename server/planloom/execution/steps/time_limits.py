@@ -20,7 +20,7 @@ from planloom.execution.step_run import StepRun
 
 
 class Timers(Protocol):
-    """What the limits of plans need of the event loop."""
+    """The part of the event loop that time limits use."""
 
     def time(self) -> float:
         """Seconds of a monotonic clock."""

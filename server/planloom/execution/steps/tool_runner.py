@@ -264,7 +264,7 @@ class StepToolRunner:
         """Whether the step has changed something, if its plan states that it does; else whether a call succeeded.
 
         A step states so by its expected files, or by an expected tool that writes. An exit code is a result: a
-        command that ran to its end has told what there is to see.
+        command that ran to its end is work, whatever its exit code.
         """
         step, calls = self._run.step, self._run.now.tools_executed
         expected = [self._tools.get(each.tool) for each in step.tools_to_execute]

@@ -86,7 +86,7 @@ class ConfinementOffer(Confinement):
 
 
 class ConfinementRequest(Confinement):
-    """What a command gets as shown, and what may be chosen, first what is set. Not `held`: it is allowed once only."""
+    """The rights that a command asks for, and those to choose from. Without `held` the machine cannot enforce them."""
 
     line: str
     asks_network: Bool

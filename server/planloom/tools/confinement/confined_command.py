@@ -95,7 +95,8 @@ def prepared(argv: Sequence[str], cwd: Path, environment: Mapping[str, str], con
 
 
 def changeable_git(folder: Path, roots: Sequence[Path]) -> str | None:
-    """The name of the git folder that a command in `folder` may be allowed to change; None if it cannot be held to it.
+    """The name of the git folder that a command in `folder` may be allowed to change; None if its hooks and
+    settings cannot be protected meanwhile.
 
     By Landlock alone nothing in the workspace is kept from commands anyway. Blocks on file I/O.
     """
@@ -171,7 +172,7 @@ def _environment(environment: Mapping[str, str], folder: Path, found: Places, ha
         return own
     own["HOME"] = found.home
     if not is_view:
-        # Nothing of the user's home can be put in the place of another.
+        # Without a mount namespace no copy can stand at the path of a cache.
         for name in [name for name in own if name in CACHE_VARIABLES or name.startswith("XDG_")]:
             del own[name]
         own["HOME"] = str(folder / "home")

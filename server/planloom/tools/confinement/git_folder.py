@@ -57,7 +57,7 @@ class GitFolder(NamedTuple):
 
 
 def git_folder(folder: Path, roots: Iterable[Path]) -> GitFolder | None:
-    """The git folder that git uses in `folder`, if a command can be held to the rest of it. Blocks on file I/O.
+    """The git folder that git uses in `folder`, if its hooks and settings can be protected. Blocks on file I/O.
 
     `folder` is a real path, `roots` are the workspace folders. A linked working tree has it elsewhere, which counts
     only if that folder points back. None for submodules and others whose settings name the working tree: to take the

@@ -170,7 +170,7 @@ def lacking_folder(path: Path, roots: Iterable[Path]) -> Path | None:
 
 
 def _hidden_names(home: Path) -> Iterator[Path]:
-    """What of a home that is named is not seen: hidden files and folders, but for those of a workspace."""
+    """The hidden files and folders of a home, but for those of a workspace: no command sees them."""
     try:
         names = os.listdir(home)  # noqa: PTH208
     except OSError:
@@ -230,7 +230,7 @@ def _is_open(path: Path) -> bool:
 
 
 def _around(roots: Iterable[Path], home: Path) -> Iterator[Path]:
-    """What a workspace folder in the home does not work without: the repository that it lies in, or is a worktree of,
+    """The places that a workspace folder in the home needs: the repository that it lies in, or is a worktree of,
     and the interpreter of its virtual environment.
     """
     for root in roots:

@@ -206,7 +206,7 @@ class _Walk:
             found = os.lstat(f"{self._base}/{path}")
         except OSError:
             return
-        # Whatever is made in a folder changes the times of the folder.
+        # The times of a folder change with each file that is made in it.
         is_folder = stat.S_ISDIR(found.st_mode)
         self.files[path] = FileState(0, 0, found.st_ino, found.st_mode, 0) if is_folder else _state(found)
         self.guarded.add(path)
@@ -254,7 +254,7 @@ def differences(root: Path, before: FileStates, after: FileStates, since_ns: int
             continue
         old = moved.get((state.inode, state.size, state.modified_ns))
         if old is not None and path in after.guarded:
-            # What did nothing under its old name may do something under this one.
+            # A file that programs did not read under its old name may be read under the new one.
             old = old if old in before.guarded and _tail(old) == _tail(path) else None
         if old is not None and gone.pop(old, None) is not None:
             yield FileDifference(path, "rename", old)

@@ -73,7 +73,7 @@ class CommittedFiles(NamedTuple):
                         if kind.endswith(" blob") and len(data) <= TEXT_LIMIT:
                             found[path] = data[:-1]
         except (OSError, TimeoutError, ValueError, asyncio.IncompleteReadError):
-            # What is not known is not taken back.
+            # A file without a known text from before is not undone.
             return found
         return found
 

@@ -97,7 +97,7 @@ class StatusPlans(Wire):
 
 
 class CommandAbilities(Wire):
-    """By what means commands are confined here, and a sentence for each thing that they are not held to; `writable` are
+    """By what means commands are confined here, and a sentence for each part that is not enforced; `writable` are
     folders beyond the workspace that the user lets them change.
     """
 

@@ -227,7 +227,7 @@ def _init(policy: Policy, slot: str, go: int, told: int) -> None:
 def _see(policy: Policy, slot: str) -> None:
     """Make the view, and enter the folder of the command in it. Raises OSError."""
     folder = os.stat(".")
-    # What covers a folder has an identity of its own.
+    # An overlay has another inode than the folder below it.
     named = os.stat(policy["folder"]) if policy["throwaway"] else None
     namespaces.make_view(policy, slot)
     os.chdir(policy["folder"])

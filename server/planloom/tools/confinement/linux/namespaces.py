@@ -124,7 +124,7 @@ class _View:
             _bind(temporary, path)
         _devices()
         own += home
-        # What lies in something else comes after it. A program may lie in what has just been covered.
+        # Outer folders are mounted first: a mount hides what is below it, such as a program.
         mounted: dict[str, str] = {}
         for path in sorted({*home, *seen, *cached, *writable}):
             number = (seen | cached | writable | home)[path]

@@ -176,7 +176,7 @@ def _filter(*, internet: bool, own_processes: bool, own_files: bool) -> list[tup
     )
     rows += _call(calls["socket"], _socket(internet=internet, own_files=own_files))
     if not own_files:
-        # One of a pair sends to a name as well, unless it is connected for good.
+        # A datagram socket of a pair can send to any address, a stream socket only to its peer.
         datagram = [_argument(1), (_AND, 0, 0, _TYPE_BITS), (_EQUAL, 0, 1, _DATAGRAM), _error(_EPERM)]
         rows += _call(calls["socketpair"], [*datagram, _allowed()])
     return [*rows, (_RETURN, 0, 0, _ALLOW)]
