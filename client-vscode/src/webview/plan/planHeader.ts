@@ -199,7 +199,8 @@ function verdictLine(view: PlanView): View {
 
 function progress(view: PlanView): View {
   const { plan } = view;
-  const used = html`<span id="spent" title=${spentLines(view).join("\n")}>${spentWords(view)}</span>`;
+  const words = spentWords(view);
+  const used = words === "" ? nothing : html`<span id="spent" title=${spentLines(view).join("\n")}>${words}</span>`;
   if (plan.status === "draft") {
     const tail = draftText(view.streams[""] ?? "");
     return html`<vscode-progress-bar indeterminate aria-label=${t("Drafting the plan")}></vscode-progress-bar>
