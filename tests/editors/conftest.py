@@ -46,8 +46,14 @@ def environment(home: Path) -> dict[str, str]:
         "PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin",
         "LANG": "C.UTF-8",
         "TERM": "xterm-256color",
-        "PLANLOOM_CONFIG": str(home / "none.json"),
+        "PLANLOOM_CONFIG": str(home / "settings.json"),
     }
+
+
+@pytest.fixture
+def every_call_is_asked(home: Path) -> None:
+    """The user has set that the approval of a plan covers no call."""
+    (home / "settings.json").write_text('{"approvals": {"plan": "none"}}')
 
 
 @pytest.fixture

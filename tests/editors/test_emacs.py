@@ -118,6 +118,7 @@ def test_a_plan_is_started_from_its_message(start: Start, terminal: Terminal, wo
     assert (workspace / "c.txt").read_text().rstrip("\n") == "hi"
 
 
+@pytest.mark.usefixtures("every_call_is_asked")
 def test_the_document_is_changed_by_typing_and_approved_denied_and_undone_by_actions(
     start: Start, terminal: Terminal, workspace: Path
 ) -> None:
@@ -160,6 +161,7 @@ def test_a_plan_is_cancelled(start: Start, terminal: Terminal, workspace: Path) 
     assert (workspace / "a.py").read_text() == OLD and not (workspace / "c.txt").exists()
 
 
+@pytest.mark.usefixtures("every_call_is_asked")
 def test_a_plan_changes_a_buffer_that_is_not_saved(start: Start, terminal: Terminal, workspace: Path) -> None:
     planned(terminal, start)
     choose(terminal, REVIEW, "Start")

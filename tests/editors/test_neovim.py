@@ -172,6 +172,7 @@ def test_a_new_file_of_the_editor_is_whole_on_disk_before_it_is_saved(
     terminal.until("hi true")
 
 
+@pytest.mark.usefixtures("every_call_is_asked")
 def test_a_denied_change_is_not_made_and_what_was_made_is_undone(
     start: Start, terminal: Terminal, workspace: Path
 ) -> None:
