@@ -14,6 +14,7 @@ from planloom.lsp.wire import base as wire_base
 from planloom.lsp.wire import edits as wire_edits
 from planloom.lsp.wire import plan as wire_plan
 from planloom.lsp.wire import review as wire_review
+from planloom.lsp.wire import view as wire_view
 from planloom.lsp.wire.base import Wire
 
 
@@ -37,7 +38,7 @@ PROSE: Final = Notation(
         datetime: "time",
     }
 )
-_MODULES = (wire_base, wire_plan, wire_review, wire_edits)
+_MODULES = (wire_base, wire_plan, wire_review, wire_edits, wire_view)
 _WORDS = {
     get_args(value): name
     for module in _MODULES

@@ -22,6 +22,7 @@ from planloom.service.running.states import ALLOWED
 
 CLIENT_CAN: Final[Mapping[str, str]] = {
     "events": "it handles `planloom/event` and `planloom/stream`",
+    "views": "it shows the views of plans, `planloom/plan/view`, and need not fold their events",
     "approvals": "it asks for approvals itself; otherwise the server asks by messages with buttons",
     "clarifications": "it asks the questions of steps itself",
     "recovery": "it asks itself what to do about failed steps",
@@ -171,6 +172,13 @@ def _ours() -> Iterator[str]:
     yield "| method | params | result | when |"
     yield "|---|---|---|---|"
     yield _row("`planloom/event`", "`Event`", "", "`events` is declared; see [events](#events)")
+    yield _row(
+        "`planloom/plan/view`",
+        _shape("editor", "ViewParams"),
+        "",
+        "`views` is declared: the first view of a plan whole, then what differs from the one before, at most thirty "
+        "times a second; after a gap in `number` the client asks for the whole by the request of the same name",
+    )
     yield _row(
         "`planloom/stream`",
         _shape("editor", "StreamParams"),

@@ -22,6 +22,7 @@ from planloom.lsp.wire import lookup as wire
 from planloom.lsp.wire import plan as wire_plan
 from planloom.lsp.wire import report as wire_report
 from planloom.lsp.wire import review as wire_review
+from planloom.lsp.wire import view as wire_view
 from planloom.lsp.wire.base import Closed, Wire
 from planloom.lsp.wire.methods import decisions, editor, memory, plans, references, rules, server, templates
 
@@ -32,6 +33,7 @@ _MODULES: Final = (
     wire_report,
     wire_plan,
     wire_edits,
+    wire_view,
     plans,
     decisions,
     references,

@@ -73,6 +73,7 @@ EVENTS: Final[Mapping[str, str]] = {
 }
 """What a client that does not declare `events` sees of each event of `planloom/event`."""
 METHODS: Final[Mapping[str, str]] = {
+    "planloom/plan/view": "the plan's document, the questions and the progress",
     "planloom/stream": "the progress while the model writes, and the whole at the end",
     "planloom/health": "each problem as a message, and another when it has passed",
     "planloom/waits": "the progress, which goes on when the other step has ended",

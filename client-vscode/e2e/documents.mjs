@@ -18,7 +18,7 @@ export const DOCUMENTS = [
       await window.command("Planloom: Open Plan as Markdown");
       await until("the document", async () => /- \[ \] Write three\.txt/.test(await window.editorText()));
       const lenses = page.locator(".codelens-decoration a");
-      await lenses.filter({ hasText: "Approve and start" }).first().waitFor();
+      await lenses.filter({ hasText: "Start execution" }).first().waitFor();
 
       // Typed before the id of the second step, and saved.
       await page.locator(".editor-instance .view-line", { hasText: "Write four.txt" }).first().click();

@@ -97,6 +97,41 @@ export type Effort = (typeof EFFORTS)[number];
 export const CHANGE_KINDS = ["create", "edit", "delete", "rename", "createFolder"] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
+export const SIGNS = [
+  "waiting",
+  "partly",
+  "stalled",
+  "draft",
+  "pending_approval",
+  "approved",
+  "executing",
+  "paused",
+  "completed",
+  "failed",
+  "cancelled",
+  "rejected",
+] as const;
+export type Sign = (typeof SIGNS)[number];
+
+export const STEP_SIGNS = [
+  "pending",
+  "blocked",
+  "ready",
+  "running",
+  "needs_clarification",
+  "completed",
+  "failed",
+  "skipped",
+  "waiting",
+  "stalled",
+  "unchanged",
+  "warning",
+] as const;
+export type StepSign = (typeof STEP_SIGNS)[number];
+
+export const STEP_DECISIONS = ["approval", "conflict", "answer", "recovery"] as const;
+export type StepDecision = (typeof STEP_DECISIONS)[number];
+
 /** An empty object. */
 export type Empty = Record<string, never>;
 
@@ -740,6 +775,180 @@ export interface SkipStep {
 export interface UnskipStep {
   op: "unskip";
   stepId: string;
+}
+
+/** What the user can do now: a command of `workspace/executeCommand`, and the words on its button. */
+export interface Action {
+  title: string;
+  command: string;
+  arguments: readonly Json[];
+}
+
+/** A tool call that is being carried out. */
+export interface OpenCall {
+  callId: string;
+  tool: string;
+  args: JsonObject;
+}
+
+/** A question that a step has asked, and its answer. */
+export interface AnsweredQuestion {
+  question: string;
+  answer: string;
+}
+
+/** How long a run has worked: from `since`, less `waitedMs`, to `until`, or to now. */
+export interface Clock {
+  since: string;
+  waitedMs: number;
+  until?: string;
+}
+
+/**
+ * A step as people see it. `sign` and `words` say where it stands, `waits` what it waits for of the user, `stalled`
+ * what another step uses. `lost` says which steps are skipped if the user refuses. `workedMs`, or of a running step
+ * `clock`, is its time.
+ */
+export interface StepView {
+  step: Step;
+  number: number;
+  sign: StepSign;
+  words: string;
+  waits?: StepDecision;
+  stalled?: string;
+  calls?: readonly OpenCall[];
+  background?: string;
+  retry?: string;
+  skipped?: string;
+  position?: string;
+  asked?: readonly AnsweredQuestion[];
+  changed: number;
+  lost?: string;
+  workedMs?: number;
+  clock?: Clock;
+  actions?: readonly Action[];
+}
+
+/** The last change of a file; `kind` says what it does, `words` where it stands. `lasting`: it cannot be undone. */
+export interface ChangedFile {
+  editId: string;
+  stepId?: string;
+  uri: string;
+  newUri?: string;
+  change: ChangeKind;
+  kind: string;
+  state: "writing" | "applied" | "refused" | "reverted" | "conflict";
+  words: string;
+  merged: boolean;
+  byCommand: boolean;
+  lasting: boolean;
+  reason?: string;
+}
+
+/** Whether an agent has written its report. */
+export interface PerspectiveState {
+  agent: Agent;
+  name: string;
+  state: "thinking" | "failed" | "done" | "to come";
+  words: string;
+  error?: string;
+}
+
+/** What became of the last draft: `failed` if the version before it is back. */
+export interface DraftView {
+  feedback?: string;
+  failed: boolean;
+  warnings: readonly string[];
+}
+
+/** A step that an ended plan has not done, by its number, and why. */
+export interface LeftStep {
+  stepId: string;
+  number: number;
+  description: string;
+  why: string;
+}
+
+/** A message for the user. */
+export interface LogView {
+  level: "debug" | "info" | "warning" | "error";
+  message: string;
+  at: string;
+}
+
+/** Another plan that uses what this one waits for. */
+export interface OtherPlan {
+  planId: string;
+  words: string;
+}
+
+/**
+ * A plan as people see it, without its steps: those of `plan` are in `PlanView.steps`. `state` and `sign` say where it
+ * stands, `waits` what it waits for. A cause in `causes` calls for the user until it is answered; `decisions` counts
+ * the cards. `partly`: it has completed without the steps of `left`; `rest` is a request for them. `workedOn`: it holds
+ * work that is lost with it.
+ */
+export interface PlanHead {
+  plan: Plan;
+  state: string;
+  sign: Sign;
+  waits?: string;
+  causes: readonly string[];
+  decisions: number;
+  live: boolean;
+  partly: boolean;
+  workedOn: boolean;
+  progress: Progress;
+  risk?: string;
+  task?: string;
+  verdict?: string;
+  pause?: string;
+  thought?: string;
+  estimate?: string;
+  estimates?: readonly string[];
+  used: string;
+  usedLines?: readonly string[];
+  perspectives?: readonly PerspectiveState[];
+  draft?: DraftView;
+  answer?: string;
+  confidence?: string;
+  unresolved?: readonly Unresolved[];
+  left?: readonly LeftStep[];
+  rest?: string;
+  files: readonly ChangedFile[];
+  log: readonly LogView[];
+  waitsFor?: readonly OtherPlan[];
+  actions: readonly Action[];
+}
+
+/** A plan as people see it, whole. */
+export interface PlanView extends PlanHead {
+  steps: readonly StepView[];
+}
+
+/**
+ * What differs from the view before: fields of `plan` and of `PlanHead`, null for those that are left out now. `steps`
+ * are the new and the changed ones as whole values; `order` are the ids of all, where that changed.
+ */
+export interface ViewPatch {
+  plan?: JsonObject;
+  head?: JsonObject;
+  steps?: readonly StepView[];
+  order?: readonly string[];
+}
+
+/** `planloom/plan/view`: the first view of a plan whole, then patches, counted by `number` without gaps. */
+export interface ViewParams {
+  planId: string;
+  number: number;
+  view?: PlanView;
+  patch?: ViewPatch;
+}
+
+/** The whole view of a plan, of which patches from `number` on follow. */
+export interface ViewResult {
+  number: number;
+  view: PlanView;
 }
 
 /** `planloom/plan/create`. */
@@ -2058,6 +2267,7 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 export interface Requests {
   "planloom/plan/create": { params: CreateParams; result: CreateResult };
   "planloom/plan/get": { params: GetParams; result: GetResult };
+  "planloom/plan/view": { params: GetParams; result: ViewResult };
   "planloom/plan/list": { params: ListParams; result: ListResult };
   "planloom/plan/tasks": { params: TasksParams; result: TasksResult };
   "planloom/plan/events": { params: EventsParams; result: EventsResult };
@@ -2124,6 +2334,7 @@ export interface Notifications {
 /** Each notification of the server. */
 export interface ServerNotifications {
   "planloom/event": Event;
+  "planloom/plan/view": ViewParams;
   "planloom/stream": StreamParams;
   "planloom/health": HealthParams;
   "planloom/waits": WaitsParams;

@@ -79,6 +79,9 @@ RUN = FRESH.model_copy(
         ),
         "created_at": NOON,
         "started_at": NOON,
+        "run_started_at": NOON,
+        "waited_ms": 5,
+        "waits_since": NOON,
         "completed_at": NOON,
         "checks": (Check(kind="file_exists", path="a", outcome="failed", detail="a does not exist yet."),),
     }

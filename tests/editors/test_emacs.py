@@ -135,7 +135,7 @@ def test_the_document_is_changed_by_typing_and_approved_denied_and_undone_by_act
     terminal.keys("C-x", "C-s")
     terminal.until("version: 2")
     terminal.keep("emacs-document")
-    act(terminal, "Approve and start")
+    act(terminal, "Start execution")
     trust(terminal)
     choose(terminal, REPLACE, "No")
     choose(terminal, WRITE, "Allow once")

@@ -123,7 +123,7 @@ def test_the_document_is_changed_by_typing_and_approved_by_an_action(
     terminal.until("content: hello")
     command(terminal, "w")
     terminal.until("version: 2")
-    act(terminal, "Approve and start")
+    act(terminal, "Start execution")
     trust(terminal)
     choose(terminal, REPLACE, "Allow for this plan")
     ended(terminal, DONE, "- [x] Write c.txt", "status: completed")
@@ -135,7 +135,7 @@ def test_what_is_typed_and_not_saved_is_approved_too(
 ) -> None:
     planned(terminal, start)
     command(terminal, "%s/content: hi/content: hello/")
-    act(terminal, "Approve and start")
+    act(terminal, "Start execution")
     trust(terminal)
     choose(terminal, REPLACE, "Allow for this plan")
     ended(terminal, DONE, "version: 2", "status: completed")
@@ -177,7 +177,7 @@ def test_a_denied_change_is_not_made_and_what_was_made_is_undone(
     start: Start, terminal: Terminal, workspace: Path
 ) -> None:
     planned(terminal, start)
-    act(terminal, "Approve and start")
+    act(terminal, "Start execution")
     trust(terminal)
     choose(terminal, REPLACE, "No")
     choose(terminal, WRITE, "Allow once")
@@ -191,7 +191,7 @@ def test_a_denied_change_is_not_made_and_what_was_made_is_undone(
 
 def test_a_plan_is_cancelled(start: Start, terminal: Terminal, workspace: Path) -> None:
     planned(terminal, start)
-    act(terminal, "Approve and start")
+    act(terminal, "Start execution")
     trust(terminal)
     dismiss(terminal, REPLACE)
     act(terminal, "Cancel")
@@ -229,7 +229,7 @@ def test_a_plan_goes_on_in_a_new_neovim(
 ) -> None:
     """Also if it is started before the old server has ended."""
     planned(terminal, start)
-    act(terminal, "Approve and start")
+    act(terminal, "Start execution")
     trust(terminal)
     terminal.until(REPLACE, "(+1 −1)")
     if waits:

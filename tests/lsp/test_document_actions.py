@@ -14,14 +14,14 @@ from planloom.domain.safety.approvals import Approval, ApprovalFile
 from planloom.domain.values import ApprovalId, EditId, PlanId, Sha256, StepId, Uri
 from planloom.lsp import commands
 from planloom.lsp.plan_documents import documents
-from planloom.lsp.plan_documents.buttons import OFFERED, Situation, buttons
+from planloom.view.actions import OFFERED, Situation, buttons
 from tests.lsp.test_fallback import plain
 from tests.lsp.test_plan_documents import KEPT, Reader, adopted, asked, at, plan
 from tests.support.fake_application import a_plan
 from tests.support.lsp_client import FULL, TIMEOUT, Failed, LspClient, NeverAnswered
 
 ONE, TWO = StepId("step_1"), StepId("step_2")
-REVIEW = ["Approve and start", "Reject", "Execute directly", "Cancel", "Plan again"]
+REVIEW = ["Start execution", "Reject", "Execute directly", "Cancel", "Plan again"]
 RUNS = ["Pause", "Cancel"]
 
 
@@ -123,19 +123,19 @@ STATES: list[tuple[str, Situation, list[str], dict[str, list[str]]]] = [
     (
         "completed",
         Situation(a_plan(status="completed", edits=EDITS)),
-        ["Undo"],
+        ["Undo all edits of this plan"],
         {ONE: ["Undo this step"], TWO: ["Undo this step"]},
     ),
     (
         "completed, a step undone",
         Situation(a_plan(status="completed", edits=UNDONE)),
-        ["Undo", "Redo"],
+        ["Undo all edits of this plan", "Redo all edits of this plan"],
         {ONE: ["Undo this step"], TWO: ["Redo this step"]},
     ),
     (
         "completed as one edit",
         Situation(a_plan(status="completed", edits=(made("e1", None),))),
-        ["Undo"],
+        ["Undo all edits of this plan"],
         {},
     ),
 ]
@@ -203,7 +203,7 @@ async def test_steps_are_skipped_taken_back_undone_and_redone_from_the_document(
         await client.until(lambda: "- [-] Write b.txt" in reader.text)
         await press(client, reader, "Do not skip", "^step_2")
         await client.until(lambda: "- [ ] Write b.txt" in reader.text)
-        await press(client, reader, "Approve and start", "# 1. Replace")
+        await press(client, reader, "Start execution", "# 1. Replace")
         await client.until(lambda: "status: completed" in reader.text)
         assert (folder / "b.txt").read_text() == "c"
         await press(client, reader, "Undo this step", "^step_2")

@@ -272,12 +272,12 @@ async def test_the_document_offers_what_can_be_done_and_does_it(folder: Path) ->
         await plan(client)
         await client.until(lambda: reader.shown)
         lenses = {each["command"]["title"]: each for each in await asked(client, reader, "codeLens")}
-        assert {"Approve and start", "Reject", "Execute directly", "Plan again"} <= lenses.keys()
+        assert {"Start execution", "Reject", "Execute directly", "Plan again"} <= lenses.keys()
         line = lenses["Reject"]["range"]["start"]["line"]
         assert reader.text.split("\n")[line].startswith("# 1. Replace")
         # A lens acts on the document as it is, saved or not.
         reader.change("    - content: b\n", "    - content: c\n", save=False)
-        command = lenses["Approve and start"]["command"]
+        command = lenses["Start execution"]["command"]
         named = {"command": command["command"], "arguments": command["arguments"]}
         await client.request("workspace/executeCommand", named)
         await client.wait_shown("3 of 3 steps done")
@@ -285,7 +285,7 @@ async def test_the_document_offers_what_can_be_done_and_does_it(folder: Path) ->
         await client.until(lambda: reader.text.count("[x]") == 3)
         span = {"start": at(reader.text, "Write b.txt"), "end": at(reader.text, "Write b.txt")}
         found = await asked(client, reader, "codeAction", range=span, context={"diagnostics": []})
-        assert [each["title"] for each in found] == ["Planloom: Undo", "Planloom: Undo this step"]
+        assert [each["title"] for each in found] == ["Planloom: Undo all edits of this plan", "Planloom: Undo this step"]
         undo = found[1]["command"]
         named = {"command": undo["command"], "arguments": undo["arguments"]}
         await client.request("workspace/executeCommand", named)
@@ -376,7 +376,7 @@ async def test_a_document_of_an_earlier_server_shows_its_plan_again(folder: Path
         client.open(uri)
         reader.shown.append(uri)
         lenses = await asked(client, reader, "codeLens")
-        assert "Approve and start" in [each["command"]["title"] for each in lenses]
+        assert "Start execution" in [each["command"]["title"] for each in lenses]
 
 
 async def test_a_plan_that_another_server_runs_is_said_to_be_and_taken_over_when_that_one_ends(
@@ -731,7 +731,7 @@ async def test_an_older_text_of_a_plan_waits_for_a_choice(
         client.save(uri)
         await client.wait_shown("The plan has moved on")
         lenses = {each["command"]["title"]: each for each in await asked(client, reader, "codeLens")}
-        assert "Approve and start" not in lenses and "version: 1" in reader.text
+        assert "Start execution" not in lenses and "version: 1" in reader.text
         await chosen(client, lenses[title])
         await client.until(lambda: f"version: {version}" in reader.text)
         assert f"    - content: {content}\n" in reader.text and "My own note." in reader.text
@@ -739,7 +739,7 @@ async def test_an_older_text_of_a_plan_waits_for_a_choice(
         await client.until(lambda: diagnostics(client) == [])
         lenses = {each["command"]["title"]: each for each in await asked(client, reader, "codeLens")}
         assert title not in lenses
-        plan_id = lenses["Approve and start"]["command"]["arguments"][0]
+        plan_id = lenses["Start execution"]["command"]["arguments"][0]
         got = (await client.request("planloom/plan/get", {"planId": plan_id}))["plan"]
         assert got["version"] == version and got["steps"][1]["args"]["content"] == content
 

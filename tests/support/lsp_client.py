@@ -384,12 +384,14 @@ async def connected(
     given: ServerOptions | None = None,
     initialize: bool = True,
     name: str | None = None,
+    locale: str | None = None,
     **editor: Any,
 ) -> AsyncIterator[LspClient]:
     """A client that has said `initialize`, unless told not to.
 
     `settings` go into initializationOptions, `configuration` is what the client answers when asked for its
-    settings, `extension` what our extension declares (None: a plain client). `name` is the editor's for itself.
+    settings, `extension` what our extension declares (None: a plain client). `name` is the editor's for itself,
+    `locale` the language of its user.
     """
     client = LspClient(make_server(make_application, given), capabilities, **editor)
     client.configuration = configuration or {}
@@ -397,7 +399,8 @@ async def connected(
     if settings is not None:
         options["planloom"] = settings
     if initialize:
-        await client.initialize(folders, options, **({} if name is None else {"clientInfo": {"name": name}}))
+        more = {} if name is None else {"clientInfo": {"name": name}}
+        await client.initialize(folders, options, **more, **({} if locale is None else {"locale": locale}))
     try:
         yield client
     except BaseException:

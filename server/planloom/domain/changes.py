@@ -137,8 +137,8 @@ class EditRecord(Value):
     only in part, since the user has changed the same lines. `whole`: every file that was to change
     did. `settles`: the steps whose staged changes this edit applies, if it is the one edit of a whole plan.
 
-    `command`: a command has made these changes, and those of `unknown`, whose texts from before are not known, so that
-    they cannot be taken back; `notes` are sentences on it for the user.
+    `reason`: why it was rejected. `command`: a command has made these changes, and those of `unknown`, whose texts from
+    before are not known, so that they cannot be taken back; `notes` are sentences on it for the user.
     """
 
     edit_id: EditId
@@ -151,6 +151,7 @@ class EditRecord(Value):
     partly: tuple[EditId, ...] = ()
     whole: bool = True
     settles: tuple[StepId, ...] = ()
+    reason: str | None = None
     command: str | None = None
     unknown: tuple[EditedFile, ...] = ()
     notes: tuple[str, ...] = ()

@@ -29,6 +29,7 @@ class ClientExtensions(NamedTuple):
     """What the editor's extension supports beyond LSP: `initializationOptions.planloomClient`."""
 
     events: bool = False
+    views: bool = False
     approvals: bool = False
     clarifications: bool = False
     recovery: bool = False

@@ -22,12 +22,12 @@ from planloom.lsp.editor.served_texts import plan_address, show_changes, shown_c
 from planloom.lsp.editor.side_files import SideFiles
 from planloom.lsp.handlers.server import status
 from planloom.lsp.handlers.templates import list_templates
-from planloom.lsp.plan_documents.buttons import ConflictSide, Kept
 from planloom.lsp.routing import parsed_params
 from planloom.lsp.wire.base import NoParams
 from planloom.lsp.wire.methods.server import CommandParams, StatusParams
 from planloom.service.requests import CreateRequest, CreateResult, UndoResult
 from planloom.service.running.states import ALLOWED, Action
+from planloom.view.actions import ConflictSide, Kept
 
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection

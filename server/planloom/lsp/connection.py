@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from planloom.lsp.editor.lsp_editor import LspEditor
     from planloom.lsp.editor.progress import ProgressReporter
     from planloom.lsp.editor.user_decisions import UserDecisions
+    from planloom.lsp.editor.view_stream import Views
     from planloom.lsp.plan_documents.documents import PlanDocuments
     from planloom.models.providers.editor_model import EditorCompletion
     from planloom.service.application import Application
@@ -168,6 +169,15 @@ class Connection:
         return documents
 
     @cached_property
+    def views(self) -> Views:
+        """The views of plans that the client follows."""
+        from planloom.lsp.editor.view_stream import Views
+        from planloom.view.words import Words
+
+        words = Words(self.client.locale)
+        return Views(self.protocol.notify, self._congested, self.app.plans.spent, words)
+
+    @cached_property
     def configuration(self) -> config.Configuration:
         """The settings of every source."""
         import os
@@ -303,6 +313,9 @@ class Connection:
             app.feed.subscribe(from_first(EVENT_TYPES, lambda: send_events(self.protocol)))
             app.feed.subscribe(send_spent(self.protocol, app.plans.spent))
             app.feed.waits.listen(send_waits(self.protocol))
+        if self.client.declared.views:
+            app.feed.subscribe(self.views.on_event)
+            app.feed.waits.listen(self.views.on_waits)
         if get_capability(self.client.capabilities, "window.work_done_progress", False):
             self.progress = ProgressReporter(self.protocol, self.jobs, app.plans.cancel, self._congested)
             app.feed.subscribe(self.progress.on_event)

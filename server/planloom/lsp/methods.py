@@ -66,6 +66,7 @@ class ServerNotification(NamedTuple):
 CLIENT_REQUESTS: tuple[ClientRequest, ...] = (
     ClientRequest("planloom/plan/create", "CreateParams", "CreateResult", "plans.create"),
     ClientRequest("planloom/plan/get", "GetParams", "GetResult", "plans.get", "read"),
+    ClientRequest("planloom/plan/view", "GetParams", "ViewResult", "plans.view", "read"),
     ClientRequest("planloom/plan/list", "ListParams", "ListResult", "plans.list_plans", "read"),
     ClientRequest("planloom/plan/tasks", "TasksParams", "TasksResult", "plans.tasks", "read"),
     ClientRequest("planloom/plan/events", "EventsParams", "EventsResult", "plans.events", "read"),
@@ -158,6 +159,7 @@ SERVER_REQUESTS: tuple[ServerRequest, ...] = (
 
 SERVER_NOTIFICATIONS: tuple[ServerNotification, ...] = (
     ServerNotification("planloom/event", "Event"),
+    ServerNotification("planloom/plan/view", "ViewParams"),
     ServerNotification("planloom/stream", "StreamParams"),
     ServerNotification("planloom/health", "HealthParams"),
     ServerNotification("planloom/waits", "WaitsParams"),

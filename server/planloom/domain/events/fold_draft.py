@@ -22,7 +22,7 @@ from planloom.domain.events.folding import (
     with_creation_time,
 )
 from planloom.domain.plans.indexed_tuple import IndexedTuple
-from planloom.domain.plans.plan import NOTHING_PENDING, Plan, Step
+from planloom.domain.plans.plan import NOTHING_PENDING, DraftOutcome, Plan, Step
 from planloom.domain.plans.revision import is_to_come, widening
 from planloom.domain.values import Instant, StepId
 
@@ -34,11 +34,13 @@ def plan_routed(plan: Plan, event: ev.PlanRouted, _at: Instant) -> Plan:
 
 
 @folds(ev.PlanDrafting, when=DRAFT | REVIEW | {"rejected", "paused", "failed", "cancelled"})
-def plan_drafting(plan: Plan, _event: ev.PlanDrafting, _at: Instant) -> Plan:
+def plan_drafting(plan: Plan, event: ev.PlanDrafting, _at: Instant) -> Plan:
     """Begin a draft. A plan that has a version is kept in `before_draft`, and its completed steps stay.
 
     A draft that begins again, also after a crash, keeps what was there before the first of them.
     """
+    outcome = DraftOutcome(version=event.version, feedback=event.feedback)
+    plan = updated(plan, last_draft=outcome, asking=(), no_report={})
     if plan.version == 0:
         return updated(
             plan,
@@ -79,14 +81,17 @@ def plan_direct(plan: Plan, event: ev.PlanDirect, at: Instant) -> Plan:
 
 
 @folds(ev.PerspectiveStart, when=DRAFT)
-def perspective_start(plan: Plan, _event: ev.PerspectiveStart, _at: Instant) -> Plan:
-    """Nothing changes before the report is there."""
-    return plan
+def perspective_start(plan: Plan, event: ev.PerspectiveStart, _at: Instant) -> Plan:
+    """The plan with one more agent at work on its report."""
+    return updated(plan, asking=(*plan.asking, event.agent))
 
 
 @folds(ev.PerspectiveComplete, when=DRAFT)
 def perspective_complete(plan: Plan, event: ev.PerspectiveComplete, _at: Instant) -> Plan:
     """The plan with an agent's report, if there is one."""
+    plan = updated(plan, asking=tuple(each for each in plan.asking if each != event.agent))
+    if event.error is not None:
+        plan = updated(plan, no_report={**plan.no_report, event.agent: event.error})
     if event.perspective is None:
         return plan
     others = tuple(each for each in plan.perspectives if each.agent != event.agent)
@@ -213,6 +218,8 @@ def _restored(before: Plan, draft: Plan, event: ev.PlanReady) -> Plan:
         usage=draft.usage.plus(event.usage),
         models=draft.models,
         budget_base=draft.budget_base,
+        log=draft.log,
+        last_draft=draft.last_draft and updated(draft.last_draft, failed=True),
     )
 
 
@@ -233,5 +240,6 @@ def _to_review(plan: Plan, **changes: Any) -> Plan:
         execution_summary=None,
         report=None,
         answer=None,
+        asking=(),
         **changes,
     )

@@ -27,7 +27,7 @@ from planloom.domain.events.folding import (
     without_questions,
 )
 from planloom.domain.events.reverts import State, states_after
-from planloom.domain.plans.plan import Plan, Question, Recovery, Step
+from planloom.domain.plans.plan import AskedQuestion, Plan, Question, Recovery, Step
 from planloom.domain.values import EditId, Instant, Uri
 
 
@@ -78,7 +78,7 @@ def edit_rejected(plan: Plan, event: ev.EditRejected, _at: Instant) -> Plan:
     """The plan with an edit rejected."""
     refused = plan.edits.find(event.edit_id)
     plan = fold_rejected(plan, refused, event) if refused else plan
-    return _edited(plan, event.edit_id, state="rejected")
+    return _edited(plan, event.edit_id, state="rejected", reason=event.reason)
 
 
 @folds(ev.EditReverted, when=UNDOABLE)
@@ -192,7 +192,11 @@ def clarification_request(plan: Plan, event: ev.ClarificationRequest, _at: Insta
         {"pending", "running"},
         lambda step: updated(step, status="needs_clarification", question=event.question),
     )
-    return updated(waiting, pending=updated(plan.pending, questions=(*plan.pending.questions, question)))
+    return updated(
+        waiting,
+        pending=updated(plan.pending, questions=(*plan.pending.questions, question)),
+        asked=(*plan.asked, AskedQuestion(step_id=event.task_id, question=event.question)),
+    )
 
 
 @folds(ev.ClarificationProvided, when=ALIVE)
@@ -207,7 +211,11 @@ def clarification_provided(plan: Plan, event: ev.ClarificationProvided, _at: Ins
         {"needs_clarification"},
         lambda step: updated(step, status="pending", instruction=f"{step.instruction}\n\n{note}".strip()),
     )
-    return without_questions(answered, event.task_id)
+    asked = tuple(
+        updated(each, answer=event.answer) if each.step_id == event.task_id and each.answer is None else each
+        for each in plan.asked
+    )
+    return updated(without_questions(answered, event.task_id), asked=asked)
 
 
 @folds(ev.RecoveryRequest, when=ALIVE)

@@ -13,11 +13,12 @@ from planloom.domain.events.folding import (
     REVIEW,
     IllegalTransition,
     folds,
+    logged,
     renew_budget,
     reset_step,
     updated,
 )
-from planloom.domain.plans.plan import NOTHING_PENDING, SETTLED, Fate, Plan, PlanStatus
+from planloom.domain.plans.plan import NOTHING_PENDING, SETTLED, Fate, LogLine, Plan, PlanStatus
 from planloom.domain.values import Instant
 
 
@@ -39,6 +40,7 @@ def plan_approved(plan: Plan, event: ev.PlanApproved, at: Instant) -> Plan:
         covering_version=event.version if event.covers else None,
         review=event.review,
         approved_at=at,
+        last_draft=None,
     )
 
 
@@ -73,9 +75,10 @@ def plan_resumed(plan: Plan, _event: ev.PlanResumed, _at: Instant) -> Plan:
 
 
 @folds(ev.PlanImported, when=ANY)
-def plan_imported(plan: Plan, _event: ev.PlanImported, _at: Instant) -> Plan:
+def plan_imported(plan: Plan, _event: ev.PlanImported, at: Instant) -> Plan:
     """The plan, all of whose edits so far were made elsewhere."""
-    return updated(plan, made_elsewhere=frozenset(edit.edit_id for edit in plan.edits))
+    told = logged(plan, LogLine(level="info", message="The plan was imported from another machine.", at=at))
+    return updated(told, made_elsewhere=frozenset(edit.edit_id for edit in plan.edits))
 
 
 @folds(ev.PlanCompleted, when={"executing"})
@@ -124,5 +127,6 @@ def _ended(
         completed_at=at,
         pending=NOTHING_PENDING,
         open_calls=(),
+        asking=(),
         **NOT_PAUSED,
     )

@@ -26,13 +26,15 @@ from planloom.domain.events.folding import (
     as_plan_steps,
     change_step,
     folds,
+    logged,
     reset_step,
     updated,
     with_usage,
     without_questions,
 )
+from planloom.domain.plans.background_commands import running_in_background
 from planloom.domain.plans.loops import share_done
-from planloom.domain.plans.plan import Check, Plan, Step, StepResult, Usage
+from planloom.domain.plans.plan import Check, LogLine, Plan, Step, StepResult, Usage
 from planloom.domain.values import Instant, StepId
 
 
@@ -51,6 +53,9 @@ def task_started(plan: Plan, event: ev.TaskStarted, at: Instant) -> Plan:
             attempts=step.attempts + 1,
             passed_over=False,
             started_at=step.started_at or at,
+            run_started_at=at,
+            waited_ms=0,
+            waits_since=None,
             progress=share_done(plan, step),
             result=None,
             checks=_to_be_made(step),
@@ -219,9 +224,18 @@ def background_started(plan: Plan, event: ev.BackgroundStarted, _at: Instant) ->
 
 
 @folds(ev.BackgroundEnded, when=ANY)
-def background_ended(plan: Plan, event: ev.BackgroundEnded, _at: Instant) -> Plan:
-    """The plan with a background command ended."""
-    return end_background(plan, event)
+def background_ended(plan: Plan, event: ev.BackgroundEnded, at: Instant) -> Plan:
+    """The plan with a background command ended; one that nobody has stopped is told."""
+    ended = end_background(plan, event)
+    running = (command for _, command in running_in_background(plan))
+    command = next((each.command for each in running if each.command_id == event.command_id), None)
+    if command is None or event.reason == "stopped":
+        return ended
+    message, level = (
+        "{0}: {1}" if event.line else "{0}: ended",
+        "info" if event.reason == "exit" else "warning",
+    )
+    return logged(ended, LogLine(level=level, message=message, values=(command, event.line), at=at))
 
 
 @folds(ev.CheckCompleted, when=ALIVE)
@@ -253,16 +267,18 @@ def _share_checked(step: Step) -> int:
 
 
 @folds(ev.ContextCompacted, when=ALIVE)
-def context_compacted(plan: Plan, event: ev.ContextCompacted, _at: Instant) -> Plan:
+def context_compacted(plan: Plan, event: ev.ContextCompacted, at: Instant) -> Plan:
     """The plan with the summary that replaces the results of these steps in prompts."""
     summarized = plan.summarized.union(event.steps)
-    return updated(plan, context_summary=event.summary, summarized=summarized)
+    tokens = (event.before_tokens, event.after_tokens)
+    line = LogLine(level="info", message="Context compacted from {0} to {1} tokens.", values=tokens, at=at)
+    return updated(logged(plan, line), context_summary=event.summary, summarized=summarized)
 
 
 @folds(ev.Answer, when=ALIVE)
 def answer(plan: Plan, event: ev.Answer, _at: Instant) -> Plan:
     """The plan with the model's final answer."""
-    return updated(plan, answer=event.text)
+    return updated(plan, answer=event.text, confidence=event.confidence)
 
 
 @folds(ev.ModelUsed, when=ANY)
@@ -272,9 +288,13 @@ def model_used(plan: Plan, event: ev.ModelUsed, _at: Instant) -> Plan:
 
 
 @folds(ev.Log, when=ANY)
-def log(plan: Plan, _event: ev.Log, _at: Instant) -> Plan:
-    """Nothing changes: the message is for the user."""
-    return plan
+def log(plan: Plan, event: ev.Log, at: Instant) -> Plan:
+    """The plan with a message for the user; a warning before the plan is approved is about its draft."""
+    told = logged(plan, LogLine(level=event.level, message="{0}", values=(event.message,), at=at))
+    draft = plan.last_draft
+    if draft is None or event.level in ("debug", "info") or plan.status not in ("draft", "pending_approval"):
+        return told
+    return updated(told, last_draft=updated(draft, warnings=(*draft.warnings, event.message)))
 
 
 def _denial(event: ev.TaskSkipped, at: Instant) -> StepResult:

@@ -7,7 +7,19 @@ from typing import Any, Final, NamedTuple, TypeVar, get_args
 
 from planloom.domain.changes import EditRecord
 from planloom.domain.plans.indexed_tuple import IndexedTuple
-from planloom.domain.plans.plan import ENDED, ModelUse, Pending, Plan, PlanStatus, Step, Usage, UserMessage
+from planloom.domain.plans.plan import (
+    ENDED,
+    AskedQuestion,
+    DraftOutcome,
+    LogLine,
+    ModelUse,
+    Pending,
+    Plan,
+    PlanStatus,
+    Step,
+    Usage,
+    UserMessage,
+)
 from planloom.domain.values import Instant, StepId
 
 
@@ -15,7 +27,7 @@ class IllegalTransition(Exception):
     """An event that cannot happen to a plan in this status; the code that recorded it has a defect."""
 
 
-V = TypeVar("V", Plan, Step, Pending, EditRecord, UserMessage)
+V = TypeVar("V", Plan, Step, Pending, EditRecord, UserMessage, AskedQuestion, DraftOutcome)
 E = TypeVar("E")
 Fold = Callable[[Plan, E, Instant], Plan]
 
@@ -23,6 +35,7 @@ DRAFT: Final[frozenset[PlanStatus]] = frozenset({"draft"})
 REVIEW: Final[frozenset[PlanStatus]] = frozenset({"pending_approval"})
 ALIVE: Final[frozenset[PlanStatus]] = frozenset({"executing", "paused"})
 ANY: Final[frozenset[PlanStatus]] = frozenset(get_args(PlanStatus))
+LOG_KEPT: Final = 200
 UNDOABLE: Final[frozenset[PlanStatus]] = frozenset({"paused", "completed", "failed", "cancelled"})
 OPEN: Final[frozenset[PlanStatus]] = ANY - ENDED - {"rejected"}
 NOT_PAUSED: Final[dict[str, None]] = {"pause_reason": None, "pause_detail": None, "model_problem": None}
@@ -104,6 +117,37 @@ def used_models(plan: Plan, usage: Usage, model: str | None, seconds: float = 0)
     uses = {use.model: use for use in plan.models}
     uses[model] = uses.get(model, ModelUse(model=model)).plus(usage, seconds)
     return tuple(uses.values())
+
+
+def with_waits(before: Plan, after: Plan, at: Instant) -> Plan:
+    """The plan with the clocks of its steps stopped while they wait for the user."""
+    if after.pending is before.pending:
+        return after
+    waiting = _waiting(after.pending)
+    changed: dict[int, Step] = {}
+    for step_id in waiting ^ _waiting(before.pending):
+        index = after.index_of(step_id)
+        if index is None:
+            continue
+        step = after.steps[index]
+        if step_id in waiting:
+            changed[index] = updated(step, waits_since=at)
+        elif step.waits_since is not None:
+            waited = max(0, round((at - step.waits_since).total_seconds() * 1000))
+            changed[index] = updated(step, waits_since=None, waited_ms=step.waited_ms + waited)
+    return updated(after, steps=after.steps.replaced(changed)) if changed else after
+
+
+def _waiting(pending: Pending) -> Set[StepId]:
+    """The steps whose work stands still until the user decides."""
+    approvals = {each.step_id for each in pending.approvals if each.step_id is not None}
+    conflicts = {each.step_id for each in pending.conflicts}
+    return approvals | conflicts | {each.step_id for each in pending.questions}
+
+
+def logged(plan: Plan, line: LogLine) -> Plan:
+    """The plan with one more message for the user, of which the last ones are kept."""
+    return updated(plan, log=(*plan.log, line)[-LOG_KEPT:])
 
 
 def with_creation_time(step: Step, at: Instant) -> Step:

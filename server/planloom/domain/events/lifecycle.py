@@ -9,7 +9,7 @@ from planloom.domain.events import catalog as ev
 
 # Each of these declares its rules when it is imported.
 from planloom.domain.events import fold_draft, fold_effects, fold_messages, fold_status, fold_steps  # noqa: F401
-from planloom.domain.events.folding import RULES, IllegalTransition, updated
+from planloom.domain.events.folding import RULES, IllegalTransition, updated, with_waits
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import PlanId, SessionId
 
@@ -32,7 +32,7 @@ def apply(plan: Plan | None, recorded: ev.Recorded) -> Plan:
     rule = RULES[type(event)]
     if plan.status not in rule.when:
         raise IllegalTransition(f"{event.type} cannot happen to a plan that is {plan.status}")
-    folded = rule.fold(plan, event, recorded.at)
+    folded = with_waits(plan, rule.fold(plan, event, recorded.at), recorded.at)
     return folded.model_copy(update={"seq": recorded.seq, "updated_at": recorded.at})
 
 
@@ -48,6 +48,7 @@ def _started(plan: Plan | None, recorded: ev.Recorded, event: ev.PlanStart) -> P
         request=event.request,
         follows=event.follows,
         attachments=event.attachments,
+        unresolved=event.unresolved,
         detection=event.detection,
         qualification=event.qualification,
         route=event.route,

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from planloom.domain.changes import Conflict, EditRecord
 from planloom.domain.errors import ModelProblem
-from planloom.domain.plans.attachments import Attachment
+from planloom.domain.plans.attachments import Attachment, Unresolved
 from planloom.domain.plans.background_commands import BackgroundCommand, CommandProcess, running_in_background
 from planloom.domain.plans.command_outcomes import CommandOutcome
 from planloom.domain.plans.indexed_tuple import IndexedTuple
@@ -327,6 +327,8 @@ class Step(Value):
     has the language); `condition_held` says how the condition was found, after which it is not evaluated again.
     `children` are the steps that a loop or a sub-plan was unrolled into and waits for, `parent` is that step.
     `template_id` is that of a sub-plan. `usage` is what all its runs have used; None before the first request.
+    `run_started_at` is the start of its last run, of which `waited_ms` were spent waiting for the user; `waits_since`
+    is set while it waits for one.
     """
 
     step_id: StepId
@@ -371,6 +373,9 @@ class Step(Value):
     template_id: TemplateId | None = None
     created_at: Instant | None = None
     started_at: Instant | None = None
+    run_started_at: Instant | None = None
+    waited_ms: int = 0
+    waits_since: Instant | None = None
     completed_at: Instant | None = None
 
     def as_written(self) -> "Step":
@@ -500,6 +505,9 @@ RUN_STATE: frozenset[str] = frozenset(
         "checks_changed",
         "created_at",
         "started_at",
+        "run_started_at",
+        "waited_ms",
+        "waits_since",
         "completed_at",
     }
 )
@@ -515,6 +523,32 @@ class UserMessage(Value):
     text: str
     at: Instant
     state: Literal["open", "read", "dropped"] = "open"
+
+
+class AskedQuestion(Value):
+    """A question that a step has asked, and its answer once there is one."""
+
+    step_id: StepId
+    question: str
+    answer: str | None = None
+
+
+class DraftOutcome(Value):
+    """The draft that was asked for last, until its plan is approved: `failed` if the version before it is back."""
+
+    version: int
+    feedback: str | None = None
+    failed: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+class LogLine(Value):
+    """A message for the user; `{0}`, `{1}` … stand for the `values`."""
+
+    level: Literal["debug", "info", "warning", "error"]
+    message: str
+    values: tuple[str | int, ...] = ()
+    at: Instant
 
 
 class Question(Value):
@@ -587,7 +621,7 @@ class Plan(Value):
     one continues.
     `models`: what the planner and the steps have used of each model, as far as events name it.
     `made_elsewhere`: the edits that were imported with the plan. `covering_version`: the version whose approval covers
-    its literal calls, too.
+    its literal calls, too. `asking` are the agents whose reports are being written, `no_report` why some wrote none.
     """
 
     plan_id: PlanId
@@ -600,9 +634,15 @@ class Plan(Value):
     follows: PlanId | None = None
     messages: tuple[UserMessage, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    unresolved: tuple[Unresolved, ...] = ()
     detection: Detection | None = None
     qualification: Qualification | None = None
     perspectives: tuple[Perspective, ...] = ()
+    asking: tuple[Agent, ...] = ()
+    no_report: dict[Agent, str] = Field(default_factory=dict)
+    last_draft: DraftOutcome | None = None
+    asked: tuple[AskedQuestion, ...] = ()
+    log: tuple[LogLine, ...] = ()
     summary: str = ""
     files_read: tuple[FileRead, ...] = ()
     commands_run: tuple[CommandRun, ...] = ()
@@ -619,6 +659,7 @@ class Plan(Value):
     template_id: TemplateId | None = None
     template_parameters: dict[str, str] = Field(default_factory=dict)
     answer: str | None = None
+    confidence: Literal["high", "medium", "low"] | None = None
     models: tuple[ModelUse, ...] = ()
     execution_summary: str | None = None
     report: Report | None = None

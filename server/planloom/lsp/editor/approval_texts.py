@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planloom.domain.text.counted import counted
-from planloom.lsp.plan_documents.buttons import ALLOW_FOLDER, ALLOW_PLAN
+from planloom.view.actions import ALLOW_FOLDER, ALLOW_PLAN
 from planloom.workspace.paths.uris import display_name
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ SCHEME: Final = "planloom"
 class Client(NamedTuple):
     """What the client declared in `initialize`.
 
-    `folders` maps URI to name, `options` is `initializationOptions`, `name` the editor's name for itself or "".
+    `folders` maps URI to name, `options` is `initializationOptions`, `name` the editor's name for itself or "",
+    `locale` the language of its user.
     """
 
     capabilities: types.ClientCapabilities
@@ -31,6 +32,7 @@ class Client(NamedTuple):
     options: Any
     process: int | None
     name: str = ""
+    locale: str = "en"
 
 
 NO_CLIENT = Client(types.ClientCapabilities(), ClientExtensions(), "utf-16", {}, None, None)
@@ -48,6 +50,7 @@ def client_of(params: types.InitializeParams) -> Client:
         options=params.initialization_options,
         process=params.process_id,
         name=params.client_info.name if params.client_info is not None else "",
+        locale=params.locale or "en",
     )
 
 

@@ -25,7 +25,8 @@ from planloom.lsp.editor.approval_texts import (
 )
 from planloom.lsp.editor.served_texts import show_changes
 from planloom.lsp.editor.side_files import SideFiles
-from planloom.lsp.plan_documents.buttons import (
+from planloom.lsp.transport.outgoing import LATER, ClientGone, ClientRefused, MessageKind
+from planloom.view.actions import (
     ALLOW,
     ALLOW_FOLDER,
     ALLOW_PLAN,
@@ -33,7 +34,6 @@ from planloom.lsp.plan_documents.buttons import (
     DENY,
     recovery_choices,
 )
-from planloom.lsp.transport.outgoing import LATER, ClientGone, ClientRefused, MessageKind
 from planloom.workspace.paths.uris import display_name, to_path
 from planloom.workspace.scratch_files import FOLDER
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planloom.domain.errors import PlanUnreadable
+from planloom.domain.errors import PlanUnreadable, UnknownThing
 from planloom.domain.plans.editing import PlanWords
 from planloom.domain.values import EditId, PlanId, SessionId, StepId, Uri
 from planloom.lsp.wire import from_wire, to_wire, to_wire_events
@@ -12,6 +12,7 @@ from planloom.lsp.wire.base import Empty
 from planloom.lsp.wire.methods import plans as wire
 from planloom.lsp.wire.plan import PlanResult, PlanSummary, Spent
 from planloom.lsp.wire.review import DiffResult
+from planloom.lsp.wire.view import ViewResult
 
 if TYPE_CHECKING:
     from planloom.domain.plans.plan import Plan
@@ -37,6 +38,15 @@ async def get(connection: Connection, params: wire.GetParams) -> wire.GetResult:
         progress=to_wire.progress(plan),
         spent=spent and Spent.of(spent),
     )
+
+
+async def view(connection: Connection, params: wire.GetParams) -> ViewResult:
+    """A plan as people see it, in the client's language. One that declares `views` gets patches from then on."""
+    reader = connection.app.plans.among(all_workspaces=params.all_workspaces)
+    plan = reader.get(_plan_id(params.plan_id), _session_id(params.session_id))
+    if plan is None:
+        raise UnknownThing("plan", params.plan_id or "")
+    return connection.views.whole(plan)
 
 
 async def list_plans(connection: Connection, params: wire.ListParams) -> wire.ListResult:

@@ -55,9 +55,9 @@ if TYPE_CHECKING:
     from planloom.domain.events import catalog as ev
     from planloom.domain.plans.plan import Plan
     from planloom.execution.jobs import Jobs
-    from planloom.lsp.plan_documents.buttons import Kept
     from planloom.lsp.transport.codec import PlanloomProtocol
     from planloom.service.application import Application
+    from planloom.view.actions import Kept
     from planloom.workspace.documents import Document
     from planloom.workspace.editor import Editor
     from planloom.workspace.view import WorkspaceView

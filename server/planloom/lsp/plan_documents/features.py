@@ -20,9 +20,9 @@ from planloom.domain.plans.plan import Plan, Priority, Step, StepKind
 from planloom.domain.text.positions import Encoding, LineIndex, Position
 from planloom.domain.text.units import width
 from planloom.domain.values import Json, StepId
-from planloom.lsp.plan_documents.buttons import ANSWER, Button, Situation, buttons
 from planloom.lsp.plan_documents.offers import mends
 from planloom.tools.registry import Registry, schema
+from planloom.view.actions import ANSWER, Button, Situation, buttons
 from planloom.workspace.paths.roots import Root
 
 _TYPED: Final = re.compile(r" {2}[-*+] ([a-z ]*)(:? *)(.*)")

@@ -18,13 +18,13 @@ from planloom.service.running.resource_claims import described
 from planloom.tools.tool import NO_OUTPUT
 
 
-def plan(whole: plans.Plan) -> wire.Plan:
-    """The wire model of a plan."""
+def plan(whole: plans.Plan, instead: tuple[wire.Step, ...] | None = None) -> wire.Plan:
+    """The wire model of a plan, with other steps `instead` of its own if they are given."""
     return wire.Plan.of(
         whole,
         perspectives={view.agent: view for view in whole.perspectives},
         commands_run=tuple(each.line for each in whole.commands_run),
-        steps=steps(whole),
+        steps=steps(whole) if instead is None else instead,
         pending=_pending(whole),
         asks_again=asks_again(whole) if whole.status == "pending_approval" else None,
     )
@@ -41,9 +41,9 @@ def steps(whole: plans.Plan, chosen: Iterable[plans.Step] | None = None) -> tupl
     shown = graph.shown_statuses(whole)
     blocks = graph.all_blocks(whole.steps)
     return tuple(
-        _step(item, index, shown[index], blocks.get(item.step_id, ()))
+        shown_step(item, index, shown[index], blocks.get(item.step_id, ()))
         if (index := indices.get(item.step_id)) is not None
-        else _step(item, len(indices), item.status, ())
+        else shown_step(item, len(indices), item.status, ())
         for item in (whole.steps if chosen is None else chosen)
     )
 
@@ -52,8 +52,8 @@ def step(whole: plans.Plan, one: plans.Step) -> wire.Step:
     """One step of a plan, in constant time."""
     index = whole.index_of(one.step_id)
     if index is None:
-        return _step(one, len(whole.steps), one.status, ())
-    return _step(one, index, graph.shown_status(whole, one), graph.blocks(whole, one.step_id))
+        return shown_step(one, len(whole.steps), one.status, ())
+    return shown_step(one, index, graph.shown_status(whole, one), graph.blocks(whole, one.step_id))
 
 
 def recovery_proposal(whole: plans.Plan, proposal: plans.RecoveryProposal) -> wire.Proposal:
@@ -100,11 +100,14 @@ def template_steps(whole: Sequence[plans.Step]) -> tuple[wire.Step, ...]:
     """Steps that belong to no plan, so that their statuses are not computed."""
     blocks = graph.all_blocks(whole)
     return tuple(
-        _step(item, index, item.status, blocks.get(item.step_id, ())) for index, item in enumerate(whole)
+        shown_step(item, index, item.status, blocks.get(item.step_id, ())) for index, item in enumerate(whole)
     )
 
 
-def _step(item: plans.Step, order: int, status: plans.StepStatus, blocks: tuple[StepId, ...]) -> wire.Step:
+def shown_step(
+    item: plans.Step, order: int, status: plans.StepStatus, blocks: tuple[StepId, ...]
+) -> wire.Step:
+    """A step with its place, its computed status and the steps that wait for it."""
     titles = {"description": item.title, "active_form": item.active_title}
     if item.instruction == item.description:
         titles["instruction"] = item.title

@@ -1,4 +1,4 @@
-"""What can be done with a plan as it stands: one table, of which lenses and code actions are made."""
+"""What can be done with a plan as it stands: one table for every client."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from planloom.domain.safety.approvals import UserDecision
 from planloom.domain.text.counted import cut
 from planloom.domain.values import Json, StepId
 from planloom.service.running.states import ALLOWED, Action
+from planloom.view.words import Words
 
 _RECOVERY: Final[dict[RecoveryAction, str]] = {
     "retry": "Retry",
@@ -49,8 +50,8 @@ class Button(NamedTuple):
 class Situation:
     """What the offers depend on. `feedback` are the steps below which feedback is written, None for the whole plan.
 
-    `answers` are those that are written below steps. `asks_trust`: the user has yet to say that they trust the folders.
-    `moved_on`: the text is of an older version of the plan.
+    `answers` are those that are written below steps, `words` those of the user's language. `asks_trust`: the user has
+    yet to say that they trust the folders. `moved_on`: the text is of an older version of the plan.
     """
 
     plan: Plan
@@ -58,6 +59,7 @@ class Situation:
     answers: Mapping[StepId, str] = field(default_factory=dict)
     asks_trust: bool = False
     moved_on: bool = False
+    words: Words = field(default_factory=Words)
 
     def allows(self, action: Action) -> bool:
         """Whether the plan's status allows an action."""
@@ -65,18 +67,19 @@ class Situation:
 
 
 class _Offer(NamedTuple):
-    """The words on a button, the arguments of its command, and the step that it is about."""
+    """The words on a button with their values, the arguments of its command, and the step that it is about."""
 
     title: str
     arguments: list[Json]
     step_id: StepId | None = None
+    values: tuple[str, ...] = ()
 
 
 def buttons(of: Situation) -> Iterator[Button]:
     """What the user can do, in the order of the table."""
     for command, offers in OFFERED:
         for offer in offers(of):
-            yield Button(offer.title, command, offer.arguments, offer.step_id)
+            yield Button(of.words(offer.title, *offer.values), command, offer.arguments, offer.step_id)
 
 
 def recovery_choices(recovery: Recovery) -> dict[str, RecoveryAction]:
@@ -112,7 +115,7 @@ def _keep(of: Situation) -> Iterator[_Offer]:
 
 def _approve(of: Situation) -> Iterator[_Offer]:
     if of.allows("approve") and not of.moved_on:
-        yield _Offer("Approve and start", [of.plan.plan_id, of.plan.version])
+        yield _Offer("Start execution", [of.plan.plan_id, of.plan.version])
 
 
 def _regenerate(of: Situation) -> Iterator[_Offer]:
@@ -127,7 +130,7 @@ def _regenerate(of: Situation) -> Iterator[_Offer]:
 def _undo(of: Situation) -> Iterator[_Offer]:
     made = standing(of.plan.edits) if of.allows("undo") else ()
     if made:
-        yield _Offer("Undo", [of.plan.plan_id])
+        yield _Offer("Undo all edits of this plan", [of.plan.plan_id])
     yield from _of_steps(of, "Undo this step", {edit.step_id for edit in made})
 
 
@@ -135,7 +138,7 @@ def _redo(of: Situation) -> Iterator[_Offer]:
     if not of.allows("undo"):
         return
     if undone(of.plan.edits):
-        yield _Offer("Redo", [of.plan.plan_id])
+        yield _Offer("Redo all edits of this plan", [of.plan.plan_id])
     yield from _of_steps(of, "Redo this step", steps_undone(of.plan.edits))
 
 
@@ -176,10 +179,12 @@ def _show_changes(of: Situation) -> Iterator[_Offer]:
 def _answer(of: Situation) -> Iterator[_Offer]:
     for question in of.plan.pending.questions:
         for option in question.options:
-            yield _Offer(option, [of.plan.plan_id, question.step_id, option], question.step_id)
+            yield _Offer("{0}", [of.plan.plan_id, question.step_id, option], question.step_id, (option,))
         if answer := of.answers.get(question.step_id):
-            title = f"Answer: {cut(' '.join(answer.split()), _LONGEST_TITLE)}"
-            yield _Offer(title, [of.plan.plan_id, question.step_id, answer], question.step_id)
+            shown = cut(" ".join(answer.split()), _LONGEST_TITLE)
+            yield _Offer(
+                "Answer: {0}", [of.plan.plan_id, question.step_id, answer], question.step_id, (shown,)
+            )
 
 
 def _recover(of: Situation) -> Iterator[_Offer]:

@@ -1,0 +1,229 @@
+"""The view of a plan on the wire: whole, and as a patch of the one that was sent before."""
+
+from typing import Literal
+
+from pydantic import JsonValue
+
+from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Time, Wire
+from planloom.lsp.wire.plan import Agent, Args, Plan, Progress, Step
+from planloom.lsp.wire.review import ChangeKind, Unresolved
+
+Sign = Literal[
+    "waiting",
+    "partly",
+    "stalled",
+    "draft",
+    "pending_approval",
+    "approved",
+    "executing",
+    "paused",
+    "completed",
+    "failed",
+    "cancelled",
+    "rejected",
+]
+StepSign = Literal[
+    "pending",
+    "blocked",
+    "ready",
+    "running",
+    "needs_clarification",
+    "completed",
+    "failed",
+    "skipped",
+    "waiting",
+    "stalled",
+    "unchanged",
+    "warning",
+]
+StepDecision = Literal["approval", "conflict", "answer", "recovery"]
+
+
+class Action(Wire):
+    """What the user can do now: a command of `workspace/executeCommand`, and the words on its button."""
+
+    title: str
+    command: str
+    arguments: tuple[JsonValue, ...]
+
+
+class OpenCall(Wire):
+    """A tool call that is being carried out."""
+
+    call_id: str
+    tool: str
+    args: Args
+
+
+class AnsweredQuestion(Wire):
+    """A question that a step has asked, and its answer."""
+
+    question: str
+    answer: str
+
+
+class Clock(Wire):
+    """How long a run has worked: from `since`, less `waitedMs`, to `until`, or to now."""
+
+    since: Time
+    waited_ms: Int
+    until: Maybe[Time] = None
+
+
+class StepView(Wire):
+    """A step as people see it.
+
+    `sign` and `words` say where it stands, `waits` what it waits for of the user, `stalled` what another step uses.
+    `lost` says which steps are skipped if the user refuses. `workedMs`, or of a running step `clock`, is its time.
+    """
+
+    step: Step
+    number: Int
+    sign: StepSign
+    words: str
+    waits: Maybe[StepDecision] = None
+    stalled: Maybe[str] = None
+    calls: MaybeMany[OpenCall] = None
+    background: Maybe[str] = None
+    retry: Maybe[str] = None
+    skipped: Maybe[str] = None
+    position: Maybe[str] = None
+    asked: MaybeMany[AnsweredQuestion] = None
+    changed: Int
+    lost: Maybe[str] = None
+    worked_ms: Maybe[Int] = None
+    clock: Maybe[Clock] = None
+    actions: MaybeMany[Action] = None
+
+
+class ChangedFile(Wire):
+    """The last change of a file; `kind` says what it does, `words` where it stands. `lasting`: it cannot be undone."""
+
+    edit_id: str
+    step_id: Maybe[str] = None
+    uri: str
+    new_uri: Maybe[str] = None
+    change: ChangeKind
+    kind: str
+    state: Literal["writing", "applied", "refused", "reverted", "conflict"]
+    words: str
+    merged: Bool
+    by_command: Bool
+    lasting: Bool
+    reason: Maybe[str] = None
+
+
+class PerspectiveState(Wire):
+    """Whether an agent has written its report."""
+
+    agent: Agent
+    name: str
+    state: Literal["thinking", "failed", "done", "to come"]
+    words: str
+    error: Maybe[str] = None
+
+
+class DraftView(Wire):
+    """What became of the last draft: `failed` if the version before it is back."""
+
+    feedback: Maybe[str] = None
+    failed: Bool
+    warnings: tuple[str, ...]
+
+
+class LeftStep(Wire):
+    """A step that an ended plan has not done, by its number, and why."""
+
+    step_id: str
+    number: Int
+    description: str
+    why: str
+
+
+class LogView(Wire):
+    """A message for the user."""
+
+    level: Literal["debug", "info", "warning", "error"]
+    message: str
+    at: Time
+
+
+class OtherPlan(Wire):
+    """Another plan that uses what this one waits for."""
+
+    plan_id: str
+    words: str
+
+
+class PlanHead(Wire):
+    """A plan as people see it, without its steps: those of `plan` are in `PlanView.steps`.
+
+    `state` and `sign` say where it stands, `waits` what it waits for. A cause in `causes` calls for the user until it
+    is answered; `decisions` counts the cards. `partly`: it has completed without the steps of `left`; `rest` is a
+    request for them. `workedOn`: it holds work that is lost with it.
+    """
+
+    plan: Plan
+    state: str
+    sign: Sign
+    waits: Maybe[str] = None
+    causes: tuple[str, ...]
+    decisions: Int
+    live: Bool
+    partly: Bool
+    worked_on: Bool
+    progress: Progress
+    risk: Maybe[str] = None
+    task: Maybe[str] = None
+    verdict: Maybe[str] = None
+    pause: Maybe[str] = None
+    thought: Maybe[str] = None
+    estimate: Maybe[str] = None
+    estimates: MaybeMany[str] = None
+    used: str
+    used_lines: MaybeMany[str] = None
+    perspectives: MaybeMany[PerspectiveState] = None
+    draft: Maybe[DraftView] = None
+    answer: Maybe[str] = None
+    confidence: Maybe[str] = None
+    unresolved: MaybeMany[Unresolved] = None
+    left: MaybeMany[LeftStep] = None
+    rest: Maybe[str] = None
+    files: tuple[ChangedFile, ...]
+    log: tuple[LogView, ...]
+    waits_for: MaybeMany[OtherPlan] = None
+    actions: tuple[Action, ...]
+
+
+class PlanView(PlanHead):
+    """A plan as people see it, whole."""
+
+    steps: tuple[StepView, ...]
+
+
+class ViewPatch(Wire):
+    """What differs from the view before: fields of `plan` and of `PlanHead`, null for those that are left out now.
+
+    `steps` are the new and the changed ones as whole values; `order` are the ids of all, where that changed.
+    """
+
+    plan: Maybe[dict[str, JsonValue]] = None
+    head: Maybe[dict[str, JsonValue]] = None
+    steps: MaybeMany[StepView] = None
+    order: Maybe[tuple[str, ...]] = None
+
+
+class ViewParams(Wire):
+    """`planloom/plan/view`: the first view of a plan whole, then patches, counted by `number` without gaps."""
+
+    plan_id: str
+    number: Int
+    view: Maybe[PlanView] = None
+    patch: Maybe[ViewPatch] = None
+
+
+class ViewResult(Wire):
+    """The whole view of a plan, of which patches from `number` on follow."""
+
+    number: Int
+    view: PlanView

@@ -1,0 +1,102 @@
+"""The files that a plan changes, with the state of each change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from planloom.domain.changes import ChangeKind, EditedFile, EditRecord
+from planloom.domain.plans.plan import Plan
+from planloom.domain.values import EditId, StepId, Uri
+from planloom.view.words import Words
+
+State = Literal["writing", "applied", "refused", "reverted", "conflict"]
+_STATE: dict[str, State] = {
+    "intended": "writing",
+    "applied": "applied",
+    "rejected": "refused",
+    "conflict": "conflict",
+    "reverted": "reverted",
+}
+
+
+class ChangedFile(NamedTuple):
+    """One change of a file. `new_uri` is its name after a rename; `lasting`: it cannot be taken back.
+
+    `kind` and `words` say what the change does, and where it stands if that is not simply applied.
+    """
+
+    edit_id: EditId
+    step_id: StepId | None
+    uri: Uri
+    new_uri: Uri | None
+    change: ChangeKind
+    kind: str
+    state: State
+    words: str
+    merged: bool
+    by_command: bool
+    lasting: bool
+    reason: str | None
+
+
+def changed_files(plan: Plan, t: Words) -> tuple[ChangedFile, ...]:
+    """The last change of each file, in the order in which they were first changed; undos and redos are none."""
+    found: dict[Uri, ChangedFile] = {}
+    for edit in plan.edits:
+        if edit.reverts:
+            continue
+        for file, lasting in _files(edit):
+            found[file.uri] = _changed(edit, file, t, lasting=lasting)
+    return tuple(found.values())
+
+
+def _files(edit: EditRecord) -> Iterator[tuple[EditedFile, bool]]:
+    yield from ((file, False) for file in edit.files)
+    yield from ((file, True) for file in edit.unknown)
+
+
+def _changed(edit: EditRecord, file: EditedFile, t: Words, *, lasting: bool) -> ChangedFile:
+    state = _STATE[edit.state]
+    return ChangedFile(
+        edit_id=edit.edit_id,
+        step_id=edit.step_id,
+        uri=file.uri,
+        new_uri=file.new_uri,
+        change=file.change,
+        kind=_kind(file.change, t),
+        state=state,
+        words=_state_words(state, t),
+        merged=edit.merged,
+        by_command=edit.command is not None,
+        lasting=lasting,
+        reason=edit.reason,
+    )
+
+
+def _kind(change: ChangeKind, t: Words) -> str:
+    match change:
+        case "create":
+            return t("new file")
+        case "edit":
+            return t("edited")
+        case "delete":
+            return t("deleted")
+        case "rename":
+            return t("renamed")
+        case "createFolder":
+            return t("new folder")
+
+
+def _state_words(state: State, t: Words) -> str:
+    match state:
+        case "writing":
+            return t("writing…")
+        case "applied":
+            return ""
+        case "refused":
+            return t("not applied")
+        case "reverted":
+            return t("undone")
+        case "conflict":
+            return t("conflict")

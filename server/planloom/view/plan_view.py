@@ -1,0 +1,222 @@
+"""The view of a plan: what every client shows of it. `view` is pure; clocks are start times and sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from planloom.domain.plans.perspectives import Agent
+from planloom.domain.plans.plan import ENDED, Plan, PlanStatus, Progress, Step, progress
+from planloom.domain.values import PlanId, StepId
+from planloom.view import figures, steps
+from planloom.view.actions import Button, Situation, buttons
+from planloom.view.changes import ChangedFile, changed_files
+from planloom.view.states import Around, Sign, causes, resource_words, sign_of, state_words, waiting_for
+from planloom.view.steps import StepView
+from planloom.view.words import Words
+
+
+class LogView(NamedTuple):
+    """A message for the user."""
+
+    level: Literal["debug", "info", "warning", "error"]
+    message: str
+    at: datetime
+
+
+class LeftStep(NamedTuple):
+    """A step that an ended plan has not done, by its number, and why."""
+
+    step_id: StepId
+    number: int
+    description: str
+    why: str
+
+
+class PerspectiveState(NamedTuple):
+    """Whether an agent has written its report; `error` is why it has not."""
+
+    agent: Agent
+    name: str
+    state: Literal["thinking", "failed", "done", "to come"]
+    words: str
+    error: str | None
+
+
+class DraftView(NamedTuple):
+    """What became of the last draft, where that needs a word."""
+
+    feedback: str | None
+    failed: bool
+    warnings: tuple[str, ...]
+
+
+class OtherPlan(NamedTuple):
+    """Another plan that uses what this one waits for, and the words of that."""
+
+    plan_id: PlanId
+    words: str
+
+
+class PlanView(NamedTuple):
+    """A plan as people see it.
+
+    `state` and `sign` say where it stands, `waits` what it waits for, `causes` what calls for the user: a cause keeps
+    its key until it is answered. `decisions` counts what waits in cards. `partly`: it has completed without all of its
+    steps, which are `left`; `rest` is a request for them. `worked_on`: it holds work that is lost with it.
+    """
+
+    plan: Plan
+    state: str
+    sign: Sign
+    waits: str | None
+    causes: tuple[str, ...]
+    decisions: int
+    live: bool
+    partly: bool
+    worked_on: bool
+    progress: Progress
+    risk: str | None
+    task: str | None
+    verdict: str | None
+    pause: str | None
+    thought: str | None
+    estimate: str | None
+    estimates: tuple[str, ...]
+    used: str
+    used_lines: tuple[str, ...]
+    perspectives: tuple[PerspectiveState, ...]
+    draft: DraftView | None
+    confidence: str | None
+    left: tuple[LeftStep, ...]
+    rest: str | None
+    files: tuple[ChangedFile, ...]
+    log: tuple[LogView, ...]
+    waits_for: tuple[OtherPlan, ...]
+    actions: tuple[Button, ...]
+    steps: tuple[StepView, ...]
+
+
+_LIVE: frozenset[PlanStatus] = frozenset({"draft", "pending_approval", "approved", "executing", "paused"})
+_AGENTS: tuple[Agent, ...] = ("chapo", "koda", "devo")
+
+
+def view(plan: Plan, around: Around) -> PlanView:
+    """What is shown of a plan."""
+    t = around.words
+    left = _left(plan, t)
+    partly = plan.status == "completed" and bool(left)
+    pending = plan.pending
+    decisions = sum(map(len, (pending.approvals, pending.questions, pending.recoveries, pending.conflicts)))
+    counts = progress(plan)
+    offered = tuple(buttons(Situation(plan=plan)))
+    files = changed_files(plan, t)
+    return PlanView(
+        plan=plan,
+        state=state_words(plan, around.waits, counts, t, partly=partly),
+        sign=sign_of(plan, around.waits, partly=partly),
+        waits=waiting_for(plan, t),
+        causes=causes(plan),
+        decisions=decisions,
+        live=plan.status in _LIVE,
+        partly=partly,
+        worked_on=plan.version > 1 or plan.author == "user" or counts.completed > 0,
+        progress=counts,
+        risk=None if plan.status == "draft" or not plan.steps else figures.risk(plan, t),
+        task=figures.task(plan, t),
+        verdict=figures.verdict(plan, t),
+        pause=figures.pause(plan, t) if decisions == 0 else None,
+        thought=_thought(plan, t),
+        estimate=figures.estimate(plan, t),
+        estimates=figures.estimates(plan, t),
+        used=figures.used(plan, around.spent, t),
+        used_lines=figures.used_lines(plan, around.spent, t),
+        perspectives=_perspectives(plan, t),
+        draft=_draft(plan),
+        confidence=figures.confidence(plan, t),
+        left=left,
+        rest=_rest(plan, left) if partly else None,
+        files=files,
+        log=tuple(LogView(line.level, t(line.message, *line.values), line.at) for line in plan.log),
+        waits_for=_waits_for(plan, around, t),
+        actions=tuple(each for each in offered if each.step_id is None),
+        steps=steps.views(plan, around, files, offered),
+    )
+
+
+def _left(plan: Plan, t: Words) -> tuple[LeftStep, ...]:
+    """The steps of an ended plan that did not complete, except those whose condition did not hold."""
+    if plan.status not in ENDED:
+        return ()
+    reasons = {each.step_id: each.reason for each in plan.report.left} if plan.report is not None else {}
+    return tuple(
+        LeftStep(step.step_id, number, step.title, _why_left(step, reasons.get(step.step_id, ""), t))
+        for number, step in enumerate(plan.steps, start=1)
+        if step.status != "completed" and not (step.status == "skipped" and step.skip_reason == "condition")
+    )
+
+
+def _why_left(step: Step, reason: str, t: Words) -> str:
+    if step.status == "failed":
+        error = step.result.error if step.result is not None else None
+        return t("failed: {0}", error or t("the reason is unknown"))
+    if reason:
+        return reason
+    return steps.skip_words(step, t) if step.status == "skipped" else t("the plan ended before it ran")
+
+
+def _rest(plan: Plan, left: tuple[LeftStep, ...]) -> str:
+    """A request for the steps that are left. The rules planner reads a list literally if nothing else is there."""
+    texts = (step.instruction or step.description for each in left if (step := plan.step(each.step_id)))
+    listed = "\n".join(f"{number}. {text.strip()}" for number, text in enumerate(texts, start=1))
+    if plan.author == "rules":
+        return listed
+    others = "The other steps are done and stay as they are. The earlier request was:"
+    return f"Do what is left of an earlier request:\n{listed}\n\n{others}\n\n{plan.request}"
+
+
+def _draft(plan: Plan) -> DraftView | None:
+    found = plan.last_draft
+    if found is None or plan.status != "pending_approval":
+        return None
+    if not found.failed and (found.version == 1 or not found.warnings):
+        return None
+    return DraftView(found.feedback, found.failed, found.warnings)
+
+
+def _thought(plan: Plan, t: Words) -> str | None:
+    """What is being done while a plan is drafted."""
+    if plan.status != "draft":
+        return None
+    if plan.steps:
+        return t.plural(len(plan.steps), "1 step so far", "{0} steps so far")
+    if plan.asking:
+        roles = t.list([figures.agent_name(agent, t) for agent in plan.asking])
+        return t("{0} is thinking…", roles) if len(plan.asking) == 1 else t("{0} are thinking…", roles)
+    done = {each.agent for each in plan.perspectives} | plan.no_report.keys()
+    return t("Merging the perspectives into one plan…") if done >= set(_AGENTS) else t("Thinking…")
+
+
+def _perspectives(plan: Plan, t: Words) -> tuple[PerspectiveState, ...]:
+    waited = plan.route == "perspectives" and plan.status == "draft"
+    return tuple(each for each in _all_perspectives(plan, t) if waited or each.state != "to come")
+
+
+def _all_perspectives(plan: Plan, t: Words) -> Iterator[PerspectiveState]:
+    written = {each.agent for each in plan.perspectives}
+    for agent in _AGENTS:
+        name, error = figures.agent_name(agent, t), plan.no_report.get(agent)
+        if agent in plan.asking:
+            yield PerspectiveState(agent, name, "thinking", t("thinking"), None)
+        elif error is not None:
+            yield PerspectiveState(agent, name, "failed", t("no answer"), error)
+        elif agent in written:
+            yield PerspectiveState(agent, name, "done", t("done"), None)
+        else:
+            yield PerspectiveState(agent, name, "to come", t("to come"), None)
+
+
+def _waits_for(plan: Plan, around: Around, t: Words) -> tuple[OtherPlan, ...]:
+    others = {each.used_by_plan: each for each in around.waits if each.used_by_plan != plan.plan_id}
+    return tuple(OtherPlan(plan_id, resource_words(wait, t)) for plan_id, wait in others.items())

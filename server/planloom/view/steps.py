@@ -1,0 +1,234 @@
+"""The view of a step: its sign and words, its clock, what it waits for, what is done at it now."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from planloom.domain.plans import graph
+from planloom.domain.plans.background_commands import running_in_background
+from planloom.domain.plans.loops import most_rounds
+from planloom.domain.plans.plan import SETTLED, AskedQuestion, OpenCall, Plan, Step, StepStatus
+from planloom.domain.values import StepId
+from planloom.execution.step_waits import StepWait
+from planloom.view.actions import Button
+from planloom.view.changes import ChangedFile
+from planloom.view.states import Around, Wait, resource_words, step_waits, wait_words
+from planloom.view.words import Words
+
+StepSign = Literal[
+    "pending",
+    "blocked",
+    "ready",
+    "running",
+    "needs_clarification",
+    "completed",
+    "failed",
+    "skipped",
+    "waiting",
+    "stalled",
+    "unchanged",
+    "warning",
+]
+_OPEN: frozenset[StepStatus] = frozenset({"pending", "blocked", "ready"})
+
+
+class Clock(NamedTuple):
+    """How long a run of a step has worked: since `since`, less `waited_ms`, until `until` if it does not work now."""
+
+    since: datetime
+    waited_ms: int
+    until: datetime | None
+
+
+class StepView(NamedTuple):
+    """A step as people see it. `number` counts from 1; `status` is computed from its dependencies.
+
+    `sign` and `words` say where it stands. `waits` is the decision that it waits for, `stalled` what another step
+    uses. `calls` are open; `background` is the command that it has left running. `worked_ms` is how long its last run
+    took, of one that runs `clock` says since when. `lost` says which steps are skipped with it.
+    """
+
+    step: Step
+    number: int
+    status: StepStatus
+    blocks: tuple[StepId, ...]
+    sign: StepSign
+    words: str
+    waits: Wait | None
+    stalled: str | None
+    calls: tuple[OpenCall, ...]
+    background: str | None
+    retry: str | None
+    skipped: str | None
+    position: str | None
+    asked: tuple[AskedQuestion, ...]
+    changed: int
+    lost: str | None
+    worked_ms: int | None
+    clock: Clock | None
+    actions: tuple[Button, ...]
+
+
+def views(
+    plan: Plan, around: Around, files: Sequence[ChangedFile], offered: Sequence[Button]
+) -> tuple[StepView, ...]:
+    """The views of all steps of a plan."""
+    t = around.words
+    shown = graph.shown_statuses(plan)
+    blocks = graph.all_blocks(plan.steps)
+    waits = step_waits(plan)
+    stalls = {wait.step_id: wait for wait in reversed(around.waits)}
+    changed = Counter(file.step_id for file in files if file.state == "applied")
+    background = {step_id: command.command for step_id, command in running_in_background(plan)}
+    calls: defaultdict[StepId, list[OpenCall]] = defaultdict(list)
+    for call in plan.open_calls:
+        calls[call.step_id].append(call)
+    asked: defaultdict[StepId, list[AskedQuestion]] = defaultdict(list)
+    for question in plan.asked:
+        if question.answer is not None:
+            asked[question.step_id].append(question)
+    actions: defaultdict[StepId | None, list[Button]] = defaultdict(list)
+    for button in offered:
+        actions[button.step_id].append(button)
+    found = []
+    for number, step in enumerate(plan.steps, start=1):
+        under_way = _under_way(plan, step)
+        status = "running" if under_way else shown[number - 1]
+        wait, stall = waits.get(step.step_id), stalls.get(step.step_id)
+        sign, words = _look(step, status, wait, stall, t)
+        worked, clock = _clock(step, around)
+        found.append(
+            StepView(
+                step=step,
+                number=number,
+                status=status,
+                blocks=blocks.get(step.step_id, ()),
+                sign=sign,
+                words=words,
+                waits=wait,
+                stalled=None if stall is None else resource_words(stall, t),
+                calls=tuple(calls[step.step_id]) if step.step_id in calls else (),
+                background=background.get(step.step_id),
+                retry=_retry(step),
+                skipped=skip_words(step, t) if step.status == "skipped" else None,
+                position=_position(plan, step, t) if under_way else None,
+                asked=tuple(asked[step.step_id]) if step.step_id in asked else (),
+                changed=changed[step.step_id],
+                lost=_lost(plan, step, blocks, t) if wait in ("approval", "recovery") else None,
+                worked_ms=worked,
+                clock=clock,
+                actions=tuple(actions[step.step_id]) if step.step_id in actions else (),
+            )
+        )
+    return tuple(found)
+
+
+def skip_words(step: Step, t: Words) -> str:
+    """Why a step was skipped."""
+    match step.skip_reason:
+        case "approval_denied":
+            return t("its changes were not applied")
+        case "dependency_failed":
+            return t("a step it depends on did not finish")
+        case "condition":
+            return t("its condition did not hold")
+        case "policy":
+            return t("skipped after it failed, as the setting says")
+        case _:
+            return t("skipped by you")
+
+
+def _look(
+    step: Step, status: StepStatus, waits: Wait | None, stall: StepWait | None, t: Words
+) -> tuple[StepSign, str]:
+    if waits is not None:
+        return "failed" if waits == "recovery" else "waiting", wait_words(waits, t)
+    if stall is not None:
+        return "stalled", resource_words(stall, t)
+    match step.result.caveat if step.result is not None else None:
+        case "unchanged":
+            return "unchanged", t("nothing to change")
+        case "unchecked":
+            return "warning", t("not checked")
+        case "command_failed":
+            return "warning", t("its last command failed")
+        case _:
+            return status, _status_words(status, t)
+
+
+def _status_words(status: StepStatus, t: Words) -> str:
+    match status:
+        case "pending":
+            return t("not started")
+        case "blocked":
+            return t("waits for other steps")
+        case "ready":
+            return t("ready")
+        case "running":
+            return t("running")
+        case "needs_clarification":
+            return t("waits for your answer")
+        case "completed":
+            return t("done")
+        case "failed":
+            return t("failed")
+        case "skipped":
+            return t("skipped")
+
+
+def _under_way(plan: Plan, step: Step) -> bool:
+    """Whether a step is a loop or a sub-plan that waits for its steps."""
+    return plan.status == "executing" and bool(step.children) and step.status not in SETTLED
+
+
+def _position(plan: Plan, step: Step, t: Words) -> str:
+    """How many steps of a loop have ended, or which round it is in."""
+    children = [child for child in map(plan.step, step.children) if child is not None]
+    if step.repeat_until is not None:
+        return t("round {0} of at most {1}", len(children), most_rounds(step))
+    ended = sum(child.status in SETTLED for child in children)
+    return t("{0} of {1} steps ended", ended, len(children))
+
+
+def _retry(step: Step) -> str | None:
+    """Why a step that is run again has failed."""
+    failed = step.status == "pending" and step.result is not None and not step.result.ok
+    return step.result.error if failed and step.result is not None else None
+
+
+def _clock(step: Step, around: Around) -> tuple[int | None, Clock | None]:
+    waited = step.waited_ms + around.waited_ms.get(step.step_id, 0)
+    if step.result is not None:
+        return max(0, step.result.duration_ms - waited), None
+    if step.status not in ("running", "needs_clarification") or step.run_started_at is None:
+        return None, None
+    stopped = step.waits_since or around.waits_since.get(step.step_id)
+    return None, Clock(step.run_started_at, waited, stopped)
+
+
+def _lost(plan: Plan, step: Step, blocks: Mapping[StepId, Sequence[StepId]], t: Words) -> str | None:
+    """The steps that are skipped too if the user refuses what this one asks for."""
+    lost, left = set[StepId](), [step.step_id]
+    while left:
+        found = set(blocks.get(left.pop(), ())) - lost
+        lost |= found
+        left.extend(found)
+    numbers = [
+        number
+        for number, each in enumerate(plan.steps, start=1)
+        if each.step_id in lost and each.status in _OPEN
+    ]
+    if not numbers:
+        return None
+    names = t.list([str(number) for number in numbers])
+    # A refusal ends a step that is one call. A step of the model goes on: the model may find another way.
+    if len(numbers) == 1:
+        if step.tool is None:
+            return t("Step {0} depends on it and is skipped too, unless the model finds another way.", names)
+        return t("Step {0} depends on it and is skipped too.", names)
+    if step.tool is None:
+        return t("Steps {0} depend on it and are skipped too, unless the model finds another way.", names)
+    return t("Steps {0} depend on it and are skipped too.", names)

@@ -1,0 +1,100 @@
+"""A client follows a plan by its first view and the patches after it, and has what it would get as a whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.lsp_client import EXTENSION, LspClient, connected
+from tests.support.real_application import real_application
+
+SETTINGS = {"model": {"provider": "embedded"}}
+REQUEST = '1. Create the file a.txt with "one\n"\n2. Run `true`\n3. Delete b.txt'
+
+
+@pytest.fixture(autouse=True)
+def _no_user_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PLANLOOM_CONFIG", str(tmp_path / "settings.json"))
+
+
+def followed(client: LspClient, plan_id: str) -> tuple[int, dict[str, Any]]:
+    """The number of the last message about a plan, and its view after all of them."""
+    shown: dict[str, Any] = {}
+    number = 0
+    for message in client.told("planloom/plan/view"):
+        if message["planId"] != plan_id:
+            continue
+        assert message["number"] == number + 1
+        number = message["number"]
+        shown = message["view"] if "view" in message else patched(shown, message["patch"])
+    return number, shown
+
+
+def patched(view: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """The view after a patch."""
+    steps = {each["step"]["stepId"]: each for each in (*view["steps"], *patch.get("steps", ()))}
+    order = patch.get("order", [each["step"]["stepId"] for each in view["steps"]])
+    return {
+        **merged(view, patch.get("head", {})),
+        "plan": merged(view["plan"], patch.get("plan", {})),
+        "steps": [steps[step_id] for step_id in order],
+    }
+
+
+def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in {**old, **new}.items() if value is not None}
+
+
+async def answered(client: LspClient, plan_id: str) -> dict[str, Any]:
+    """Allow everything that the plan asks for, until it has ended."""
+    while True:
+        waiting = await client.request("planloom/plan/wait", {"planId": plan_id, "until": "attention"})
+        plan: dict[str, Any] = waiting["plan"]
+        if not plan["pending"]["approvals"]:
+            return plan
+        for approval in plan["pending"]["approvals"]:
+            params = {"approvalId": approval["approvalId"], "decision": "allow"}
+            await client.request("planloom/approval/respond", params)
+
+
+async def test_patches_add_up_to_the_view(tmp_path: Path) -> None:
+    work = tmp_path / "workspace"
+    work.mkdir()
+    (work / "b.txt").write_text("b\n")
+    extension = {**EXTENSION, "views": True}
+    async with connected(
+        real_application(tmp_path / "l.db"), folders=[work], settings=SETTINGS, extension=extension
+    ) as client:
+        created = await client.request("planloom/plan/create", {"text": REQUEST, "mode": "plan"})
+        plan_id = created["plan"]["planId"]
+        ready = await client.request("planloom/plan/wait", {"planId": plan_id, "until": "ready"})
+        version = ready["plan"]["version"]
+        await client.request(
+            "planloom/plan/approve", {"planId": plan_id, "version": version, "review": "each"}
+        )
+        await answered(client, plan_id)
+        undone = await client.request("planloom/plan/undo", {"planId": plan_id})
+        await client.until(lambda: followed(client, plan_id)[1]["plan"]["seq"] == undone["plan"]["seq"])
+        number, shown = followed(client, plan_id)
+        whole = await client.request("planloom/plan/view", {"planId": plan_id})
+        assert whole["number"] == number + 1
+        assert shown == whole["view"]
+        assert [each["words"] for each in shown["steps"]] == ["done", "done", "done"]
+        assert [each["words"] for each in shown["files"]] == ["undone", "undone"]
+        assert [each["command"] for each in shown["actions"]] == ["planloom.redo"]
+
+
+async def test_a_view_is_in_the_language_of_the_client(tmp_path: Path) -> None:
+    work = tmp_path / "workspace"
+    work.mkdir()
+    async with connected(
+        real_application(tmp_path / "l.db"), folders=[work], settings=SETTINGS, locale="de-AT"
+    ) as client:
+        created = await client.request("planloom/plan/create", {"text": REQUEST, "mode": "plan"})
+        plan_id = created["plan"]["planId"]
+        await client.request("planloom/plan/wait", {"planId": plan_id, "until": "ready"})
+        shown = (await client.request("planloom/plan/view", {"planId": plan_id}))["view"]
+        assert shown["state"] == "Bereit zur Prüfung"
+        assert not client.told("planloom/plan/view")
