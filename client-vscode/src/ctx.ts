@@ -20,23 +20,16 @@ import { Attention } from "./plan/attention";
 import {
   currentView,
   EMPTY,
-  fold,
-  isLive,
-  isUndoable,
-  LIVE,
+  offers,
   type PanelState,
-  replay,
+  type PlanView,
   select,
+  withMessage,
   withoutPlan,
-  withoutWaits,
-  withPlan,
-  withSpent,
   withStream,
   withView,
-  withWaits,
-} from "./plan/planState";
-import type { PlanView } from "./plan/planView";
-import type { Event, Plan, Requests, Review, SpentParams, WaitsParams } from "./protocol";
+} from "./plan/views";
+import type { Event, Requests, Review, StreamParams, ViewParams } from "./protocol";
 import { requestMode } from "./requestMode";
 import { Marks } from "./review/marks";
 import { Merges } from "./review/merges";
@@ -50,7 +43,8 @@ import { linkless, t } from "./words";
 const CURRENT_KEY = "planloom.currentPlan";
 /** Whether a plan has not ended: then the next window starts the server by itself. */
 const LIVE_KEY = "planloom.hasLivePlan";
-const PAGE = 500;
+/** Statuses of a plan that has not ended. */
+const LIVE = ["draft", "pending_approval", "approved", "executing", "paused"] as const;
 /** How many of the newest plans that have not ended are restored at a start. */
 const RESTORED = 20;
 
@@ -89,7 +83,8 @@ export class Ctx implements vscode.Disposable {
   private readonly status = new StatusItem();
   private readonly attention: Attention;
   private readonly contexts = new Map<string, string | boolean>();
-  private readonly early = new Map<string, Event[]>();
+  /** The plans whose whole views are being asked for. */
+  private readonly loading = new Map<string, Promise<void>>();
   private client: Client | undefined;
   private starting: Promise<void> | undefined;
   /** Whether a request waits for the choice of a model. */
@@ -149,10 +144,7 @@ export class Ctx implements vscode.Disposable {
   /** Send a request; if it fails, show the error and return undefined. */
   async ask<M extends keyof Requests>(method: M, params: Params<M>): Promise<Result<M> | undefined> {
     try {
-      const result = await this.request(method, params);
-      if (typeof result === "object" && result !== null && "plan" in result && result.plan != null)
-        this.applyPlan(result.plan as Plan);
-      return result;
+      return await this.request(method, params);
     } catch (error) {
       this.refused(method, error, planOf(params));
       return undefined;
@@ -266,15 +258,10 @@ export class Ctx implements vscode.Disposable {
       this.client = await Client.start(command, cwd, this.log, this.keys.masking(this.log), {
         event: (event) => this.receive(event),
         health: () => this.refreshStatus(),
-        waits: (waits) => this.receiveWaits(waits),
-        spent: (spent) => this.receiveSpent(spent),
-        stream: (delta) => {
-          this.state = withStream(this.state, delta);
-          this.panel.stream(delta);
-        },
+        view: (message) => this.receiveView(message),
+        stream: (delta) => this.receiveText(delta),
         running: () => void this.refresh().catch((error: unknown) => this.log.error(String(error))),
         stopped: () => {
-          this.state = withoutWaits(this.state);
           this.setServer({
             kind: "stopped",
             detail: ended ?? t("The server has stopped and is being restarted."),
@@ -323,9 +310,9 @@ export class Ctx implements vscode.Disposable {
     await this.sendKeys();
     await this.readStatus();
     const kept = this.extension.workspaceState.get<string>(CURRENT_KEY);
-    const { plans } = await this.request("planloom/plan/list", { status: LIVE, limit: RESTORED });
+    const { plans } = await this.request("planloom/plan/list", { status: [...LIVE], limit: RESTORED });
     const known = Object.values(this.state.plans)
-      .filter((view) => isLive(view.plan))
+      .filter((view) => view.live)
       .map((view) => view.plan.planId);
     const live = plans.map((plan) => plan.planId);
     for (const planId of new Set([...known, ...live])) {
@@ -400,31 +387,30 @@ export class Ctx implements vscode.Disposable {
   }
 
   private receive(event: Event): void {
-    const { state, gap } = fold(this.state, event);
-    if (gap !== undefined) this.fetchMissed(gap, event);
-    if (state === this.state) return;
-    this.state = state;
     if (event.type === "approval_resolved") void this.diffs.forget(event.approvalId);
     if (event.type === "conflict_resolved") void this.merges.forget(event.editId);
     if (event.type === "edit_applied" || event.type === "edit_reverted")
       void this.unopened.settle(event.files.map((file) => file.newUri ?? file.uri));
     if (event.type === "plan_ready" || event.type === "plan_completed" || event.type === "plan_failed")
       this.refreshStatus();
-    this.panel.forward(event);
+    // What a model writes after a call is another paragraph than what it wrote before.
+    if (event.type === "tool_started" && this.state.plans[event.planId]?.words[event.taskId] !== undefined)
+      this.receiveText({ planId: event.planId, stepId: event.taskId, kind: "text", delta: "\n\n" });
     this.happened.fire(event);
+  }
+
+  private receiveView(message: ViewParams): void {
+    const { state, gap } = withMessage(this.state, message);
+    if (gap !== undefined) void this.reload(gap);
+    if (state === this.state) return;
+    this.state = state;
+    this.panel.forward(message);
     this.changed();
   }
 
-  private receiveWaits(waits: WaitsParams): void {
-    const at = new Date().toISOString();
-    this.state = withWaits(this.state, waits, at);
-    this.panel.post({ kind: "waits", waits, at });
-    this.changed();
-  }
-
-  private receiveSpent(spent: SpentParams): void {
-    this.state = withSpent(this.state, spent);
-    this.panel.post({ kind: "spent", spent });
+  private receiveText(delta: StreamParams): void {
+    this.state = withStream(this.state, delta);
+    this.panel.stream(delta);
   }
 
   /** Hold a request until a model is chosen, or none is wanted; show that in the panel. */
@@ -439,48 +425,28 @@ export class Ctx implements vscode.Disposable {
     );
   }
 
-  /** Keep an event that came too early, and fetch the events before it. */
-  private fetchMissed(planId: string, event: Event): void {
-    const waiting = this.early.get(planId);
-    if (waiting !== undefined) return void waiting.push(event);
-    this.early.set(planId, [event]);
-    void this.load(planId)
-      .catch((error: unknown) =>
-        this.log.error(`Missed events of ${planId} could not be fetched: ${errorData(error).message}`),
-      )
-      .finally(() => {
-        const events = this.early.get(planId) ?? [];
-        this.early.delete(planId);
-        for (const each of events)
-          if (this.state.plans[planId] !== undefined) this.state = fold(this.state, each).state;
-        if (this.state.current === undefined) this.state = select(this.state, planId);
-        this.panel.reset();
-        this.changed();
-      });
+  /** Ask for the whole view of a plan, from which on its patches follow. */
+  private load(planId: string): Promise<void> {
+    const running = this.loading.get(planId);
+    if (running !== undefined) return running;
+    const loading = this.request("planloom/plan/view", { planId })
+      .then(({ number, view }) => {
+        this.state = withView(this.state, number, view);
+      })
+      .finally(() => this.loading.delete(planId));
+    this.loading.set(planId, loading);
+    return loading;
   }
 
-  private async load(planId: string): Promise<void> {
-    const known = this.state.plans[planId];
-    const events: Event[] = [];
-    for (;;) {
-      const after = events.at(-1)?.seq ?? known?.folded ?? 0;
-      const page = await this.request("planloom/plan/events", { planId, after, limit: PAGE });
-      events.push(...page.events);
-      if (page.events.length < PAGE) break;
+  /** Ask for the whole view of a plan, of which a patch was missed, and show it. */
+  private async reload(planId: string): Promise<void> {
+    try {
+      await this.load(planId);
+    } catch (error) {
+      this.log.error(`The view of ${planId} could not be read: ${errorData(error).message}`);
+      return;
     }
-    if (known === undefined) {
-      const view = replay(events);
-      if (view !== undefined) this.state = withView(this.state, view);
-    } else for (const event of events) this.state = fold(this.state, event).state;
-    const { plan, spent } = await this.request("planloom/plan/get", { planId });
-    if (plan !== null) this.state = withPlan(this.state, plan);
-    if (spent != null) this.state = withSpent(this.state, { planId, spent });
-  }
-
-  private applyPlan(plan: Plan): void {
-    const state = withPlan(this.state, plan);
-    if (state === this.state) return;
-    this.state = state;
+    if (this.state.current === undefined) this.state = select(this.state, planId);
     this.panel.reset();
     this.changed();
   }
@@ -496,11 +462,7 @@ export class Ctx implements vscode.Disposable {
     // What was asked for is asked again by the same button or key; only a test has none of its own.
     const offered = mends.filter((mend) => mend !== "again" || what === "planloom/model/test");
     this.notify(code === "stale_version" || code === "wrong_state" ? "warning" : "error", text, offered);
-    if ((code === "stale_version" || code === "wrong_state") && planId !== undefined)
-      void this.load(planId).then(
-        () => this.panel.reset(),
-        () => undefined,
-      );
+    if ((code === "stale_version" || code === "wrong_state") && planId !== undefined) void this.reload(planId);
   }
 
   private setServer(server: ServerState): void {
@@ -521,12 +483,12 @@ export class Ctx implements vscode.Disposable {
     this.status.show(this.server, this.state);
     this.attention.look(this.state);
     this.setContext("status", view?.plan.status ?? "");
-    this.setContext("live", view !== undefined && isLive(view.plan));
-    this.setContext("undoable", view !== undefined && isUndoable(view));
+    this.setContext("live", view?.live === true);
+    this.setContext("undoable", view !== undefined && offers(view, "planloom.undo"));
     if (this.state.current !== undefined && this.extension.workspaceState.get(CURRENT_KEY) !== this.state.current)
       void this.extension.workspaceState.update(CURRENT_KEY, this.state.current);
     // Before the server has reported its plans, nothing is known of them.
-    const isLiveNow = Object.values(this.state.plans).some(({ plan }) => isLive(plan));
+    const isLiveNow = Object.values(this.state.plans).some(({ live }) => live);
     if (this.server.kind === "running" && this.hasLivePlan !== isLiveNow)
       void this.extension.workspaceState.update(LIVE_KEY, isLiveNow);
   }

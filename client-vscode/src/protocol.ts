@@ -23,6 +23,22 @@ export const PLAN_STATUSES = [
 ] as const;
 export type PlanStatus = (typeof PLAN_STATUSES)[number];
 
+export const SIGNS = [
+  "waiting",
+  "partly",
+  "stalled",
+  "draft",
+  "pending_approval",
+  "approved",
+  "executing",
+  "paused",
+  "completed",
+  "failed",
+  "cancelled",
+  "rejected",
+] as const;
+export type Sign = (typeof SIGNS)[number];
+
 export const STEP_STATUSES = [
   "pending",
   "blocked",
@@ -96,22 +112,6 @@ export type Effort = (typeof EFFORTS)[number];
 
 export const CHANGE_KINDS = ["create", "edit", "delete", "rename", "createFolder"] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
-
-export const SIGNS = [
-  "waiting",
-  "partly",
-  "stalled",
-  "draft",
-  "pending_approval",
-  "approved",
-  "executing",
-  "paused",
-  "completed",
-  "failed",
-  "cancelled",
-  "rejected",
-] as const;
-export type Sign = (typeof SIGNS)[number];
 
 export const STEP_SIGNS = [
   "pending",
@@ -631,6 +631,7 @@ export interface Plan {
   usage: Usage;
   error?: PlanError;
   pending: Pending;
+  pausedAt?: string;
   pauseReason?: string;
   pauseDetail?: string;
   modelProblem?: ModelProblem;
@@ -652,7 +653,7 @@ export interface Progress {
   percentComplete: number;
 }
 
-/** A plan in a list. */
+/** A plan in a list; `state` and `sign` say where it stands, as far as the list knows. */
 export interface PlanSummary {
   planId: string;
   sessionId: string;
@@ -665,6 +666,9 @@ export interface PlanSummary {
   updatedAt: string;
   progress: Progress;
   reverted?: "whole" | "part";
+  state: string;
+  sign: Sign;
+  live: boolean;
 }
 
 /** A value that the user enters when applying a template: `choice` is one of `options`, `path` in the workspace. */
@@ -826,6 +830,8 @@ export interface StepView {
   lost?: string;
   workedMs?: number;
   clock?: Clock;
+  agent: string;
+  used?: string;
   actions?: readonly Action[];
 }
 
@@ -862,7 +868,7 @@ export interface DraftView {
 }
 
 /** A step that an ended plan has not done, by its number, and why. */
-export interface LeftStep {
+export interface NotDone {
   stepId: string;
   number: number;
   description: string;
@@ -913,7 +919,7 @@ export interface PlanHead {
   answer?: string;
   confidence?: string;
   unresolved?: readonly Unresolved[];
-  left?: readonly LeftStep[];
+  left?: readonly NotDone[];
   rest?: string;
   files: readonly ChangedFile[];
   log: readonly LogView[];

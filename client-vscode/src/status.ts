@@ -3,9 +3,8 @@
 import * as vscode from "vscode";
 
 import type { ServerState } from "./panel/messages";
-import { currentView, EMPTY, others, type PanelState, progressOf } from "./plan/planState";
-import { PLAN_ICON, planStatus } from "./plan/statusWords";
-import { isPartly, stalledWords, waitingFor } from "./plan/waiting";
+import { PLAN_ICON } from "./plan/signs";
+import { currentView, EMPTY, others, type PanelState } from "./plan/views";
 import { plural, t } from "./words";
 
 export class StatusItem implements vscode.Disposable {
@@ -42,7 +41,7 @@ function describe(server: ServerState, state: PanelState): { text: string; toolt
   if (server.kind !== "running")
     return { text: "$(error) Planloom", tooltip: `Planloom: ${server.detail}`, waiting: true };
   const view = currentView(state);
-  const waiting = others(state).filter((each) => waitingFor(each) !== undefined);
+  const waiting = others(state).filter(({ waits }) => waits !== undefined);
   const elsewhere =
     waiting.length === 0 ? "" : plural(waiting.length, "another plan waits for you", "{0} other plans wait for you");
   if (view === undefined) {
@@ -54,10 +53,9 @@ function describe(server: ServerState, state: PanelState): { text: string; toolt
       waiting: false,
     };
   }
-  const { plan } = view;
-  const { completed, total } = progressOf(plan);
+  const { completed, total } = view.progress;
   const count = total === 0 ? "" : ` ${completed}/${total}`;
-  const waits = waitingFor(view);
+  const { waits, sign } = view;
   if (waits !== undefined)
     return {
       text: `$(bell-dot) Planloom${count} ${waits}`,
@@ -66,19 +64,10 @@ function describe(server: ServerState, state: PanelState): { text: string; toolt
     };
   if (elsewhere !== "")
     return { text: `$(bell-dot) Planloom${count}, ${elsewhere}`, tooltip: `Planloom: ${elsewhere}`, waiting: true };
-  const stalled = stalledWords(view);
-  if (stalled !== undefined)
-    return { text: `$(watch) Planloom${count} ${stalled}`, tooltip: `Planloom ${stalled}`, waiting: false };
-  if (isPartly(view))
-    return {
-      text: `$(warning) Planloom${count}`,
-      tooltip: t("Planloom: partly done, {0} of {1}", completed, total),
-      waiting: false,
-    };
-  const icon = PLAN_ICON[plan.status];
+  const icon = PLAN_ICON[sign];
   return {
-    text: `$(${icon === "loading" ? "loading~spin" : icon}) Planloom${count}`,
-    tooltip: `Planloom: ${planStatus(plan.status)}`,
+    text: `$(${icon === "loading" ? "loading~spin" : icon}) Planloom${count}${sign === "stalled" ? ` ${view.state}` : ""}`,
+    tooltip: `Planloom: ${view.state}`,
     waiting: false,
   };
 }

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 import { answer, type Planner, TOOLS } from "../src/chat/handlers";
 import type { Event } from "../src/protocol";
-import { plan, Stream, step } from "./events";
+import { plan, step } from "./plans";
 
 type Call = readonly [method: string, params: unknown];
 
@@ -55,8 +55,14 @@ async function asked(planner: Planner, text: string, signal = new AbortControlle
   return said;
 }
 
-const task = (): Event =>
-  new Stream().add("task_created", { task: step("a", { description: "Write the page" }) }).events[0]!;
+const task = (): Event => ({
+  seq: 1,
+  planId: "p1",
+  sessionId: "s1",
+  at: "2030-01-01T12:00:00Z",
+  type: "task_created",
+  task: step("a", { description: "Write the page" }),
+});
 
 test("a request in the chat is planned, its steps told as they come, and reviewed in the panel", async () => {
   const { planner, calls, listeners } = server({}, (tell) => tell(task()));

@@ -3,36 +3,43 @@ import { html, render } from "lit";
 import { expect, test } from "vitest";
 
 import type { FromPanel } from "../src/panel/messages";
-import { EMPTY, fold, type PanelState, withStream } from "../src/plan/planState";
-import type { PlanView } from "../src/plan/planView";
-import type { CommandOutput, Event } from "../src/protocol";
+import { type PlanView, withStream } from "../src/plan/views";
+import type { CommandOutput } from "../src/protocol";
 import { cards } from "../src/webview/cards/cards";
 import { steps } from "../src/webview/steps/steps";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, taken } from "../src/webview/uiState";
-import { plan, Stream, step } from "./events";
+import { plan, stateOf, step, viewOf } from "./plans";
 
 const run = { tool: "run_command", args: { command: "pytest" } };
-const started = (): Stream =>
-  new Stream()
-    .start()
-    .add("plan_ready", { plan: plan([step("a", { ...run, kind: "tool_call" })], { seq: 2 }) })
-    .add("plan_approved", { version: 1, review: "each", covers: true })
-    .add("plan_executing", {})
-    .add("task_started", { taskId: "a", agent: "devo" })
-    .add("tool_started", { taskId: "a", callId: "c1", ...run });
+const started = viewOf(
+  plan([step("a", { ...run, kind: "tool_call", status: "running", attempts: 1 })], { status: "executing" }),
+);
 const summary = "`pytest` ended with exit code 1: 1 failed";
-const failed = (): Stream =>
-  started()
-    .add("tool_completed", { taskId: "a", callId: "c1", ok: false, deduplicated: false, summary, durationMs: 5 })
-    .add("task_failed", { taskId: "a", error: `${summary}\nFAILED tests/a.py::x\n1 failed in 0.1s`, willRetry: false })
-    .add("recovery_request", {
-      taskId: "a",
-      error: `${summary}\nFAILED tests/a.py::x\n1 failed in 0.1s`,
-      options: ["retry"],
-    });
-const stateOf = ({ events }: Stream): PanelState =>
-  (events as Event[]).reduce((state, event) => fold(state, event).state, EMPTY);
+const error = `${summary}\nFAILED tests/a.py::x\n1 failed in 0.1s`;
+const failed = viewOf(
+  plan(
+    [
+      step("a", {
+        ...run,
+        kind: "tool_call",
+        status: "failed",
+        attempts: 1,
+        toolsExecuted: [{ ...run, ok: false, deduplicated: false, summary, durationMs: 5 }],
+        result: { ok: false, error, durationMs: 5, timestamp: "" },
+      }),
+    ],
+    {
+      status: "executing",
+      pending: {
+        approvals: [],
+        questions: [],
+        recoveries: [{ stepId: "a", error, options: ["retry"] }],
+        conflicts: [],
+      },
+    },
+  ),
+);
 const stored: CommandOutput = {
   callId: "c1",
   command: "pytest",
@@ -55,10 +62,10 @@ function page(): { panel: Panel; sent: FromPanel[]; draw(view: PlanView): HTMLEl
 
 test("while a command runs its output stands as it comes; then what is stored is asked for and takes its place", () => {
   const { panel, draw } = page();
-  const live = withStream(stateOf(started()), { planId: "p1", stepId: "a", kind: "stdout", delta: "collecting" });
+  const live = withStream(stateOf(started), { planId: "p1", stepId: "a", kind: "stdout", delta: "collecting" });
   const root = draw(live.plans.p1!);
   expect([root.querySelectorAll(".printed").length, root.querySelector("[data-wants]")]).toEqual([1, null]);
-  const state = stateOf(failed());
+  const state = stateOf(failed);
   draw(state.plans.p1!);
   const key = root.querySelector<HTMLElement>("[data-wants]")!.dataset.wants!;
   panel.update((ui) => taken(ui, { kind: "output", key, commands: [stored] }, state));
@@ -70,7 +77,7 @@ test("while a command runs its output stands as it comes; then what is stored is
 
 test("an output stands in the card of its failure and with its command, and in no row, error or list of calls", () => {
   const { panel, draw } = page();
-  const state = stateOf(failed());
+  const state = stateOf(failed);
   const root = draw(state.plans.p1!);
   const key = root.querySelector<HTMLElement>("[data-wants]")!.dataset.wants!;
   panel.update((ui) => taken(ui, { kind: "output", key, commands: [stored] }, state));
@@ -84,7 +91,7 @@ test("an output stands in the card of its failure and with its command, and in n
 
 test("the buttons name the call, whose command the extension looks up", () => {
   const { panel, sent, draw } = page();
-  const state = stateOf(failed());
+  const state = stateOf(failed);
   const root = draw(state.plans.p1!);
   const key = root.querySelector<HTMLElement>("[data-wants]")!.dataset.wants!;
   panel.update((ui) =>

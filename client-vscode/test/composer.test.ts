@@ -3,7 +3,7 @@ import { render } from "lit";
 import { expect, test } from "vitest";
 
 import type { FromPanel, Mode, ServerState, ToPanel } from "../src/panel/messages";
-import { EMPTY } from "../src/plan/planState";
+import { EMPTY } from "../src/plan/views";
 import { composer, sendWhatWaited } from "../src/webview/composer/composer";
 import { type History, recalled, remembered } from "../src/webview/composer/history";
 import { nextMode } from "../src/webview/composer/mode";

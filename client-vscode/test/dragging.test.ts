@@ -3,12 +3,11 @@ import { html, render } from "lit";
 import { expect, test } from "vitest";
 
 import type { FromPanel } from "../src/panel/messages";
-import { replay } from "../src/plan/planState";
 import { placeOf } from "../src/webview/steps/dragging";
 import { steps } from "../src/webview/steps/steps";
 import { createPanel } from "../src/webview/ui";
 import { freshUi } from "../src/webview/uiState";
-import { plan, Stream, step } from "./events";
+import { plan, step, viewOf } from "./plans";
 
 const IDS = ["a", "b", "c"];
 
@@ -45,7 +44,7 @@ test("a row is dragged onto another while the plan waits for review, and shows t
     { status: "pending_approval", version: 4 },
   );
   const root = document.createElement("div");
-  render(html`${steps(panel, { ...replay(new Stream().start().events)!, plan: now })}`, root);
+  render(html`${steps(panel, viewOf(now))}`, root);
   const data = new Map<string, string>();
   drag(root, "dragstart", 0, data);
   expect(drag(root, "dragover", 2, data).defaultPrevented).toBe(true);

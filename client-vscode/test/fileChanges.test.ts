@@ -3,12 +3,12 @@ import { html, render } from "lit";
 import { beforeEach, expect, test } from "vitest";
 
 import type { FromPanel, ShownProposal } from "../src/panel/messages";
-import { EMPTY } from "../src/plan/planState";
+import { EMPTY } from "../src/plan/views";
 import type { Approval, ApprovalFile } from "../src/protocol";
 import { approvalCard } from "../src/webview/cards/approvalCard";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, taken } from "../src/webview/uiState";
-import { plan, Stream, step } from "./events";
+import { plan, stateOf, step, viewOf } from "./plans";
 
 const URI = "file:///w/a.txt";
 const NOW = "a\nb\nc\nd\ne\nf\ng\n";
@@ -40,7 +40,7 @@ function draw(...files: ApprovalFile[]): HTMLElement {
     protected: false,
     files,
   };
-  render(html`${approvalCard(panel, plan([step("a")]), approval)}`, root);
+  render(html`${approvalCard(panel, viewOf(plan([step("a")])), approval)}`, root);
   return root;
 }
 
@@ -94,7 +94,6 @@ test("a change that overlaps with typing says so", () => {
 
 test("the texts of an approval are forgotten once it is answered", () => {
   propose();
-  const { events } = new Stream().start().add("approval_resolved", { approvalId: "x", decision: "allow", by: "user" });
-  panel.update((ui) => taken(ui, { kind: "events", events: [...events] }, EMPTY));
+  panel.update((ui) => taken(ui, { kind: "views", views: [] }, stateOf(viewOf(plan([step("a")])))));
   expect(panel.ui.proposals).toEqual({});
 });

@@ -3,14 +3,13 @@ import { render } from "lit";
 import { expect, test } from "vitest";
 
 import { type FromPanel, readFromPanel, type ServerState } from "../src/panel/messages";
-import { replay } from "../src/plan/planState";
 import type { ModelProblem } from "../src/protocol";
 import { pausedForModel, planError } from "../src/webview/mends";
 import { modelSetUp } from "../src/webview/modelSetUp";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, written } from "../src/webview/uiState";
 import { welcome, windowState } from "../src/webview/welcome";
-import { plan, Stream, step } from "./events";
+import { plan, step, viewOf } from "./plans";
 
 const RUNNING = {
   kind: "running",
@@ -74,12 +73,7 @@ test("a request that is held says so in the card of the ways to a model", () => 
 
 test("a pause for the model tells its cause, and its buttons name the plan that goes on", () => {
   const { panel, sent } = panelOf();
-  const stream = new Stream()
-    .start()
-    .add("plan_ready", { plan: plan([step("a")], { status: "paused" }) })
-    .add("plan_paused", { reason: "model_unavailable", detail: "Set --base-url.", modelProblem: WRONG_KEY });
-  const view = replay(stream.events);
-  if (view === undefined) throw new Error("There is no plan.");
+  const view = viewOf(plan([step("a")], { status: "paused", pauseDetail: "Set --base-url.", modelProblem: WRONG_KEY }));
   const banner = drawn(pausedForModel(panel, view));
   expect(banner.textContent).toMatch(/https:\/\/x refused the key\./);
   expect(banner.textContent).not.toMatch(/--base-url/);

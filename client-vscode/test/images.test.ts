@@ -3,12 +3,12 @@ import { render } from "lit";
 import { expect, test } from "vitest";
 
 import { type FromPanel, readFromPanel, type ServerState } from "../src/panel/messages";
-import { EMPTY } from "../src/plan/planState";
+import { EMPTY } from "../src/plan/views";
 import { addresses, withKept } from "../src/webview/composer/attached";
 import { composer } from "../src/webview/composer/composer";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, kept, taken, type Ui, withNewImage, written } from "../src/webview/uiState";
-import { plan } from "./events";
+import { plan } from "./plans";
 
 const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, unasked: [], review: "each" };
 const PICTURE = new File([new Uint8Array([0x89, 0x50, 0x4e, 0x47])], "logo.png", { type: "image/png" });

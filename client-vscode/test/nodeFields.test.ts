@@ -3,14 +3,14 @@ import { render } from "lit";
 import { expect, test } from "vitest";
 
 import { type FromPanel, readFromPanel } from "../src/panel/messages";
-import { EMPTY } from "../src/plan/planState";
+import { EMPTY } from "../src/plan/views";
 import type { Step, StepFields, Template } from "../src/protocol";
 import type { StepDraft } from "../src/webview/planForms";
 import { kindField, nameOf, nodeFields } from "../src/webview/steps/nodeFields";
 import { draftOf, editOf, emptyDraft, hasWork } from "../src/webview/steps/stepForm";
 import { createPanel } from "../src/webview/ui";
 import { freshUi, taken } from "../src/webview/uiState";
-import { plan, step } from "./events";
+import { plan, step } from "./plans";
 
 const template = (name: string, templateId = name, parameters: Template["parameters"] = []): Template => ({
   templateId,

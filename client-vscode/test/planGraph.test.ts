@@ -3,7 +3,6 @@ import { render } from "lit";
 import { expect, test } from "vitest";
 
 import type { FromPanel } from "../src/panel/messages";
-import { replay } from "../src/plan/planState";
 import type { Plan } from "../src/protocol";
 import { type Layout, layoutOf, type Room } from "../src/webview/graph/layout";
 import { neighbour } from "../src/webview/graph/planGraph";
@@ -11,7 +10,7 @@ import { bundlesOf, type Dependencies, dependenciesOf, wavesOf } from "../src/we
 import { steps } from "../src/webview/steps/steps";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi } from "../src/webview/uiState";
-import { plan, Stream, step } from "./events";
+import { plan, step, viewOf } from "./plans";
 
 const TITLES: Room["step"] = { least: 112, most: 240, height: 42 };
 const NUMBERS: Room["step"] = { least: 46, most: 46, height: 26 };
@@ -182,7 +181,7 @@ function panelOf(): Panel {
 
 function drawn(panel: Panel, now: Plan): HTMLElement {
   const root = document.createElement("div");
-  render(steps(panel, { ...replay(new Stream().start().events)!, plan: now }), root);
+  render(steps(panel, viewOf(now)), root);
   return root;
 }
 

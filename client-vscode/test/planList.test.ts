@@ -3,14 +3,14 @@ import { render } from "lit";
 import { afterEach, expect, test } from "vitest";
 
 import type { FromPanel } from "../src/panel/messages";
-import { listed, listedState, matching } from "../src/plan/planList";
-import { EMPTY, fold, type PanelState, withoutPlan } from "../src/plan/planState";
+import { listed, matching } from "../src/plan/planList";
+import { type PanelState, withoutPlan } from "../src/plan/views";
 import type { PlanSummary } from "../src/protocol";
 import { plansPage } from "../src/webview/plan/plansPage";
 import { createPanel } from "../src/webview/ui";
 import { freshUi, taken } from "../src/webview/uiState";
 import { ago, speak } from "../src/words";
-import { plan, Stream, step } from "./events";
+import { plan, stateOf, step, viewOf } from "./plans";
 
 afterEach(() => speak("en", {}));
 
@@ -25,13 +25,13 @@ const summary = (planId: string, more: Partial<PlanSummary> = {}): PlanSummary =
   createdAt: "2026-01-01T00:00:00Z",
   updatedAt: "2026-01-01T00:00:00Z",
   progress: { total: 2, completed: 2, pending: 0, inProgress: 0, failed: 0, skipped: 0, percentComplete: 100 },
+  state: "Done",
+  sign: "completed",
+  live: false,
   ...more,
 });
 const reviewed = (planId: string): PanelState =>
-  new Stream(planId)
-    .start()
-    .add("plan_ready", { plan: plan([step("a")], { planId, seq: 2, request: `Do ${planId}` }) })
-    .events.reduce((state, event) => fold(state, event).state, EMPTY);
+  stateOf(viewOf(plan([step("a")], { planId, request: `Do ${planId}` }), { waits: "waits for your review" }));
 
 test("what waits comes first, then what has not ended, then the newest; what this window knows is newer", () => {
   const state = reviewed("waiting");
@@ -39,13 +39,13 @@ test("what waits comes first, then what has not ended, then the newest; what thi
     [
       summary("old"),
       summary("new", { updatedAt: "2026-02-01T00:00:00Z" }),
-      summary("elsewhere", { status: "executing" }),
-      summary("waiting", { status: "draft" }),
-      summary("partly", { progress: { ...summary("x").progress, completed: 1 } }),
+      summary("elsewhere", { status: "executing", state: "Running", sign: "executing", live: true }),
+      summary("waiting", { status: "draft", live: true }),
+      summary("partly", { state: "Partly done", sign: "partly" }),
     ],
     state,
   );
-  expect(found.map((each) => [each.planId, listedState(each)])).toEqual([
+  expect(found.map((each) => [each.planId, each.state])).toEqual([
     ["waiting", "waits for your review"],
     ["elsewhere", "Running"],
     ["new", "Done"],
@@ -58,7 +58,7 @@ test("search takes every word in any case and order, filters go by state", () =>
   const all = listed(
     [
       summary("1", { request: "Add Rate limiting to the login" }),
-      summary("2", { request: "Login page", status: "paused" }),
+      summary("2", { request: "Login page", status: "paused", live: true }),
     ],
     reviewed("3"),
   );

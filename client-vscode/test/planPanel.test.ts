@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import type { LogOutputChannel, Uri, WebviewView } from "vscode";
 
 import type { ToPanel } from "../src/panel/messages";
-import { EMPTY } from "../src/plan/planState";
+import { EMPTY } from "../src/plan/views";
 
 const nothing = vi.hoisted(() => ({ dispose: () => undefined }));
 vi.mock("vscode", () => ({

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { EMPTY } from "../src/plan/planState";
+import { EMPTY } from "../src/plan/views";
 import { linesOf, referenceTo, withReferences } from "../src/references";
 import { freshUi, taken, written } from "../src/webview/uiState";
 

@@ -3,13 +3,13 @@ import { render } from "lit";
 import { expect, test } from "vitest";
 
 import { type FromPanel, readFromPanel, type ServerState } from "../src/panel/messages";
-import { EMPTY } from "../src/plan/planState";
+import { EMPTY } from "../src/plan/views";
 import type { Template } from "../src/protocol";
 import { composer } from "../src/webview/composer/composer";
 import { filledValues, requestOf, templateSearch, templatesFor } from "../src/webview/composer/templates";
 import { createPanel } from "../src/webview/ui";
 import { freshUi, kept, taken, type Ui, withTemplate, withValue, written } from "../src/webview/uiState";
-import { step } from "./events";
+import { step } from "./plans";
 
 const PACKAGE: Template = {
   templateId: "package",

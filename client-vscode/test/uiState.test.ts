@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { ServerState } from "../src/panel/messages";
-import { EMPTY, type PanelState, replay, withView } from "../src/plan/planState";
+import { EMPTY, type PanelState } from "../src/plan/views";
 import type { Attachment } from "../src/protocol";
 import { type Form, formsOf, withForms } from "../src/webview/planForms";
 import { emptyDraft } from "../src/webview/steps/stepForm";
@@ -18,7 +18,7 @@ import {
   withOtherPlan,
   written,
 } from "../src/webview/uiState";
-import { plan, Stream } from "./events";
+import { plan, stateOf, viewOf } from "./plans";
 
 const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, unasked: [], review: "each" };
 const NOW = Date.parse("2030-01-01T12:00:00Z");
@@ -29,8 +29,7 @@ const reloaded = (ui: Ui): Ui => ({ ...freshUi(JSON.parse(JSON.stringify(kept(ui
 
 /** What is known once a plan of this request was made at this time. */
 function knowing(request: string, createdAt: string, attachments: readonly Attachment[] = []): PanelState {
-  const view = replay(new Stream().start().events)!;
-  return withView(EMPTY, { ...view, plan: plan([], { request, createdAt, attachments }) });
+  return stateOf(viewOf(plan([], { request, createdAt, attachments })));
 }
 
 test("a selection takes the place of an empty draft, comes after another one, and is not repeated", () => {

@@ -143,7 +143,7 @@ def test_the_document_is_changed_by_typing_and_approved_denied_and_undone_by_act
     terminal.until("- [-] Replace", "- [x] Write c.txt", "status: completed")
     assert (workspace / "a.py").read_text() == OLD
     assert (workspace / "c.txt").read_text().rstrip("\n") == "hello"
-    act(terminal, "Undo")
+    act(terminal, "Undo all edits of this plan")
     terminal.until_true(lambda _: not (workspace / "c.txt").exists(), "that c.txt is gone")
 
 

@@ -185,7 +185,7 @@ def test_a_denied_change_is_not_made_and_what_was_made_is_undone(
     terminal.keep("neovim-denied")
     saved(terminal, workspace / "c.txt", "hi")
     assert (workspace / "a.py").read_text() == OLD
-    act(terminal, "Undo")
+    act(terminal, "Undo all edits of this plan")
     terminal.until_true(lambda _: not (workspace / "c.txt").exists(), "that c.txt is gone")
 
 

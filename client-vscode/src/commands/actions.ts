@@ -9,7 +9,6 @@ import { doMend } from "../models/mending";
 import { modelAtHand } from "../models/need";
 import { chooseModel, setUp } from "../models/setUp";
 import type { FromPanel } from "../panel/messages";
-import { isWorkedOn } from "../plan/planState";
 import type { Context, CreateParams, UndoParams } from "../protocol";
 import { keepRequestMode } from "../requestMode";
 import { plural, t } from "../words";
@@ -171,8 +170,7 @@ async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> 
 
 /** Whether a plan may be left for a direct run: the user is asked about one that was worked on. */
 async function mayLeave(ctx: Ctx, planId: string): Promise<boolean> {
-  const plan = ctx.state.plans[planId]?.plan;
-  if (plan === undefined || !isWorkedOn(plan)) return true;
+  if (ctx.state.plans[planId]?.workedOn !== true) return true;
   const detail = t("The request is carried out without the plan's steps, and what you have changed in them is lost.");
   return confirmed(t("Leave this plan?"), detail, t("Execute directly"));
 }

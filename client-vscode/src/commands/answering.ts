@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { reviewPlan } from "../chat/register";
 import type { Ctx } from "../ctx";
-import { waitWords } from "../plan/waiting";
+import { type PlanView, stepView } from "../plan/views";
 import type { Approval, Plan, Question } from "../protocol";
 import { t } from "../words";
 
@@ -18,7 +18,7 @@ export async function answerWaiting(ctx: Ctx): Promise<void> {
     .sort(
       (one, other) => Number(other.plan.planId === ctx.state.current) - Number(one.plan.planId === ctx.state.current),
     )
-    .flatMap(({ plan }) => waitingOf(ctx, plan));
+    .flatMap((view) => waitingOf(ctx, view));
   if (all.length === 0) return ctx.notify("info", t("Nothing waits for you."));
   const [only, ...others] = all;
   const chosen =
@@ -28,39 +28,41 @@ export async function answerWaiting(ctx: Ctx): Promise<void> {
   await chosen?.answer();
 }
 
-function waitingOf(ctx: Ctx, plan: Plan): readonly Waiting[] {
+function waitingOf(ctx: Ctx, view: PlanView): readonly Waiting[] {
+  const { plan } = view;
   const { approvals, questions, recoveries, conflicts } = plan.pending;
   const detail = plan.request.split("\n")[0]?.slice(0, 120) ?? "";
   const label = (stepId: string | null | undefined): string =>
     plan.steps.find((step) => step.stepId === stepId)?.description ?? plan.summary;
+  const words = (stepId: string | null | undefined): string => stepView(view, stepId)?.words ?? view.waits ?? "";
   const inPanel = (): Promise<void> => reviewPlan(ctx, plan.planId);
   return [
     ...questions.map((question) => ({
       label: `$(question) ${question.question}`,
-      description: waitWords("answer"),
+      description: words(question.stepId),
       detail,
       answer: () => answerQuestion(ctx, plan, question),
     })),
     ...approvals.map((approval) => ({
       label: `$(checklist) ${approval.title}`,
-      description: waitWords("approval"),
+      description: words(approval.stepId),
       detail,
       answer: () => review(ctx, approval, inPanel),
     })),
     ...conflicts.map((conflict) => ({
       label: `$(git-merge) ${conflict.files.map(({ uri }) => vscode.Uri.parse(uri).path.split("/").pop()).join(", ")}`,
-      description: waitWords("conflict"),
+      description: words(conflict.stepId),
       detail,
       answer: inPanel,
     })),
     ...recoveries.map((recovery) => ({
       label: `$(error) ${label(recovery.stepId)}`,
-      description: waitWords("recovery"),
+      description: words(recovery.stepId),
       detail,
       answer: inPanel,
     })),
     ...(plan.status === "pending_approval"
-      ? [{ label: `$(list-ordered) ${plan.summary}`, description: t("waits for your review"), detail, answer: inPanel }]
+      ? [{ label: `$(list-ordered) ${plan.summary}`, description: view.waits ?? "", detail, answer: inPanel }]
       : []),
   ];
 }

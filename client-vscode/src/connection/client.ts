@@ -24,9 +24,8 @@ import type {
   Notifications,
   Requests,
   ServerNotifications,
-  SpentParams,
   StreamParams,
-  WaitsParams,
+  ViewParams,
 } from "../protocol";
 import { OtherTools, openDocument, saveFiles } from "./editor";
 import { answerWithModel, hasModels } from "./languageModel";
@@ -46,8 +45,7 @@ interface Listeners {
   event(event: Event): void;
   stream(delta: StreamParams): void;
   health(): void;
-  waits(waits: WaitsParams): void;
-  spent(spent: SpentParams): void;
+  view(message: ViewParams): void;
   running(): void;
   stopped(): void;
   /** The server ends again and again, and is not started any more. */
@@ -104,10 +102,9 @@ export class Client implements vscode.Disposable {
         if (isEvent(event)) listeners.event(event);
         else log.warn(`An event with missing fields was ignored: ${JSON.stringify(event).slice(0, 200)}`);
       }),
+      on("planloom/plan/view", listeners.view),
       on("planloom/stream", listeners.stream),
       on("planloom/health", listeners.health),
-      on("planloom/waits", listeners.waits),
-      on("planloom/spent", listeners.spent),
       answer("planloom/editor/diagnostics", ({ uris }) => others.answer(language, uris)),
       answer("planloom/editor/save", ({ uris }) => saveFiles(uris)),
       answer("planloom/editor/createFolder", ({ uri }) => createFolder(uri)),
@@ -243,6 +240,7 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
       planloom: remembered(userValues()),
       planloomClient: {
         events: true,
+        views: true,
         approvals: true,
         clarifications: true,
         recovery: true,

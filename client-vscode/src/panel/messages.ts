@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { MENDS } from "../models/mends";
 import { WAYS } from "../models/ways";
 import { type Figures, SPANS } from "../plan/figures";
-import type { PanelState } from "../plan/planState";
+import type { PanelState } from "../plan/views";
 import {
   AGENTS,
   type CommandOutput,
@@ -17,14 +17,13 @@ import {
   RECOVERY_ACTIONS,
   REVIEWS,
   type ReferenceItem,
-  type SpentParams,
   STEP_KINDS,
   type StepEdit,
   type StepFields,
   type StreamParams,
   type Template,
   type TemplatePreviewResult,
-  type WaitsParams,
+  type ViewParams,
 } from "../protocol";
 import { number, t } from "../words";
 
@@ -198,10 +197,8 @@ const fromPanel = v.variant("kind", [
 const having = <T>(...names: readonly string[]) =>
   v.custom<T>((value) => typeof value === "object" && value !== null && names.every((name) => name in value));
 const known = having<PanelState>("plans");
-const event = v.custom<Event>(isEvent);
+const view = having<ViewParams>("planId", "number");
 const delta = having<StreamParams>("delta");
-const waits = having<WaitsParams>("waits");
-const spent = having<SpentParams>("planId", "spent");
 const figures = having<Figures>("span", "stats");
 const commandOutput = having<CommandOutput>("callId");
 const summary = having<PlanSummary>("planId");
@@ -246,11 +243,9 @@ export type ShownProposal = v.InferOutput<typeof shownProposal>;
 /** Messages of the extension. */
 const toPanel = v.variant("kind", [
   v.strictObject({ ...kind("state"), state: known }),
-  v.strictObject({ ...kind("events"), events: v.array(event) }),
+  v.strictObject({ ...kind("views"), views: v.array(view) }),
   v.strictObject({ ...kind("streams"), deltas: v.array(delta) }),
   v.strictObject({ ...kind("server"), server: serverState }),
-  v.strictObject({ ...kind("waits"), waits, at: v.string() }),
-  v.strictObject({ ...kind("spent"), spent }),
   v.strictObject({ ...kind("completions"), requestId: v.number(), items: v.array(completion) }),
   v.strictObject({ ...kind("detection"), requestId: v.number(), detection, planned: v.boolean() }),
   v.strictObject({ ...kind("mode"), mode }),
@@ -317,7 +312,7 @@ export function readToPanel(value: unknown): ToPanel | undefined {
   return read.success ? read.output : undefined;
 }
 
-/** Whether a value has the fields of every event; unknown types pass, since the fold ignores them. */
+/** Whether a value has the fields of every event; unknown types pass, since a newer server may send them. */
 export function isEvent(value: unknown): value is Event {
   return v.is(v.looseObject({ seq: version, planId: v.string(), type: v.string(), at: v.string() }), value);
 }

@@ -1,11 +1,10 @@
-// The extension's side of the panel: creates its page, checks its messages, and sends it events in batches.
+// The extension's side of the panel: creates its page, checks its messages, and sends it views in batches.
 
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import type { Mend } from "../models/mends";
-import { attention, type PanelState } from "../plan/planState";
-import { waitingFor } from "../plan/waiting";
-import type { Event, StreamParams, Template } from "../protocol";
+import type { PanelState } from "../plan/views";
+import type { StreamParams, Template, ViewParams } from "../protocol";
 import { plural } from "../words";
 import { type FromPanel, type Mode, readFromPanel, type ServerState, type ToPanel } from "./messages";
 
@@ -35,7 +34,7 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   private composing: Composing | undefined;
   /** What the page is sent when it is ready: every notice, and of each other kind the latest, in the order in which they came. */
   private readonly later = new Map<string, ToPanel>();
-  private events: Event[] = [];
+  private views: ViewParams[] = [];
   private deltas: StreamParams[] = [];
   private sending = false;
   /** Called when the panel comes into view. */
@@ -94,13 +93,13 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
 
   /** Send the whole state: after a reload of the page, or when the state was rebuilt. */
   reset(): void {
-    [this.events, this.deltas] = [[], []];
+    [this.views, this.deltas] = [[], []];
     this.post({ kind: "state", state: this.source.state });
     this.badge();
   }
 
-  forward(event: Event): void {
-    this.events.push(event);
+  forward(message: ViewParams): void {
+    this.views.push(message);
     void this.send();
   }
 
@@ -166,18 +165,18 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   }
 
   /**
-   * Sends the first event at once, and all events that come before the editor has taken it in the next message. So a
+   * Sends the first view at once, and all that come before the editor has taken it in the next message. So a
    * busy editor gets fewer messages instead of a queue.
    */
   private async send(): Promise<void> {
     if (this.sending) return;
     this.sending = true;
-    while (this.events.length > 0 || this.deltas.length > 0) {
-      const [events, deltas] = [this.events, this.deltas];
-      [this.events, this.deltas] = [[], []];
+    while (this.views.length > 0 || this.deltas.length > 0) {
+      const [views, deltas] = [this.views, this.deltas];
+      [this.views, this.deltas] = [[], []];
       const sent = [
-        events.length > 0 ? this.deliver({ kind: "events", events }) : undefined,
         deltas.length > 0 ? this.deliver({ kind: "streams", deltas }) : undefined,
+        views.length > 0 ? this.deliver({ kind: "views", views }) : undefined,
       ];
       this.badge();
       await Promise.all(sent);
@@ -197,7 +196,7 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
 
   private badge(): void {
     const waits = Object.values(this.source.state.plans).reduce(
-      (count, view) => count + (attention(view.plan) || (waitingFor(view) === undefined ? 0 : 1)),
+      (count, { decisions, waits }) => count + (decisions || (waits === undefined ? 0 : 1)),
       0,
     );
     if (this.view === undefined || (this.view.badge?.value ?? 0) === waits) return;

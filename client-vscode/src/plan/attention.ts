@@ -1,8 +1,7 @@
 // Which notifications a user gets who does not look at the panel: one for each cause, taken back once it is answered.
 
 import { linkless, plural, t } from "../words";
-import type { PanelState } from "./planState";
-import { causes, waitingFor } from "./waiting";
+import type { PanelState } from "./views";
 
 const LONGEST_TITLE = 60;
 
@@ -28,7 +27,7 @@ export class Attention {
 
   /** Notify what is new in these plans, and withdraw what was answered. */
   look({ plans }: PanelState): void {
-    const waiting = Object.values(plans).flatMap((view) => causes(view).map((cause) => ({ cause, view })));
+    const waiting = Object.values(plans).flatMap((view) => view.causes.map((cause) => ({ cause, view })));
     const now = new Set(waiting.map(({ cause }) => cause));
     const fresh = waiting.filter(({ cause }) => !this.known.has(cause));
     this.known = now;
@@ -41,7 +40,7 @@ export class Attention {
     const short = title.length > LONGEST_TITLE ? `${title.slice(0, LONGEST_TITLE)}…` : title;
     const close =
       count === 1
-        ? this.notifier.show(`Planloom ${waitingFor(first.view) ?? t("waits for you")}.`, {
+        ? this.notifier.show(`Planloom ${first.view.waits ?? t("waits for you")}.`, {
             planId: plan.planId,
             title: short,
           })

@@ -1,22 +1,20 @@
 // The list of all plans: what the ledger has, with what this window knows of those that it follows.
 
-import type { PlanStatus, PlanSummary } from "../protocol";
-import { t } from "../words";
-import { isLive, LIVE, type PanelState, progressOf } from "./planState";
-import type { PlanView } from "./planView";
-import { planStatus } from "./statusWords";
-import { isPartly, waitingFor } from "./waiting";
+import type { PlanStatus, PlanSummary, PlanView } from "../protocol";
+import type { PanelState } from "./views";
 
 export const FILTERS = ["all", "waiting", "open", "ended"] as const;
 export type Filter = (typeof FILTERS)[number];
 
-/** One plan of the list. `waits` says in words what it waits for, `at` is its last change. */
+/** One plan of the list: `waits` if it waits for the user. `at` is its last change. */
 export interface ListedPlan {
   readonly planId: string;
   readonly request: string;
   readonly status: PlanStatus;
-  readonly partly: boolean;
-  readonly waits: string | undefined;
+  readonly sign: PlanView["sign"];
+  readonly state: string;
+  readonly waits: boolean;
+  readonly live: boolean;
   readonly completed: number;
   readonly total: number;
   readonly at: string;
@@ -26,7 +24,7 @@ export interface ListedPlan {
 export function listed(summaries: readonly PlanSummary[], { plans }: PanelState): readonly ListedPlan[] {
   const found = new Map(summaries.map((summary) => [summary.planId, ofSummary(summary)]));
   for (const view of Object.values(plans)) found.set(view.plan.planId, ofView(view, found.get(view.plan.planId)?.at));
-  const rank = (one: ListedPlan): number => (one.waits !== undefined ? 0 : LIVE.includes(one.status) ? 1 : 2);
+  const rank = ({ waits, live }: ListedPlan): number => (waits ? 0 : live ? 1 : 2);
   return [...found.values()].sort((one, other) => rank(one) - rank(other) || other.at.localeCompare(one.at));
 }
 
@@ -39,41 +37,36 @@ export function matching(plans: readonly ListedPlan[], find: string, filter: Fil
   });
 }
 
-/** The state of a listed plan, in words. */
-export function listedState({ waits, partly, status }: ListedPlan): string {
-  return waits ?? (partly ? t("Partly done") : planStatus(status));
-}
-
-function isIn({ waits, status }: ListedPlan, filter: Filter): boolean {
+function isIn({ waits, live }: ListedPlan, filter: Filter): boolean {
   switch (filter) {
     case "all":
       return true;
     case "waiting":
-      return waits !== undefined;
+      return waits;
     case "open":
-      return LIVE.includes(status);
+      return live;
     case "ended":
-      return !LIVE.includes(status);
+      return !live;
   }
 }
 
-function ofSummary({ planId, request, status, progress, updatedAt }: PlanSummary): ListedPlan {
+function ofSummary({ planId, request, status, sign, state, live, progress, updatedAt }: PlanSummary): ListedPlan {
   const { completed, total } = progress;
-  const partly = status === "completed" && completed < total;
-  return { planId, request, status, partly, waits: undefined, completed, total, at: updatedAt };
+  return { planId, request, status, sign, state, live, waits: false, completed, total, at: updatedAt };
 }
 
-function ofView(view: PlanView, updatedAt: string | undefined): ListedPlan {
-  const { plan } = view;
-  const { completed, total } = progressOf(plan);
+function ofView({ plan, sign, state, waits, live, progress }: PlanView, updatedAt: string | undefined): ListedPlan {
+  const { planId, request, status } = plan;
   return {
-    planId: plan.planId,
-    request: plan.request,
-    status: plan.status,
-    partly: isPartly(view),
-    waits: isLive(plan) ? waitingFor(view) : undefined,
-    completed,
-    total,
+    planId,
+    request,
+    status,
+    sign: live && waits !== undefined ? "waiting" : sign,
+    state: live && waits !== undefined ? waits : state,
+    waits: live && waits !== undefined,
+    live,
+    completed: progress.completed,
+    total: progress.total,
     at: updatedAt ?? plan.completedAt ?? plan.createdAt,
   };
 }

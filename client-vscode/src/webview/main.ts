@@ -1,4 +1,4 @@
-// The panel's page: receives events, draws at most once a frame, and sends the user's decisions to the extension.
+// The panel's page: receives views, draws at most once a frame, and sends the user's decisions to the extension.
 
 import "@vscode-elements/elements/dist/vscode-button/index.js";
 import "@vscode-elements/elements/dist/vscode-checkbox/index.js";
@@ -12,18 +12,7 @@ import { html, nothing, render } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 
 import { type FromPanel, readToPanel, type ToPanel } from "../panel/messages";
-import {
-  attention,
-  currentView,
-  EMPTY,
-  fold,
-  isLive,
-  type PanelState,
-  withSpent,
-  withStream,
-  withWaits,
-} from "../plan/planState";
-import type { PlanView } from "../plan/planView";
+import { currentView, EMPTY, type PanelState, type PlanView, withMessage, withStream } from "../plan/views";
 import { type Bundle, speak, t } from "../words";
 import { cards } from "./cards/cards";
 import { composer, referenceBefore, sendWhatWaited } from "./composer/composer";
@@ -106,9 +95,7 @@ window.addEventListener("message", (event: MessageEvent<unknown>) => {
 function receive(message: ToPanel): void {
   const { current } = state;
   if (message.kind === "state") state = message.state;
-  if (message.kind === "events") for (const event of message.events) state = fold(state, event).state;
-  if (message.kind === "waits") state = withWaits(state, message.waits, message.at);
-  if (message.kind === "spent") state = withSpent(state, message.spent);
+  if (message.kind === "views") for (const each of message.views) state = withMessage(state, each).state;
   if (message.kind === "streams") for (const delta of message.deltas) state = withStream(state, delta);
   if (state.current !== current) {
     panel.update(withOtherPlan);
@@ -172,7 +159,7 @@ function draw(): void {
     // The entry that the arrow keys have reached may be below the end of the list.
     root.querySelector("#suggestions .active")?.scrollIntoView({ block: "nearest" });
   }
-  const waiting = view !== undefined && panel.ui.toCards && !hasPage(panel.ui) && attention(view.plan) > 0;
+  const waiting = view !== undefined && panel.ui.toCards && !hasPage(panel.ui) && view.decisions > 0;
   scroll.show(placeOf(panel.ui, view?.plan.planId), waiting ? root.querySelector(".cards") : null);
   if (panel.ui.toCards && view !== undefined) panel.update((ui) => ({ ...ui, toCards: false }));
   observeCards();
@@ -275,7 +262,7 @@ function footer(): View {
   const { model, trusted } = server;
   const view = currentView(state);
   const unasked = askedUnasked(
-    view === undefined || !isLive(view.plan) ? server.review : reviewOf(panel, view.plan),
+    view === undefined || !view.live ? server.review : reviewOf(panel, view.plan),
     server.unasked,
   );
   const open = (what: "models" | "settings") => () => host.postMessage({ kind: "show", what });

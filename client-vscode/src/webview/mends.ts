@@ -4,7 +4,7 @@ import { html, nothing } from "lit";
 
 import { type Mend, mendLabel } from "../models/mends";
 import { modelProblem, ofCode } from "../models/problems";
-import type { PlanView } from "../plan/planView";
+import type { PlanView } from "../plan/views";
 import type { PlanError } from "../protocol";
 import { icon, type Panel, shown, type View } from "./ui";
 
@@ -29,8 +29,8 @@ export function mendButtons(panel: Panel, mends: readonly Mend[], planId?: strin
 }
 
 /** Why a plan is paused for its model. */
-export function pausedForModel(panel: Panel, { plan, pause }: PlanView): View {
-  const { message, mends } = modelProblem(pause?.modelProblem ?? plan.modelProblem, pause?.at);
+export function pausedForModel(panel: Panel, { plan }: PlanView): View {
+  const { message, mends } = modelProblem(plan.modelProblem, plan.pausedAt);
   return html`<div class="banner warning" id="model-problem">
     ${icon("debug-pause")}<span>${shown(message)}</span>${mendButtons(panel, mends, plan.planId)}
   </div>`;

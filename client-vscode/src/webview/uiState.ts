@@ -13,8 +13,8 @@ import {
 } from "../panel/messages";
 import type { Figures } from "../plan/figures";
 import type { Filter } from "../plan/planList";
-import type { PanelState } from "../plan/planState";
-import type { CommandOutput, Event, PlanSummary, Template } from "../protocol";
+import type { PanelState } from "../plan/views";
+import type { CommandOutput, PlanSummary, Template } from "../protocol";
 import { withReferences } from "../references";
 import { t } from "../words";
 import { diffKey } from "./cards/unseen";
@@ -306,8 +306,8 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
   switch (message.kind) {
     case "state":
       return withoutSentDraft(ui, state);
-    case "events":
-      return withoutSentDraft(withoutAnswered(ui, message.events), state);
+    case "views":
+      return withoutSentDraft(withoutAnswered(ui, state), state);
     case "server":
       return { ...ui, server: message.server };
     case "completions":
@@ -367,8 +367,6 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
     case "settled":
       return settled(ui, message.requestId, message.ok);
     case "streams":
-    case "waits":
-    case "spent":
       return ui;
   }
 }
@@ -395,11 +393,14 @@ export function withAway(ui: Ui, key: string, isAway: boolean): Ui {
 }
 
 /** Forget the texts of approvals that were answered. */
-function withoutAnswered(ui: Ui, events: readonly Event[]): Ui {
-  const answered = events.flatMap((event) => (event.type === "approval_resolved" ? [event.approvalId] : []));
-  if (answered.length === 0) return ui;
-  const proposals = Object.entries(ui.proposals).filter(([, each]) => !answered.includes(each.approvalId));
-  return { ...ui, proposals: Object.fromEntries(proposals) };
+function withoutAnswered(ui: Ui, { plans }: PanelState): Ui {
+  const shown = Object.entries(ui.proposals);
+  if (shown.length === 0) return ui;
+  const open = new Set(
+    Object.values(plans).flatMap(({ plan }) => plan.pending.approvals.map((each) => each.approvalId)),
+  );
+  const proposals = shown.filter(([, { approvalId }]) => open.has(approvalId));
+  return proposals.length === shown.length ? ui : { ...ui, proposals: Object.fromEntries(proposals) };
 }
 
 /** A page may close before it hears that its request was accepted; then the plan itself shows that it was. */

@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from planloom.domain.plans.perspectives import Agent
-from planloom.domain.plans.plan import ENDED, Plan, PlanStatus, Progress, Step, progress
+from planloom.domain.plans.plan import ENDED, Plan, Progress, Step, progress
 from planloom.domain.values import PlanId, StepId
 from planloom.view import figures, steps
 from planloom.view.actions import Button, Situation, buttons
 from planloom.view.changes import ChangedFile, changed_files
-from planloom.view.states import Around, Sign, causes, resource_words, sign_of, state_words, waiting_for
+from planloom.view.states import LIVE, Around, Sign, causes, resource_words, sign_of, state_words, waiting_for
 from planloom.view.steps import StepView
 from planloom.view.words import Words
 
@@ -25,7 +25,7 @@ class LogView(NamedTuple):
     at: datetime
 
 
-class LeftStep(NamedTuple):
+class NotDone(NamedTuple):
     """A step that an ended plan has not done, by its number, and why."""
 
     step_id: StepId
@@ -89,7 +89,7 @@ class PlanView(NamedTuple):
     perspectives: tuple[PerspectiveState, ...]
     draft: DraftView | None
     confidence: str | None
-    left: tuple[LeftStep, ...]
+    left: tuple[NotDone, ...]
     rest: str | None
     files: tuple[ChangedFile, ...]
     log: tuple[LogView, ...]
@@ -98,7 +98,6 @@ class PlanView(NamedTuple):
     steps: tuple[StepView, ...]
 
 
-_LIVE: frozenset[PlanStatus] = frozenset({"draft", "pending_approval", "approved", "executing", "paused"})
 _AGENTS: tuple[Agent, ...] = ("chapo", "koda", "devo")
 
 
@@ -110,7 +109,7 @@ def view(plan: Plan, around: Around) -> PlanView:
     pending = plan.pending
     decisions = sum(map(len, (pending.approvals, pending.questions, pending.recoveries, pending.conflicts)))
     counts = progress(plan)
-    offered = tuple(buttons(Situation(plan=plan)))
+    offered = tuple(buttons(Situation(plan=plan, words=t)))
     files = changed_files(plan, t)
     return PlanView(
         plan=plan,
@@ -119,7 +118,7 @@ def view(plan: Plan, around: Around) -> PlanView:
         waits=waiting_for(plan, t),
         causes=causes(plan),
         decisions=decisions,
-        live=plan.status in _LIVE,
+        live=plan.status in LIVE,
         partly=partly,
         worked_on=plan.version > 1 or plan.author == "user" or counts.completed > 0,
         progress=counts,
@@ -145,13 +144,13 @@ def view(plan: Plan, around: Around) -> PlanView:
     )
 
 
-def _left(plan: Plan, t: Words) -> tuple[LeftStep, ...]:
+def _left(plan: Plan, t: Words) -> tuple[NotDone, ...]:
     """The steps of an ended plan that did not complete, except those whose condition did not hold."""
     if plan.status not in ENDED:
         return ()
     reasons = {each.step_id: each.reason for each in plan.report.left} if plan.report is not None else {}
     return tuple(
-        LeftStep(step.step_id, number, step.title, _why_left(step, reasons.get(step.step_id, ""), t))
+        NotDone(step.step_id, number, step.title, _why_left(step, reasons.get(step.step_id, ""), t))
         for number, step in enumerate(plan.steps, start=1)
         if step.status != "completed" and not (step.status == "skipped" and step.skip_reason == "condition")
     )
@@ -166,7 +165,7 @@ def _why_left(step: Step, reason: str, t: Words) -> str:
     return steps.skip_words(step, t) if step.status == "skipped" else t("the plan ended before it ran")
 
 
-def _rest(plan: Plan, left: tuple[LeftStep, ...]) -> str:
+def _rest(plan: Plan, left: tuple[NotDone, ...]) -> str:
     """A request for the steps that are left. The rules planner reads a list literally if nothing else is there."""
     texts = (step.instruction or step.description for each in left if (step := plan.step(each.step_id)))
     listed = "\n".join(f"{number}. {text.strip()}" for number, text in enumerate(texts, start=1))

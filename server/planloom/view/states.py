@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from planloom.domain.changes import Conflict
 from planloom.domain.plans.outcome import Spent
-from planloom.domain.plans.plan import Plan, Progress, Question, Recovery
+from planloom.domain.plans.plan import Plan, PlanStatus, PlanSummary, Progress, Question, Recovery
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.values import StepId
 from planloom.execution.step_waits import StepWait
@@ -30,6 +30,8 @@ Sign = Literal[
     "rejected",
 ]
 """What is shown first of a plan: its status, unless it waits for the user or for another step, or is done in part."""
+LIVE: frozenset[PlanStatus] = frozenset({"draft", "pending_approval", "approved", "executing", "paused"})
+"""Statuses of a plan that has not ended."""
 Wait = Literal["approval", "conflict", "answer", "recovery"]
 """What a step, or the plan, waits for."""
 
@@ -115,12 +117,19 @@ def state_words(plan: Plan, waits: Sequence[StepWait], counts: Progress, t: Word
     if partly:
         sentence = "Partly done, {0} of {1}" if counts.completed else "Not done, {0} of {1}"
         return t(sentence, counts.completed, counts.total)
-    return status_words(plan, t)
+    return status_words(plan.status, t)
 
 
-def status_words(plan: Plan, t: Words) -> str:
+def summary_state(found: PlanSummary, t: Words) -> tuple[str, Sign]:
+    """The state of a plan in a list, in words and by a sign."""
+    if found.status == "completed" and found.progress.completed < found.progress.total:
+        return t("Partly done"), "partly"
+    return status_words(found.status, t), found.status
+
+
+def status_words(status: PlanStatus, t: Words) -> str:
     """The status of a plan, in words."""
-    match plan.status:
+    match status:
         case "draft":
             return t("Drafting")
         case "pending_approval":

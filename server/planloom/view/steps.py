@@ -15,6 +15,7 @@ from planloom.domain.values import StepId
 from planloom.execution.step_waits import StepWait
 from planloom.view.actions import Button
 from planloom.view.changes import ChangedFile
+from planloom.view.figures import agent_name, usage_words
 from planloom.view.states import Around, Wait, resource_words, step_waits, wait_words
 from planloom.view.words import Words
 
@@ -48,7 +49,8 @@ class StepView(NamedTuple):
 
     `sign` and `words` say where it stands. `waits` is the decision that it waits for, `stalled` what another step
     uses. `calls` are open; `background` is the command that it has left running. `worked_ms` is how long its last run
-    took, of one that runs `clock` says since when. `lost` says which steps are skipped with it.
+    took, of one that runs `clock` says since when. `lost` says which steps are skipped with it, `used` what its runs
+    have used of the model.
     """
 
     step: Step
@@ -69,6 +71,8 @@ class StepView(NamedTuple):
     lost: str | None
     worked_ms: int | None
     clock: Clock | None
+    agent: str
+    used: str | None
     actions: tuple[Button, ...]
 
 
@@ -96,9 +100,9 @@ def views(
     found = []
     for number, step in enumerate(plan.steps, start=1):
         under_way = _under_way(plan, step)
-        status = "running" if under_way else shown[number - 1]
+        status = shown[number - 1]
         wait, stall = waits.get(step.step_id), stalls.get(step.step_id)
-        sign, words = _look(step, status, wait, stall, t)
+        sign, words = _look(step, "running" if under_way else status, wait, stall, t)
         worked, clock = _clock(step, around)
         found.append(
             StepView(
@@ -117,9 +121,11 @@ def views(
                 position=_position(plan, step, t) if under_way else None,
                 asked=tuple(asked[step.step_id]) if step.step_id in asked else (),
                 changed=changed[step.step_id],
-                lost=_lost(plan, step, blocks, t) if wait in ("approval", "recovery") else None,
+                lost=_lost(plan, step, blocks, t) if wait not in (None, "answer") else None,
                 worked_ms=worked,
                 clock=clock,
+                agent=agent_name(step.agent, t),
+                used=None if step.usage is None else usage_words(step.usage, t),
                 actions=tuple(actions[step.step_id]) if step.step_id in actions else (),
             )
         )

@@ -3,9 +3,10 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
+import { type PlanView, stepView } from "../../plan/views";
 import type { Approval, ApprovalFile, Confinement, ConfinementOffer, Plan, PlanChange } from "../../protocol";
 import { plural, t } from "../../words";
-import { CHANGE_LETTER, changeName, pathOf, skippedWith, stepNumber, stepPlace } from "../text/format";
+import { CHANGE_LETTER, changeName, pathOf, stepNumber, stepPlace } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { fieldValue, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
 import { isBusy } from "../uiState";
@@ -49,7 +50,8 @@ function aheadWords(effect: "read" | "write" | "execute" | "fetch"): string {
 const EFFECT_ICON = { read: "edit", write: "edit", destroy: "trash", execute: "terminal", fetch: "globe" } as const;
 
 /** The cards of commands that are asked together, below what answers all of them. */
-export function approvalList(panel: Panel, plan: Plan, listed: readonly Approval[]): View {
+export function approvalList(panel: Panel, view: PlanView, listed: readonly Approval[]): View {
+  const { plan } = view;
   const [first] = listed;
   const listId = first?.listed?.listId ?? "";
   const seenAll = listed.every((each) => unseenOf(each, [], panel.ui.seen) === undefined);
@@ -70,7 +72,7 @@ export function approvalList(panel: Panel, plan: Plan, listed: readonly Approval
     ${repeat(
       listed,
       (each) => each.approvalId,
-      (each) => approvalCard(panel, plan, each),
+      (each) => approvalCard(panel, view, each),
     )}
   </section>`;
 }
@@ -91,7 +93,8 @@ function respond(panel: Panel, plan: Plan, approval: Approval, decision: Decisio
   });
 }
 
-export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
+export function approvalCard(panel: Panel, view: PlanView, approval: Approval): View {
+  const { plan } = view;
   const { approvalId, effect } = approval;
   const forms = panel.forms(plan.planId);
   const skipping = forms.skips[approvalId];
@@ -207,7 +210,7 @@ export function approvalCard(panel: Panel, plan: Plan, approval: Approval): View
                 })
           }
         </div>`
-        : skipForm(panel, plan, approval, skipping)
+        : skipForm(panel, view, approval, skipping)
     }
   </article>`;
 }
@@ -319,7 +322,8 @@ function startSkip(panel: Panel, { planId }: Plan, approvalId: string): void {
   focusSoon(`[data-approval="${CSS.escape(approvalId)}"] .skip-reason`);
 }
 
-function skipForm(panel: Panel, plan: Plan, approval: Approval, text: string): View {
+function skipForm(panel: Panel, view: PlanView, approval: Approval, text: string): View {
+  const { plan } = view;
   const { approvalId, stepId, planChanges = [], goesOn } = approval;
   const { planId } = plan;
   const form = { form: "skip", id: approvalId } as const;
@@ -332,7 +336,7 @@ function skipForm(panel: Panel, plan: Plan, approval: Approval, text: string): V
   const back = () => panel.change(planId, (forms) => delete forms.skips[approvalId]);
   const cancel = () => panel.decide(planId, { kind: "respond", approvalId, decision: "cancel" });
   const skipsNone = planChanges.length > 0 || goesOn === true || isPutBack(approval);
-  const lost = stepId == null || skipsNone ? undefined : skippedWith(plan, stepId);
+  const lost = skipsNone ? undefined : stepView(view, stepId)?.lost;
   return html`<div class="prompt">
     <vscode-textarea
       class="skip-reason"

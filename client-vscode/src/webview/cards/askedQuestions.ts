@@ -2,12 +2,12 @@
 
 import { html, nothing } from "lit";
 
-import type { PlanView } from "../../plan/planView";
+import { type PlanView, stepView } from "../../plan/views";
 import { t } from "../../words";
 import { icon, shown, type View } from "../ui";
 
 export function questionsBefore(view: PlanView, stepId: string): View {
-  const asked = view.asked.filter((each) => each.stepId === stepId && each.answer !== undefined);
+  const asked = stepView(view, stepId)?.asked ?? [];
   return asked.length === 0
     ? nothing
     : html`<dl class="asked-before" aria-label=${t("Questions and answers")}>${asked.map(

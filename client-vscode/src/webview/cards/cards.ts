@@ -3,13 +3,12 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
-import { attention } from "../../plan/planState";
-import type { PlanView } from "../../plan/planView";
+import { type PlanView, stepView } from "../../plan/views";
 import type { Approval, Plan, Question, Recovery, Step } from "../../protocol";
 import { t } from "../../words";
 import { printed } from "../steps/commandOutput";
 import { readArgs } from "../steps/stepForm";
-import { firstLine, skippedWith, stepNumber } from "../text/format";
+import { firstLine, stepNumber } from "../text/format";
 import { fieldValue, icon, linkButton, type Panel, shown, type View } from "../ui";
 import { approvalCard, approvalList } from "./approvalCard";
 import { questionsBefore } from "./askedQuestions";
@@ -17,19 +16,19 @@ import { conflictCard } from "./conflictCard";
 
 export function cards(panel: Panel, view: PlanView): View {
   const { plan } = view;
-  if (attention(plan) === 0) return nothing;
+  if (view.decisions === 0) return nothing;
   const { approvals, questions, recoveries, conflicts } = plan.pending;
   return html`<section class="cards" aria-label=${t("Waiting for you")}>
     ${repeat(
       conflicts,
       (each) => each.editId,
-      (each) => conflictCard(panel, plan, each),
+      (each) => conflictCard(panel, view, each),
     )}
     ${repeat(
       lists(approvals),
       ([first]) => first.listed?.listId ?? first.approvalId,
       ([first, ...others]) =>
-        others.length > 0 ? approvalList(panel, plan, [first, ...others]) : approvalCard(panel, plan, first),
+        others.length > 0 ? approvalList(panel, view, [first, ...others]) : approvalCard(panel, view, first),
     )}
     ${repeat(
       questions,
@@ -39,7 +38,7 @@ export function cards(panel: Panel, view: PlanView): View {
     ${repeat(
       recoveries,
       (each) => each.stepId,
-      (each) => recoveryCard(panel, plan, each),
+      (each) => recoveryCard(panel, view, each),
     )}
   </section>`;
 }
@@ -90,7 +89,8 @@ function questionCard(panel: Panel, view: PlanView, question: Question): View {
   </article>`;
 }
 
-function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
+function recoveryCard(panel: Panel, view: PlanView, recovery: Recovery): View {
+  const { plan } = view;
   const { stepId, options, proposal } = recovery;
   const { planId } = plan;
   const step = plan.steps.find((each) => each.stepId === stepId);
@@ -99,7 +99,7 @@ function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
   const changing = panel.forms(planId).retryArgs[stepId];
   const changeArgs = ({ args = {} }: Step) =>
     panel.change(planId, (forms) => (forms.retryArgs[stepId] = JSON.stringify(args, null, 2)));
-  const lost = options.includes("skip") ? skippedWith(plan, stepId) : undefined;
+  const lost = options.includes("skip") ? stepView(view, stepId)?.lost : undefined;
   return html`<article class="card failure" data-step=${stepId}>
     <h3>${icon("error")}<span class="grow">${t("{0} failed", stepNumber(plan, stepId))}</span></h3>
     ${step === undefined ? nothing : html`<p class="quiet">${shown(step.description)}</p>`}
@@ -126,7 +126,7 @@ function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
         </div>`
     }
     ${changing === undefined ? nothing : retryForm(panel, plan, recovery, changing)}
-    ${lost === undefined ? nothing : html`<p class="quiet lost">${t("If you skip it: {0}", lost)}</p>`}
+    ${lost == null ? nothing : html`<p class="quiet lost">${t("If you skip it: {0}", lost)}</p>`}
     <div class="actions">
       ${
         options.includes("retry")

@@ -2,10 +2,11 @@
 
 import { html, nothing } from "lit";
 
+import { type PlanView, stepView } from "../../plan/views";
 import type { Conflict, ConflictFile, FileChoice, Plan } from "../../protocol";
 import { t } from "../../words";
 import { conflictKey } from "../planForms";
-import { pathOf, skippedWith, stepPlace } from "../text/format";
+import { pathOf, stepPlace } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { inlineDiff } from "../text/inlineDiff";
 import { icon, linkButton, type Panel, shown, type View } from "../ui";
@@ -13,12 +14,13 @@ import { isBusy } from "../uiState";
 
 const MERGED_LINES = 200;
 
-export function conflictCard(panel: Panel, plan: Plan, conflict: Conflict): View {
+export function conflictCard(panel: Panel, view: PlanView, conflict: Conflict): View {
+  const { plan } = view;
   const { planId } = plan;
   const { editId, stepId } = conflict;
   const form = { form: "conflict", id: editId } as const;
   const files = conflict.files.flatMap((file) => chosen(panel, plan, conflict, file));
-  const lost = skippedWith(plan, stepId);
+  const lost = stepView(view, stepId)?.lost;
   return html`<article class="card conflict" data-edit=${editId}>
     <h3>
       ${icon("git-merge")}<span class="grow">${
@@ -31,10 +33,10 @@ export function conflictCard(panel: Panel, plan: Plan, conflict: Conflict): View
     <p class="quiet">${t("Nothing was written. Choose which text stays.")}</p>
     ${conflict.files.map((file) => fileOf(panel, plan, conflict, file))}
     ${
-      lost === undefined
+      lost == null
         ? nothing
         : html`<p class="warn lost">
-            ${icon("warning")} ${t("If you keep only yours, step {0} loses its change.", stepPlace(plan, stepId) ?? "")} ${lost}
+            ${icon("warning")} ${t("If you keep only yours, step {0} loses its change.", stepPlace(plan, stepId) ?? "")} ${shown(lost)}
           </p>`
     }
     <div class="actions">

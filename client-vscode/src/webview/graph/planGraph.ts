@@ -3,8 +3,7 @@
 import { html, nothing, svg } from "lit";
 import { classMap } from "lit/directives/class-map.js";
 
-import type { PlanView } from "../../plan/planView";
-import { waitOf } from "../../plan/waiting";
+import { type PlanView, stepView } from "../../plan/views";
 import type { Plan, Step } from "../../protocol";
 import { plural, t } from "../../words";
 import type { PlanForms } from "../planForms";
@@ -122,7 +121,8 @@ function zoomOf(panel: Panel, { planId, steps }: Plan): number {
 
 function node(panel: Panel, view: PlanView, layout: Layout, step: Step, index: number, isSelected: boolean): View {
   const { plan } = view;
-  const look = stepLook(view, step);
+  const each = stepView(view, step.stepId);
+  const look = each === undefined ? undefined : stepLook(each);
   const { x = 0, y = 0, wave = 0 } = layout.steps[index] ?? {};
   const after = dependencyNumbers(plan, step);
   const choose = () => panel.change(plan.planId, (forms) => (forms.row = step.stepId));
@@ -133,15 +133,15 @@ function node(panel: Panel, view: PlanView, layout: Layout, step: Step, index: n
       type="button"
       data-node=${step.stepId}
       data-index=${index}
-      data-status=${look.status}
-      data-waits=${waitOf(plan, step.stepId) ?? nothing}
+      data-status=${look?.status ?? step.status}
+      data-waits=${each?.waits ?? nothing}
       tabindex=${isSelected ? 0 : -1}
       aria-pressed=${isSelected}
       aria-description=${place.filter((each) => each !== "").join(", ")}
       title=${plain(step.description)}
       @focus=${choose}
       @click=${() => panel.change(plan.planId, (forms) => openOrClose(forms, step.stepId))}
-    ><span class="node-state">${icon(look.icon, look.label)}<span class="number">${index + 1}</span></span> <span
+    ><span class="node-state">${look === undefined ? nothing : icon(look.icon, look.label)}<span class="number">${index + 1}</span></span> <span
       class="node-title"
       >${shown(step.description)}</span
     >${marks(step).map((name) => icon(name, undefined, "node-mark"))}</button>`}</foreignObject>`;

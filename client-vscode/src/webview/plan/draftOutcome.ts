@@ -2,18 +2,13 @@
 
 import { html, nothing } from "lit";
 
-import type { PlanView } from "../../plan/planView";
+import type { PlanView } from "../../plan/views";
 import { t } from "../../words";
 import { focusSoon, icon, linkButton, type Panel, shown, type View } from "../ui";
 
 export function draftOutcome(panel: Panel, view: PlanView): View {
   const { draft, plan } = view;
-  if (
-    draft === undefined ||
-    plan.status !== "pending_approval" ||
-    (!draft.failed && (draft.version === 1 || draft.warnings.length === 0))
-  )
-    return nothing;
+  if (draft == null) return nothing;
   const { feedback = "", failed, warnings } = draft;
   const again = () => {
     panel.change(plan.planId, (forms) => (forms.prompt = { kind: "regenerate", text: feedback }));

@@ -2,10 +2,7 @@
 
 import { html, nothing } from "lit";
 
-import { others, type PanelState } from "../../plan/planState";
-import type { PlanView } from "../../plan/planView";
-import { planStatus } from "../../plan/statusWords";
-import { waitingFor } from "../../plan/waiting";
+import { others, type PanelState, type PlanView } from "../../plan/views";
 import { t } from "../../words";
 import { firstLine } from "../text/format";
 import { icon, type Panel, shown, type View } from "../ui";
@@ -18,8 +15,8 @@ export function otherPlans(panel: Panel, state: PanelState): View {
 }
 
 function row(panel: Panel, view: PlanView): View {
-  const { planId, request, status } = view.plan;
-  const waits = waitingFor(view);
+  const { planId, request } = view.plan;
+  const { waits, state } = view;
   const title = firstLine(request.trim());
   return html`<button
     class="other ${waits === undefined ? "" : "warn"}"
@@ -28,6 +25,6 @@ function row(panel: Panel, view: PlanView): View {
     @click=${() => panel.post({ kind: "select", planId })}
   >
     ${icon(waits === undefined ? "checklist" : "bell-dot")}<span class="other-title">${shown(title)}</span
-    ><span class="other-state">${waits ?? planStatus(status)}</span>
+    ><span class="other-state">${shown(waits ?? state)}</span>
   </button>`;
 }

@@ -2,19 +2,12 @@
 
 import { html, nothing } from "lit";
 
-import type { PlanView } from "../../plan/planView";
-import { AGENTS, type Agent, type ChapoPerspective, type DevoPerspective, type KodaPerspective } from "../../protocol";
-import { list, t } from "../../words";
-import { agentName } from "../text/format";
+import type { PlanView } from "../../plan/views";
+import type { ChapoPerspective, DevoPerspective, KodaPerspective, PerspectiveState } from "../../protocol";
+import { t } from "../../words";
 import { icon, shown, type View } from "../ui";
 
-type State = "thinking" | "failed" | "done" | "to come";
-
-function stateName(state: State): string {
-  return { thinking: t("thinking"), failed: t("no answer"), done: t("done"), "to come": t("to come") }[state];
-}
-
-const LOOK: Readonly<Record<State, string>> = {
+const LOOK: Readonly<Record<PerspectiveState["state"], string>> = {
   thinking: "loading",
   failed: "warning",
   done: "pass-filled",
@@ -47,48 +40,30 @@ function titles(): Readonly<Record<Part, string>> {
   };
 }
 
-/** What the model does while there are no steps yet. */
-export function thought(view: PlanView): string {
-  const roles = list(view.asking.map(agentName));
-  if (view.asking.length > 0)
-    return view.asking.length === 1 ? t("{0} is thinking…", roles) : t("{0} are thinking…", roles);
-  return AGENTS.every((agent) => ["done", "failed"].includes(stateOf(view, agent)))
-    ? t("Merging the perspectives into one plan…")
-    : t("Thinking…");
-}
-
 export function perspectives(view: PlanView): View {
-  const waited = view.plan.route === "perspectives" && view.plan.status === "draft";
-  const agents = AGENTS.filter((agent) => waited || stateOf(view, agent) !== "to come");
+  const { perspectives: agents = [] } = view;
   if (agents.length === 0) return nothing;
-  const heard = agents.filter((agent) => stateOf(view, agent) === "done").length;
+  const heard = agents.filter(({ state }) => state === "done").length;
   return html`<section class="perspectives" aria-label=${t("Perspectives")}>
     <h3>
       ${icon("organization")}<span class="grow">${t("Perspectives")}</span>
       <span class="quiet">${t("{0} of {1}", heard, agents.length)}</span>
     </h3>
-    ${agents.map((agent) => row(view, agent))}
+    ${agents.map((each) => row(view, each))}
   </section>`;
 }
 
-function stateOf(view: PlanView, agent: Agent): State {
-  if (view.asking.includes(agent)) return "thinking";
-  if (view.perspectiveErrors[agent] !== undefined) return "failed";
-  return view.plan.perspectives[agent] == null ? "to come" : "done";
-}
-
-function row(view: PlanView, agent: Agent): View {
-  const state = stateOf(view, agent);
+function row(view: PlanView, { agent, name, state, words, error }: PerspectiveState): View {
   const perspective = view.plan.perspectives[agent];
-  const glyph = icon(LOOK[state], stateName(state), "glyph");
-  const head = html`${glyph}<b>${agentName(agent)}</b><span class="grow"></span>
+  const glyph = icon(LOOK[state], words, "glyph");
+  const head = html`${glyph}<b>${name}</b><span class="grow"></span>
     ${
       state === "done" && perspective != null
         ? html`<span
           class="chip"
           title=${t("Estimated effort")}
         >${shown(perspective.estimatedEffort)}</span>${icon("chevron-right", undefined, "opens")}`
-        : html`<span class="quiet">${stateName(state)}</span>`
+        : html`<span class="quiet">${words}</span>`
     }`;
   if (state === "done" && perspective != null) {
     return html`<details class="perspective" data-agent=${agent} data-state=${state}>
@@ -98,7 +73,7 @@ function row(view: PlanView, agent: Agent): View {
   }
   return html`<div class="perspective" data-agent=${agent} data-state=${state}>
     <div class="perspective-head">${head}</div>
-    ${state === "failed" ? html`<p class="perspective-text bad">${shown(view.perspectiveErrors[agent])}</p>` : nothing}
+    ${error == null ? nothing : html`<p class="perspective-text bad">${shown(error)}</p>`}
   </div>`;
 }
 

@@ -2,12 +2,11 @@
 
 import { html, nothing } from "lit";
 
-import { attention, progressOf } from "../../plan/planState";
-import type { PlanView } from "../../plan/planView";
+import { offers, type PlanView } from "../../plan/views";
 import type { Plan } from "../../protocol";
 import { t } from "../../words";
 import { icon, linkButton, type Panel, shown, type View } from "../ui";
-import { reviewOf, stateWords } from "./planHeader";
+import { reviewOf } from "./planHeader";
 import { toSummary } from "./summary";
 
 /** The step at work, of several the first. */
@@ -20,13 +19,13 @@ export function planBar(panel: Panel, view: PlanView): View {
   const { plan } = view;
   const { away } = panel.ui;
   if (!away.includes("head")) return nothing;
-  const { completed, total } = progressOf(plan);
+  const { completed, total } = view.progress;
   const running = runningStep(plan);
   return html`<div class="plan-bar" role="toolbar" aria-label=${t("The plan")}>
-    <span class="plan-bar-state"><strong>${shown(stateWords(view))}</strong>
+    <span class="plan-bar-state"><strong>${shown(view.state)}</strong>
       <span class="quiet">${completed}/${total}</span></span>
     <span class="plan-bar-actions">${
-      attention(plan) > 0
+      view.decisions > 0
         ? linkButton(t("Show"), () => show(".cards"), { icon: "bell-dot", id: "bar-waits" })
         : running !== undefined && away.includes(running)
           ? linkButton(t("Follow"), () => show('.step[data-status="running"]'), {
@@ -34,21 +33,22 @@ export function planBar(panel: Panel, view: PlanView): View {
               title: t("Show the running step, and stay with what runs"),
             })
           : toSummary(panel, "bar-summary")
-    } ${mainButton(panel, plan)}</span>
+    } ${mainButton(panel, view)}</span>
   </div>`;
 }
 
-function mainButton(panel: Panel, plan: Plan): View {
+function mainButton(panel: Panel, view: PlanView): View {
+  const { plan } = view;
   const { planId, version } = plan;
   const button = (name: string, label: string, click: () => void) =>
     html`<vscode-button id="bar-main" @click=${click}>${icon(name)} ${label}</vscode-button>`;
   const control = (action: "pause" | "resume") => () => panel.decide(planId, { kind: "control", action, planId });
-  if (plan.status === "pending_approval")
+  if (offers(view, "planloom.approve"))
     return button("play", t("Start"), () =>
       panel.decide(planId, { kind: "approve", planId, version, review: reviewOf(panel, plan) }),
     );
-  if (plan.status === "executing") return button("debug-pause", t("Pause"), control("pause"));
-  if (plan.status === "paused" && attention(plan) === 0)
+  if (offers(view, "planloom.pause")) return button("debug-pause", t("Pause"), control("pause"));
+  if (offers(view, "planloom.resume") && view.decisions === 0)
     return button("debug-continue", t("Resume"), control("resume"));
   return nothing;
 }

@@ -3,33 +3,26 @@
 import { html, nothing } from "lit";
 
 import { draftText } from "../../plan/draftText";
-import { attention, progressOf } from "../../plan/planState";
-import type { PlanView } from "../../plan/planView";
-import { PLAN_ICON, planStatus } from "../../plan/statusWords";
-import { isPartly, stalledWords, waitingFor } from "../../plan/waiting";
-import { type Attachment, type Plan, type PlanStatus, REVIEWS, type Review, type UserMessage } from "../../protocol";
+import { PLAN_ICON } from "../../plan/signs";
+import { offers, type PlanView } from "../../plan/views";
+import { type Attachment, type Plan, REVIEWS, type Review, type UserMessage } from "../../protocol";
 import { percent, plural, t } from "../../words";
 import { pausedForModel } from "../mends";
 import type { PlanForms } from "../planForms";
-import { duration, pauseReason, reasonOf, riskName, taskWords, whatIsAsked } from "../text/format";
+import { whatIsAsked } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { fieldValue, focusSoon, icon, linkButton, type Panel, shown, type View } from "../ui";
 import { isBusy } from "../uiState";
 import { draftOutcome } from "./draftOutcome";
-import { estimates } from "./estimate";
-import { perspectives, thought } from "./perspectives";
-import { spentLines, spentWords } from "./spent";
+import { perspectives } from "./perspectives";
 import { toSummary } from "./summary";
 
 function reviewName(review: Review): string {
   return { each: t("Review each step"), end: t("Review all at the end"), auto: t("Review only risky changes") }[review];
 }
 
-/** The statuses in which each form can be sent. */
-const PROMPTED: Readonly<Record<"reject" | "regenerate", readonly PlanStatus[]>> = {
-  reject: ["pending_approval"],
-  regenerate: ["pending_approval", "paused", "rejected", "failed", "cancelled"],
-};
+/** The commands that the server must offer for each form. */
+const PROMPTED = { reject: "planloom.reject", regenerate: "planloom.regenerate" } as const;
 
 export function planHeader(panel: Panel, view: PlanView): View {
   const { plan } = view;
@@ -38,20 +31,20 @@ export function planHeader(panel: Panel, view: PlanView): View {
       <div class="title-row">
         ${statusPill(view)}
         ${
-          plan.status === "draft" || plan.steps.length === 0
+          view.risk == null
             ? nothing
             : html`<span
               class="chip risk-${plan.overallRisk}"
               title=${t("Overall risk")}
-            >${icon("shield")}${riskName(plan.overallRisk)}</span>`
+            >${icon("shield")}${view.risk}</span>`
         }
         ${
-          plan.qualification == null || plan.qualification.taskType === "question"
+          view.task == null
             ? nothing
             : html`<span
               class="chip"
-              title=${plain(plan.qualification.reasons.join("\n"))}
-            >${taskWords(plan.qualification)}</span>`
+              title=${plain(plan.qualification?.reasons.join("\n") ?? "")}
+            >${view.task}</span>`
         }
         ${
           plan.route === "direct"
@@ -69,47 +62,13 @@ export function planHeader(panel: Panel, view: PlanView): View {
   `;
 }
 
-/** What the plan waits for in its cards, in words. */
-function waitsInCards(view: PlanView): string | undefined {
-  return attention(view.plan) > 0 && view.plan.status !== "pending_approval" ? waitingFor(view) : undefined;
-}
-
-/** The state of the plan, in a few words. */
-export function stateWords(view: PlanView): string {
-  const { plan } = view;
-  const waits = waitsInCards(view);
-  if (waits !== undefined) return capitalized(waits);
-  const stalled = stalledWords(view);
-  if (stalled !== undefined) return capitalized(stalled);
-  if (!isPartly(view)) return planStatus(plan.status);
-  const { completed, total } = progressOf(plan);
-  return completed === 0 ? t("Not done, {0} of {1}", completed, total) : t("Partly done, {0} of {1}", completed, total);
-}
-
-function statusPill(view: PlanView): View {
-  const { plan } = view;
-  const waits = waitsInCards(view);
-  const partly = isPartly(view);
-  const glyph =
-    waits !== undefined
-      ? "bell-dot"
-      : partly
-        ? "warning"
-        : stalledWords(view) !== undefined
-          ? "watch"
-          : plan.status === "completed"
-            ? "pass-filled"
-            : PLAN_ICON[plan.status];
+function statusPill({ plan, sign, state, partly }: PlanView): View {
   return html`<span
     class="pill"
     role="status"
-    data-status=${waits !== undefined ? "waiting" : plan.status}
+    data-status=${sign === "waiting" ? sign : plan.status}
     data-partly=${partly}
-  >${icon(glyph)}${stateWords(view)}</span>`;
-}
-
-export function capitalized(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  >${icon(sign === "completed" ? "pass-filled" : PLAN_ICON[sign])}${shown(state)}</span>`;
 }
 
 function request(panel: Panel, plan: Plan): View {
@@ -160,7 +119,8 @@ function messages(panel: Panel, plan: Plan): View {
 
 function attached(view: PlanView): View {
   const { attachments } = view.plan;
-  if (attachments.length === 0 && view.unresolved.length === 0) return nothing;
+  const { unresolved = [] } = view;
+  if (attachments.length === 0 && unresolved.length === 0) return nothing;
   return html`<ul class="chips" aria-label=${t("Attachments")}>
     ${attachments.map(
       (each) =>
@@ -171,7 +131,7 @@ function attached(view: PlanView): View {
           each.label ?? each.reference,
         )}${each.truncated ? html`<i>${t("truncated")}</i>` : nothing}</li>`,
     )}
-    ${view.unresolved.map(
+    ${unresolved.map(
       (each) =>
         html`<li
           class="chip warning"
@@ -191,32 +151,31 @@ function attachmentTip(attachment: Attachment): string {
     .join("\n");
 }
 
-function verdictLine(view: PlanView): View {
-  const { plan, detection } = view;
-  if (detection === undefined || plan.status !== "draft") return nothing;
-  return html`<p class="quiet">${detection.planned ? t("Planned: {0}", reasonOf(detection)) : t("Direct: {0}", reasonOf(detection))}</p>`;
+function verdictLine({ verdict }: PlanView): View {
+  return verdict == null ? nothing : html`<p class="quiet">${verdict}</p>`;
 }
 
 function progress(view: PlanView): View {
-  const { plan } = view;
-  const words = spentWords(view);
-  const used = words === "" ? nothing : html`<span id="spent" title=${spentLines(view).join("\n")}>${words}</span>`;
+  const { plan, progress: counts, estimate, estimates } = view;
+  const used =
+    view.used === ""
+      ? nothing
+      : html`<span id="spent" title=${view.usedLines?.join("\n") ?? nothing}>${shown(view.used)}</span>`;
   if (plan.status === "draft") {
     const tail = draftText(view.streams[""] ?? "");
     return html`<vscode-progress-bar indeterminate aria-label=${t("Drafting the plan")}></vscode-progress-bar>
       <div class="figures">
-        <span>${plan.steps.length === 0 ? thought(view) : plural(plan.steps.length, "1 step so far", "{0} steps so far")}</span>
+        <span>${view.thought}</span>
         <span class="grow"></span>${used}
       </div>
       ${tail === "" ? nothing : html`<pre class="stream" aria-hidden="true">${shown(tail)}</pre>`}`;
   }
-  const counts = progressOf(plan);
   if (counts.total === 0) return nothing;
   const started = !["pending_approval", "rejected"].includes(plan.status);
   return html`${
     started
       ? html`<vscode-progress-bar
-        class="bar-${isPartly(view) ? "partly" : plan.status}"
+        class="bar-${view.partly ? "partly" : plan.status}"
         .value=${counts.percentComplete}
         max="100"
         aria-label=${t("Progress of the plan")}
@@ -233,9 +192,7 @@ function progress(view: PlanView): View {
       ${counts.failed > 0 ? html`<span class="bad">${t("{0} failed", counts.failed)}</span>` : nothing}
       ${counts.skipped > 0 ? html`<span>${t("{0} skipped", counts.skipped)}</span>` : nothing}
       <span class="grow"></span>${
-        plan.estimatedDuration == null || started
-          ? nothing
-          : html`<span title=${estimates(plan).join("\n")}>≈ ${duration(plan.estimatedDuration * 1000)}</span>`
+        estimate == null ? nothing : html`<span title=${estimates?.join("\n") ?? nothing}>${estimate}</span>`
       }
       ${
         plan.version > 0
@@ -247,14 +204,10 @@ function progress(view: PlanView): View {
 }
 
 function pause(panel: Panel, view: PlanView): View {
-  const reason = view.pause?.reason ?? view.plan.pauseReason;
-  // A decision that the plan waits for has a card of its own.
-  if (view.plan.status !== "paused" || reason == null || attention(view.plan) > 0) return nothing;
-  if (reason === "model_unavailable") return pausedForModel(panel, view);
-  const detail = view.pause?.detail ?? view.plan.pauseDetail;
-  // The server's sentence names the files and what to do.
-  const why = reason === "unsaved_files" && detail != null ? "" : pauseReason(reason);
-  return html`<p class="banner warning">${icon("debug-pause")}<span>${why} ${shown(detail)}</span></p>`;
+  const { plan, pause: why } = view;
+  if (plan.status === "paused" && plan.pauseReason === "model_unavailable" && view.decisions === 0)
+    return pausedForModel(panel, view);
+  return why == null ? nothing : html`<p class="banner warning">${icon("debug-pause")}<span>${shown(why)}</span></p>`;
 }
 
 function controls(panel: Panel, view: PlanView): View {
@@ -267,7 +220,7 @@ function controls(panel: Panel, view: PlanView): View {
     panel.change(planId, (mine) => (mine.prompt = { kind, text: "" }));
     focusSoon("#prompt-text");
   };
-  if (forms.prompt !== undefined && PROMPTED[forms.prompt.kind].includes(plan.status))
+  if (forms.prompt !== undefined && offers(view, PROMPTED[forms.prompt.kind]))
     return promptForm(panel, plan, forms.prompt);
   switch (plan.status) {
     case "pending_approval":
@@ -319,7 +272,7 @@ function controls(panel: Panel, view: PlanView): View {
     case "paused":
       return html`<div class="actions">
         ${
-          attention(plan) > 0
+          view.decisions > 0
             ? nothing
             : html`<vscode-button
               id="resume"

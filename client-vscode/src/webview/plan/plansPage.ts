@@ -3,9 +3,9 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
-import { FILTERS, type Filter, type ListedPlan, listed, listedState, matching } from "../../plan/planList";
-import { LIVE, type PanelState } from "../../plan/planState";
-import { PLAN_ICON } from "../../plan/statusWords";
+import { FILTERS, type Filter, type ListedPlan, listed, matching } from "../../plan/planList";
+import { PLAN_ICON } from "../../plan/signs";
+import type { PanelState } from "../../plan/views";
 import type { PlanStatus } from "../../protocol";
 import { ago, moment, plural, t } from "../../words";
 import { firstLine } from "../text/format";
@@ -84,17 +84,17 @@ export function plansPage(panel: Panel, state: PanelState): View {
 function row(panel: Panel, plan: ListedPlan, close: () => void, current: string | undefined): View {
   const { planId } = plan;
   const title = firstLine(plan.request.trim());
-  const ended = !LIVE.includes(plan.status);
+  const ended = !plan.live;
   const show = () => {
     close();
     panel.post({ kind: "select", planId });
   };
-  return html`<li class="listed" data-plan=${planId} data-status=${plan.status} data-waits=${plan.waits !== undefined}>
+  return html`<li class="listed" data-plan=${planId} data-status=${plan.status} data-waits=${plan.waits}>
     <button class="listed-plan" type="button" aria-current=${planId === current ? "true" : nothing} @click=${show}>
-      ${icon(glyph(plan), undefined, plan.waits === undefined ? "" : "warn")}
+      ${icon(PLAN_ICON[plan.sign], undefined, plan.waits ? "warn" : "")}
       <span class="listed-title">${shown(title)}</span>
       <span class="listed-state"
-        ><span class=${plan.waits === undefined ? "" : "warn"}>${listedState(plan)}</span>${
+        ><span class=${plan.waits ? "warn" : ""}>${shown(plan.state)}</span>${
           plan.total === 0 || UNSTARTED.includes(plan.status) ? nothing : html` · ${plan.completed}/${plan.total}`
         } · <time datetime=${plan.at} title=${moment(plan.at)}>${ago(plan.at, Date.now())}</time></span>
     </button>
@@ -107,12 +107,6 @@ function row(panel: Panel, plan: ListedPlan, close: () => void, current: string 
       }
     </span>
   </li>`;
-}
-
-function glyph({ waits, partly, status }: ListedPlan): string {
-  if (waits !== undefined) return "bell-dot";
-  if (partly) return "warning";
-  return PLAN_ICON[status];
 }
 
 function filterName(filter: Filter): string {

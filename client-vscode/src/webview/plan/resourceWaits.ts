@@ -2,23 +2,19 @@
 
 import { html, nothing } from "lit";
 
-import type { PanelState } from "../../plan/planState";
-import type { PlanView } from "../../plan/planView";
-import { resourceWords, waitingFor, waitsForPlans } from "../../plan/waiting";
+import type { PanelState, PlanView } from "../../plan/views";
 import { t } from "../../words";
 import { firstLine } from "../text/format";
 import { icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
-import { capitalized } from "./planHeader";
 
 export function resourceWaits(panel: Panel, view: PlanView, { plans }: PanelState): View {
-  return html`${waitsForPlans(view).map((wait) => {
-    const { usedByPlan: planId } = wait;
+  return html`${(view.waitsFor ?? []).map(({ planId, words }) => {
     const other = plans[planId];
     const title = firstLine(other?.plan.request.trim() ?? "");
-    const waits = other === undefined ? undefined : waitingFor(other);
+    const waits = other?.waits;
     return html`<p class="banner resource-wait">
-      ${icon("watch")}<span>${shown(capitalized(resourceWords(wait)))}<br /><span class="quiet"
-        >${phrase("The plan “{0}” uses it", shown(title))}${waits === undefined ? nothing : html` · ${waits}`}</span
+      ${icon("watch")}<span>${shown(words)}<br /><span class="quiet"
+        >${phrase("The plan “{0}” uses it", shown(title))}${waits === undefined ? nothing : html` · ${shown(waits)}`}</span
       ></span>
       ${linkButton(t("Show that plan"), () => panel.post({ kind: "select", planId }), { classes: "show-user" })}
     </p>`;

@@ -2,18 +2,15 @@
 
 import { html, nothing } from "lit";
 
-import { isUndoable } from "../../plan/planState";
-import { type ChangedFile, type PlanView, UNDOABLE } from "../../plan/planView";
-import { isPartly, notDone, restOf } from "../../plan/waiting";
-import type { Report, ReportedCommand } from "../../protocol";
+import { offers, type PlanView } from "../../plan/views";
+import type { ChangedFile, Report, ReportedCommand } from "../../protocol";
 import { plural, t, timeOfDay } from "../../words";
 import { planError } from "../mends";
-import { CHANGE_LETTER, changeName, latest, pathOf, whyNot } from "../text/format";
+import { CHANGE_LETTER, pathOf } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { markdownView } from "../text/markdownView";
 import { icon, linkButton, type Panel, shown, type View } from "../ui";
 import { isSending } from "../uiState";
-import { spentLines, spentWords } from "./spent";
 
 export function outcome(panel: Panel, view: PlanView): View {
   return html`
@@ -22,18 +19,16 @@ export function outcome(panel: Panel, view: PlanView): View {
 }
 
 function answer(view: PlanView): View {
-  if (view.answer === undefined) {
+  if (view.answer == null) {
     const [stepId] = view.plan.route === "direct" ? Object.keys(view.streams) : [];
     const text = stepId === undefined ? "" : (view.streams[stepId] ?? "");
     return text === ""
       ? nothing
       : html`<section class="answer-text streaming" aria-label=${t("Answer")}>${markdownView(text)}</section>`;
   }
-  const { text, confidence } = view.answer;
+  const { answer: text, confidence } = view;
   return html`<section class="answer-text" aria-label=${t("Answer")}>${markdownView(text)}
-    ${
-      confidence === undefined ? nothing : html`<p class="quiet">${icon("verified")} ${confidenceName(confidence)}</p>`
-    }</section>`;
+    ${confidence == null ? nothing : html`<p class="quiet">${icon("verified")} ${confidence}</p>`}</section>`;
 }
 
 function error(panel: Panel, view: PlanView): View {
@@ -59,7 +54,7 @@ function summary(view: PlanView): View {
   )
     return nothing;
   if (plan.report != null && onlyAnswers(plan.report)) return nothing;
-  const partly = isPartly(view);
+  const { partly } = view;
   const glyph =
     partly || plan.report?.caveats?.length ? "warning" : plan.status === "completed" ? "pass-filled" : "info";
   return html`<section class="card outcome" data-away="outcome" data-status=${plan.status} data-partly=${partly} aria-label=${t("Summary")}>
@@ -72,7 +67,7 @@ function summary(view: PlanView): View {
     <p class="summary-text">${shown(plan.executionSummary)}</p>
     ${commands(plan.report?.commands ?? [])}
     ${(plan.report?.notes ?? []).map((note) => html`<p class="banner warning note">${icon("warning")}<span>${shown(note)}</span></p>`)}
-    ${spentWords(view) === "" ? nothing : html`<p class="quiet" title=${spentLines(view).join("\n")}>${spentWords(view)}</p>`}
+    ${view.used === "" ? nothing : html`<p class="quiet" title=${view.usedLines?.join("\n") ?? nothing}>${view.used}</p>`}
   </section>`;
 }
 
@@ -117,16 +112,16 @@ function commands(ran: readonly ReportedCommand[]): View {
 
 /** The steps that a completed plan has not done, and a button that plans them. Other plans are regenerated instead. */
 function left(panel: Panel, view: PlanView): View {
-  if (!isPartly(view)) return nothing;
-  const { plan } = view;
-  const again = () => panel.create({ kind: "create", text: restOf(view), mode: "plan", sessionId: plan.sessionId });
+  const { plan, rest } = view;
+  if (rest == null) return nothing;
+  const again = () => panel.create({ kind: "create", text: rest, mode: "plan", sessionId: plan.sessionId });
   return html`<section class="card not-done" aria-label=${t("Not done")}>
     <h3>${icon("debug-step-over")}<span class="grow">${t("Not done")}</span></h3>
-    <ul>${notDone(view).map(
-      (step) =>
+    <ul>${view.left?.map(
+      ({ number, description, why }) =>
         html`<li>
-          <span class="number">${plan.steps.indexOf(step) + 1}</span>
-          <span>${shown(step.description)}<span class="quiet"> · ${shown(whyNot(view, step))}</span></span>
+          <span class="number">${number}</span>
+          <span>${shown(description)}<span class="quiet"> · ${shown(why)}</span></span>
         </li>`,
     )}</ul>
     <div class="actions"><vscode-button
@@ -139,27 +134,11 @@ function left(panel: Panel, view: PlanView): View {
   </section>`;
 }
 
-function fileState(state: ChangedFile["state"]): string {
-  const words = {
-    writing: t("writing…"),
-    applied: "",
-    refused: t("not applied"),
-    reverted: t("undone"),
-    conflict: t("conflict"),
-  };
-  return words[state];
-}
-
-function confidenceName(confidence: NonNullable<NonNullable<PlanView["answer"]>["confidence"]>): string {
-  return { low: t("low confidence"), medium: t("medium confidence"), high: t("high confidence") }[confidence];
-}
-
 function files(panel: Panel, view: PlanView): View {
-  const changed = latest(view.files);
+  const { files: changed } = view;
   if (changed.length === 0) return nothing;
   const { planId, workspaceFolders, report } = view.plan;
   const counted = new Map(report?.files.map((file) => [file.uri, file]));
-  const reverted = view.files.some((file) => file.state === "reverted");
   const now = (file: ChangedFile): string => (file.state === "applied" ? (file.newUri ?? file.uri) : file.uri);
   const name = (uri: string): string => pathOf(uri, workspaceFolders);
   return html`<section class="changed" aria-label=${t("Changed files")}>
@@ -174,12 +153,12 @@ function files(panel: Panel, view: PlanView): View {
     }
     ${saveButton(panel, changed)}
     ${
-      isUndoable(view)
+      offers(view, "planloom.undo")
         ? linkButton(t("Undo all edits of this plan"), () => panel.decide(planId, { kind: "undo", planId }), {
             icon: "discard",
             id: "undo",
           })
-        : reverted && UNDOABLE.includes(view.plan.status)
+        : offers(view, "planloom.redo")
           ? linkButton(
               t("Redo all edits of this plan"),
               () => panel.decide(planId, { kind: "undo", planId, redo: true }),
@@ -190,30 +169,27 @@ function files(panel: Panel, view: PlanView): View {
     <ul class="files">
       ${changed.map(
         (file) => html`<li class="file" data-state=${file.state}>
-          <span class="letter change-${file.change}" title=${changeName(file.change)}>${CHANGE_LETTER[file.change] ?? "M"}</span>
+          <span class="letter change-${file.change}" title=${file.kind}>${CHANGE_LETTER[file.change] ?? "M"}</span>
           <button
             class="path"
             type="button"
             title=${plain(now(file))}
             @click=${() => panel.post({ kind: "open", uri: now(file) })}
-          >${shown(file.newUri === undefined ? name(file.uri) : `${name(file.uri)} → ${name(file.newUri)}`)}</button>
+          >${shown(file.newUri == null ? name(file.uri) : `${name(file.uri)} → ${name(file.newUri)}`)}</button>
           ${
             file.merged
               ? html`<span class="chip" title=${t("Merged with what you typed meanwhile")}>${icon("git-merge")}${t("merged")}</span>`
               : nothing
           }
           ${
-            file.byCommand === true
-              ? html`<span class="chip" title=${file.lasting === true ? t("It cannot be taken back: the text from before is not known") : nothing}>${icon("terminal")}${t("by a command")}</span>`
+            file.byCommand
+              ? html`<span class="chip" title=${file.lasting ? t("It cannot be taken back: the text from before is not known") : nothing}>${icon("terminal")}${t("by a command")}</span>`
               : nothing
           }
           ${lines(file.state === "applied" ? counted.get(now(file)) : undefined)}
-          <span class="quiet" title=${plain(file.reason ?? "")}>${fileState(file.state)}</span>
+          <span class="quiet" title=${plain(file.reason ?? "")}>${file.words}</span>
           ${
-            counted.has(now(file)) &&
-            file.lasting !== true &&
-            file.state === "applied" &&
-            file.change !== "createFolder"
+            counted.has(now(file)) && !file.lasting && file.state === "applied" && file.change !== "createFolder"
               ? linkButton(t("Diff"), () => panel.post({ kind: "changes", planId, uri: now(file) }), {
                   icon: "diff",
                   classes: "diff",

@@ -2,8 +2,8 @@
 
 import { html, nothing } from "lit";
 
-import type { PlanView } from "../../plan/planView";
 import { testResults } from "../../plan/testResults";
+import type { PlanView } from "../../plan/views";
 import type { CommandOutput, ExecutedTool, Step } from "../../protocol";
 import { list, t } from "../../words";
 import { icon, linkButton, type Panel, shown, type View } from "../ui";

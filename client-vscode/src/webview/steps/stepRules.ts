@@ -3,10 +3,11 @@
 
 import { html, nothing } from "lit";
 
-import { isUnderWay, mostRounds, position } from "../../plan/loops";
-import type { Plan, Step } from "../../protocol";
+import type { Step, StepView } from "../../protocol";
 import { t } from "../../words";
 import { icon, phrase, shown, type View } from "../ui";
+
+const DEFAULT_ROUNDS = 5;
 
 /** The condition of a step and the rule of its loop, as long as they can still matter. */
 export function stepRules(step: Step): View {
@@ -23,17 +24,13 @@ export function stepRules(step: Step): View {
   }${
     repeatUntil == null
       ? nothing
-      : html`<span class="rule" title=${t("At most {0} rounds", mostRounds(step))}>${icon("sync")}${phrase("again until {0}", shown(repeatUntil))}</span>`
+      : html`<span class="rule" title=${t("At most {0} rounds", step.repeatMost ?? DEFAULT_ROUNDS)}>${icon("sync")}${phrase("again until {0}", shown(repeatUntil))}</span>`
   }`;
 }
 
 /** Where a loop or a sub-plan stands whose steps are at work. */
-export function loopPosition(plan: Plan, step: Step): View {
-  if (!isUnderWay(plan, step)) return nothing;
-  const { kind, count, of } = position(plan, step);
-  return html`<span class="loop-position"
-    >${kind === "round" ? t("round {0} of at most {1}", count, of) : t("{0} of {1} steps ended", count, of)}</span
-  >`;
+export function loopPosition({ position }: StepView): View {
+  return position == null ? nothing : html`<span class="loop-position">${position}</span>`;
 }
 
 /** The icons of the kinds of steps that neither call a tool nor are work for an agent. */

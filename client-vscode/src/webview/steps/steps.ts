@@ -3,27 +3,14 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
-import { workedMs } from "../../plan/clocks";
-import { isUnderWay } from "../../plan/loops";
-import { isRedoable } from "../../plan/planState";
-import { type PlanView, UNDOABLE } from "../../plan/planView";
-import { resourceOf, resourceWords, waitOf, waitWords } from "../../plan/waiting";
-import type { Check, JsonObject, Plan, Step } from "../../protocol";
+import type { PlanView } from "../../plan/views";
+import type { Check, JsonObject, Plan, Step, StepView } from "../../protocol";
 import { t } from "../../words";
 import { questionsBefore } from "../cards/askedQuestions";
 import { planGraph, selectedStep } from "../graph/planGraph";
 import { runningStep } from "../plan/planBar";
 import type { StepDraft } from "../planForms";
-import {
-  agentName,
-  dependencyNumbers,
-  duration,
-  firstLine,
-  headline,
-  skipReason,
-  spent,
-  valueText,
-} from "../text/format";
+import { dependencyNumbers, duration, firstLine, headline, valueText } from "../text/format";
 import { inlineDiff } from "../text/inlineDiff";
 import { markdownView } from "../text/markdownView";
 import { focusSoon, icon, iconButton, linkButton, type Panel, phrase, shown, type View } from "../ui";
@@ -57,7 +44,7 @@ export function steps(panel: Panel, view: PlanView): View {
       ${repeat(
         listed,
         (step) => step.stepId,
-        (step, index) => row(panel, view, step, drawn ? plan.steps.indexOf(step) : index),
+        (step, index) => row(panel, view, drawn ? plan.steps.indexOf(step) : index),
       )}
       ${
         editable && target?.kind === "new" && !isStep(plan, target.after)
@@ -110,20 +97,23 @@ function start(panel: Panel, plan: Plan, draft: StepDraft): void {
   focusSoon("#step-description");
 }
 
-function row(panel: Panel, view: PlanView, step: Step, index: number): View {
+function row(panel: Panel, view: PlanView, index: number): View {
   const { plan } = view;
+  const each = view.steps[index];
+  if (each === undefined) return nothing;
+  const { step } = each;
   const forms = panel.forms(plan.planId);
   const target = forms.step?.target;
   if (target?.kind === "existing" && target.stepId === step.stepId && isEditable(plan))
     return html`<li class="step editing">${editForm(panel, plan, step)}</li>`;
-  const look = stepLook(view, step);
+  const look = stepLook(each);
   const open = forms.open.includes(step.stepId);
   const toggle = () =>
     panel.change(
       plan.planId,
       (mine) => (mine.open = open ? mine.open.filter((each) => each !== step.stepId) : [...mine.open, step.stepId]),
     );
-  return html`<li class="step" data-status=${look.status} data-step=${step.stepId} data-waits=${waitOf(plan, step.stepId) ?? nothing}>
+  return html`<li class="step" data-status=${look.status} data-step=${step.stepId} data-waits=${each.waits ?? nothing}>
       <div
         class="step-row"
         role="button"
@@ -141,17 +131,14 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
         ${icon(look.icon, look.label, "glyph")}
         <span class="number">${index + 1}</span>
         <span class="step-text">
-          <span class="step-title">${shown(runs(view, step) && step.activeForm !== "" ? step.activeForm : step.description)}</span>
-          <span class="step-meta">${meta(view, step)}</span>
+          <span class="step-title">${shown(runs(each) && step.activeForm !== "" ? step.activeForm : step.description)}</span>
+          <span class="step-meta">${meta(view, each)}</span>
           ${lastWords(view, step, open)}
         </span>
-        <span class="step-side">${side(panel, view, step)}</span>
+        <span class="step-side">${side(panel, view, each)}</span>
       </div>
       ${
-        (runs(view, step) || isUnderWay(plan, step)) &&
-        step.progress != null &&
-        step.progress > 0 &&
-        step.progress < 100
+        (runs(each) || each.position != null) && step.progress != null && step.progress > 0 && step.progress < 100
           ? html`<vscode-progress-bar
             .value=${step.progress}
             max="100"
@@ -159,7 +146,7 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
           ></vscode-progress-bar>`
           : nothing
       }
-      ${open ? details(panel, view, step, index) : nothing}
+      ${open ? details(panel, view, each, index) : nothing}
     </li>
     ${
       newStepAt(panel, plan, step.stepId) && isEditable(plan)
@@ -185,39 +172,31 @@ function keepRow(panel: Panel, plan: Plan, { target }: FocusEvent): void {
 }
 
 /** Whether a step runs and waits for nothing. */
-function runs(view: PlanView, step: Step): boolean {
-  return (
-    step.status === "running" &&
-    waitOf(view.plan, step.stepId) === undefined &&
-    resourceOf(view, step.stepId) === undefined
-  );
+function runs({ step, waits, stalled }: StepView): boolean {
+  return step.status === "running" && waits == null && stalled == null;
 }
 
-function meta(view: PlanView, step: Step): View {
+function meta(view: PlanView, each: StepView): View {
   const { plan } = view;
-  const wait = waitOf(plan, step.stepId);
-  const resource = resourceOf(view, step.stepId);
-  const call =
-    wait === undefined && resource === undefined ? view.calls.find((each) => each.stepId === step.stepId) : undefined;
+  const { step, waits, stalled, retry, background } = each;
+  const [call] = waits == null && stalled == null ? (each.calls ?? []) : [];
   const after = dependencyNumbers(plan, step);
-  const retry = view.retries[step.stepId];
-  const background = view.background.find((each) => each.stepId === step.stepId);
   if (call !== undefined) return html`<span class="tool running">${icon("tools")}${callText(call)}</span>`;
-  if (step.status === "skipped") return html`<span>${skipReason(step.skipReason ?? "")}</span>`;
+  if (each.skipped != null) return html`<span>${each.skipped}</span>`;
   if (step.status === "failed") return html`<span class="bad">${shown(firstLine(step.result?.error ?? ""))}</span>`;
-  if (retry !== undefined) return html`<span class="warn">${phrase("retrying: {0}", shown(retry))}</span>`;
-  return html`${wait === undefined ? nothing : html`<span class="warn waits">${waitWords(wait)}</span>`}${
-    wait !== undefined || resource === undefined ? nothing : html`<span class="waits">${resourceWords(resource)}</span>`
+  if (retry != null) return html`<span class="warn">${phrase("retrying: {0}", shown(retry))}</span>`;
+  return html`${waits == null ? nothing : html`<span class="warn waits">${each.words}</span>`}${
+    waits != null || stalled == null ? nothing : html`<span class="waits">${shown(stalled)}</span>`
   }${
     step.tool == null
       ? isNode(step)
         ? nodeOf(step)
-        : html`<span class="tool">${icon("hubot")}${agentName(step.agent)}</span>`
+        : html`<span class="tool">${icon("hubot")}${each.agent}</span>`
       : html`<span class="tool">${icon("tools")}${callText({ tool: step.tool, args: step.args })}</span>`
   }
     ${after === "" ? nothing : html`<span title=${t("Waits for these steps")}>${phrase("after {0}", shown(after))}</span>`}
-    ${loopPosition(plan, step)} ${stepRules(step)}
-    ${background === undefined ? nothing : html`<span class="tool running" title=${t("Runs in the background")}>${icon("server-process")}${shown(background.command)}</span>`}
+    ${loopPosition(each)} ${stepRules(step)}
+    ${background == null ? nothing : html`<span class="tool running" title=${t("Runs in the background")}>${icon("server-process")}${shown(background)}</span>`}
     ${step.critical ? html`<span class="warn" title=${t("If this step fails, the plan fails")}>${t("critical")}</span>` : nothing}
     ${
       step.requiresApproval && step.status !== "completed"
@@ -243,15 +222,15 @@ function callText({ tool, args }: { tool: string; args?: JsonObject }): View {
   return html`${shown(tool)} <span class="arg">${shown(headline(args))}</span>`;
 }
 
-function side(panel: Panel, view: PlanView, step: Step): View {
-  const worked = workedMs(view.clocks, step, Date.now());
-  const written = view.files.filter((file) => file.stepId === step.stepId && file.state === "applied").length;
+function side(panel: Panel, view: PlanView, each: StepView): View {
+  const { step, changed } = each;
+  const worked = workedMs(each, Date.now());
   return html`${
-    written > 0
-      ? html`<span class="quiet" title=${t("Files changed")}>${icon("diff-modified")}${written}</span>`
+    changed > 0
+      ? html`<span class="quiet" title=${t("Files changed")}>${icon("diff-modified")}${changed}</span>`
       : nothing
   }
-    ${runs(view, step) && step.attempts > 1 ? html`<span class="quiet">${t("attempt {0}", step.attempts)}</span>` : nothing}
+    ${runs(each) && step.attempts > 1 ? html`<span class="quiet">${t("attempt {0}", step.attempts)}</span>` : nothing}
     ${
       worked === undefined
         ? nothing
@@ -260,8 +239,16 @@ function side(panel: Panel, view: PlanView, step: Step): View {
     ${icon(panel.forms(view.plan.planId).open.includes(step.stepId) ? "chevron-down" : "chevron-right")}`;
 }
 
-function details(panel: Panel, view: PlanView, step: Step, index: number): View {
+/** How long the step's last run has worked, in milliseconds; undefined while it has not begun. */
+function workedMs({ workedMs: worked, clock }: StepView, now: number): number | undefined {
+  if (clock == null) return worked;
+  const end = clock.until == null ? now : Date.parse(clock.until);
+  return Math.max(0, end - Date.parse(clock.since) - clock.waitedMs);
+}
+
+function details(panel: Panel, view: PlanView, each: StepView, index: number): View {
   const { plan } = view;
+  const { step } = each;
   const stream = view.streams[step.stepId] ?? "";
   const calls = step.toolsExecuted.filter((call) => !isCommand(call));
   const commands = step.toolsExecuted.filter(isCommand);
@@ -298,9 +285,9 @@ function details(panel: Panel, view: PlanView, step: Step, index: number): View 
     ${questionsBefore(view, step.stepId)} ${commandOutput(panel, view, step)}
     ${stream === "" ? said(view, step) : html`<pre class="stream">${shown(stream.slice(-1500))}</pre>`}
     ${step.result?.summary == null || isSaid(step.result.summary) ? nothing : html`<p class="result">${shown(step.result.summary)}</p>`}
-    ${step.usage == null ? nothing : html`<p class="quiet">${spent(step.usage)}</p>`}
+    ${each.used == null ? nothing : html`<p class="quiet">${each.used}</p>`}
     ${shownError === "" || isSaid(shownError) ? nothing : html`<p class="bad">${shown(shownError)}</p>`}
-    ${isEditable(plan) ? tools(panel, plan, step, index) : undo(panel, view, step)}
+    ${isEditable(plan) ? tools(panel, plan, step, index) : undo(panel, view, each)}
   </div>`;
 }
 
@@ -344,12 +331,11 @@ function checkRow(check: Check): View {
     ><span class="quiet">${shown(check.detail)}</span></li>`;
 }
 
-function undo(panel: Panel, view: PlanView, step: Step): View {
+function undo(panel: Panel, view: PlanView, { step, actions = [] }: StepView): View {
   const { planId } = view.plan;
   const { stepId } = step;
-  if (!UNDOABLE.includes(view.plan.status)) return nothing;
-  const takes = view.files.some((file) => file.stepId === stepId && file.state === "applied");
-  const back = isRedoable(view, stepId);
+  const takes = actions.some(({ command }) => command === "planloom.undo");
+  const back = actions.some(({ command }) => command === "planloom.redo");
   if (!takes && !back) return nothing;
   return html`<div class="actions">
     ${

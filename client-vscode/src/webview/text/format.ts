@@ -1,7 +1,5 @@
 // Formats statuses, reasons, figures and paths for the panel.
 
-import type { ChangedFile, PlanView } from "../../plan/planView";
-import { dependants } from "../../plan/waiting";
 import type {
   Agent,
   ChangeKind,
@@ -10,80 +8,15 @@ import type {
   Json,
   JsonObject,
   Plan,
-  PlanPaused,
   Review,
   Step,
-  StepStatus,
-  TaskSkipped,
   Usage,
 } from "../../protocol";
 import { list, number, plural, t } from "../../words";
 
-export const STEP_ICON: Readonly<Record<StepStatus, string>> = {
-  pending: "circle-large-outline",
-  blocked: "circle-large-outline",
-  ready: "circle-large",
-  running: "loading",
-  needs_clarification: "question",
-  completed: "pass-filled",
-  failed: "error",
-  skipped: "debug-step-over",
-};
-
-/** Why a plan is paused; a newer server may send other reasons. */
-export function pauseReason(reason: string): string {
-  const words: Readonly<Record<string, string>> = {
-    user: t("Paused by you."),
-    clarification: t("A step has a question for you."),
-    recovery: t("A step failed; choose how to continue."),
-    conflict: t("Your typing and an edit overlap; choose which stays."),
-    budget: t("The plan's budget is used up. Resume grants the same amount again."),
-    model_unavailable: t("The model cannot be reached. Resume tries again."),
-    unsaved_files: t("A command needs files on disk that have unsaved changes. Save them, or resume."),
-    restart: t("The server was restarted. Nothing runs until you resume."),
-    error: t("The plan could not continue."),
-    storage: t("The plan ledger could not be written, so the plan was stopped. Nothing runs until you resume."),
-  } satisfies Record<PlanPaused["reason"], string>;
-  return words[reason] ?? t("Paused.");
-}
-
-/** Why a step was skipped. */
-export function skipReason(reason: string): string {
-  const words: Readonly<Record<string, string>> = {
-    user: t("skipped by you"),
-    approval_denied: t("its changes were not applied"),
-    dependency_failed: t("a step it depends on did not finish"),
-    condition: t("its condition did not hold"),
-    policy: t("skipped after it failed, as the setting says"),
-  } satisfies Record<TaskSkipped["reason"], string>;
-  return words[reason] ?? t("skipped");
-}
-
 /** The name of an agent; the wire has another. */
 export function agentName(agent: Agent): string {
   return { chapo: t("Strategy"), koda: t("Code"), devo: t("Operations") }[agent];
-}
-
-/** What kind of task a request is, and how large. */
-export function taskWords({ taskType, complexity }: NonNullable<Plan["qualification"]>): string {
-  const type = {
-    question: t("question"),
-    code: t("code"),
-    devops: t("operations"),
-    mixed: t("code and operations"),
-  }[taskType];
-  const size = {
-    trivial: t("very small"),
-    simple: t("small"),
-    moderate: t("medium-sized"),
-    complex: t("large"),
-  }[complexity];
-  return `${type} · ${size}`;
-}
-
-/** The risk of a plan. */
-export function riskName(risk: Plan["overallRisk"]): string {
-  return { low: t("low risk"), medium: t("medium risk"), high: t("high risk") }[risk];
 }
 
 /** What an edit does to its file. */
@@ -203,23 +136,6 @@ export function effectName(effect: string): string {
   return words[effect] ?? effect;
 }
 
-/** The steps that are skipped too if the user refuses what this one asks for; undefined if there are none. */
-export function skippedWith(plan: Plan, stepId: string): string | undefined {
-  const lost = dependants(plan, stepId).map((step) => plan.steps.indexOf(step) + 1);
-  if (lost.length === 0) return undefined;
-  // A refusal ends a step that is one call. A step of the model goes on: the model may find another way.
-  const isModels = plan.steps.find((step) => step.stepId === stepId)?.tool == null;
-  const [only, ...others] = lost;
-  const steps = list(lost.map(String));
-  if (only !== undefined && others.length === 0)
-    return isModels
-      ? t("Step {0} depends on it and is skipped too, unless the model finds another way.", steps)
-      : t("Step {0} depends on it and is skipped too.", steps);
-  return isModels
-    ? t("Steps {0} depend on it and are skipped too, unless the model finds another way.", steps)
-    : t("Steps {0} depend on it and are skipped too.", steps);
-}
-
 /** `Step 3`, or `The plan` for what belongs to no step. */
 export function stepNumber(plan: Plan, stepId: string | null | undefined): string {
   const place = stepPlace(plan, stepId);
@@ -230,15 +146,6 @@ export function stepNumber(plan: Plan, stepId: string | null | undefined): strin
 export function stepPlace(plan: Plan, stepId: string | null | undefined): number | undefined {
   const place = plan.steps.findIndex((step) => step.stepId === stepId);
   return place < 0 ? undefined : place + 1;
-}
-
-/** Why a step of an ended plan was not done. */
-export function whyNot(view: PlanView, step: Step): string {
-  if (step.status === "failed") return t("failed: {0}", step.result?.error ?? t("the reason is unknown"));
-  const left = view.plan.report?.left.find((each) => each.stepId === step.stepId);
-  if (left !== undefined && left.reason !== "") return left.reason;
-  if (step.status !== "skipped") return t("the plan ended before it ran");
-  return skipReason(step.skipReason ?? "user");
 }
 
 /** The path of a file, relative to the workspace folder that holds it. */
@@ -288,8 +195,3 @@ export const CHANGE_LETTER: Readonly<Record<string, string>> = {
   rename: "R",
   createFolder: "A",
 } satisfies Record<ChangeKind, string>;
-
-/** The last state of each file. */
-export function latest(files: readonly ChangedFile[]): readonly ChangedFile[] {
-  return [...new Map(files.map((file) => [file.uri, file])).values()];
-}

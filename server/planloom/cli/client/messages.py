@@ -366,6 +366,7 @@ class Plan(TypedDict, total=False):
     usage: Json
     error: PlanError
     pending: Pending
+    pausedAt: str
     pauseReason: str
     pauseDetail: str
     modelProblem: Json
@@ -389,7 +390,7 @@ class Progress(TypedDict, total=False):
 
 
 class PlanSummary(TypedDict, total=False):
-    """A plan in a list."""
+    """A plan in a list; `state` and `sign` say where it stands, as far as the list knows."""
 
     planId: str
     sessionId: str
@@ -412,6 +413,22 @@ class PlanSummary(TypedDict, total=False):
     updatedAt: str
     progress: Progress
     reverted: Literal["whole", "part"]
+    state: str
+    sign: Literal[
+        "waiting",
+        "partly",
+        "stalled",
+        "draft",
+        "pending_approval",
+        "approved",
+        "executing",
+        "paused",
+        "completed",
+        "failed",
+        "cancelled",
+        "rejected",
+    ]
+    live: bool
 
 
 class DiffResult(TypedDict, total=False):

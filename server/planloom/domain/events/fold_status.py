@@ -57,11 +57,12 @@ def plan_executing(plan: Plan, _event: ev.PlanExecuting, _at: Instant) -> Plan:
 
 
 @folds(ev.PlanPaused, when={"approved", "executing", "paused"})
-def plan_paused(plan: Plan, event: ev.PlanPaused, _at: Instant) -> Plan:
+def plan_paused(plan: Plan, event: ev.PlanPaused, at: Instant) -> Plan:
     """The plan, paused; a second pause replaces the reason."""
     return updated(
         plan,
         status="paused",
+        paused_at=at,
         pause_reason=event.reason,
         pause_detail=event.detail,
         model_problem=event.model_problem,

@@ -38,7 +38,12 @@ ANY: Final[frozenset[PlanStatus]] = frozenset(get_args(PlanStatus))
 LOG_KEPT: Final = 200
 UNDOABLE: Final[frozenset[PlanStatus]] = frozenset({"paused", "completed", "failed", "cancelled"})
 OPEN: Final[frozenset[PlanStatus]] = ANY - ENDED - {"rejected"}
-NOT_PAUSED: Final[dict[str, None]] = {"pause_reason": None, "pause_detail": None, "model_problem": None}
+NOT_PAUSED: Final[dict[str, None]] = {
+    "paused_at": None,
+    "pause_reason": None,
+    "pause_detail": None,
+    "model_problem": None,
+}
 """The fields of a plan that say why it is paused, for one that is not."""
 
 

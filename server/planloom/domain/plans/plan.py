@@ -677,6 +677,7 @@ class Plan(Value):
     updated_at: Instant | None = None
     approved_version: int | None = None
     covering_version: int | None = None
+    paused_at: Instant | None = None
     pause_reason: PauseReason | None = None
     pause_detail: str | None = None
     model_problem: ModelProblem | None = None

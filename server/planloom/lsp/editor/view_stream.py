@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.outcome import Spent
-from planloom.domain.plans.plan import Plan
+from planloom.domain.plans.plan import Plan, PlanSummary
 from planloom.domain.values import PlanId, StepId
+from planloom.lsp.wire import plan as wire_plan
 from planloom.lsp.wire import to_wire_view
 from planloom.lsp.wire import view as wire
 from planloom.view.plan_view import PlanView, view
-from planloom.view.states import Around
+from planloom.view.states import LIVE, Around, summary_state
 
 if TYPE_CHECKING:
     from planloom.execution.step_waits import StepWait
@@ -94,6 +95,11 @@ class Views:
         shown = self._view(plan)
         number = self._keep(plan.plan_id, shown, to_wire_view.head(shown))
         return wire.ViewResult(number=number, view=to_wire_view.whole(shown))
+
+    def summary(self, found: PlanSummary) -> wire_plan.PlanSummary:
+        """A plan in a list, in the user's language."""
+        state, sign = summary_state(found, self._words)
+        return wire_plan.PlanSummary.of(found, state=state, sign=sign, live=found.status in LIVE)
 
     def _changed(self, plan_id: PlanId) -> None:
         """Send what has changed at once if nothing of the plan was sent within `VIEW_SECONDS`, else then."""

@@ -10,7 +10,7 @@ from planloom.domain.values import EditId, PlanId, SessionId, StepId, Uri
 from planloom.lsp.wire import from_wire, to_wire, to_wire_events
 from planloom.lsp.wire.base import Empty
 from planloom.lsp.wire.methods import plans as wire
-from planloom.lsp.wire.plan import PlanResult, PlanSummary, Spent
+from planloom.lsp.wire.plan import PlanResult, Spent
 from planloom.lsp.wire.review import DiffResult
 from planloom.lsp.wire.view import ViewResult
 
@@ -54,7 +54,7 @@ async def list_plans(connection: Connection, params: wire.ListParams) -> wire.Li
     plans = connection.app.plans.list(
         _session_id(params.session_id), params.status or (), params.limit, params.all_workspaces
     )
-    return wire.ListResult(plans=tuple(PlanSummary.of(plan) for plan in plans))
+    return wire.ListResult(plans=tuple(connection.views.summary(plan) for plan in plans))
 
 
 async def stats(connection: Connection, params: wire.StatsParams) -> wire.StatsResult:

@@ -25,6 +25,20 @@ PlanStatus = Literal[
     "failed",
     "cancelled",
 ]
+Sign = Literal[
+    "waiting",
+    "partly",
+    "stalled",
+    "draft",
+    "pending_approval",
+    "approved",
+    "executing",
+    "paused",
+    "completed",
+    "failed",
+    "cancelled",
+    "rejected",
+]
 StepStatus = Literal[
     "pending", "blocked", "ready", "running", "needs_clarification", "completed", "failed", "skipped"
 ]
@@ -302,6 +316,7 @@ class Plan(Wire):
     usage: Usage
     error: Maybe[PlanError] = None
     pending: Pending
+    paused_at: Maybe[Time] = None
     pause_reason: Maybe[str] = None
     pause_detail: Maybe[str] = None
     model_problem: Maybe[ModelProblem] = None
@@ -325,7 +340,7 @@ class Progress(Wire):
 
 
 class PlanSummary(Wire):
-    """A plan in a list."""
+    """A plan in a list; `state` and `sign` say where it stands, as far as the list knows."""
 
     plan_id: str
     session_id: str
@@ -338,6 +353,9 @@ class PlanSummary(Wire):
     updated_at: Time
     progress: Progress
     reverted: Maybe[Literal["whole", "part"]] = None
+    state: str
+    sign: Sign
+    live: Bool
 
 
 class TemplateParameter(Wire):

@@ -5,23 +5,9 @@ from typing import Literal
 from pydantic import JsonValue
 
 from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Time, Wire
-from planloom.lsp.wire.plan import Agent, Args, Plan, Progress, Step
+from planloom.lsp.wire.plan import Agent, Args, Plan, Progress, Sign, Step
 from planloom.lsp.wire.review import ChangeKind, Unresolved
 
-Sign = Literal[
-    "waiting",
-    "partly",
-    "stalled",
-    "draft",
-    "pending_approval",
-    "approved",
-    "executing",
-    "paused",
-    "completed",
-    "failed",
-    "cancelled",
-    "rejected",
-]
 StepSign = Literal[
     "pending",
     "blocked",
@@ -93,6 +79,8 @@ class StepView(Wire):
     lost: Maybe[str] = None
     worked_ms: Maybe[Int] = None
     clock: Maybe[Clock] = None
+    agent: str
+    used: Maybe[str] = None
     actions: MaybeMany[Action] = None
 
 
@@ -131,7 +119,7 @@ class DraftView(Wire):
     warnings: tuple[str, ...]
 
 
-class LeftStep(Wire):
+class NotDone(Wire):
     """A step that an ended plan has not done, by its number, and why."""
 
     step_id: str
@@ -187,7 +175,7 @@ class PlanHead(Wire):
     answer: Maybe[str] = None
     confidence: Maybe[str] = None
     unresolved: MaybeMany[Unresolved] = None
-    left: MaybeMany[LeftStep] = None
+    left: MaybeMany[NotDone] = None
     rest: Maybe[str] = None
     files: tuple[ChangedFile, ...]
     log: tuple[LogView, ...]
