@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
 from typing import Final, Literal, get_args, get_type_hints
 
 from codegen import lsp_capabilities, notation, without_extension
@@ -12,13 +11,16 @@ from planloom.domain.events import catalog as domain_events
 from planloom.lsp import methods
 from planloom.lsp.client_options import ClientExtensions, camel_case
 from planloom.lsp.commands import COMMANDS
-from planloom.lsp.methods import ClientRequest
+from planloom.lsp.methods import ClientRequest, Handler
 from planloom.lsp.transport.errors import CODES
-from planloom.lsp.wire import lookup as wire
+from planloom.lsp.wire import view
 from planloom.lsp.wire.base import Wire
 from planloom.lsp.wire.declared_events import OfPlan
 from planloom.lsp.wire.events import messages, type_of
+from planloom.lsp.wire.methods import editor
+from planloom.lsp.wire.plan import Detection
 from planloom.service.running.states import ALLOWED
+from planloom.version import PROTOCOL_VERSION
 
 CLIENT_CAN: Final[Mapping[str, str]] = {
     "events": "it handles `planloom/event` and `planloom/stream`",
@@ -47,7 +49,7 @@ _RUNS: Final[Mapping[str, str]] = {
     "wait": "it may take long; `$/cancelRequest` cancels it",
 }
 _INTRODUCTION = f"""\
-# The protocol, version {methods.PROTOCOL_VERSION}
+# The protocol, version {PROTOCOL_VERSION}
 
 <!-- Written by `python -m codegen`; a test compares it with the code. -->
 
@@ -161,8 +163,8 @@ def _requests(requests: Iterable[ClientRequest]) -> Iterator[str]:
     for method in requests:
         yield _row(
             f"`{method.name}`",
-            _shape(method.subject, method.params),
-            _shape(method.subject, method.result),
+            _shape(method.params),
+            _shape(method.result),
             method.kind,
             _words(method.handler),
         )
@@ -174,40 +176,40 @@ def _ours() -> Iterator[str]:
     yield _row("`planloom/event`", "`Event`", "", "`events` is declared; see [events](#events)")
     yield _row(
         "`planloom/plan/view`",
-        _shape("editor", "ViewParams"),
+        _shape(view.ViewParams),
         "",
         "`views` is declared: the first view of a plan whole, then what differs from the one before, at most thirty "
         "times a second; after a gap in `number` the client asks for the whole by the request of the same name",
     )
     yield _row(
         "`planloom/stream`",
-        _shape("editor", "StreamParams"),
+        _shape(editor.StreamParams),
         "",
         "`events` is declared: text that a model or command streams; may be dropped",
     )
     yield _row(
         "`planloom/health`",
-        _shape("editor", "HealthParams"),
+        _shape(editor.HealthParams),
         "",
         "`events` is declared: the problems have changed; as in `planloom/status`",
     )
     yield _row(
         "`planloom/waits`",
-        _shape("editor", "WaitsParams"),
+        _shape(editor.WaitsParams),
         "",
         "`events` is declared: which steps of the plan wait for what another step uses has changed; all are listed",
     )
     yield _row(
         "`planloom/spent`",
-        _shape("editor", "SpentParams"),
+        _shape(editor.SpentParams),
         "",
         "`events` is declared: a plan has used more of a model; `planloom/plan/get` has the same",
     )
     for request in methods.SERVER_REQUESTS:
         yield _row(
             f"`{request.name}`",
-            _shape(request.subject, request.params),
-            _shape(request.subject, request.result),
+            _shape(request.params),
+            _shape(request.result),
             f"`{request.declared}` is declared",
         )
     yield ""
@@ -216,7 +218,7 @@ def _ours() -> Iterator[str]:
     yield "| method | params | |"
     yield "|---|---|---|"
     for each in methods.CLIENT_NOTIFICATIONS:
-        yield _row(f"`{each.name}`", _shape(each.subject, each.params), _words(each.handler))
+        yield _row(f"`{each.name}`", _shape(each.params), _words(each.handler))
 
 
 def _states() -> Iterator[str]:
@@ -270,9 +272,7 @@ def _codes(kind: type[errors.PlanloomError]) -> tuple[str, ...]:
 
 
 def _types() -> Iterator[str]:
-    named = [
-        wire.model(each.subject, name) for each in methods.REQUESTS for name in (each.params, each.result)
-    ]
+    named = [model for each in methods.REQUESTS for model in (each.params, each.result)]
     models = (*named, *messages().values())
     seen = notation.reachable(kind for model in models for kind in notation.inner(model))
     yield "| type | |"
@@ -286,15 +286,12 @@ def _types() -> Iterator[str]:
         yield _row(f"`{kind.__name__}`", f"`{notation.fields(kind)}`", " ".join((kind.__doc__ or "").split()))
 
 
-def _shape(subject: str, name: str) -> str:
-    model = wire.model(subject, name)
-    return f"`{name}`" if name == "Detection" else f"`{notation.fields(model)}`"
+def _shape(model: type[Wire]) -> str:
+    return "`Detection`" if model is Detection else f"`{notation.fields(model)}`"
 
 
-def _words(handler: str) -> str:
-    module, _, function = handler.partition(".")
-    docstring = getattr(import_module(f"planloom.lsp.handlers.{module}"), function).__doc__ or ""
-    return " ".join(docstring.split())
+def _words(handler: Handler) -> str:
+    return " ".join((handler.__doc__ or "").split())
 
 
 def _row(*cells: str) -> str:

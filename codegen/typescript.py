@@ -18,7 +18,6 @@ from planloom.lsp.wire import base as wire_base
 from planloom.lsp.wire import declared_events as wire_declared_events
 from planloom.lsp.wire import edits as wire_edits
 from planloom.lsp.wire import events as wire_events
-from planloom.lsp.wire import lookup as wire
 from planloom.lsp.wire import plan as wire_plan
 from planloom.lsp.wire import report as wire_report
 from planloom.lsp.wire import review as wire_review
@@ -108,12 +107,8 @@ def _list(name: str, words: Sequence[str], *after: str) -> Iterator[str]:
 
 def _models() -> Iterator[type[Wire]]:
     """Every model that a message names, and its bases, in the order of the modules; then the messages of events."""
-    named = [
-        wire.model(each.subject, name) for each in methods.REQUESTS for name in (each.params, each.result)
-    ]
-    named += [
-        wire.model(each.subject, each.params) for each in methods.NOTIFICATIONS if each.params != "Event"
-    ]
+    named = [model for each in methods.REQUESTS for model in (each.params, each.result)]
+    named += [each.params for each in methods.NOTIFICATIONS if each.params is not None]
     events = tuple(wire_events.messages().values())
     seen = {
         base for model in notation.reachable((*named, *events)) for base in model.__mro__ if _is_shown(base)
@@ -183,8 +178,10 @@ def _table(name: str, comment: str, types: Mapping[str, str]) -> Iterator[str]:
 
 
 def _both(table: Sequence[methods.ClientRequest | methods.ServerRequest]) -> Mapping[str, str]:
-    return {each.name: f"{{ params: {each.params}; result: {each.result} }}" for each in table}
+    return {
+        each.name: f"{{ params: {each.params.__name__}; result: {each.result.__name__} }}" for each in table
+    }
 
 
 def _params(table: Sequence[methods.ClientNotification | methods.ServerNotification]) -> Mapping[str, str]:
-    return {each.name: each.params for each in table}
+    return {each.name: "Event" if each.params is None else each.params.__name__ for each in table}

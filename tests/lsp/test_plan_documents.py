@@ -285,7 +285,10 @@ async def test_the_document_offers_what_can_be_done_and_does_it(folder: Path) ->
         await client.until(lambda: reader.text.count("[x]") == 3)
         span = {"start": at(reader.text, "Write b.txt"), "end": at(reader.text, "Write b.txt")}
         found = await asked(client, reader, "codeAction", range=span, context={"diagnostics": []})
-        assert [each["title"] for each in found] == ["Planloom: Undo all edits of this plan", "Planloom: Undo this step"]
+        assert [each["title"] for each in found] == [
+            "Planloom: Undo all edits of this plan",
+            "Planloom: Undo this step",
+        ]
         undo = found[1]["command"]
         named = {"command": undo["command"], "arguments": undo["arguments"]}
         await client.request("workspace/executeCommand", named)

@@ -311,7 +311,7 @@ def test_what_a_refused_edit_says_and_what_the_user_was_told_stay() -> None:
     assert [(each.words, each.reason) for each in shown.files] == [("nicht angewendet", "read-only")]
     assert [each.message for each in shown.log] == [
         "Look {0}",
-        "Der Kontext wurde von 12.000 auf 3.000 Token verdichtet.",
+        "Kontext von 12.000 auf 3.000 Token verdichtet.",
     ]
 
 

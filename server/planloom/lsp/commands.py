@@ -235,8 +235,7 @@ _job_numbers = itertools.count(1)
 
 async def execute(connection: Connection, raw_params: Any) -> Any:
     """`workspace/executeCommand`. Raises InvalidParams for an unknown command or arguments that do not fit."""
-    params = parsed_params("server", "CommandParams", "workspace/executeCommand", raw_params)
-    assert isinstance(params, CommandParams)
+    params = parsed_params(CommandParams, "workspace/executeCommand", raw_params)
     command = _BY_NAME.get(params.command)
     if command is None:
         raise _invalid("command", f"there is no command {params.command!r}")

@@ -61,7 +61,6 @@ OPENING = (
 """Modules that are imported before the application is opened, but not before the answer to `initialize`."""
 WARM = (
     *OPENING,
-    "planloom.lsp.wire.lookup",
     "planloom.lsp.wire.events",
     "planloom.lsp.wire.from_wire",
     "planloom.lsp.wire.to_wire_events",

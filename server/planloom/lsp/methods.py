@@ -1,169 +1,166 @@
 """The catalogue: every method of the protocol beyond LSP. Read this first.
 
-`params` and `result` name wire models, `handler` names a function in `lsp/handlers` as "module.function". The models of
-a subject are in its module of `lsp/wire/methods`, or in `lsp/wire` if several subjects share them. They are names, not
-imports, so that the answer to `initialize` need not wait for pydantic; tests check that they exist.
+A request of the client is its handler, a function in `lsp/handlers`, whose signature names its params and its result.
 """
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Coroutine
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_type_hints
 
 from planloom.lsp.announced import EVENT_TYPES
+from planloom.lsp.handlers import decisions, memory, plans, references, rules, server, templates
+from planloom.lsp.wire import view
+from planloom.lsp.wire.base import Wire
+from planloom.lsp.wire.methods import editor as wire
+from planloom.version import PROTOCOL_VERSION
 
-PROTOCOL_VERSION = 1
+if TYPE_CHECKING:
+    from planloom.lsp.connection import Connection
 
 Kind = Literal["read", "change", "wait"]
 """How a request runs. A read or a wait can be cancelled at any moment; a change that has begun is finished."""
+Handler = Callable[["Connection", Any], Coroutine[Any, Any, Any]]
 
 
 class ClientRequest(NamedTuple):
     """A request from the client."""
 
     name: str
-    params: str
-    result: str
-    handler: str
+    handler: Handler
     kind: Kind = "change"
 
     @property
-    def subject(self) -> str:
-        """What the request is about: the module of its handler."""
-        return _module(self.handler)
+    def params(self) -> type[Wire]:
+        """The model of its params."""
+        return _models(self.handler)[0]
+
+    @property
+    def result(self) -> type[Wire]:
+        """The model of its result."""
+        return _models(self.handler)[1]
 
 
 class ClientNotification(NamedTuple):
     """A notification from the client."""
 
     name: str
-    params: str
-    handler: str
+    handler: Handler
 
     @property
-    def subject(self) -> str:
-        """What the notification is about: the module of its handler."""
-        return _module(self.handler)
+    def params(self) -> type[Wire]:
+        """The model of its params."""
+        return _models(self.handler)[0]
 
 
 class ServerRequest(NamedTuple):
     """A request from the server; it is sent only if the client declared the field `declared` of `planloomClient`."""
 
     name: str
-    params: str
-    result: str
+    params: type[Wire]
+    result: type[Wire]
     declared: str
-    subject: str = "editor"
 
 
 class ServerNotification(NamedTuple):
-    """A notification from the server."""
+    """A notification from the server; the params of None are any event (`lsp/wire/events.py`)."""
 
     name: str
-    params: str
-    subject: str = "editor"
+    params: type[Wire] | None
+
+
+@cache
+def _models(handler: Handler) -> tuple[type[Wire], type[Wire]]:
+    """The params and the result of a handler, by its signature."""
+    hints = get_type_hints(handler, localns={"Connection": Any})
+    return hints["params"], hints["return"]
 
 
 CLIENT_REQUESTS: tuple[ClientRequest, ...] = (
-    ClientRequest("planloom/plan/create", "CreateParams", "CreateResult", "plans.create"),
-    ClientRequest("planloom/plan/get", "GetParams", "GetResult", "plans.get", "read"),
-    ClientRequest("planloom/plan/view", "GetParams", "ViewResult", "plans.view", "read"),
-    ClientRequest("planloom/plan/list", "ListParams", "ListResult", "plans.list_plans", "read"),
-    ClientRequest("planloom/plan/tasks", "TasksParams", "TasksResult", "plans.tasks", "read"),
-    ClientRequest("planloom/plan/events", "EventsParams", "EventsResult", "plans.events", "read"),
-    ClientRequest("planloom/plan/edit", "EditParams", "PlanResult", "plans.edit"),
-    ClientRequest("planloom/plan/regenerate", "RegenerateParams", "PlanResult", "plans.regenerate"),
-    ClientRequest("planloom/plan/message", "MessageParams", "MessageResult", "plans.message"),
-    ClientRequest("planloom/plan/approve", "ApproveParams", "PlanResult", "plans.approve"),
-    ClientRequest("planloom/plan/reject", "RejectParams", "PlanResult", "plans.reject"),
-    ClientRequest("planloom/plan/direct", "PlanParams", "PlanResult", "plans.direct"),
-    ClientRequest("planloom/plan/pause", "PlanParams", "PlanResult", "plans.pause"),
-    ClientRequest("planloom/plan/resume", "PlanParams", "PlanResult", "plans.resume"),
-    ClientRequest("planloom/plan/cancel", "PlanParams", "PlanResult", "plans.cancel"),
-    ClientRequest("planloom/plan/wait", "WaitParams", "WaitResult", "plans.wait", "wait"),
-    ClientRequest("planloom/plan/undo", "UndoParams", "UndoResult", "plans.undo"),
-    ClientRequest("planloom/plan/diff", "PlanDiffParams", "DiffResult", "plans.diff", "read"),
-    ClientRequest("planloom/plan/delete", "PlanParams", "Empty", "plans.delete"),
-    ClientRequest("planloom/plan/export", "ExportParams", "ExportResult", "plans.export", "read"),
-    ClientRequest("planloom/plan/import", "ImportParams", "PlanResult", "plans.import_plan"),
-    ClientRequest("planloom/plan/adopt", "AdoptParams", "PlanResult", "plans.adopt"),
-    ClientRequest("planloom/plan/document", "PlanParams", "DocumentResult", "plans.document"),
-    ClientRequest(
-        "planloom/conflict/resolve", "ResolveConflictParams", "PlanResult", "plans.resolve_conflict"
-    ),
-    ClientRequest("planloom/step/output", "StepParams", "OutputResult", "plans.output", "read"),
-    ClientRequest(
-        "planloom/conflict/texts",
-        "ConflictTextsParams",
-        "ConflictTextsResult",
-        "decisions.conflict_texts",
-        "read",
-    ),
-    ClientRequest("planloom/stats", "StatsParams", "StatsResult", "plans.stats", "read"),
-    ClientRequest("planloom/memory/search", "SearchMemoryParams", "MemoryResult", "memory.search", "read"),
-    ClientRequest("planloom/memory/forget", "ForgetMemoryParams", "ForgottenResult", "memory.forget"),
-    ClientRequest("planloom/rules/list", "NoParams", "RulesResult", "rules.list_rules", "read"),
-    ClientRequest("planloom/rules/revoke", "RevokeRulesParams", "RevokedResult", "rules.revoke"),
-    ClientRequest("planloom/step/answer", "AnswerParams", "PlanResult", "decisions.answer"),
-    ClientRequest("planloom/step/recover", "RecoverParams", "PlanResult", "decisions.recover"),
-    ClientRequest("planloom/approval/respond", "RespondParams", "Empty", "decisions.respond"),
-    ClientRequest("planloom/approval/preview", "PreviewParams", "PreviewResult", "decisions.preview", "read"),
-    ClientRequest("planloom/approval/diff", "DiffParams", "DiffResult", "decisions.diff", "read"),
-    ClientRequest(
-        "planloom/reference/complete", "CompleteParams", "CompleteResult", "references.complete", "read"
-    ),
-    ClientRequest(
-        "planloom/reference/resolve", "ResolveParams", "ResolveResult", "references.resolve", "read"
-    ),
-    ClientRequest("planloom/attachment/keep", "KeepImageParams", "KeptImage", "references.keep_image"),
-    ClientRequest("planloom/detect", "DetectParams", "Detection", "references.detect", "read"),
-    ClientRequest(
-        "planloom/template/list", "NoParams", "TemplatesResult", "templates.list_templates", "read"
-    ),
-    ClientRequest(
-        "planloom/template/preview",
-        "PreviewTemplateParams",
-        "TemplatePreviewResult",
-        "templates.preview",
-        "read",
-    ),
-    ClientRequest("planloom/template/save", "SaveTemplateParams", "TemplateResult", "templates.save"),
-    ClientRequest("planloom/template/delete", "TemplateParams", "Empty", "templates.delete"),
-    ClientRequest("planloom/model/list", "ListModelsParams", "ModelsResult", "server.list_models", "read"),
-    ClientRequest("planloom/model/test", "NoParams", "ModelTestResult", "server.test_model", "read"),
-    ClientRequest("planloom/secret/set", "SecretParams", "Empty", "server.set_secret"),
-    ClientRequest("planloom/settings/user", "UserSettingsParams", "Empty", "server.set_user_settings"),
-    ClientRequest("planloom/status", "StatusParams", "StatusResult", "server.status", "read"),
+    ClientRequest("planloom/plan/create", plans.create),
+    ClientRequest("planloom/plan/get", plans.get, "read"),
+    ClientRequest("planloom/plan/view", plans.view, "read"),
+    ClientRequest("planloom/plan/list", plans.list_plans, "read"),
+    ClientRequest("planloom/plan/tasks", plans.tasks, "read"),
+    ClientRequest("planloom/plan/events", plans.events, "read"),
+    ClientRequest("planloom/plan/edit", plans.edit),
+    ClientRequest("planloom/plan/regenerate", plans.regenerate),
+    ClientRequest("planloom/plan/message", plans.message),
+    ClientRequest("planloom/plan/approve", plans.approve),
+    ClientRequest("planloom/plan/reject", plans.reject),
+    ClientRequest("planloom/plan/direct", plans.direct),
+    ClientRequest("planloom/plan/pause", plans.pause),
+    ClientRequest("planloom/plan/resume", plans.resume),
+    ClientRequest("planloom/plan/cancel", plans.cancel),
+    ClientRequest("planloom/plan/wait", plans.wait, "wait"),
+    ClientRequest("planloom/plan/undo", plans.undo),
+    ClientRequest("planloom/plan/diff", plans.diff, "read"),
+    ClientRequest("planloom/plan/delete", plans.delete),
+    ClientRequest("planloom/plan/export", plans.export, "read"),
+    ClientRequest("planloom/plan/import", plans.import_plan),
+    ClientRequest("planloom/plan/adopt", plans.adopt),
+    ClientRequest("planloom/plan/document", plans.document),
+    ClientRequest("planloom/conflict/resolve", plans.resolve_conflict),
+    ClientRequest("planloom/step/output", plans.output, "read"),
+    ClientRequest("planloom/conflict/texts", decisions.conflict_texts, "read"),
+    ClientRequest("planloom/stats", plans.stats, "read"),
+    ClientRequest("planloom/memory/search", memory.search, "read"),
+    ClientRequest("planloom/memory/forget", memory.forget),
+    ClientRequest("planloom/rules/list", rules.list_rules, "read"),
+    ClientRequest("planloom/rules/revoke", rules.revoke),
+    ClientRequest("planloom/step/answer", decisions.answer),
+    ClientRequest("planloom/step/recover", decisions.recover),
+    ClientRequest("planloom/approval/respond", decisions.respond),
+    ClientRequest("planloom/approval/preview", decisions.preview, "read"),
+    ClientRequest("planloom/approval/diff", decisions.diff, "read"),
+    ClientRequest("planloom/reference/complete", references.complete, "read"),
+    ClientRequest("planloom/reference/resolve", references.resolve, "read"),
+    ClientRequest("planloom/attachment/keep", references.keep_image),
+    ClientRequest("planloom/detect", references.detect, "read"),
+    ClientRequest("planloom/template/list", templates.list_templates, "read"),
+    ClientRequest("planloom/template/preview", templates.preview, "read"),
+    ClientRequest("planloom/template/save", templates.save),
+    ClientRequest("planloom/template/delete", templates.delete),
+    ClientRequest("planloom/model/list", server.list_models, "read"),
+    ClientRequest("planloom/model/test", server.test_model, "read"),
+    ClientRequest("planloom/secret/set", server.set_secret),
+    ClientRequest("planloom/settings/user", server.set_user_settings),
+    ClientRequest("planloom/status", server.status, "read"),
 )
 
 CLIENT_NOTIFICATIONS: tuple[ClientNotification, ...] = (
-    ClientNotification("planloom/workspace/trust", "TrustParams", "server.trust"),
+    ClientNotification("planloom/workspace/trust", server.trust),
 )
 
 SERVER_REQUESTS: tuple[ServerRequest, ...] = (
     ServerRequest(
-        "planloom/editor/diagnostics", "EditorDiagnosticsParams", "EditorDiagnosticsResult", "diagnostics"
+        "planloom/editor/diagnostics",
+        wire.EditorDiagnosticsParams,
+        wire.EditorDiagnosticsResult,
+        "diagnostics",
     ),
-    ServerRequest("planloom/editor/save", "EditorSaveParams", "EditorSaveResult", "save"),
+    ServerRequest("planloom/editor/save", wire.EditorSaveParams, wire.EditorSaveResult, "save"),
     ServerRequest(
         "planloom/editor/createFolder",
-        "EditorCreateFolderParams",
-        "EditorCreateFolderResult",
+        wire.EditorCreateFolderParams,
+        wire.EditorCreateFolderResult,
         "createFolder",
     ),
-    ServerRequest("planloom/editor/files", "EditorFilesParams", "EditorFilesResult", "files"),
-    ServerRequest("planloom/editor/read", "EditorReadParams", "EditorReadResult", "files"),
+    ServerRequest("planloom/editor/files", wire.EditorFilesParams, wire.EditorFilesResult, "files"),
+    ServerRequest("planloom/editor/read", wire.EditorReadParams, wire.EditorReadResult, "files"),
     ServerRequest(
-        "planloom/editor/complete", "EditorCompleteParams", "EditorCompleteResult", "languageModel"
+        "planloom/editor/complete", wire.EditorCompleteParams, wire.EditorCompleteResult, "languageModel"
     ),
 )
 
 SERVER_NOTIFICATIONS: tuple[ServerNotification, ...] = (
-    ServerNotification("planloom/event", "Event"),
-    ServerNotification("planloom/plan/view", "ViewParams"),
-    ServerNotification("planloom/stream", "StreamParams"),
-    ServerNotification("planloom/health", "HealthParams"),
-    ServerNotification("planloom/waits", "WaitsParams"),
-    ServerNotification("planloom/spent", "SpentParams"),
+    ServerNotification("planloom/event", None),
+    ServerNotification("planloom/plan/view", view.ViewParams),
+    ServerNotification("planloom/stream", wire.StreamParams),
+    ServerNotification("planloom/health", wire.HealthParams),
+    ServerNotification("planloom/waits", wire.WaitsParams),
+    ServerNotification("planloom/spent", wire.SpentParams),
 )
 
 REQUESTS: tuple[ClientRequest | ServerRequest, ...] = (*CLIENT_REQUESTS, *SERVER_REQUESTS)
@@ -171,10 +168,6 @@ NOTIFICATIONS: tuple[ClientNotification | ServerNotification, ...] = (
     *CLIENT_NOTIFICATIONS,
     *SERVER_NOTIFICATIONS,
 )
-
-
-def _module(handler: str) -> str:
-    return handler.partition(".")[0]
 
 
 def experimental() -> dict[str, object]:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import copy
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from pydantic import ValidationError
+
+from planloom.domain.errors import InvalidParams
+from planloom.domain.model_text.surrogates import mend
 from planloom.lsp.methods import ClientNotification, ClientRequest
+from planloom.lsp.wire.base import Wire
+from planloom.shielded import uninterrupted
 
 if TYPE_CHECKING:
-    from pydantic import ValidationError
-
-    from planloom.domain.errors import InvalidParams
     from planloom.domain.values import Json
     from planloom.lsp.connection import Connection
     from planloom.lsp.transport.codec import PlanloomProtocol
-    from planloom.lsp.wire.base import Wire
 
+W = TypeVar("W", bound=Wire)
 MAX_DETAILS = 100
 """The most invalid fields that one answer lists."""
 
@@ -27,7 +29,7 @@ def route(
     requests: tuple[ClientRequest, ...],
     notifications: tuple[ClientNotification, ...],
 ) -> None:
-    """Register every method of the catalogue. Models and handlers are imported at the first call."""
+    """Register every method of the catalogue."""
     for request in requests:
         protocol.endpoints[request.name] = _endpoint(request, connection)
     for notification in notifications:
@@ -36,11 +38,9 @@ def route(
 
 def _endpoint(request: ClientRequest, connection: Connection) -> Any:
     async def answer(params: Any) -> Any:
-        from planloom.shielded import uninterrupted
-
-        parsed = parsed_params(request.subject, request.params, request.name, params)
+        parsed = parsed_params(request.params, request.name, params)
         await connection.application()
-        work = _handler(request.handler)(connection, parsed)
+        work = request.handler(connection, parsed)
         return await (uninterrupted(work) if request.kind == "change" else work)
 
     return answer
@@ -48,33 +48,23 @@ def _endpoint(request: ClientRequest, connection: Connection) -> Any:
 
 def _listener(notification: ClientNotification, connection: Connection) -> Any:
     async def listen(params: Any) -> None:
-        parsed = parsed_params(notification.subject, notification.params, notification.name, params)
-        await _handler(notification.handler)(connection, parsed)
+        parsed = parsed_params(notification.params, notification.name, params)
+        await notification.handler(connection, parsed)
 
     return listen
 
 
-def _handler(name: str) -> Any:
-    module, _, function = name.partition(".")
-    return getattr(import_module(f"planloom.lsp.handlers.{module}"), function)
-
-
-def parsed_params(subject: str, model: str, method: str, params: Any) -> Wire:
-    """The params as this wire model of a subject; missing params count as an empty object. Raises InvalidParams.
+def parsed_params(model: type[W], method: str, params: Any) -> W:
+    """The params as this wire model; missing params count as an empty object. Raises InvalidParams.
 
     A half of a surrogate pair, which neither the ledger nor a path can hold, is replaced by U+FFFD.
     """
-    # Imported here so that the answer to `initialize` need not wait for pydantic.
-    from pydantic import ValidationError
-
-    from planloom.lsp.wire import lookup as wire
-
     params = {} if params is None else _mended(params)
     try:
-        return wire.model(subject, model).model_validate(params, by_alias=True, by_name=False)
+        return model.model_validate(params, by_alias=True, by_name=False)
     except ValidationError as error:
         if (lenient := _with_objects(params, error)) is not None:
-            return parsed_params(subject, model, method, lenient)
+            return parsed_params(model, method, lenient)
         raise invalid(method, error, params) from error
 
 
@@ -100,8 +90,6 @@ def _with_objects(params: Any, error: ValidationError) -> Any:
 
 
 def _mended(value: Any) -> Any:
-    from planloom.domain.model_text.surrogates import mend
-
     if isinstance(value, str):
         return mend(value)
     if isinstance(value, list):
@@ -113,8 +101,6 @@ def _mended(value: Any) -> Any:
 
 def invalid(method: str, error: ValidationError, params: Any) -> InvalidParams:
     """The failure that lists every invalid field of `params`."""
-    from planloom.domain.errors import InvalidParams
-
     found = error.errors(include_url=False, include_input=False, include_context=False)
     # pydantic also reports a list as too short if one of its items is invalid; that problem is left out.
     paths = [problem["loc"] for problem in found]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planloom.lsp.methods import PROTOCOL_VERSION
 from planloom.lsp.wire.base import Empty, NoParams
 from planloom.lsp.wire.methods import server as wire
+from planloom.version import PROTOCOL_VERSION
 
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
