@@ -1,6 +1,5 @@
 // What a plan has used of models so far: a few words for its line of figures, and lines with each model's share.
 
-import { total } from "../../plan/figures";
 import type { PlanView } from "../../plan/planView";
 import type { Spent, Usage } from "../../protocol";
 import { percent, plural, t } from "../../words";
@@ -27,6 +26,11 @@ export function spentLines({ plan, spent: known }: PlanView): readonly string[] 
 export function costOf({ costs }: Pick<Spent, "costs">): number | undefined {
   const known = Object.values(costs);
   return known.length === 0 ? undefined : total(known);
+}
+
+/** The sum of some numbers. */
+export function total(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** `12.3k tokens read (8k from the cache), 900 written`. */
