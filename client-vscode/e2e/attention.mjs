@@ -145,7 +145,7 @@ export const ATTENTION = [
       assert.match(await rows.first().textContent(), /make check/);
       await window.shot(join(shots, "looks/allowed-commands.png"));
       await rows.first().click();
-      await page.locator(".quick-input-widget .quick-input-action .monaco-button").click();
+      await page.locator(".quick-input-widget").getByRole("button", { name: "OK" }).click();
       await panel.getByText("1 command is asked again.").waitFor();
       await window.command("Planloom: Allowed Commands…");
       await panel.getByText("No command is allowed in this folder without a question.").waitFor();
