@@ -170,7 +170,7 @@ def planloom(workspace: Path, url: str) -> Editor:
     editor = Editor(SERVE, workspace)
     uri = workspace.as_uri()
     settings = {
-        "model": {"provider": "openai", "baseUrl": url, "name": "scripted"},
+        "model": {"provider": "openai", "baseUrl": url, "name": "scripted", "profile": "lean"},
         "approvals": {"write": "allow"},
         "execution": {"review": "auto"},
     }
