@@ -60,7 +60,7 @@ bench: $(READY) ## Measure against other programs and the kept figures, in about
 bench-quick: $(READY) ## The same with fewer rounds and smaller sizes, in less than two minutes
 	@$(BIN)/python -m bench --quick
 
-peers: $(READY) ## Install the other agents that the benches measure beside Planloom, from npm and PyPI
+peers: $(READY) ## Install Codex, which the benches measure beside Planloom, from npm
 	@$(BIN)/python -m bench.peers.install
 
 real-model: $(READY) ## Install the small real model that some slow tests and benches use (100 MB)

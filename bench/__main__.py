@@ -28,7 +28,6 @@ PAGE: Final = ROOT / "docs" / "performance.md"
 LAST: Final = ROOT / "dist" / "bench.json"
 BENCHES: Final = {
     "startup": "start",
-    "cold": "start",
     "warm": "run",
     "prompts": "models",
     "load": "run",

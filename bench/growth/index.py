@@ -34,35 +34,10 @@ FIGURES: Final = {
 }
 STALL: Final = Figure(name="longest stall of the loop while the index is built", goal=15)
 WORDS: Final = [
-    *("alpha", "beta", "gamma", "delta", "core", "util", "view", "model", "service", "page", "form", "menu"),
-    *(
-        "order",
-        "user",
-        "auth",
-        "data",
-        "cache",
-        "index",
-        "router",
-        "panel",
-        "chart",
-        "table",
-        "widget",
-        "store",
-    ),
-    *(
-        "queue",
-        "worker",
-        "parser",
-        "token",
-        "stream",
-        "event",
-        "task",
-        "plan",
-        "step",
-        "guest",
-        "recipe",
-        "basket",
-    ),
+    *("alpha", "beta", "gamma", "delta", "core", "util", "view", "model", "service", "page", "form"),
+    *("menu", "order", "user", "auth", "data", "cache", "index", "router", "panel", "chart", "table"),
+    *("widget", "store", "queue", "worker", "parser", "token", "stream", "event", "task", "plan"),
+    *("step", "guest", "recipe", "basket"),
 ]
 SUFFIXES: Final = (".ts", ".tsx", ".py", ".go", ".rs", ".md", ".json", ".css", ".test.ts", ".html")
 FAST: Final = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None

@@ -1,1 +1,1 @@
-"""Other coding agents on the same tasks: their installation, and the scripted models that they are driven against."""
+"""Codex on the same task: its installation, and the scripted model that both are driven against."""

@@ -1,7 +1,7 @@
-"""A scripted model for one task, three small files, in the words of each agent's own tools.
+"""A scripted model for one task, three small files, in the words of each program's own tools.
 
-One server on loopback answers them all, so that each is measured against the same model: OpenAI's responses for Codex,
-chat completions for the others.
+One server on loopback answers all, so that each is measured against the same model: OpenAI's responses for Codex, chat
+completions for the others.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
-from shlex import quote
 from typing import Any, Final
 
 from bench.peers.endpoint import Exchange, endpoint
@@ -19,14 +17,6 @@ FILES: Final = {name: f"This is {name}.\n" for name in ("a.txt", "b.txt", "c.txt
 REQUEST: Final = "Create the files a.txt, b.txt and c.txt, each with one line that says its name."
 DONE: Final = "The three files are there."
 Call = tuple[str, Mapping[str, Any]]
-
-
-def written(workspace: Path) -> bool:
-    """Whether the task is done; agents differ in the last line end."""
-    return all(
-        (workspace / name).exists() and (workspace / name).read_text(encoding="utf-8").strip() == text.strip()
-        for name, text in FILES.items()
-    )
 
 
 def chat(body: Mapping[str, Any], *, ends_with_calls: bool = False) -> tuple[bytes, str]:
@@ -46,10 +36,6 @@ def chat(body: Mapping[str, Any], *, ends_with_calls: bool = False) -> tuple[byt
     reason = "tool_calls" if calls else "stop"
     whole = {"id": "chat", "created": 0, "model": str(body.get("model"))}
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    if not body.get("stream"):
-        choice = {"index": 0, "message": message, "finish_reason": reason}
-        data = {**whole, "object": "chat.completion", "choices": [choice], "usage": usage}
-        return json.dumps(data).encode(), "application/json"
     parts: list[dict[str, Any]] = [
         {"choices": [{"index": 0, "delta": message, "finish_reason": None}]},
         {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": usage},
@@ -75,26 +61,17 @@ def _plan() -> dict[str, Any]:
 
 
 def _turn(body: Mapping[str, Any], *, ends_with_calls: bool) -> tuple[str, Sequence[Call]]:
-    """Text and calls: each agent's own tools tell how it writes files."""
+    """Text and calls."""
     if "response_format" in body:
         return json.dumps(_plan()), []
-    tools = {tool["function"]["name"] for tool in body.get("tools") or ()}
+    tools = {tool["function"]["name"] for tool in body.get("tools", ())}
     if "submit_plan" in tools and "write_file" not in tools:
         return "", [("submit_plan", _plan())]
-    answered = any(message["role"] == "tool" for message in body["messages"])
-    if "bash" in tools:
-        command = "; ".join(f"printf %s {quote(text)} > {name}" for name, text in FILES.items())
-        done = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
-        return "", [("bash", {"command": done if answered else command})]
-    if answered:
+    if any(message["role"] == "tool" for message in body["messages"]):
         return DONE, []
-    if "write_file" in tools:
-        calls: list[Call] = [("write_file", {"path": name, "content": text}) for name, text in FILES.items()]
-        ends = ends_with_calls and "task_completed" in tools
-        return "", [*calls, *([("task_completed", {"summary": DONE})] if ends else [])]
-    if "Write" in tools:
-        return "", [("Write", {"filepath": name, "content": text}) for name, text in FILES.items()]
-    return "\n".join(f"{name}\n```\n{text}```\n" for name, text in FILES.items()), []
+    calls: list[Call] = [("write_file", {"path": name, "content": text}) for name, text in FILES.items()]
+    ends = ends_with_calls and "task_completed" in tools
+    return "", [*calls, *([("task_completed", {"summary": DONE})] if ends else [])]
 
 
 def responses(body: Mapping[str, Any]) -> tuple[bytes, str]:
@@ -132,8 +109,8 @@ def responses(body: Mapping[str, Any]) -> tuple[bytes, str]:
 def serving(*, ends_with_calls: bool = False) -> AbstractContextManager[tuple[str, list[Exchange]]]:
     """The base URL of the model's server, and the requests that it gets.
 
-    With `ends_with_calls` an agent whose model may say beside its calls that they end the task, as Planloom's prompts
-    ask for, is answered so.
+    With `ends_with_calls` a model that may say beside its calls that they end the task, as Planloom's prompts ask for,
+    does.
     """
 
     def answer(path: str, body: Mapping[str, Any]) -> tuple[bytes, str]:

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from bench.figures import Figure, Measured, main, milliseconds, percentile
 from bench.growth.index import FAST, generate
-from bench.peers.install import program
+from bench.peers import install
 from bench.peers.three_files import serving
 from bench.run import warm
 from bench.server_process import SERVE, ServerProcess, initialized, own_state
@@ -194,7 +194,7 @@ def memory() -> Iterator[Measured]:
         ours = warm.planloom(folders[0], url)
         stack.callback(ours.end)
         rounds: dict[str, tuple[ServerProcess, warm.Round]] = {"ours": (ours, warm.of_planloom(ours, "plan"))}
-        if (path := program("codex")) is not None:
+        if (path := install.codex()) is not None:
             codex = warm.codex(path, url)
             stack.callback(codex.end)
             rounds["codex"] = (codex, warm.of_codex(codex, folders[1]))

@@ -30,18 +30,8 @@ from planloom.workspace.paths.roots import Roots, root_at
 from planloom.workspace.view import WorkspaceView
 
 WORDS: Final = (
-    "order",
-    "price",
-    "total",
-    "user",
-    "account",
-    "ledger",
-    "event",
-    "plan",
-    "step",
-    "token",
-    "reader",
-    "cache",
+    *("order", "price", "total", "user", "account", "ledger", "event", "plan", "step", "token"),
+    *("reader", "cache"),
 )
 SEARCHES: Final = {
     "a rare word": (SearchText(pattern="zanzibar", max_results=1000), ("-F", "zanzibar")),

@@ -22,8 +22,8 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from bench.figures import Figure, Measured, main
+from bench.peers import install
 from bench.peers.endpoint import Exchange
-from bench.peers.install import program
 from bench.peers.three_files import FILES, REQUEST, serving
 from bench.server_process import SERVE, ServerProcess, own_state
 from planloom.cli.client.headless_editor import WORKSPACE_EDIT
@@ -170,7 +170,7 @@ def planloom(workspace: Path, url: str) -> Editor:
     editor = Editor(SERVE, workspace)
     uri = workspace.as_uri()
     settings = {
-        "model": {"provider": "openai", "baseUrl": url, "name": "scripted"},
+        "model": {"provider": "openai", "baseUrl": url, "name": "scripted", "profile": "lean"},
         "approvals": {"write": "allow"},
         "execution": {"review": "auto"},
     }
@@ -296,8 +296,7 @@ def figures(quick: bool) -> Iterator[Measured]:
             "planned": of_planloom(ours, "plan"),
         }
         served = dict.fromkeys(("direct", "planned"), at_once)
-        path = program("codex")
-        if path is not None:
+        if (path := install.codex()) is not None:
             peer = codex(path, url)
             stack.callback(peer.end)
             rounds["codex"] = of_codex(peer, folders[2])

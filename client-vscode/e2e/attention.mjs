@@ -129,4 +129,26 @@ export const ATTENTION = [
       });
     },
   },
+  {
+    name: "a command that is allowed in the folder is listed, and taken back",
+    files: { Makefile: "check:\n\t@echo checked\n" },
+    async run({ window, shots }) {
+      const { panel, page } = window;
+      await plan(window, "1. Run `make check`\n2. Run `make -s check`");
+      await panel.locator("#approve").click();
+      const card = await nextApproval(window);
+      await card.getByText("Allow in this folder").click();
+      await applyAll(window);
+      await window.command("Planloom: Allowed Commands…");
+      const rows = page.locator(".quick-input-list .monaco-list-row");
+      await rows.first().waitFor();
+      assert.match(await rows.first().textContent(), /make check/);
+      await window.shot(join(shots, "looks/allowed-commands.png"));
+      await rows.first().click();
+      await page.locator(".quick-input-widget").getByRole("button", { name: "OK" }).click();
+      await panel.getByText("1 command is asked again.").waitFor();
+      await window.command("Planloom: Allowed Commands…");
+      await panel.getByText("No command is allowed in this folder without a question.").waitFor();
+    },
+  },
 ];

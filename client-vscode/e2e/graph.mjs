@@ -58,7 +58,7 @@ export const GRAPH = [
       const focused = () => panel.locator(".node:focus").getAttribute("data-node");
       await plan(window, "1. Write an encyclopaedia\n2. Print it");
       assert.equal((await titles(window)).length, 60);
-      await panel.locator("#as-graph").click();
+      await window.command("Planloom: Show Steps as Graph or List");
       await until("sixty steps drawn", async () => (await panel.locator(".node").count()) === 60);
       assert.equal(await panel.locator(".graph").getAttribute("data-zoom"), "0");
       await window.shot(join(shots, "graph-60-300-dark.png"));
@@ -71,7 +71,7 @@ export const GRAPH = [
       );
       await window.waitForStatus("pending_approval");
       assert.equal(await panel.locator(".graph").count(), 0);
-      await panel.locator("#as-graph").click();
+      await window.command("Planloom: Show Steps as Graph or List");
       await node("outline").focus();
       await page.keyboard.press("ArrowDown");
       await page.keyboard.press("ArrowRight");
@@ -97,7 +97,7 @@ export const GRAPH = [
       await until("all steps done", async () => (await panel.locator('.node[data-status="completed"]').count()) === 7);
       const after = await place();
       assert.deepEqual([after.x, after.width], [before.x, before.width], "a status moves no step");
-      await panel.locator("#as-list").click();
+      await panel.locator('.graph-tools button[aria-label="Show as List"]').click();
       await until("the list again", async () => (await titles(window)).length === 7);
     },
   },

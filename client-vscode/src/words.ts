@@ -55,12 +55,6 @@ export function list(words: readonly string[]): string {
   return new Intl.ListFormat(language === "en" ? "en-GB" : language).format(words);
 }
 
-/** A day, `2030-01-31`, as its number and month. */
-export function dayOf(date: string): string {
-  const form = { day: "numeric", month: "short", timeZone: "UTC" } as const;
-  return new Intl.DateTimeFormat(language, form).format(new Date(date));
-}
-
 /** A moment, as `Date.parse` reads it: its date and time of day. */
 export function moment(at: string): string {
   return new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(new Date(at));

@@ -3,13 +3,14 @@ import { render } from "lit";
 import { expect, test } from "vitest";
 
 import type { FromPanel } from "../src/panel/messages";
+import { EMPTY } from "../src/plan/views";
 import type { Plan } from "../src/protocol";
 import { type Layout, layoutOf, type Room } from "../src/webview/graph/layout";
 import { neighbour } from "../src/webview/graph/planGraph";
 import { bundlesOf, type Dependencies, dependenciesOf, wavesOf } from "../src/webview/graph/waves";
 import { steps } from "../src/webview/steps/steps";
 import { createPanel, type Panel } from "../src/webview/ui";
-import { freshUi } from "../src/webview/uiState";
+import { freshUi, taken } from "../src/webview/uiState";
 import { plan, step, viewOf } from "./plans";
 
 const TITLES: Room["step"] = { least: 112, most: 240, height: 42 };
@@ -188,7 +189,7 @@ function drawn(panel: Panel, now: Plan): HTMLElement {
 test("the graph has each step with its status, and the selected one below it", () => {
   const panel = panelOf();
   expect(drawn(panel, plan(THREE)).querySelectorAll(".step-row").length).toBe(3);
-  drawn(panel, plan(THREE)).querySelector<HTMLElement>("#as-graph")!.click();
+  panel.update((ui) => taken(ui, { kind: "graph" }, { ...EMPTY, current: plan(THREE).planId }));
   const before = drawn(panel, plan(THREE));
   expect(before.querySelectorAll(".node").length).toBe(3);
   before.querySelector<HTMLElement>('.node[data-node="c"]')!.click();
@@ -211,6 +212,10 @@ test("the graph has each step with its status, and the selected one below it", (
   expect(places(after)).toEqual(places(before));
 });
 
-test("a plan of one step has no graph", () => {
-  expect(drawn(panelOf(), plan([step("a")])).querySelector("#as-graph")).toBeNull();
+test("a plan of one step has no graph, and a button of the graph shows the list again", () => {
+  const panel = panelOf();
+  panel.change(plan([]).planId, (forms) => (forms.drawn = true));
+  expect(drawn(panel, plan([step("a")])).querySelector(".graph")).toBeNull();
+  drawn(panel, plan(THREE)).querySelector<HTMLElement>('button[aria-label="Show as List"]')!.click();
+  expect(drawn(panel, plan(THREE)).querySelectorAll(".step-row").length).toBe(3);
 });

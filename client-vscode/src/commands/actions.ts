@@ -16,7 +16,6 @@ import { addDropped } from "./adding";
 import { deletePlan, exportPlan, showAllPlans } from "./allPlans";
 import { detect, symbolsAt } from "./composing";
 import { confirmed } from "./dialogs";
-import { exportFigures, sendFigures, showFigures } from "./figures";
 import { attachmentsOf, type Images, keepImage } from "./images";
 import { openOutput, runInTerminal, sendOutput } from "./outputs";
 import { choosePython } from "./pickers";
@@ -83,10 +82,6 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
       return runInTerminal(ctx, message);
     case "export":
       return exportPlan(ctx, message.planId);
-    case "figures":
-      return sendFigures(ctx, message.span);
-    case "exportFigures":
-      return exportFigures(ctx, message.span);
     default:
       return settle(ctx, message, decide(ctx, message));
   }
@@ -375,11 +370,6 @@ async function show(ctx: Ctx, what: Extract<FromPanel, { kind: "show" }>["what"]
       return ctx.start();
     case "plans":
       return showAllPlans(ctx);
-    case "figures":
-      return showFigures(ctx);
-    case "prices":
-      await vscode.commands.executeCommand("workbench.action.openSettings", "planloom.model.prices");
-      return;
     case "models":
       await chooseModel(ctx);
       return;

@@ -11,8 +11,9 @@ import { addChanges, addFiles, addSelection, addTerminal } from "./adding";
 import { showAllPlans } from "./allPlans";
 import { answerWaiting } from "./answering";
 import { DOCUMENT_COMMANDS } from "./documentCommands";
-import { showFigures } from "./figures";
+import { showStatistics } from "./outputs";
 import { REVIEW_COMMANDS } from "./reviewCommands";
+import { showRules } from "./rules";
 import { deleteTemplate, planTemplate, saveTemplate } from "./templates";
 
 /** A selection longer than this is code rather than a request, so `@selection` attaches it. */
@@ -43,7 +44,9 @@ const COMMANDS: Readonly<Record<string, Run>> = {
   "planloom.ui.answer": answerWaiting,
   "planloom.ui.showChanges": showAllChanges,
   "planloom.ui.showPlan": showAllPlans,
-  "planloom.ui.showStatistics": showFigures,
+  "planloom.ui.showGraph": (ctx) => ctx.panel.turnGraph(),
+  "planloom.ui.showRules": showRules,
+  "planloom.ui.showStatistics": showStatistics,
   "planloom.ui.showLog": (ctx) => ctx.log.show(),
   "planloom.ui.chooseModel": chooseModel,
   "planloom.ui.restart": (ctx) => ctx.start(),

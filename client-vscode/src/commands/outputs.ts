@@ -1,4 +1,5 @@
-// What commands have printed: gets it for the panel, opens it as a document, types a command into a terminal.
+// What commands have printed: gets it for the panel, opens it as a document, types a command into a terminal. The
+// figures of all plans are a document of the same kind.
 
 import * as vscode from "vscode";
 
@@ -7,8 +8,10 @@ import type { CommandOutput } from "../protocol";
 import { pieces } from "../webview/text/hiddenCharacters";
 import { t } from "../words";
 import { nameOf } from "./allPlans";
+import { statistics } from "./statistics";
 
 const SCHEME = "planloom-output";
+const STATISTICS = "/statistics.md";
 
 /** A command of a finished call. */
 interface Place {
@@ -29,7 +32,11 @@ export async function sendOutput(
 /** Provides the documents of outputs, which are read-only, and read again when their tab comes back with the window. */
 export function provideOutputs(ctx: Ctx): vscode.Disposable {
   return vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
-    provideTextDocumentContent: async ({ query }) => {
+    provideTextDocumentContent: async ({ path, query }) => {
+      if (path === STATISTICS) {
+        const stats = await ctx.ask("planloom/stats", {});
+        return stats === undefined ? "" : statistics(stats);
+      }
       const [planId = "", stepId = "", callId = ""] = query.split("&").map(decodeURIComponent);
       // A tab that comes back with the window may be there before the server.
       const read = await ctx.request("planloom/step/output", { planId, stepId }).catch(() => undefined);
@@ -46,6 +53,12 @@ export async function openOutput(ctx: Ctx, place: Place): Promise<void> {
   const query = [place.planId, place.stepId, place.callId].map(encodeURIComponent).join("&");
   const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${nameOf(found.command)}.log`, query });
   await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: true });
+}
+
+/** Open the figures of all plans as a document, which is read anew each time. */
+export async function showStatistics(): Promise<void> {
+  const uri = vscode.Uri.from({ scheme: SCHEME, path: STATISTICS, query: String(Date.now()) });
+  await vscode.window.showTextDocument(uri, { preview: true });
 }
 
 /** Type a command into a new terminal in its folder. The user runs it: nothing that ends a line is sent. */

@@ -4,7 +4,6 @@ import * as v from "valibot";
 
 import { MENDS } from "../models/mends";
 import { WAYS } from "../models/ways";
-import { type Figures, SPANS } from "../plan/figures";
 import type { PanelState } from "../plan/views";
 import {
   AGENTS,
@@ -41,7 +40,6 @@ const args = v.record(v.string(), json);
 const review = v.picklist(REVIEWS);
 const mode = v.picklist(["auto", "plan", "direct", "perspectives"]);
 export type Mode = v.InferOutput<typeof mode>;
-const span = v.picklist(SPANS);
 /** Set if the panel waits for the outcome, which the extension sends as `settled` with the same number. */
 const numbered = { requestId: v.optional(v.number()) };
 
@@ -181,15 +179,13 @@ const fromPanel = v.variant("kind", [
   v.strictObject({ ...kind("openOutput"), planId: id, stepId: id, callId: id }),
   v.strictObject({ ...kind("runInTerminal"), planId: id, stepId: id, callId: id }),
   v.strictObject({ ...kind("export"), planId: id }),
-  v.strictObject({ ...kind("figures"), span }),
-  v.strictObject({ ...kind("exportFigures"), span }),
   v.strictObject({ ...kind("open"), uri: text, line: v.optional(offset) }),
   v.strictObject({ ...kind("setUp"), way: v.picklist(WAYS) }),
   /** `draft` is what is written in the composer, where a folder is opened for it. */
   v.strictObject({ ...kind("mend"), mend: v.picklist(MENDS), planId: v.optional(id), draft: v.optional(v.string()) }),
   v.strictObject({
     ...kind("show"),
-    what: v.picklist(["log", "plans", "figures", "models", "settings", "prices", "python", "restart"]),
+    what: v.picklist(["log", "plans", "models", "settings", "python", "restart"]),
   }),
 ]);
 
@@ -199,7 +195,6 @@ const having = <T>(...names: readonly string[]) =>
 const known = having<PanelState>("plans");
 const view = having<ViewParams>("planId", "number");
 const delta = having<StreamParams>("delta");
-const figures = having<Figures>("span", "stats");
 const commandOutput = having<CommandOutput>("callId");
 const summary = having<PlanSummary>("planId");
 const detection = having<Detection>("planned");
@@ -266,7 +261,7 @@ const toPanel = v.variant("kind", [
   v.strictObject({ ...kind("display") }),
   v.strictObject({ ...kind("output"), key: v.string(), commands: v.array(commandOutput) }),
   v.strictObject({ ...kind("plans"), plans: v.array(summary) }),
-  v.strictObject({ ...kind("figures"), figures }),
+  v.strictObject({ ...kind("graph") }),
   v.strictObject({
     ...kind("notice"),
     level: v.picklist(["info", "warning", "error"]),

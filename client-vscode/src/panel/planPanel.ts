@@ -120,6 +120,12 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
   }
 
+  /** Reveal the panel with the steps of the displayed plan as a graph, or as a list if they are drawn. */
+  async turnGraph(): Promise<void> {
+    await this.reveal();
+    this.postWhenReady({ kind: "graph" });
+  }
+
   /** Reveal the panel with the caret in its composer; `text` is added to what is written there. */
   async compose(text: string | undefined): Promise<void> {
     await this.openComposer(text === undefined ? {} : { text });

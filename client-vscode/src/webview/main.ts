@@ -17,7 +17,6 @@ import { type Bundle, speak, t } from "../words";
 import { cards } from "./cards/cards";
 import { composer, referenceBefore, sendWhatWaited } from "./composer/composer";
 import { filledValues, templateSearch } from "./composer/templates";
-import { figuresPage } from "./figures/figuresPage";
 import { focusedCard, keepFocus } from "./focus";
 import { mendButtons } from "./mends";
 import { isHeld, modelSetUp } from "./modelSetUp";
@@ -33,7 +32,6 @@ import { askedUnasked, effectName } from "./text/format";
 import { createPanel, icon, iconButton, linkButton, shown, type View } from "./ui";
 import {
   freshUi,
-  hasPage,
   type Kept,
   kept,
   type Notice,
@@ -159,7 +157,7 @@ function draw(): void {
     // The entry that the arrow keys have reached may be below the end of the list.
     root.querySelector("#suggestions .active")?.scrollIntoView({ block: "nearest" });
   }
-  const waiting = view !== undefined && panel.ui.toCards && !hasPage(panel.ui) && view.decisions > 0;
+  const waiting = view !== undefined && panel.ui.toCards && panel.ui.list === undefined && view.decisions > 0;
   scroll.show(placeOf(panel.ui, view?.plan.planId), waiting ? root.querySelector(".cards") : null);
   if (panel.ui.toCards && view !== undefined) panel.update((ui) => ({ ...ui, toCards: false }));
   observeCards();
@@ -167,10 +165,9 @@ function draw(): void {
   askForTemplates();
 }
 
-/** The page of all plans or of figures, or the composer with the displayed plan. */
+/** The page of all plans, or the composer with the displayed plan. */
 function page(view: PlanView | undefined): View {
   if (panel.ui.list !== undefined) return html`${notices()} ${plansPage(panel, state)}`;
-  if (panel.ui.figures !== undefined) return html`${notices()} ${figuresPage(panel, new Date())}`;
   return html`
     ${composer(panel, view?.plan, { write, complete })} ${notices()}
     ${view === undefined || isHeld(panel.ui) ? modelSetUp(panel) : nothing}

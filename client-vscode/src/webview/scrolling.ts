@@ -1,13 +1,13 @@
 // Keeps for each plan how far it was scrolled, while another one is displayed and while the page is closed.
 
-import { hasPage, type Ui } from "./uiState";
+import type { Ui } from "./uiState";
 
 /** How long after the last movement the place is saved. */
 const SAVE_MS = 150;
 
 /** The place on the page: a plan, or a page that stands in its place. */
 export function placeOf(ui: Ui, planId: string | undefined): string {
-  return hasPage(ui) ? "" : (planId ?? "");
+  return ui.list !== undefined ? "" : (planId ?? "");
 }
 
 /** Keeps the places of one window. `save` stores them; `before` are those that the page before has stored. */

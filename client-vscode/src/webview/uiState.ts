@@ -11,7 +11,6 @@ import {
   type ShownProposal,
   type ToPanel,
 } from "../panel/messages";
-import type { Figures } from "../plan/figures";
 import type { Filter } from "../plan/planList";
 import type { PanelState } from "../plan/views";
 import type { CommandOutput, PlanSummary, Template } from "../protocol";
@@ -88,16 +87,6 @@ export interface Ui {
   readonly outputs: Readonly<Record<string, readonly CommandOutput[]>>;
   /** The page of all plans while it is open; `plans` is undefined until they were read. */
   readonly list?: { plans?: readonly PlanSummary[]; find: string; filter: Filter } | undefined;
-  /** The page of figures while it is open. */
-  readonly figures?: Figures | undefined;
-}
-
-/** The displayed plan, and no page in its place. */
-const NO_PAGE = { list: undefined, figures: undefined } as const;
-
-/** Whether a page stands in the place of the displayed plan. */
-export function hasPage({ list, figures }: Ui): boolean {
-  return list !== undefined || figures !== undefined;
 }
 
 /** How many plans keep their forms, those changed last. */
@@ -322,7 +311,7 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
       return withMode(ui, message.mode);
     case "compose": {
       const added = withAdded(
-        composed({ ...ui, ...NO_PAGE }, message.text, Date.now()),
+        composed({ ...ui, list: undefined }, message.text, Date.now()),
         message.references ?? [],
         Date.now(),
       );
@@ -341,13 +330,15 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
         ? { ...ui, form: { ...ui.form, preview: message.preview } }
         : ui;
     case "display":
-      return { ...ui, ...NO_PAGE, toCards: true };
+      return { ...ui, list: undefined, toCards: true };
     case "output":
       return { ...ui, outputs: { ...ui.outputs, [message.key]: message.commands } };
     case "plans":
-      return { ...ui, ...NO_PAGE, list: { find: "", filter: "all", ...ui.list, plans: message.plans } };
-    case "figures":
-      return { ...ui, ...NO_PAGE, figures: message.figures };
+      return { ...ui, list: { find: "", filter: "all", ...ui.list, plans: message.plans } };
+    case "graph":
+      return state.current === undefined
+        ? ui
+        : withForms({ ...ui, list: undefined }, state.current, (forms) => (forms.drawn = forms.drawn !== true));
     case "notice":
       return withNotice(ui, message);
     case "seen":

@@ -73,8 +73,8 @@ class ServerNotification(NamedTuple):
 @cache
 def _models(handler: Handler) -> tuple[type[Wire], type[Wire]]:
     """The params and the result of a handler, by its signature."""
-    hints = get_type_hints(handler, localns={"Connection": Any})
-    return hints["params"], hints["return"]
+    _, params, result = get_type_hints(handler, localns={"Connection": Any}).values()
+    return params, result
 
 
 CLIENT_REQUESTS: tuple[ClientRequest, ...] = (

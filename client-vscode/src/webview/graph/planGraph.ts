@@ -52,6 +52,7 @@ export function planGraph(panel: Panel, view: PlanView): View {
     <div class="graph-tools" role="toolbar" aria-label=${t("Size of the graph")}>
       <span class="quiet">${plural(layout.waves, "1 wave", "{0} waves")}</span>
       <span class="grow"></span>
+      ${iconButton("list-unordered", t("Show as List"), () => panel.change(plan.planId, (forms) => (forms.drawn = false)))}
       ${iconButton("zoom-out", t("Smaller"), zoomTo(zoom - 1), zoom === 0)}
       ${iconButton("zoom-in", t("Larger"), zoomTo(zoom + 1), zoom === SIZES.length - 1)}
     </div>

@@ -36,7 +36,6 @@ export function plansPage(panel: Panel, state: PanelState): View {
       ${iconButton("arrow-left", t("Back"), close)}
       <h1>${t("All plans")}</h1>
       <span class="quiet" role="status">${plural(found.length, "1 plan", "{0} plans")}</span>
-      ${iconButton("graph", t("Statistics"), () => panel.post({ kind: "show", what: "figures" }))}
     </div>
     <div class="plans-find">
       <vscode-textfield

@@ -34,7 +34,7 @@ export function steps(panel: Panel, view: PlanView): View {
   const selected = drawn ? selectedStep(panel, plan) : undefined;
   const listed = drawn ? plan.steps.filter((step) => step.stepId === selected) : plan.steps;
   return html`<section class="steps-section" aria-label=${t("Steps")}>
-    ${plan.steps.length < 2 ? nothing : viewSwitch(panel, plan, drawn)} ${drawn ? planGraph(panel, view) : nothing}
+    ${drawn ? planGraph(panel, view) : nothing}
     <ol
       class="steps"
       data-digits=${String(plan.steps.length).length}
@@ -67,19 +67,6 @@ export function steps(panel: Panel, view: PlanView): View {
 /** Whether the steps are drawn as a graph, which then stands above the selected one. */
 function isDrawn(panel: Panel, plan: Plan): boolean {
   return panel.forms(plan.planId).drawn === true && plan.steps.length > 1;
-}
-
-function viewSwitch(panel: Panel, plan: Plan, drawn: boolean): View {
-  const choice = (id: string, label: string, name: string, draws: boolean) =>
-    html`<button
-      id=${id}
-      type="button"
-      aria-pressed=${draws === drawn}
-      @click=${() => panel.change(plan.planId, (forms) => (forms.drawn = draws))}
-    >${icon(name)}${label}</button>`;
-  return html`<div class="view-switch" role="group" aria-label=${t("How the steps are shown")}>
-    ${choice("as-list", t("List"), "list-unordered", false)} ${choice("as-graph", t("Graph"), "type-hierarchy-sub", true)}
-  </div>`;
 }
 
 function isStep(plan: Plan, stepId: string | null): boolean {

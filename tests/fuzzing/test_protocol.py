@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.fuzzing.protocol import USER, run, send, works
-from bench.fuzzing.protocol_cases import Case, Cases, Known
 from planloom.lsp.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
+from tests.fuzzing.protocol import USER, run, send, works
+from tests.fuzzing.protocol_cases import Case, Cases, Known
 from tests.support.lsp_client import EXTENSION, FULL, connected
 from tests.support.process_client import ProcessClient
 from tests.support.real_application import real_application

@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple
 from lsprotocol import types
 
 from planloom.lsp.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS, ClientNotification, ClientRequest
-from planloom.lsp.wire import lookup
 
 DEEP: Final = "@deep@"
 """Stands in the params for brackets that are too deep for a writer of JSON."""
@@ -125,10 +124,7 @@ class Cases:
         self._chance = random.Random(seed)
         self._known = known
         own: tuple[ClientRequest | ClientNotification, ...] = (*CLIENT_REQUESTS, *CLIENT_NOTIFICATIONS)
-        self._schemas = {
-            each.name: lookup.model(each.subject, each.params).model_json_schema(by_alias=True)
-            for each in own
-        }
+        self._schemas = {each.name: each.params.model_json_schema(by_alias=True) for each in own}
         self._own_requests = [each.name for each in CLIENT_REQUESTS]
         self._own_notifications = [each.name for each in CLIENT_NOTIFICATIONS]
         self._requests, self._notifications = list(self._own_requests), list(self._own_notifications)

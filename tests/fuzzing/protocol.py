@@ -1,4 +1,4 @@
-"""Sends a server wrong requests without end: `python -m bench.fuzzing.protocol --hours 24 --seed 1`.
+"""Sends a server wrong requests without end: `python -m tests.fuzzing.protocol --hours 24 --seed 1`.
 
 Each request must get exactly one answer, and none may be an internal error (−32603). After every thousand cases the
 server has to carry out a plan, and its memory is looked at. A finding is printed with the seed of its thousand and
@@ -18,10 +18,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from bench.fuzzing.protocol_cases import Case, Cases, Known
 from planloom.lsp.methods import CLIENT_REQUESTS
+from tests.fuzzing.protocol_cases import Case, Cases, Known
 from tests.support.lsp_client import Failed, LspClient, connected
 from tests.support.real_application import real_application
 

@@ -1,4 +1,4 @@
-"""The fuzzer's seeds: examples of every format, and the words that have a meaning in each."""
+"""Examples of every format, from which changed texts are made, and the words that have a meaning in each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from planloom.intake.words import QUESTIONS, SCOPES, VERBS
 from tests.agent.toolcalls.cases import ALL
 from tests.support.messy_plans import NOTHING, cases
 
-DATA = Path(__file__).parents[2] / "tests" / "data"
+DATA = Path(__file__).parents[1] / "data"
 
 
 def _rows(name: str, key: str) -> Iterable[str]:
@@ -79,35 +79,12 @@ REQUEST_WORDS = (
     *VERBS,
     *SCOPES,
     *QUESTIONS,
-    *(
-        "then ",
-        "next ",
-        "and ",
-        "also ",
-        "after that",
-        "please ",
-        "hi ",
-        " to ",
-        " with ",
-        " in ",
-        " called ",
-    ),
+    *("then ", "next ", "and ", "also ", "after that", "please "),
+    *("hi ", " to ", " with ", " in ", " called "),
     *("folder ", "file ", "rename ", "delete ", "run ", "read ", "append ", "replace ", "content", "list "),
-    *(
-        "<<EOF\n",
-        "EOF\n",
-        "```\n",
-        "e.g.",
-        "etc.",
-        "@",
-        "@a/b.py",
-        ":1-2",
-        "https://",
-        "1. ",
-        "2) ",
-        "- ",
-        "?",
-    ),
+    *("<<EOF\n", "EOF\n", "```\n", "e.g.", "etc.", "@"),
+    *("@a/b.py", ":1-2", "https://", "1. ", "2) ", "- "),
+    *("?"),
 )
 PATCH_WORDS = (
     *("--- a/", "+++ b/", "@@ -1 +1 @@", "@@ ", "*** Begin Patch\n", "*** End Patch", "*** Update File: "),

@@ -1,4 +1,4 @@
-"""The fuzzer's targets: the parsers, and what must hold for every text."""
+"""The readers of models' and users' words, and what must hold for every text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from bench.fuzzing import seeds
 from planloom.agent.toolcalls.reader import CallReader, gathered
 from planloom.agent.toolcalls.tokens import TOKEN_SET
 from planloom.domain.model_text.surrogates import mend
@@ -28,6 +27,7 @@ from planloom.tools.files.patches import read_patch
 from planloom.tools.files.patching import apply_hunks
 from planloom.tools.files.replacing import Replacement, replace
 from planloom.tools.registry import builtin
+from tests.fuzzing import seeds
 from tests.scoring import offered_tools
 from tests.support.small_tools import TOOL_NAMES as TOOLS
 
@@ -36,9 +36,8 @@ _RULES = {name: ToolRules(effect="write", check=lambda _: ()) for name in TOOLS}
 
 
 class Target(NamedTuple):
-    """`read` parses a text and is timed; `check` raises AssertionError if the result is wrong."""
+    """`check` reads a text, and raises AssertionError if the result is wrong."""
 
-    read: Callable[[str], object]
     check: Callable[[str, random.Random], None]
     seeds: Callable[[], Iterable[str]]
     words: tuple[str, ...]
@@ -159,13 +158,6 @@ def check_rules(text: str, _: random.Random) -> None:
     assert all(step.kind != "tool_call" for step in mentioned), "a call under words that forbid it"
 
 
-def _apply(text: str) -> None:
-    """Parse a patch and apply it to the lines that it removes or keeps."""
-    files = read_patch(text)
-    for file in () if isinstance(files, BadPatch) else files:
-        apply_hunks("\n".join(line for hunk in file.hunks for line in hunk.old), file.hunks)
-
-
 def _patched(text: str) -> None:
     files = read_patch(text)
     if isinstance(files, BadPatch):
@@ -196,37 +188,10 @@ def check_patches(text: str, _chance: random.Random) -> None:
 
 
 TARGETS = {
-    "plans": Target(
-        lambda text: _streamed([text]),
-        check_plan,
-        seeds.plans,
-        (*seeds.PLAN_WORDS, *seeds.SIGNS),
-    ),
-    "calls": Target(
-        lambda text: gathered(CallReader(offered_tools()).feed(text)),
-        check_calls,
-        seeds.calls,
-        (*seeds.CALL_WORDS, *seeds.SIGNS),
-    ),
-    "detection": Target(
-        lambda text: qualify(text, (), detect(text)),
-        check_detection,
-        seeds.requests,
-        (*seeds.REQUEST_WORDS, *seeds.SIGNS),
-    ),
-    "references": Target(
-        find_references, check_references, seeds.requests, (*seeds.REQUEST_WORDS, *seeds.SIGNS)
-    ),
-    "rules": Target(
-        lambda text: plan_by_rules(text, _BUILTIN),
-        check_rules,
-        seeds.requests,
-        (*seeds.REQUEST_WORDS, *seeds.SIGNS),
-    ),
-    "patches": Target(
-        _apply,
-        check_patches,
-        seeds.patches,
-        (*seeds.PATCH_WORDS, *seeds.SIGNS),
-    ),
+    "plans": Target(check_plan, seeds.plans, (*seeds.PLAN_WORDS, *seeds.SIGNS)),
+    "calls": Target(check_calls, seeds.calls, (*seeds.CALL_WORDS, *seeds.SIGNS)),
+    "detection": Target(check_detection, seeds.requests, (*seeds.REQUEST_WORDS, *seeds.SIGNS)),
+    "references": Target(check_references, seeds.requests, (*seeds.REQUEST_WORDS, *seeds.SIGNS)),
+    "rules": Target(check_rules, seeds.requests, (*seeds.REQUEST_WORDS, *seeds.SIGNS)),
+    "patches": Target(check_patches, seeds.patches, (*seeds.PATCH_WORDS, *seeds.SIGNS)),
 }

@@ -1,34 +1,14 @@
-"""Encodes and mutates the fuzzer's texts."""
+"""Texts that were changed a little, the same for the same seed."""
 
 from __future__ import annotations
 
 import random
-import traceback
 import zlib
-from pathlib import Path
-
-
-def decoded(data: bytes) -> str:
-    try:
-        return data.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        return data.decode("utf-8", "replace")
-
-
-def encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 def chance_of(text: str) -> random.Random:
     """A generator seeded by the text, so that a check of the same text cuts the same chunks."""
-    return random.Random(zlib.crc32(encoded(text)))
-
-
-def signature_of(error: BaseException) -> str:
-    """Identifies a finding by the type, place and message of its error."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    message = str(error).partition("\n")[0][:60] if isinstance(error, AssertionError) else ""
-    return f"{type(error).__name__} {Path(frame.filename).name}:{frame.lineno} {message}".strip()
+    return random.Random(zlib.crc32(text.encode("utf-8", "surrogatepass")))
 
 
 def changed(text: str, seeds: tuple[str, ...], words: tuple[str, ...], chance: random.Random) -> str:

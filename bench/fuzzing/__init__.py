@@ -1,1 +1,0 @@
-"""Wrong texts for every parser, and wrong requests for the server."""

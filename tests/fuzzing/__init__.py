@@ -1,0 +1,1 @@
+"""Wrong texts for every reader of words, and wrong requests for the server."""
