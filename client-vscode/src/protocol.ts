@@ -2273,7 +2273,7 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 export interface Requests {
   "planloom/plan/create": { params: CreateParams; result: CreateResult };
   "planloom/plan/get": { params: GetParams; result: GetResult };
-  "planloom/plan/view": { params: GetParams; result: ViewResult };
+  "planloom/plan/view": { params: PlanParams; result: ViewResult };
   "planloom/plan/list": { params: ListParams; result: ListResult };
   "planloom/plan/tasks": { params: TasksParams; result: TasksResult };
   "planloom/plan/events": { params: EventsParams; result: EventsResult };

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planloom.domain.errors import PlanUnreadable, UnknownThing
+from planloom.domain.errors import PlanUnreadable
 from planloom.domain.plans.editing import PlanWords
 from planloom.domain.values import EditId, PlanId, SessionId, StepId, Uri
 from planloom.lsp.wire import from_wire, to_wire, to_wire_events
@@ -40,12 +40,10 @@ async def get(connection: Connection, params: wire.GetParams) -> wire.GetResult:
     )
 
 
-async def view(connection: Connection, params: wire.GetParams) -> ViewResult:
+async def view(connection: Connection, params: wire.PlanParams) -> ViewResult:
     """A plan as people see it, in the client's language. One that declares `views` gets patches from then on."""
-    reader = connection.app.plans.among(all_workspaces=params.all_workspaces)
-    plan = reader.get(_plan_id(params.plan_id), _session_id(params.session_id))
-    if plan is None:
-        raise UnknownThing("plan", params.plan_id or "")
+    plan = connection.app.plans.get(PlanId(params.plan_id), None)
+    assert plan is not None, "get() with an id returns a plan or raises"
     return connection.views.whole(plan)
 
 
