@@ -12,6 +12,7 @@ from planloom.domain.plans.plan import Plan, Step, Usage
 from planloom.execution.budget import allow_request
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
+from planloom.workspace.paths.uris import shown_in
 
 
 class StepRun:
@@ -39,6 +40,10 @@ class StepRun:
     def now(self) -> Step:
         """The step as it is now."""
         return self.plan.step(self.step_id) or self.step
+
+    def shown(self, uri: str) -> str:
+        """The path of a file, for use in sentences."""
+        return shown_in(uri, self.session.folders)
 
     def record(self, *happened: ev.Event) -> Plan:
         """Append events to the plan. Raises what `PlanStore.record` raises."""

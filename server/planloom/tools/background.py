@@ -15,7 +15,7 @@ from planloom.tools.search.search_files import search_output
 from planloom.tools.terminal_text import plain
 from planloom.tools.tool import ToolResult, failed, succeeded
 
-_NO_COMMANDS: Final = "No command runs here."
+_NO_COMMANDS: Final = "Commands cannot be run here."
 
 
 async def read_output(args: ReadOutput, context: ToolContext) -> ToolResult:

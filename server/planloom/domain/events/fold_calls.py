@@ -295,7 +295,7 @@ def fold_conflict(plan: Plan, event: ev.ConflictResolved) -> Plan:
     uris = {str(file.uri) for file in event.files if file.choice == "mine"}
     if not uris:
         return plan
-    why = "You kept your own text where both had changed it."
+    why = "The user kept their own text where both had changed it."
     return _deny(_deny(plan, event.task_id, uris, why), None, uris, why)
 
 

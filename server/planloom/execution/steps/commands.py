@@ -46,6 +46,8 @@ _OWN_RUNS: Final = (
     "let it end by itself, wait with your answer."
 )
 _OTHER_RUNS: Final = "`{}` of an earlier run still runs, as process {}, and goes on beside it."
+_NOT_RUN: Final = "The command was not run"
+_CHANGES_DENIED: Final = "The command was not run, since the changes before it were not made"
 _SHOWN: Final = 80
 _QUESTION: Final = "The request is a question, so every command is asked."
 _ENDED: Final = "It ran to its end in an earlier run of this step, so this would be the second time."
@@ -59,7 +61,7 @@ class CancelledByUser(Exception):
 class CallDenied(Exception):
     """Raised when the user or the policy denies a call; `consequence` says what was not done."""
 
-    def __init__(self, reason: str, consequence: str = "The command was not run") -> None:
+    def __init__(self, reason: str, consequence: str = _NOT_RUN) -> None:
         super().__init__(reason)
         self.reason = reason
         self.consequence = consequence
@@ -130,10 +132,9 @@ class Terminal:
             # No model can save a file, so the step must not go on without the user.
             raise UnsavedFiles(why=verdict.reason)
         if isinstance(verdict, Denied | NotMade):
-            reason = f"The changes before it were not made: {verdict.reason}"
             if isinstance(verdict, Denied):
-                raise _denied(verdict, reason)
-            return reason
+                raise _denied(verdict, _CHANGES_DENIED)
+            return f"The changes before it were not made: {verdict.reason}"
         await self._saver.save_before_command(run.plan)
         return None
 
@@ -154,7 +155,7 @@ class Terminal:
         """
         verdict = await self._gate.permit_command(proposal, following)
         if isinstance(verdict, Denied):
-            raise _denied(verdict, verdict.reason)
+            raise _denied(verdict)
         return verdict
 
     async def run(
@@ -181,8 +182,8 @@ class Terminal:
             await self._index.rescan_after_command()
 
 
-def _denied(verdict: Denied, reason: str) -> CancelledByUser | CallDenied:
-    return CancelledByUser() if verdict.cancelled else CallDenied(reason)
+def _denied(verdict: Denied, consequence: str = _NOT_RUN) -> CancelledByUser | CallDenied:
+    return CancelledByUser() if verdict.cancelled else CallDenied(verdict.reason, consequence)
 
 
 class StepCommands:

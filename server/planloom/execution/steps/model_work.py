@@ -140,8 +140,8 @@ class ModelWork:
         conversation = Conversation(
             window,
             thread,
-            earlier_results(step, with_output=with_output),
-            lambda call_id: call_fate(run.now, call_id),
+            earlier_results(run.plan, step, with_output=with_output),
+            lambda call_id: call_fate(run.plan, run.now, call_id),
         )
         if thread.planned is not None and TASK_LIST not in thread.sent:
             conversation.tell(_become_of_the_plan(run.plan, thread))
@@ -181,7 +181,9 @@ class ModelWork:
                 end = await work_on(task, model, runner)
             except BudgetExhausted as spent:
                 await runner.commit()
-                return Interrupted(reason="budget", detail=f"{spent.message} {changed_so_far(run.now)}")
+                return Interrupted(
+                    reason="budget", detail=f"{spent.message} {changed_so_far(run.plan, run.now)}"
+                )
             finally:
                 runner.close()
                 kept = conversation.thread._replace(seen=runner.seen() if is_native else {})

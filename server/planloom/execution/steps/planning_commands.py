@@ -20,7 +20,7 @@ from planloom.tools.processes.child_process import ProcessResult
 from planloom.tools.processes.commands import CalledCommand, Command, NoCommand
 from planloom.tools.processes.kept_output import KeptOutput
 from planloom.workspace.paths.names import listed
-from planloom.workspace.paths.uris import display_name
+from planloom.workspace.paths.uris import shown_in
 
 Answers = dict[tuple[PlanId, Words], str]
 
@@ -155,5 +155,8 @@ class PlanningCommands:
     async def _unsaved(self) -> str:
         """Says which files the command has seen without the text that the editor has."""
         view = self._session.view
-        unsaved = [display_name(each.uri) for each in view.documents.all() if await view.is_dirty(each.uri)]
+        folders = self._session.folders
+        unsaved = [
+            shown_in(each.uri, folders) for each in view.documents.all() if await view.is_dirty(each.uri)
+        ]
         return _UNSAVED.format(names=listed(unsaved, _NAMED)) if unsaved else ""

@@ -113,7 +113,7 @@ async def within(
         detail = (
             f"The step has worked for {duration(seconds)}, the most that one step may take "
             "(execution.stepTimeoutSeconds). Resume the plan to give it as much again. "
-            f"{changed_so_far(run.now)}"
+            f"{changed_so_far(run.plan, run.now)}"
         )
         return Interrupted(reason="budget", detail=detail)
 
