@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.background_commands import running_in_background
+from planloom.domain.plans.commands import running_in_background
 from planloom.domain.plans.editing import StepChanges, UpdateStep
 from planloom.domain.plans.plan import Plan
 from planloom.execution.steps import background

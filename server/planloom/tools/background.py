@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from planloom.domain.plans.command_outcomes import outcome_line
+from planloom.domain.plans.commands import outcome_line
 from planloom.tools.catalog import ReadOutput, StopCommand
 from planloom.tools.context import ToolContext
 from planloom.tools.files.reading import read_lines

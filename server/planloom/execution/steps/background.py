@@ -14,8 +14,7 @@ from typing import Final
 from planloom.domain.errors import PlanloomError
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition
-from planloom.domain.plans.background_commands import BackgroundReason, background_calls
-from planloom.domain.plans.command_outcomes import outcome_line
+from planloom.domain.plans.commands import BackgroundReason, background_calls, outcome_line
 from planloom.domain.plans.plan import ENDED, Plan
 from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs, background_jobs

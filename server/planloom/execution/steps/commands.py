@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from planloom.domain.errors import PlanloomError
-from planloom.domain.plans.background_commands import CommandProcess, background_calls
+from planloom.domain.plans.commands import CommandProcess, background_calls
 from planloom.domain.safety.command_needs import Lack, lack_of
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.safety.confinement_choices import given_confinement, who_reaches

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planloom.domain.plans.output_values import NoOutput, resolved
+from planloom.domain.plans.outputs import NoOutput, resolved
 from planloom.domain.plans.plan import Step
 from planloom.domain.values import Args
 from planloom.execution.effects.proposals import Committed, Denied

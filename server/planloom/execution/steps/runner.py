@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.plans.plan import Plan
-from planloom.domain.plans.sub_plans import TemplateOf
+from planloom.domain.plans.unrolling import TemplateOf
 from planloom.domain.values import PlanId, StepId, Uri
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.staging_area import StagingArea

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from planloom.domain.plans.command_outcomes import CommandOutcome, outcome_line
+from planloom.domain.plans.commands import CommandOutcome, outcome_line
 from planloom.domain.safety.command_needs import Lack, LackKind
 from planloom.tools.catalog import RunCommand
 from planloom.tools.context import ToolContext
