@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from planloom.domain.plans.plan import Plan
-from planloom.execution.steps.planning_commands import runner_of, words_of
+from planloom.execution.commands.planning import runner_of, words_of
 from planloom.models.offline.scripted import ScriptedModel, Turn, makes
 from planloom.tools.confinement.abilities import abilities
 from tests.journeys.journey import python_on_path

@@ -1,4 +1,4 @@
-"""Commands of a plan: how one ended and whether it succeeded, and those that run on in the background."""
+"""Commands of a plan: how far one has come, how it ended and whether it succeeded, and those in the background."""
 
 from __future__ import annotations
 
@@ -40,6 +40,10 @@ cancelled
 """
 """The words that lines of outcomes are made of."""
 _KNOWN: Final = frozenset(_OUTCOME_WORDS.split())
+_PERCENT = pattern(r"(?<![\d.,%])(\d{1,3})(?:[.,]\d{1,3})?[ ]?%")
+_LONGEST_PERCENT = 8
+LEAST_RISE = 5
+"""The least rise of a percentage in a command's output that is reported."""
 
 
 class CommandOutcome(Value):
@@ -159,3 +163,34 @@ def background_calls(plan: Plan) -> Iterator[tuple[StepId, Args, BackgroundComma
 def running_in_background(plan: Plan) -> tuple[tuple[StepId, BackgroundCommand], ...]:
     """The background commands that have not ended, each with its step."""
     return tuple((step_id, command) for step_id, _, command in background_calls(plan) if command.end is None)
+
+
+class PercentReader:
+    """Reads how far a command has come in its output, where that prints a rising percentage.
+
+    One percentage alone says nothing, such as that of a coverage report; after one that falls no more are read.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._seen: int | None = None
+        self._told = 0
+        self._rising = True
+
+    def feed(self, text: str) -> int | None:
+        """Read more output. Returns the percentage if it has risen by at least `LEAST_RISE`."""
+        if not self._rising:
+            return None
+        text = self._held + text
+        percent, end = None, 0
+        for found in _PERCENT.finditer(text):
+            value, end = int(found[1]), found.end()
+            self._rising = self._rising and value <= 100 and (self._seen is None or value >= self._seen)
+            if self._rising and self._seen is not None and value > self._seen:
+                percent = value
+            self._seen = value
+        self._held = text[max(end, len(text) - _LONGEST_PERCENT) :]
+        if percent is None or not self._rising or percent < self._told + LEAST_RISE:
+            return None
+        self._told = percent
+        return percent

@@ -12,10 +12,10 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.expressions import Malformed, Unanswerable, holds, read
 from planloom.domain.plans.plan import Check, Step
 from planloom.domain.values import Args, Uri
+from planloom.execution.commands.running import CallDenied
 from planloom.execution.nodes.conditions import facts
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_records import recorded_call
-from planloom.execution.steps.commands import CallDenied
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry, not_carried_out
 from planloom.tools.tool import Tool, ToolResult, refused

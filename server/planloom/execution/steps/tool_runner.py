@@ -9,15 +9,13 @@ from planloom.agent.task import ChangesDenied
 from planloom.domain.plans.agents import may_use
 from planloom.domain.plans.plan import ExecutedTool
 from planloom.domain.values import Args, Sha256, Uri
+from planloom.execution.commands.running import CallDenied, CancelledByUser
 from planloom.execution.effects.previous_calls import latest_fates, not_made
 from planloom.execution.effects.proposals import Denied, NotMade
-from planloom.execution.effects.staging_area import StagingArea
-from planloom.execution.effects.step_changes import commit_step
+from planloom.execution.effects.staging_area import StagingArea, commit_step
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_cache import WIDE, CallCache
-from planloom.execution.steps.call_records import CallRecord, recorded_call
-from planloom.execution.steps.commands import CallDenied, CancelledByUser
-from planloom.execution.steps.progress import has_touched
+from planloom.execution.steps.call_records import CallRecord, has_touched, recorded_call
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.models.port import ToolCall
 from planloom.tools.catalog import RUN_COMMAND, RunCommand

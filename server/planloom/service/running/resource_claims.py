@@ -8,7 +8,7 @@ from typing import Literal
 from planloom.domain.plans.outputs import NoOutput, resolved
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.safety.lexical_paths import normal_path
-from planloom.execution.step_waits import MODEL, TERMINAL
+from planloom.execution.resources import MODEL, TERMINAL
 from planloom.service.models import Models
 from planloom.tools.registry import Registry
 

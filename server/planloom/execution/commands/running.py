@@ -10,22 +10,21 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from planloom.domain.errors import PlanloomError
-from planloom.domain.plans.commands import CommandProcess, background_calls
+from planloom.domain.plans.commands import CommandProcess, PercentReader, background_calls
 from planloom.domain.safety.command_needs import Lack, lack_of
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.safety.confinement_choices import given_confinement, who_reaches
 from planloom.domain.values import Args
+from planloom.execution.commands.background import BackgroundCommands
+from planloom.execution.commands.changes import Watched
 from planloom.execution.effects.command_approval import CommandProposal, folder_id_of
 from planloom.execution.effects.command_scripts import ESCAPE, scripts_of
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.proposals import CommandPermitted, Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFiles, UnsavedFileSaver
+from planloom.execution.resources import TERMINAL, StepWaits, UsedBy, User
 from planloom.execution.step_run import StepRun
-from planloom.execution.step_waits import TERMINAL, StepWaits, UsedBy, User
-from planloom.execution.steps.background import BackgroundCommands
-from planloom.execution.steps.command_changes import Watched
-from planloom.execution.steps.progress import PercentReader
 from planloom.execution.summary import changed_files
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.confinement.abilities import abilities

@@ -12,9 +12,9 @@ from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.command_rules import Words, parts_of
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import PlanId
+from planloom.execution.commands.running import CallDenied, CancelledByUser, Terminal
 from planloom.execution.effects.command_approval import CommandProposal, folder_id_of
 from planloom.execution.session import Session
-from planloom.execution.steps.commands import CallDenied, CancelledByUser, Terminal
 from planloom.tools.confinement.abilities import abilities
 from planloom.tools.processes.child_process import ProcessResult
 from planloom.tools.processes.commands import CalledCommand, Command, NoCommand
