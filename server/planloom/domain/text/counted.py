@@ -26,4 +26,4 @@ def duration(seconds: float) -> str:
     """A time for people, in seconds or minutes."""
     if seconds >= 120:
         return f"{seconds / 60:g} minutes"
-    return f"{seconds:g} seconds"
+    return "1 second" if seconds == 1 else f"{seconds:g} seconds"

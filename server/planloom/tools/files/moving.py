@@ -82,7 +82,7 @@ async def _movable(path: str, context: ToolContext) -> ResolvedPath | ToolResult
     if reason is not None:
         return failed(reason)
     if not (await context.files.peek(place.uri)).exists:
-        return failed(f"There is no {place.relative}. Use list_files to see what is there.")
+        return failed(f"There is no file or folder {place.relative}. Use list_files to see what is there.")
     return place
 
 

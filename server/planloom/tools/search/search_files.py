@@ -96,7 +96,7 @@ async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
         )
     snapshot = await context.files.peek(place.uri)
     if not snapshot.exists:
-        return failed(f"There is no {place.relative}. Use find_files to see what is there.")
+        return failed(f"There is no file or folder {place.relative}. Use find_files to see what is there.")
     if snapshot.problem != "folder":
         name = place.relative.rpartition("/")[2]
         prefix = place.relative[: -len(name)]
