@@ -31,8 +31,8 @@ from planloom.domain.events.folding import (
     with_usage,
     without_questions,
 )
-from planloom.domain.plans.loops import share_done
 from planloom.domain.plans.plan import Check, Plan, Step, StepResult, Usage
+from planloom.domain.plans.unrolling import share_done
 from planloom.domain.values import Instant, StepId
 
 
