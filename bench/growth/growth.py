@@ -23,8 +23,8 @@ from planloom.domain.document.difference import difference, signs_of
 from planloom.domain.document.reader import read_document
 from planloom.domain.document.render import render
 from planloom.domain.document.update import up_to_date
+from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.editing import edit_plan
-from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.plans.validation import problems
 from planloom.domain.text.diff import text_edits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planloom.domain.plans.command_outcomes import CommandOutcome, outcome_line
+from planloom.domain.plans.commands import CommandOutcome, outcome_line
 
 OUTPUTS = {
     "nothing": ("", ""),

@@ -41,6 +41,11 @@ from planloom.domain.safety.confinement import Confinement
         ("pytest `cat args`", []),
         ("pytest $'\\x2d'", []),
         ("pytest && rm -rf build", []),
+        ("pytest 'open", []),
+        ('pytest "open', []),
+        ("pytest `open", []),
+        ("pytest $(open", []),
+        ("pytest open\\", []),
         ("", []),
     ],
 )

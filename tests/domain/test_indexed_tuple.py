@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.domain.plans.indexed_tuple import IndexedTuple
+from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Step
 from planloom.domain.values import StepId, Value
 

@@ -14,8 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import RULES, IllegalTransition
 from planloom.domain.events.lifecycle import apply
+from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.graph import execution_order
-from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import ENDED, Detection, Plan, PlanError, PlanStatus, Step, StepResult
 from planloom.domain.plans.revision import is_to_come
 from planloom.domain.safety.approvals import Approval

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planloom.domain.plans.plan import Plan, Step
-from planloom.domain.plans.sub_plans import same_steps, sub_plan
+from planloom.domain.plans.unrolling import same_steps, sub_plan
 from planloom.domain.values import PlanId, SessionId
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.background_commands import running_in_background
+from planloom.domain.plans.commands import running_in_background
 from planloom.domain.plans.editing import StepChanges, UpdateStep
 from planloom.domain.plans.plan import Plan
-from planloom.execution.steps import background
+from planloom.execution.commands import background
 from planloom.models.offline.scripted import ScriptedModel, Turn, makes
 from planloom.models.port import ModelEvent, ModelRequest
 from tests.support.crash import Crash, DyingLedger, Job, restarted

@@ -14,7 +14,7 @@ from planloom.domain.plans.editing import StepChanges, UpdateStep
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.confinement import Abilities, Confinement
 from planloom.domain.values import PlanId
-from planloom.execution.step_waits import TERMINAL, StepWait
+from planloom.execution.resources import TERMINAL, StepWait
 from planloom.models.offline.scripted import ScriptedModel, makes
 from planloom.settings import CommandSettings, Settings
 from planloom.tools.confinement.abilities import means
@@ -136,7 +136,7 @@ async def test_the_folders_that_commands_may_also_write_are_named_in_the_approva
 ) -> None:
     if not means().namespaces:
         pytest.skip("no user namespaces here")
-    monkeypatch.setattr("planloom.execution.steps.commands.abilities", lambda: WHOLE)
+    monkeypatch.setattr("planloom.execution.commands.running.abilities", lambda: WHOLE)
     other = tmp_path / "other"
     for folder in (other, tmp_path / "w"):
         folder.mkdir()
@@ -170,7 +170,7 @@ async def test_the_confinement_with_which_a_command_has_started_is_recorded_and_
 ) -> None:
     if verdict == "allow" and not confinement.confined:
         pytest.skip("no setting lets a command run without confinement")
-    monkeypatch.setattr("planloom.execution.steps.commands.abilities", lambda: WHOLE)
+    monkeypatch.setattr("planloom.execution.commands.running.abilities", lambda: WHOLE)
     settings = {
         "approvals.execute": verdict,
         "commands.network": confinement.network if verdict == "allow" else "none",
@@ -484,7 +484,7 @@ OFFLINE = "echo 'Could not resolve host: example.org' >&2; exit 6"
 @pytest.fixture
 def _confines(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that can confine commands."""
-    monkeypatch.setattr("planloom.execution.steps.commands.abilities", lambda: WHOLE)
+    monkeypatch.setattr("planloom.execution.commands.running.abilities", lambda: WHOLE)
 
 
 @pytest.mark.usefixtures("_confines")

@@ -56,4 +56,4 @@ def test_a_lost_change_is_made_under_the_name_that_the_plan_has_given_the_file(
 )
 def test_only_the_first_changed_files_are_named(files: int, wanted: str) -> None:
     step = step_with(call("write_file", **{f"f{n}": "made" for n in range(files)}))
-    assert changed_so_far(step) == wanted
+    assert changed_so_far(plan_of(), step) == wanted

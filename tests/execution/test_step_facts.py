@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from planloom.domain.events import catalog as ev
+from planloom.domain.plans.commands import PercentReader
 from planloom.domain.plans.editing import AddStep, RemoveStep, StepChanges
 from planloom.domain.plans.plan import Plan, Usage, progress
 from planloom.domain.values import StepId
-from planloom.execution.steps.progress import PercentReader
 from planloom.models.offline.scripted import ScriptedModel, makes, says
 from tests.support.studio import Studio, studio
 

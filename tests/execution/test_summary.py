@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from planloom.domain.changes import ChangeKind, EditedFile, EditRecord, sha256
-from planloom.domain.plans.indexed_tuple import IndexedTuple
+from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import EditId, PlanId, SessionId, StepId, Uri
 from planloom.execution.summary import changed_files, changes_of_file, execution_summary, file_changes

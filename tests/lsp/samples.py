@@ -11,9 +11,9 @@ from planloom.domain.errors import ModelProblem
 from planloom.domain.events import catalog as ev
 from planloom.domain.memory.entries import MemoryEntry
 from planloom.domain.plans import editing as ed
+from planloom.domain.plans.agents import ChapoPerspective, DevoPerspective, KodaPerspective
 from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved
 from planloom.domain.plans.outcome import DayStats, Spent, Stats
-from planloom.domain.plans.perspectives import ChapoPerspective, DevoPerspective, KodaPerspective
 from planloom.domain.plans.plan import (
     Check,
     CommandOutcome,

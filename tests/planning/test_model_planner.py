@@ -13,8 +13,8 @@ import pytest
 
 from planloom.agent.prompts import current_task
 from planloom.domain.errors import ContextOverflow, ModelFailed
+from planloom.domain.plans.agents import KodaPerspective
 from planloom.domain.plans.attachments import Attachment, ResolvedAttachment
-from planloom.domain.plans.perspectives import KodaPerspective
 from planloom.domain.plans.plan import Qualification, Step, Usage
 from planloom.domain.plans.templates import Template
 from planloom.domain.values import AttachmentId, StepId, TemplateId

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from planloom.agent.report_texts import reports_text
-from planloom.domain.plans.perspectives import Agent, ChapoPerspective, DevoPerspective, KodaPerspective
+from planloom.domain.plans.agents import Agent, ChapoPerspective, DevoPerspective, KodaPerspective
 from planloom.planning.perspective_reports import (
     LONGEST_TEXT,
     MOST_ITEMS,

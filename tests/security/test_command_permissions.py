@@ -23,7 +23,7 @@ LESS = {
 
 
 def machine(has: Abilities, patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("planloom.execution.steps.commands.abilities", lambda: has)
+    patch.setattr("planloom.execution.commands.running.abilities", lambda: has)
 
 
 async def answered(room: Studio, text: str, decision: str = "allow") -> tuple[int, Plan]:

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from planloom.domain.events import catalog as ev
+from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.covered_calls import asks_again
 from planloom.domain.plans.editing import AddStep, StepChanges
-from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Check, Plan, Step
 from planloom.domain.values import PlanId, SessionId, StepId
 from planloom.settings import resolve

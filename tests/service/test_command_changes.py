@@ -14,7 +14,7 @@ import pytest
 
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import Uri
-from planloom.execution.steps import command_changes
+from planloom.execution.commands import changes as command_changes
 from planloom.models.offline.scripted import ScriptedModel, makes, says
 from planloom.storage.decisions import FILE, Decisions
 from planloom.workspace.index import file_states

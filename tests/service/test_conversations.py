@@ -198,7 +198,7 @@ async def test_a_result_says_what_has_become_of_its_change_when_it_is_sent(tmp_p
         first, denied, _, made, _ = results(model.requests[-1])
         assert results(model.requests[1]) == [first] == ["Staged: Edited a.txt in 1 place"]
         assert denied == (
-            "[FAILED] b.txt: not made, since the user did not allow it (not a.txt). "
+            "[FAILED] Not made, since the user did not allow it (not a.txt). "
             "The call's result was: Edited b.txt in 1 place"
         )
         assert made == "Edited b.txt in 1 place"
@@ -244,7 +244,7 @@ async def test_a_message_that_is_written_anew_says_what_has_become_of_each_chang
         assert plan.status == "completed"
         _, staged, denied, again = (request.messages[-1].text for request in model.requests)
         assert "\nStaged: Edited a.txt in 1 place" in staged
-        assert "\na.txt: not made, since the user did not allow it (a.txt must stay)." in denied
+        assert "\nNot made, since the user did not allow it (a.txt must stay)." in denied
         assert "edit_file [FAILED]" in denied and "\nEdited a.txt" not in denied
         assert "\nStaged: Created n.txt" in again
 

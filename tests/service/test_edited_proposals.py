@@ -105,14 +105,14 @@ async def test_edits_only_with_an_allow_and_of_what_is_proposed(
 
 
 async def test_the_model_is_shown_what_was_made_instead_of_its_text() -> None:
-    uri = Uri("file:///w/a.txt")
+    uri = Uri("file:///w/src/a.txt")
     proposed = Changeset(changes=(EditFile(uri=uri, before=OLD, after=NEW),))
     approved = with_edits(proposed, (ProposalEdit(uri, "one\ntwo\nnewer\n"),))
-    assert edit_notes(proposed, approved) == (
-        "The user changed your proposal for a.txt before it was made; from yours (-) to what was made (+):\n"
+    assert edit_notes(proposed, approved, [Uri("file:///w")]) == (
+        "The user changed your proposal for src/a.txt before it was made; from yours (-) to what was made (+):\n"
         "@@ -2,2 +2,2 @@\n two\n-new\n+newer",
     )
-    assert edit_notes(proposed, proposed) == ()
+    assert edit_notes(proposed, proposed, []) == ()
 
 
 async def test_the_preview_follows_the_buffer(tmp_path: Path) -> None:

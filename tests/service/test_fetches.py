@@ -84,7 +84,7 @@ async def test_a_host_in_other_letters_is_shown_in_both(tmp_path: Path) -> None:
         "Characters only look like those of ASCII: “аpple” is not “apple”, it has а (U+0430, cyrillic small letter a). "
         "The address is long: the host learns everything that stands in it."
     )
-    assert told.endswith("The page was not fetched: No. Do without it, or ask the user.")
+    assert told.endswith("The page was not fetched: No. Do without it.")
 
 
 async def test_once_is_once_and_for_the_plan_is_for_one_host_and_port(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import PlanId
-from planloom.execution.step_waits import DRAFT, StepWait
+from planloom.execution.resources import DRAFT, StepWait
 from planloom.models.offline.scripted import ScriptedModel, makes, says
 from planloom.models.port import ModelEvent, ModelRequest
 from planloom.service.requests import CreateRequest

@@ -469,7 +469,7 @@ async def test_a_model_that_is_gone_pauses_the_plan_and_nothing_is_done_twice(tm
         await at.app.plans.resume(plan.plan_id)
         plan = await at.until(plan, lambda now: now.status == "completed" or bool(now.pending.approvals))
         assert 'create_folder [FAILED] {"path": "x"}' in asked(model.requests[2])
-        assert "x: not made, since the run was interrupted: do it again" in asked(model.requests[2])
+        assert "Not made, since the run was interrupted: do it again" in asked(model.requests[2])
         assert "x was not changed" in asked(model.requests[3])
         plan = await at.respond(plan)
         assert plan.status == "completed" and at.path("x").is_dir()

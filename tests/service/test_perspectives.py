@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.perspectives import ChapoPerspective, DevoPerspective, KodaPerspective
+from planloom.domain.plans.agents import ChapoPerspective, DevoPerspective, KodaPerspective
 from planloom.models.offline.scripted import ScriptedModel, Turn, When, fails, makes, says
 from planloom.models.port import Capabilities
 from tests.support.studio import Studio, studio

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from planloom.domain.plans.plan import Plan
-from planloom.execution.steps.planning_commands import runner_of, words_of
+from planloom.execution.commands.planning import runner_of, words_of
 from planloom.models.offline.scripted import ScriptedModel, Turn, makes
 from planloom.tools.confinement.abilities import abilities
 from tests.journeys.journey import python_on_path
@@ -156,7 +156,19 @@ async def test_unsaved_text_is_named(tmp_path: Path) -> None:
         ("pytest > out", ("pytest",), None),
         ("pytest $(rm x)", ("pytest",), None),
         ("pytest\nrm x", ("pytest",), None),
+        ("pytest;", ("pytest",), "pytest"),
+        ("pytest -x  # the first alone\n", ("pytest",), "pytest"),
         ("pytest 'open", ("pytest",), None),
+        ('pytest "open', ("pytest",), None),
+        ("pytest open\\", ("pytest",), None),
+        ('pytest "$ARGS"', ("pytest",), None),
+        ('pytest "`rm x`"', ("pytest",), None),
+        ("pytest; rm x", ("pytest",), None),
+        ("pytest & rm x", ("pytest",), None),
+        ("pytest #\nrm x", ("pytest",), None),
+        ("(pytest)", ("pytest",), None),
+        ("# pytest", ("pytest",), None),
+        ("", ("pytest",), None),
         ("rm x", ("cd a && pytest",), None),
     ],
 )

@@ -100,7 +100,7 @@ async def test_what_a_paused_step_has_staged_stays_and_is_not_staged_twice(tmp_p
         plan = await answered(at, plan)
         assert plan.status == "completed" and at.text("a.txt") == INSERTED and ran(at) == 1
         told = "\n".join(prompts(at))
-        assert "a.txt: staged, and made once the user allows it: do not do it again" in told
+        assert "Staged, and made once the user allows it: do not do it again" in told
         assert "Do it again" not in told and "do it again if" not in told
 
 
@@ -132,7 +132,7 @@ async def test_made_changes_of_a_step_that_waits_for_a_save_are_told_as_made(tmp
         plan = await at.until(plan, lambda now: bool(now.pending.approvals))
         plan = await answered(at, plan)
         assert plan.status == "completed" and at.text("a.txt") == INSERTED and ran(at) == 1
-        assert "a.txt: made: do not do it again" in "\n".join(prompts(at))
+        assert "Made: do not do it again" in "\n".join(prompts(at))
 
 
 @pytest.mark.parametrize("review", ["each", "auto"])
@@ -153,7 +153,7 @@ async def test_every_prompt_after_a_restart_tells_what_was_done_before(tmp_path:
         plan = await finished(after, plan)
         assert plan.status == "completed" and after.text("a.txt") == INSERTED and ran(after) == 1
         assert len(prompts(after)) >= 3
-        assert all("a.txt: made: do not do it again" in prompt for prompt in prompts(after))
+        assert all("Made: do not do it again" in prompt for prompt in prompts(after))
         # The command was asked for when the server ended, and never started.
         assert not any("cut off" in warning for warning in commands(after))
     finally:
@@ -174,7 +174,7 @@ async def test_lost_changes_are_told_as_lost_and_are_made_once(tmp_path: Path) -
         assert plan.status == "completed" and after.text("a.txt") == INSERTED
         first = prompts(after)[0]
         assert (
-            "edit_file [FAILED]" in first and "not made, since the run was interrupted: do it again" in first
+            "edit_file [FAILED]" in first and "Not made, since the run was interrupted: do it again" in first
         )
     finally:
         await after.app.close()

@@ -11,7 +11,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.outcome import Spent
 from planloom.domain.plans.plan import Detection, Plan, Step, summary
 from planloom.domain.values import PlanId, SessionId, StepId
-from planloom.execution.step_waits import StepWaits
+from planloom.execution.resources import StepWaits
 from planloom.lsp.client_options import ApplicationContext
 from planloom.service.requests import CreateResult, Health, MessageResult, Status, StreamDelta, UndoResult
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from planloom.domain.plans.background_commands import CommandProcess
+from planloom.domain.plans.commands import CommandProcess
 from planloom.tools.processes.child_process import HEAD_BYTES, TAIL_BYTES
 from planloom.tools.processes.kept_output import KeptOutput
 from planloom.tools.processes.left_over import end_left_over, left_over, process_stamp

@@ -34,7 +34,7 @@ async def test_files_and_folders_are_renamed(path: str, new_path: str, at: str, 
     [
         ("a.txt", "b.txt", "exists already"),
         ("d", "d/e/f", "into itself"),
-        ("none.txt", "c.txt", "There is no none.txt"),
+        ("none.txt", "c.txt", "There is no file or folder none.txt"),
         ("a.txt", "../c.txt", "outside"),
         ("a.txt", ".git/hooks/pre-commit", "git"),
         (".", "c", "workspace folder itself"),

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planloom.tools.processes.child_process import Capture, Launch, ProcessResult, run_process, shell_argv
+from planloom.tools.processes.commands import how_ended
 from planloom.tools.terminal_text import Cleaner, escaped, plain
 from planloom.workspace.disk import Folder
 from planloom.workspace.index.programs import environment
@@ -73,6 +74,12 @@ async def test_a_program_without_a_shell(tmp_path: Path) -> None:
 async def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
     ended = await run_process(Launch(("no-such-program",), Folder(tmp_path), {}), timeout_seconds=5)
     assert ended.code is None and ended.problem is not None and "cannot be started" in ended.problem
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(0.5, "0.5 seconds"), (1, "1 second"), (120, "2 minutes")])
+def test_a_time_limit_is_told(seconds: float, told: str) -> None:
+    ended = ProcessResult(code=None, output="", timed_out=True)
+    assert how_ended(ended, seconds) == f"was ended after {told}"
 
 
 async def test_a_signal_is_told(tmp_path: Path) -> None:

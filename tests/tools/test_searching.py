@@ -228,7 +228,9 @@ async def test_a_text_is_searched_as_it_stands_if_the_call_says_so(tmp_path: Pat
     desk = Desk(tmp_path, {"a": "f1\nf(1)\n"})
     assert (await desk.call("search_text", pattern="f(1)", regex=False)).text == "a:2: f(1)"
     nothing = await desk.call("search_text", pattern="g(1)")
-    assert nothing.ok and "No line contains “g(1)”" in nothing.text and "the text itself" in nothing.text
+    assert nothing.ok and "No line matches “g(1)”" in nothing.text
+    nowhere = await desk.call("search_text", pattern="f", files="*.py")
+    assert nowhere.ok and nowhere.text == "There is no file to search: check path and files."
 
 
 async def test_a_pattern_that_never_ends_is_stopped(tmp_path: Path) -> None:
@@ -294,6 +296,8 @@ async def test_findings_of_the_editor(tmp_path: Path) -> None:
     result = await desk.call("read_diagnostics", path="a.py")
     assert result.text == "a.py:4: error: bad thing\na.py:4: warning: w [lint W1]"
     assert "no problems" in (await desk.call("read_diagnostics", path="b.py")).text
+    await desk.call("write_file", path="b.py", content="b = 1\n")
+    assert "as before this step's changes" in (await desk.call("read_diagnostics", path="b.py")).text
     assert "No file is open" in (await desk.call("read_diagnostics")).text
     desk.editor.open(desk.path("a.py"))
     assert "2 problems" in (await desk.call("read_diagnostics")).summary

@@ -10,7 +10,7 @@ import pytest
 from planloom.domain.changes import Conflict, EditedFile
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.lifecycle import apply
-from planloom.domain.plans.indexed_tuple import IndexedTuple
+from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.outcome import Spent
 from planloom.domain.plans.plan import (
     Detection,
@@ -25,7 +25,7 @@ from planloom.domain.plans.plan import (
 )
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.values import ApprovalId, CallId, EditId, PlanId, SessionId, Sha256, StepId, Uri
-from planloom.execution.step_waits import MODEL, TERMINAL, StepWait
+from planloom.execution.resources import MODEL, TERMINAL, StepWait
 from planloom.view.plan_view import PlanView, view
 from planloom.view.states import Around, Sign
 from planloom.view.steps import StepView

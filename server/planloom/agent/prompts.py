@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from planloom.agent.prompt_frame import one_line, section
 from planloom.domain.model_text.fences import fenced
-from planloom.domain.plans.agents import NAMES
-from planloom.domain.plans.background_commands import background_calls
-from planloom.domain.plans.perspectives import Agent
+from planloom.domain.plans.agents import NAMES, Agent
+from planloom.domain.plans.commands import background_calls
 from planloom.domain.plans.plan import SETTLED, ExpectedTool, Plan, Step, UserMessage
 from planloom.domain.plans.revision import check_line
 from planloom.domain.text.hidden_characters import visible

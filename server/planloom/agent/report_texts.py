@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pydantic.alias_generators import to_camel
 
-from planloom.domain.plans.agents import NAMES
-from planloom.domain.plans.perspectives import Perspective
+from planloom.domain.plans.agents import NAMES, Perspective
 from planloom.tools.tool import shortened
 
 _SMALLEST = 40

@@ -26,10 +26,9 @@ from planloom.domain.scheduling.schedule import Schedule
 from planloom.domain.values import PlanId, StepId, Uri
 from planloom.execution.jobs import Jobs, background_jobs
 from planloom.execution.plan_store import PlanStore
-from planloom.execution.resources import Resources
+from planloom.execution.resources import DRAFT, MODEL, Resources
 from planloom.execution.step_outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.step_questions import Proposer, StepQuestions
-from planloom.execution.step_waits import DRAFT, MODEL
 from planloom.execution.summary import ending_of, failed
 
 RETRY_WAIT = wait_exponential(multiplier=1.0)

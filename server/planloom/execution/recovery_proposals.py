@@ -15,11 +15,11 @@ from planloom.domain.plans.agents import may_use
 from planloom.domain.plans.outputs import unused_id
 from planloom.domain.plans.plan import Plan, RecoveryProposal, Step
 from planloom.domain.values import Args, Json, StepId
-from planloom.execution.budget import allow_request
 from planloom.execution.prompting.context_window import shares_of
 from planloom.execution.session import Session
 from planloom.execution.step_questions import ProposedRecovery
 from planloom.execution.step_rules import StepRules
+from planloom.execution.step_run import allow_request
 from planloom.models.one_question import Cost, answer_to
 from planloom.models.port import Message, Model, ModelRequest
 from planloom.models.tokens import TokenCounter

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from planloom.domain.plans.covered_calls import stands_whole
 from planloom.domain.plans.plan import Plan, Step
-from planloom.domain.plans.sub_plans import TemplateOf
+from planloom.domain.plans.unrolling import TemplateOf
 from planloom.domain.plans.validation import Problem, errors, problems
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import Json, PlanId

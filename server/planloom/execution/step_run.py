@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from planloom.domain.errors import BudgetExhausted
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, Step, Usage
-from planloom.execution.budget import allow_request
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
+from planloom.settings import BudgetSettings
+from planloom.workspace.paths.uris import shown_in
 
 
 class StepRun:
@@ -39,6 +41,10 @@ class StepRun:
     def now(self) -> Step:
         """The step as it is now."""
         return self.plan.step(self.step_id) or self.step
+
+    def shown(self, uri: str) -> str:
+        """The path of a file, for use in sentences."""
+        return shown_in(uri, self.session.folders)
 
     def record(self, *happened: ev.Event) -> Plan:
         """Append events to the plan. Raises what `PlanStore.record` raises."""
@@ -76,3 +82,20 @@ class StepRun:
     def require_budget(self) -> None:
         """Raise BudgetExhausted if the plan may send no further request to the model."""
         allow_request(self.plan, self.session.settings.budget)
+
+
+def allow_request(plan: Plan, budget: BudgetSettings) -> None:
+    """Raise BudgetExhausted, with a message for the user, unless the plan may make another request."""
+    used, base = plan.usage, plan.budget_base
+    requests = used.requests - base.requests
+    tokens = used.prompt_tokens + used.completion_tokens - base.prompt_tokens - base.completion_tokens
+    if requests >= budget.max_requests:
+        raise BudgetExhausted(
+            f"The plan has made {requests} requests to the model, its budget (budget.maxRequests). "
+            "Resume it to grant as many again."
+        )
+    if budget.max_tokens and tokens >= budget.max_tokens:
+        raise BudgetExhausted(
+            f"The plan has used {tokens} tokens, its budget (budget.maxTokens). "
+            "Resume it to grant as many again."
+        )

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 
 from planloom.domain.model_text.lenient_json import objects_in
 from planloom.domain.model_text.reasoning import without_reasoning
-from planloom.domain.plans.agents import NAMES
-from planloom.domain.plans.perspectives import (
+from planloom.domain.plans.agents import (
+    NAMES,
     Agent,
     ChapoPerspective,
     DevoPerspective,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import Literal, NamedTuple, Protocol
 
+from planloom.domain.plans.agents import Agent, Perspective
 from planloom.domain.plans.attachments import ResolvedAttachment
-from planloom.domain.plans.perspectives import Agent, Perspective
 from planloom.domain.plans.plan import Author, CommandRun, FileRead, Qualification, Risk, Step, Usage
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import StepId

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from planloom.agent.plan_spec import LONGEST_DESCRIPTION
-from planloom.domain.plans.perspectives import Agent
+from planloom.domain.plans.agents import Agent
 from planloom.intake import words
 from planloom.intake.operations import OPERATION
 

@@ -73,7 +73,7 @@ OF_EXECUTION = (
     "planloom.tools.processes.child_process",
     "planloom.execution.effects.gate",
     "planloom.agent.answer_decoder",
-    "planloom.execution.steps.commands",
+    "planloom.execution.commands.running",
     "planloom.agent.loop",
     "planloom.intake.surroundings.gathering",
     "planloom.execution.steps.tool_contexts",

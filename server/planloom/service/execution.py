@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from functools import partial
 
+from planloom.execution.commands.background import BackgroundCommands
+from planloom.execution.commands.changes import CommandChanges
+from planloom.execution.commands.running import Terminal
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.recovery_proposals import ModelProposer
 from planloom.execution.steps.attached_files import StepAttachments
-from planloom.execution.steps.background import BackgroundCommands
-from planloom.execution.steps.command_changes import CommandChanges
-from planloom.execution.steps.commands import Terminal
 from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork, SubmittedPlans
 from planloom.execution.steps.runner import Runner, Work

@@ -10,7 +10,7 @@ from planloom.domain.plans.plan import ENDED, Plan
 from planloom.domain.safety.known_keys import KnownKeys, MaskedStream
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.plan_store import PlanStore
-from planloom.execution.step_waits import StepWaits
+from planloom.execution.resources import StepWaits
 from planloom.service.requests import Health, StreamDelta
 
 EventListener = Callable[[ev.Recorded, Plan], None]

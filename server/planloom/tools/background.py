@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from planloom.domain.plans.command_outcomes import outcome_line
+from planloom.domain.plans.commands import outcome_line
 from planloom.tools.catalog import ReadOutput, StopCommand
 from planloom.tools.context import ToolContext
 from planloom.tools.files.reading import read_lines
@@ -15,7 +15,7 @@ from planloom.tools.search.search_files import search_output
 from planloom.tools.terminal_text import plain
 from planloom.tools.tool import ToolResult, failed, succeeded
 
-_NO_COMMANDS: Final = "No command runs here."
+_NO_COMMANDS: Final = "Commands cannot be run here."
 
 
 async def read_output(args: ReadOutput, context: ToolContext) -> ToolResult:

@@ -118,7 +118,7 @@ class SearchText(Arguments):
 
     pattern: str = Field(max_length=MAX_PATTERN)
     path: str = Field("", max_length=4096)
-    regex: bool = True
+    regex: bool = Field(True, description="False: a plain text.")
     ignore_case: bool = False
     files: str | None = Field(None, description="Only such as *.{ts,tsx}.", max_length=500)
     context: int = Field(0, ge=0, le=MAX_CONTEXT, description="Lines around each match.")
@@ -127,7 +127,7 @@ class SearchText(Arguments):
 
 SEARCH_TEXT = Tool(
     name="search_text",
-    description="Search files for a regular expression, or a text. Ignored files are left out.",
+    description="Search files for a regular expression. Ignored files are left out.",
     arguments=SearchText,
     effect="read",
     run=Later("search.search_files", "search_text"),
@@ -219,7 +219,7 @@ class CreateFolder(Arguments):
 
 WRITE_FILE = Tool(
     name="write_file",
-    description="Create a file or replace it whole, without placeholders.",
+    description="Create a file or replace it whole: leave nothing out.",
     arguments=WriteFile,
     effect="write",
     run=Later("files.writing", "write_file"),
@@ -349,7 +349,7 @@ class ReadOutput(Arguments):
     """Arguments of `read_output`."""
 
     command_id: str = Field(max_length=40, description="Such as c1.")
-    wait_seconds: float = Field(5, ge=0, le=LONGEST_WAIT, description="The most, for output.")
+    wait_seconds: float = Field(5, ge=0, le=LONGEST_WAIT, description="Longest wait for output.")
     pattern: str | None = Field(None, max_length=MAX_PATTERN)
     lines: str | None = Field(None, description="Such as 1-40,90-.", max_length=1_000)
     _readable = field_validator("lines")(_of_ranges)
@@ -367,7 +367,7 @@ class StopCommand(Arguments):
 
 READ_OUTPUT = Tool(
     name="read_output",
-    description="Read new output of a background command; of any long output, lines or those that match.",
+    description="Read a background command's new output; by pattern or lines, any long output.",
     arguments=ReadOutput,
     effect="read",
     run=Later("background", "read_output"),
@@ -391,7 +391,7 @@ class FetchUrl(Arguments):
     """Arguments of `fetch_url`."""
 
     url: str = Field(max_length=4096)
-    start: int = Field(0, ge=0, description="Character to go on from.")
+    start: int = Field(0, ge=0, description="Character to begin at.")
 
     @field_validator("url")
     @classmethod

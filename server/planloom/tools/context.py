@@ -112,7 +112,7 @@ class ToolContext:
     async def resolve(self, path: str, for_: Purpose) -> ResolvedPath | PathRefused:
         """Resolve a path from the plan or the model. A secret stays secret under a staged new name."""
         if for_ == "write" and self.keys.are_in(path):
-            return PathRefused("forbidden", "The path contains a key of this server: choose another name.")
+            return PathRefused("forbidden", "The path contains an API key: choose another name.")
         known = self._resolved
         if known is None:
             return await self._resolve(path, for_)

@@ -35,19 +35,20 @@ async def read_diagnostics(args: ReadDiagnostics, context: ToolContext) -> ToolR
     ]
     found.sort(key=lambda pair: (_ORDER[pair[1].severity], pair[0], pair[1].range.start.line))
     where = next(iter(uris.values())) if len(uris) == 1 else f"{len(uris)} open files"
-    if not found:
-        return succeeded(f"No problems in {where}", f"The editor knows of no problems in {where}.", [])
     lines = [_line(name, item) for name, item in found[:MOST_SHOWN]]
+    lines = lines or [f"The editor knows of no problems in {where}."]
     if len(found) > MOST_SHOWN:
         lines.append(f"[{len(found) - MOST_SHOWN} more; give a file as path]")
     staged = {change.uri for change in context.files.changeset().changes} & uris.keys()
     if staged:
-        lines.append("[these are the problems before the changes of this step, which are not applied yet]")
+        lines.append("[as before this step's changes, which are not made yet]")
     errors = sum(item.severity == "error" for _, item in found)
     value: list[Json] = [
         {"path": name, "line": item.range.start.line + 1, "severity": item.severity, "message": item.message}
         for name, item in found[:MOST_SHOWN]
     ]
+    if not found:
+        return succeeded(f"No problems in {where}", "\n".join(lines), [])
     summary = f"{counted(len(found), 'problem')} in {where}, {counted(errors, 'error')} among them"
     return succeeded(summary, "\n".join(lines), value)
 

@@ -31,7 +31,7 @@ class Fetcher(Protocol):
 async def fetch_url(args: FetchUrl, context: ToolContext) -> ToolResult:
     """Get the text of a page after a person or the policy has allowed it."""
     if context.pages is None:
-        return failed("Nothing can be fetched here. Use the other tools.")
+        return failed("Nothing can be fetched here.")
     address = web_address(args.url)
     assert isinstance(address, WebAddress), "the arguments are validated"
     found = await context.pages.fetch(address, again=args.start > 0)

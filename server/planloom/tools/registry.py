@@ -207,7 +207,7 @@ async def run_tool(tool: Tool, args: Args, context: ToolContext, seconds: float 
     except OSError as error:
         # The limit raises TimeoutError, which is an OSError; so may the tool, as ETIMEDOUT.
         if isinstance(error, TimeoutError) and limit.expired():
-            return failed(f"{tool.name} was still open after {seconds:g} seconds and was aborted.")
+            return failed(f"{tool.name} took longer than {seconds:g} seconds and was stopped.")
         return not_carried_out(tool, error)
     finally:
         context.forget_ahead()

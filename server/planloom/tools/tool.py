@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel
 
-from planloom.domain.plans.command_outcomes import CommandOutcome
+from planloom.domain.plans.commands import CommandOutcome
 from planloom.domain.safety.approvals import Effect
 from planloom.domain.values import Args, CallId, Json
 

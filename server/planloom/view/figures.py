@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from planloom.domain.plans.agents import Agent
 from planloom.domain.plans.outcome import Spent
-from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import DetectionRule, PauseReason, Plan, Usage
 from planloom.view.words import Words
 

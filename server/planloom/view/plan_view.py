@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from planloom.domain.plans.perspectives import Agent
+from planloom.domain.plans.agents import Agent
 from planloom.domain.plans.plan import ENDED, Plan, Progress, Step, progress
 from planloom.domain.values import PlanId, StepId
 from planloom.view import figures, steps

@@ -11,7 +11,7 @@ from planloom.domain.plans.outcome import Spent
 from planloom.domain.plans.plan import Plan, PlanStatus, PlanSummary, Progress, Question, Recovery
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.values import StepId
-from planloom.execution.step_waits import StepWait
+from planloom.execution.resources import StepWait
 from planloom.service.running.resource_claims import described
 from planloom.view.words import Words
 

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from planloom.domain.plans import graph
-from planloom.domain.plans.background_commands import running_in_background
-from planloom.domain.plans.loops import most_rounds
+from planloom.domain.plans.commands import running_in_background
 from planloom.domain.plans.plan import SETTLED, AskedQuestion, OpenCall, Plan, Step, StepStatus
+from planloom.domain.plans.unrolling import most_rounds
 from planloom.domain.values import StepId
-from planloom.execution.step_waits import StepWait
+from planloom.execution.resources import StepWait
 from planloom.view.actions import Button
 from planloom.view.changes import ChangedFile
 from planloom.view.figures import agent_name, usage_words

@@ -15,8 +15,8 @@ from planloom.domain.document.render import render
 from planloom.domain.document.top import Place
 from planloom.domain.document.update import taken, up_to_date
 from planloom.domain.events.folding import updated
+from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.editing import EditRefused, edit_plan
-from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Check, Plan, PlanStatus, Step, StepResult, StepStatus
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import StepId

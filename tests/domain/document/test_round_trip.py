@@ -11,8 +11,8 @@ from planloom.domain.document.adoption import adoption
 from planloom.domain.document.fields import FIELDS
 from planloom.domain.document.reader import read_document, values_of
 from planloom.domain.document.render import render, step_lines
+from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.editing import EditRefused, edit_plan
-from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Check, ExpectedTool, Plan, Step, StepKind
 from planloom.domain.values import PlanId, SessionId
 

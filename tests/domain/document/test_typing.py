@@ -15,8 +15,8 @@ from planloom.domain.document.reader import authored, read_document
 from planloom.domain.document.render import render
 from planloom.domain.document.update import taken, up_to_date
 from planloom.domain.events.folding import updated
+from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.editing import EditRefused, edit_plan
-from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Check, Pending, Plan, Question, Step, StepResult
 from planloom.domain.values import StepId
 from tests.domain.document.test_round_trip import plan_of

@@ -12,7 +12,7 @@ from planloom.domain.document.difference import written_signs
 from planloom.domain.document.reader import read_document
 from planloom.domain.document.render import render, result_lines
 from planloom.domain.document.update import up_to_date
-from planloom.domain.plans.indexed_tuple import IndexedTuple
+from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Pending, Question, Step, StepResult
 from planloom.domain.values import StepId
 from tests.domain.document.test_round_trip import plan_of

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from planloom.domain.document.scalars import is_written_plainly
 from planloom.domain.patterns import pattern
+from planloom.domain.plans.agents import Agent
 from planloom.domain.plans.editing import implied_kind
-from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import Check, ExpectedTool, Priority, Step, StepKind
 from planloom.domain.values import Args, Json
 

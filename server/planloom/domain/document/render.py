@@ -42,8 +42,8 @@ from planloom.domain.document.fields import FIELDS, escaped
 from planloom.domain.document.scalars import is_written_plainly, written
 from planloom.domain.document.top import STEPS, head_lines, top_lines
 from planloom.domain.plans.graph import shown_statuses
-from planloom.domain.plans.loops import under_way
 from planloom.domain.plans.plan import Plan, Step
+from planloom.domain.plans.unrolling import under_way
 from planloom.domain.values import Json, StepId
 
 MARKS: Final[Mapping[str, str]] = {

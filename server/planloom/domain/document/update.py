@@ -11,9 +11,9 @@ from planloom.domain.document.reader import Written, WrittenStep, authored, read
 from planloom.domain.document.render import MARKS, asking, result_lines, result_text, step_lines
 from planloom.domain.document.top import Place, head_lines, head_values, top_lines, top_of
 from planloom.domain.events.folding import updated
+from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.editing import SkipStep, UnskipStep, UpdateStep
 from planloom.domain.plans.graph import shown_statuses
-from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import RUN_STATE, Plan, Step
 from planloom.domain.text.lines import split_lines
 from planloom.domain.text.positions import dominant_eol

@@ -6,11 +6,10 @@ from pydantic import Field, TypeAdapter
 
 from planloom.domain.changes import Conflict, EditedFile, EditOutcome
 from planloom.domain.errors import ModelProblem
+from planloom.domain.plans.agents import Agent, Perspective
 from planloom.domain.plans.attachments import Attachment, Unresolved
-from planloom.domain.plans.background_commands import BackgroundReason, CommandProcess
-from planloom.domain.plans.command_outcomes import CommandOutcome
+from planloom.domain.plans.commands import BackgroundReason, CommandOutcome, CommandProcess
 from planloom.domain.plans.editing import StepEdit
-from planloom.domain.plans.perspectives import Agent, Perspective
 from planloom.domain.plans.plan import (
     Author,
     Check,

@@ -10,8 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 from planloom.domain.changes import Cause, EditedFile, EditRecord
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition, updated
-from planloom.domain.plans.background_commands import BackgroundCommand, BackgroundEnd
-from planloom.domain.plans.command_outcomes import CommandOutcome
+from planloom.domain.plans.commands import BackgroundCommand, BackgroundEnd, CommandOutcome
 from planloom.domain.plans.plan import CommandEnd, ExecutedTool, Fate, OpenCall, Plan, Step
 from planloom.domain.safety.approvals import ApprovalFile
 from planloom.domain.values import StepId, Uri
@@ -295,7 +294,7 @@ def fold_conflict(plan: Plan, event: ev.ConflictResolved) -> Plan:
     uris = {str(file.uri) for file in event.files if file.choice == "mine"}
     if not uris:
         return plan
-    why = "You kept your own text where both had changed it."
+    why = "The user kept their own text where both had changed it."
     return _deny(_deny(plan, event.task_id, uris, why), None, uris, why)
 
 

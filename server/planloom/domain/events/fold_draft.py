@@ -21,7 +21,7 @@ from planloom.domain.events.folding import (
     used_models,
     with_creation_time,
 )
-from planloom.domain.plans.indexed_tuple import IndexedTuple
+from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import NOTHING_PENDING, DraftOutcome, Plan, Step
 from planloom.domain.plans.revision import is_to_come, widening
 from planloom.domain.values import Instant, StepId

@@ -32,9 +32,9 @@ from planloom.domain.events.folding import (
     with_usage,
     without_questions,
 )
-from planloom.domain.plans.background_commands import running_in_background
-from planloom.domain.plans.loops import share_done
+from planloom.domain.plans.commands import running_in_background
 from planloom.domain.plans.plan import Check, LogLine, Plan, Step, StepResult, Usage
+from planloom.domain.plans.unrolling import share_done
 from planloom.domain.values import Instant, StepId
 
 

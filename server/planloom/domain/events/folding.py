@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Set
 from typing import Any, Final, NamedTuple, TypeVar, get_args
 
 from planloom.domain.changes import EditRecord
-from planloom.domain.plans.indexed_tuple import IndexedTuple
+from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import (
     ENDED,
     AskedQuestion,

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, assert_never
 
 from pydantic import Field
 
+from planloom.domain.plans.agents import Agent
 from planloom.domain.plans.graph import cycle, dependency_graph, execution_order
-from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import Check, ExpectedTool, Priority, Step, StepKind
 from planloom.domain.plans.validation import Problem, located, structure
 from planloom.domain.values import Args, AttachmentId, StepId, TemplateId, Value

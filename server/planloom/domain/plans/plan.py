@@ -7,12 +7,16 @@ from pydantic import Field, model_validator
 
 from planloom.domain.changes import Conflict, EditRecord
 from planloom.domain.errors import ModelProblem
+from planloom.domain.indexed_tuple import IndexedTuple
+from planloom.domain.plans.agents import Agent, Perspective
 from planloom.domain.plans.attachments import Attachment, Unresolved
-from planloom.domain.plans.background_commands import BackgroundCommand, CommandProcess, running_in_background
-from planloom.domain.plans.command_outcomes import CommandOutcome
-from planloom.domain.plans.indexed_tuple import IndexedTuple
+from planloom.domain.plans.commands import (
+    BackgroundCommand,
+    CommandOutcome,
+    CommandProcess,
+    running_in_background,
+)
 from planloom.domain.plans.outputs import in_words, output_reference, output_references
-from planloom.domain.plans.perspectives import Agent, Perspective
 from planloom.domain.plans.report import Report, StepCaveat
 from planloom.domain.safety.approvals import Approval, Effect
 from planloom.domain.safety.confinement import GivenConfinement

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
 
-from planloom.domain.plans.agents import EFFECTS
+from planloom.domain.plans.agents import EFFECTS, Agent
 from planloom.domain.plans.editing import (
     AddStep,
     MoveStep,
@@ -20,7 +20,6 @@ from planloom.domain.plans.editing import (
 )
 from planloom.domain.plans.graph import ancestor_masks, dependency_graph
 from planloom.domain.plans.outputs import unused_id
-from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import SETTLED, Check, Step
 from planloom.domain.plans.validation import Problem
 from planloom.domain.safety.approvals import PlanChange

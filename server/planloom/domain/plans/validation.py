@@ -10,25 +10,30 @@ from typing import Literal, NamedTuple
 from planloom.domain.expressions import EVERYWHERE, Malformed, Name, read
 from planloom.domain.plans.agents import NAMES, may_use
 from planloom.domain.plans.graph import DependencyGraph, ancestor_masks, cycle, dependency_graph
-from planloom.domain.plans.loops import (
+from planloom.domain.plans.outputs import (
+    STEP_ID,
+    NoPart,
+    OutputReference,
+    Part,
+    as_text,
+    literal,
+    output_reference,
+    output_references,
+    part_of,
+    shape_of,
+)
+from planloom.domain.plans.plan import SETTLED, Step
+from planloom.domain.plans.templates import TemplateRefused
+from planloom.domain.plans.unrolling import (
     MOST_ITEMS,
     MOST_ROUNDS,
+    TemplateOf,
+    filled,
     for_round,
     is_written_out,
     placeholders,
     written_out,
 )
-from planloom.domain.plans.output_values import NoPart, Part, as_text, part_of, shape_of
-from planloom.domain.plans.outputs import (
-    STEP_ID,
-    OutputReference,
-    literal,
-    output_reference,
-    output_references,
-)
-from planloom.domain.plans.plan import SETTLED, Step
-from planloom.domain.plans.sub_plans import TemplateOf, filled
-from planloom.domain.plans.templates import TemplateRefused
 from planloom.domain.safety.approvals import Effect
 from planloom.domain.safety.destructive_intent import (
     destructive_command,

@@ -14,7 +14,7 @@ _MOST_NESTED: Final = 20
 
 
 class ShellWord(NamedTuple):
-    """One word without its quotes. `is_open`: a variable or another command puts something into it.
+    """One word without its quotes. `is_open`: a variable or another command puts something into it, or it has no end.
 
     `is_pattern`: it has `*`, `?` or `[` outside of quotes, which stand for names of files.
     """
@@ -111,6 +111,7 @@ class _Reader:
                 if quote and following not in ("$", "`", '"', self._escape, "\n"):
                     text.append(char)
                 elif following != "\n":
+                    is_open = is_open or not following
                     text.append(following)
                     self._at += 1
                 else:
@@ -128,7 +129,7 @@ class _Reader:
             else:
                 is_pattern = is_pattern or char in "*?["
                 text.append(char)
-        return ShellWord("".join(text), is_open, is_pattern)
+        return ShellWord("".join(text), is_open or bool(quote), is_pattern)
 
     def _expands(self, quote: str) -> bool:
         """Whether the `$` just read begins an expansion, and not only a text."""

@@ -20,3 +20,10 @@ def at_work(words: str, percent: int | None, attempt: int) -> str:
 def cut(text: str, most: int) -> str:
     """At most so many characters of a text."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def duration(seconds: float) -> str:
+    """A time for people, in seconds or minutes."""
+    if seconds >= 120:
+        return f"{seconds / 60:g} minutes"
+    return "1 second" if seconds == 1 else f"{seconds:g} seconds"

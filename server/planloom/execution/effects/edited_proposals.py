@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from planloom.domain.changes import Changeset, CreateFile, EditFile, FileChange, sha256
 from planloom.domain.errors import InvalidParams
 from planloom.domain.safety.approvals import EditedProposal
 from planloom.domain.values import Uri
-from planloom.workspace.paths.uris import display_name
+from planloom.workspace.paths.uris import display_name, shown_in
 
 _MOST_LINES: Final = 60
 
@@ -68,7 +68,7 @@ def edited_proposals(proposed: Changeset, approved: Changeset) -> tuple[EditedPr
     )
 
 
-def edit_notes(proposed: Changeset, approved: Changeset) -> tuple[str, ...]:
+def edit_notes(proposed: Changeset, approved: Changeset, folders: Iterable[str]) -> tuple[str, ...]:
     """For the model: what of each file was approved instead of what it had proposed, as a unified diff."""
     found: list[str] = []
     for uri, text, instead in _replaced(proposed, approved):
@@ -78,7 +78,7 @@ def edit_notes(proposed: Changeset, approved: Changeset) -> tuple[str, ...]:
             "" if len(lines) <= _MOST_LINES else f"\n({len(lines) - _MOST_LINES} more lines: read the file.)"
         )
         found.append(
-            f"The user changed your proposal for {display_name(uri)} before it was made;"
+            f"The user changed your proposal for {shown_in(uri, folders)} before it was made;"
             f" from yours (-) to what was made (+):\n{shown}{more}"
         )
     return tuple(found)

@@ -202,7 +202,7 @@ class Gate:
                 case ChangesetConflicted():
                     resolved = await self.conflicts.ask(proposal._replace(changeset=part), outcome)
                     if not (resolved.changes or part.later):
-                        return Denied(reason="You kept your own text where both had changed it.")
+                        return Denied(reason="The user kept their own text where both had changed it.")
                     # The user has just seen and chosen this very text, so the permission holds.
                     proposal = proposal._replace(
                         changeset=Changeset(changes=(*resolved.changes, *part.later))
@@ -350,7 +350,7 @@ class Gate:
     ) -> _Permit | Denied:
         """Judge the changes as the user has edited them; what would be worse than what was shown is asked anew."""
         if not approved.changes:
-            return Denied(reason=response.reason or "You left out all of the changes.")
+            return Denied(reason=response.reason or "The user left out all of the changes.")
         edited = proposal._replace(
             changeset=approved,
             incomplete=proposal.incomplete
@@ -360,7 +360,7 @@ class Gate:
         is_worse = (now.effect == "destroy" and facts.effect != "destroy") or (
             now.protected and not facts.protected
         )
-        notes = edit_notes(proposal.changeset, approved)
+        notes = edit_notes(proposal.changeset, approved, self._session.folders)
         if is_worse or {*now.warnings} - {*facts.warnings}:
             permit = await self._permit(edited, (_EDITED,))
         else:
@@ -447,7 +447,7 @@ class Gate:
     def _permitted(
         self, plan: Plan, proposal: ChangeProposal, facts: ChangeFacts, response: ApprovalResponse
     ) -> _Permit | Denied:
-        denied = self._denied(plan.plan_id, response, "You did not allow this.")
+        denied = self._denied(plan.plan_id, response, "The user did not allow this.")
         if denied is not None:
             return denied
         if response.decision == "allowForPlan" and facts.effect == "write":
@@ -456,7 +456,7 @@ class Gate:
             return _Permit(proposal.changeset, facts.touches)
         allowed, left_out = restricted(proposal.changeset, frozenset(response.files))
         if not allowed.changes:
-            return Denied(reason=response.reason or "You allowed none of the files.")
+            return Denied(reason=response.reason or "The user allowed none of the files.")
         return _Permit(allowed, facts.touches, left_out)
 
     def _denied(self, plan_id: PlanId, response: ApprovalResponse, default_reason: str) -> Denied | None:
@@ -464,7 +464,7 @@ class Gate:
         if response.decision == "cancel":
             for listener in self._cancel_listeners:
                 listener(plan_id)
-            return Denied(reason="You cancelled the plan.", cancelled=True)
+            return Denied(reason="The user cancelled the plan.", cancelled=True)
         if response.decision == "deny":
             return Denied(reason=response.reason or default_reason)
         return None

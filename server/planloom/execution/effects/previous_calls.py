@@ -11,7 +11,7 @@ from planloom.domain.plans.plan import UNMADE, ExecutedTool, Fate, Plan, Step
 from planloom.domain.values import CallId, Uri
 from planloom.execution.summary import name_now
 from planloom.workspace.paths.names import listed
-from planloom.workspace.paths.uris import display_name
+from planloom.workspace.paths.uris import shown_in
 
 _MOST_READS: Final = 10
 _NOT_MADE: Final = ("lost", "refused")
@@ -31,7 +31,7 @@ _FATE_TEXTS: Final[dict[Fate, str]] = {
 }
 
 
-def earlier_results(step: Step, *, with_output: bool = True) -> tuple[ToolNote, ...]:
+def earlier_results(plan: Plan, step: Step, *, with_output: bool = True) -> tuple[ToolNote, ...]:
     """The calls of a step's earlier runs for its prompts: all that have an effect, and the last reads.
 
     The results of reads are not stored, so the model has to read again. The output of a command is shown if
@@ -40,26 +40,26 @@ def earlier_results(step: Step, *, with_output: bool = True) -> tuple[ToolNote, 
     reads = [index for index, call in enumerate(step.tools_executed) if not _has_effect(call)]
     left_out = {*reads[:-_MOST_READS]}
     return tuple(
-        _note(call, with_output=with_output and (call.tool, call.args) != (step.tool, step.args))
+        _note(plan, call, with_output=with_output and (call.tool, call.args) != (step.tool, step.args))
         for index, call in enumerate(step.tools_executed)
         if index not in left_out
     )
 
 
-def call_fate(step: Step, call_id: CallId) -> CallFate:
+def call_fate(plan: Plan, step: Step, call_id: CallId) -> CallFate:
     """What has become of the changes of a call of the running step; nothing is said of changes that were made."""
     call = next((each for each in reversed(step.tools_executed) if each.call_id == call_id), None)
     if call is None or not call.fates - {"made", "same"}:
         return CallFate()
     if not call.fates - {"held", "staged", "same"}:
         return CallFate(said="Staged: ")
-    return CallFate(stands=call.stands, said=f"{_outcome(call)} The call's result was: ")
+    return CallFate(stands=call.stands, said=f"{_outcome(plan, call)} The call's result was: ")
 
 
-def changed_so_far(step: Step) -> str:
+def changed_so_far(plan: Plan, step: Step) -> str:
     """A sentence that names the files that the step has changed, made or staged."""
     fates = latest_fates(step.tools_executed).items()
-    names = [display_name(uri) for uri, (fate, _) in fates if fate in ("made", "staged")]
+    names = [shown_in(uri, plan.workspace_folders) for uri, (fate, _) in fates if fate in ("made", "staged")]
     return f"Changed so far: {listed(names, _LISTED)}." if names else "It has changed no file yet."
 
 
@@ -72,7 +72,7 @@ def latest_fates(calls: Iterable[ExecutedTool]) -> dict[str, tuple[Fate, Execute
 
 
 def not_made(plan: Plan, step: Step) -> dict[str, str]:
-    """The files whose changes were lost or refused, by display name, each with the reason.
+    """The files whose changes were lost or refused, by path, each with the reason.
 
     The change of a file that the plan has renamed since can only be made under the new name, and counts as made there.
     """
@@ -83,7 +83,9 @@ def not_made(plan: Plan, step: Step) -> dict[str, str]:
             continue
         now = name_now(plan, Uri(uri))
         if fates.get(now, (fate, call))[0] in _NOT_MADE:
-            found[display_name(now)] = call.why or "the run that was to change it was interrupted."
+            found[shown_in(now, plan.workspace_folders)] = (
+                call.why or "the run that was to change it was interrupted."
+            )
     return found
 
 
@@ -91,16 +93,16 @@ def _has_effect(call: ExecutedTool) -> bool:
     return bool(call.files) or call.command is not None
 
 
-def _note(call: ExecutedTool, *, with_output: bool) -> ToolNote:
+def _note(plan: Plan, call: ExecutedTool, *, with_output: bool) -> ToolNote:
     args = json.dumps(call.args, sort_keys=True, ensure_ascii=False)
     shown = args if len(args) <= _ARGS_SHOWN else args[:_ARGS_SHOWN] + "…"
-    text = f"Earlier run of this task: {call.summary.rstrip('.')}. {_outcome(call)}".rstrip()
+    text = f"Earlier run of this task: {call.summary.rstrip('.')}. {_outcome(plan, call)}".rstrip()
     if with_output and call.command == "ended":
         text += _OUTPUT_LOST if call.output is None else f" What it printed:\n{call.output}"
     return ToolNote(name=call.tool, args=shown, ok=call.stands, text=text)
 
 
-def _outcome(call: ExecutedTool) -> str:
+def _outcome(plan: Plan, call: ExecutedTool) -> str:
     if call.background is not None:
         command = call.background
         if command.end is None:
@@ -124,12 +126,10 @@ def _outcome(call: ExecutedTool) -> str:
         return "" if not call.ok else "Its result is not stored: call it again if you need it."
     names_by_fate: dict[Fate, list[str]] = {}
     for uri, fate in call.files.items():
-        names_by_fate.setdefault(fate, []).append(display_name(uri))
+        names_by_fate.setdefault(fate, []).append(shown_in(uri, plan.workspace_folders))
     why = f" ({call.why.rstrip('.')})" if call.why and call.fates & {"refused", "denied"} else ""
-    return (
-        "; ".join(
-            f"{', '.join(names)}: {_FATE_TEXTS[fate]}{why if fate in UNMADE else ''}"
-            for fate, names in names_by_fate.items()
-        )
-        + "."
-    )
+    texts = {fate: f"{_FATE_TEXTS[fate]}{why if fate in UNMADE else ''}" for fate in names_by_fate}
+    if len(texts) == 1:
+        (text,) = texts.values()
+        return f"{text[:1].upper()}{text[1:]}."
+    return "; ".join(f"{', '.join(names)}: {texts[fate]}" for fate, names in names_by_fate.items()) + "."

@@ -1,4 +1,4 @@
-"""Holds changes until the end of their plan: steps stage them, later steps see them, one edit makes them all."""
+"""Commits what a step has staged, or holds it until the end of the plan: later steps see it, one edit makes it all."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from planloom.execution.effects.proposals import (
     NotMade,
 )
 from planloom.execution.plan_store import PlanStore
+from planloom.execution.step_run import StepRun
 from planloom.shielded import uninterrupted
+from planloom.tools.context import ToolContext
 from planloom.workspace.edits.overlay import Overlay, Unmerged
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import display_name
@@ -229,3 +231,39 @@ def _proposal(plan: Plan, area: _Area, changes: Changeset) -> ChangeProposal:
 def _refusal(unsettled: Iterable[Unmerged]) -> str:
     reasons = " ".join(dict.fromkeys(each.reason for each in unsettled))
     return f"{reasons} What was written to other files stays."
+
+
+async def commit_step(run: StepRun, staging: StagingArea, context: ToolContext) -> CommitResult:
+    """Commit the context's staged changes: they are asked for and made, or staged for the end of the plan.
+
+    The outcome for every call is recorded when this returns. Raises UntrustedWorkspace.
+    """
+    plan, step = run.plan, run.step
+    proposal = ChangeProposal(
+        plan_id=run.plan_id,
+        step_id=step.step_id,
+        number=(plan.index_of(step.step_id) or 0) + 1,
+        title=step.title,
+        tool=step.tool if step.kind == "tool_call" else None,
+        changeset=context.files.changeset(),
+        replaced_unread=frozenset(context.replaced_unread),
+        incomplete=frozenset(context.incomplete),
+    )
+    verdict = await staging.commit(proposal, grant_of(plan), context.files)
+    if not (isinstance(verdict, Denied) and verdict.cancelled):
+        _record(run, verdict)
+    return verdict
+
+
+def _record(run: StepRun, verdict: CommitResult) -> None:
+    """Record the outcome of the changes of which no edit event has recorded one."""
+    if not any("held" in call.fates for call in run.now.tools_executed):
+        return
+    run.update(
+        held="made"
+        if isinstance(verdict, Committed)
+        else "denied"
+        if isinstance(verdict, Denied)
+        else "refused",
+        reason=None if isinstance(verdict, Committed) else verdict.reason,
+    )

@@ -15,10 +15,9 @@ from planloom.domain.expressions import (
     holds,
     read,
 )
-from planloom.domain.plans.loops import MOST_ITEMS, for_items, for_round, most_rounds, written_out
-from planloom.domain.plans.output_values import NoOutput, resolved
-from planloom.domain.plans.outputs import OutputReference
+from planloom.domain.plans.outputs import NoOutput, OutputReference, resolved
 from planloom.domain.plans.plan import Step
+from planloom.domain.plans.unrolling import MOST_ITEMS, for_items, for_round, most_rounds, written_out
 from planloom.domain.text.counted import counted
 from planloom.domain.values import Json
 from planloom.execution.nodes.conditions import facts, outcome_of

@@ -9,8 +9,8 @@ from planloom.domain.changes import sha256
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.revision import plan_changes
-from planloom.domain.plans.sub_plans import TemplateOf, filled, same_steps, sub_plan
 from planloom.domain.plans.templates import Template, TemplateRefused
+from planloom.domain.plans.unrolling import TemplateOf, filled, same_steps, sub_plan
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.text.counted import counted
 from planloom.domain.values import ApprovalId, TemplateId

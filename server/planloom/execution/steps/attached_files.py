@@ -13,7 +13,7 @@ from planloom.execution.plan_store import PlanStore
 from planloom.execution.prompting.context_window import shares_of
 from planloom.execution.session import Session
 from planloom.execution.step_outcomes import Asked
-from planloom.execution.steps.linked_images import LinkedImages
+from planloom.execution.steps.fetches import LinkedImages
 from planloom.intake.render import Rendered, render
 from planloom.models.port import Capabilities, Model
 from planloom.tools.fetch_url import Fetcher

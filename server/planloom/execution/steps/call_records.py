@@ -1,22 +1,24 @@
-"""Records every tool call when it starts and when it ends, however it ends."""
+"""Records every tool call when it starts and when it ends, however it ends, and how far its step has come."""
 
 from __future__ import annotations
 
 import time
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import unquote
 
 from planloom.agent.result_budget import head_and_tail
 from planloom.domain.changes import Changeset, FileChange
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.plan import CommandEnd
+from planloom.domain.plans.plan import CommandEnd, Step
+from planloom.domain.safety.lexical_paths import normal_path
 from planloom.domain.values import Args, CallId, Uri
+from planloom.execution.commands.running import CallDenied
 from planloom.execution.step_run import StepRun
-from planloom.execution.steps.commands import CallDenied
-from planloom.execution.steps.progress import percent_done
 from planloom.tools.tool import Tool, ToolResult, shortened
 
 _INTERRUPTED: Final = "Interrupted"
@@ -125,3 +127,25 @@ def _by_file(changes: Changeset) -> dict[Uri, FileChange]:
         if change.kind == "rename":
             found[change.new_uri] = change
     return found
+
+
+def has_touched(step: Step, path: str) -> bool:
+    """Whether a call of the step that stands has changed the file at this path, or at one that ends with it."""
+    written = [uri for call in step.tools_executed if call.stands for uri in call.files]
+    ending = f"/{normal_path(path)}"
+    return any(f"/{unquote(uri)}".endswith(ending) for uri in written)
+
+
+def percent_done(step: Step) -> int | None:
+    """How many of the files that a step expects it has written, or how many of the calls it has made, in percent.
+
+    None if it expects fewer than two of either.
+    """
+    files = len(step.expected_files)
+    if files > 1:
+        return 100 * sum(has_touched(step, path) for path in step.expected_files) // files
+    expected = Counter(each.tool for each in step.tools_to_execute)
+    made = Counter(call.tool for call in step.tools_executed[step.calls_closed :] if call.ok)
+    if expected.total() < 2:
+        return None
+    return 100 * (expected & made).total() // expected.total()

@@ -12,15 +12,14 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.expressions import Malformed, Unanswerable, holds, read
 from planloom.domain.plans.plan import Check, Step
 from planloom.domain.values import Args, Uri
+from planloom.execution.commands.running import CallDenied
 from planloom.execution.nodes.conditions import facts
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_records import recorded_call
-from planloom.execution.steps.commands import CallDenied
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry, not_carried_out
 from planloom.tools.tool import Tool, ToolResult, refused
 from planloom.workspace.editor import FileDiagnostics
-from planloom.workspace.paths.uris import display_names
 
 DIAGNOSTICS_SECONDS = 5.0
 """How long a check waits for the editor's diagnostics of a new text, before its outcome is `unknown`."""
@@ -184,7 +183,7 @@ class StepChecks:
             return _Answer("unknown", "The editor provides no diagnostics.")
         not_in_editor = [uri for uri in changed if self._has_old_version(uri)]
         if not_in_editor:
-            return _Answer("unknown", f"{display_names(not_in_editor)}: the change is not in the editor yet.")
+            return _Answer("unknown", f"{self._shown(not_in_editor)}: the change is not in the editor yet.")
         waiting = set(changed)
         new: Counter[_Error] = Counter()
         last: dict[Uri, _FileErrors] = {}
@@ -202,11 +201,11 @@ class StepChecks:
                 break
             await self._sleep(wait)
         if new:
-            messages = [f"{display_names([each.uri])}: {each.message}" for each in list(new)[:_LISTED]]
+            messages = [f"{self._run.shown(each.uri)}: {each.message}" for each in list(new)[:_LISTED]]
             return _Answer("failed", f"New errors ({new.total()}): " + "; ".join(messages))
         if waiting:
             return _Answer(
-                "unknown", f"No diagnostics came for the new text of {display_names(sorted(waiting))}."
+                "unknown", f"No diagnostics came for the new text of {self._shown(sorted(waiting))}."
             )
         return _Answer("passed")
 
@@ -235,9 +234,10 @@ class StepChecks:
             return _Answer("passed")
         if check.outcome == "failed":
             return _Answer("failed", check.detail)
-        return _Answer(
-            "unknown", f"The errors of {display_names(uris)} before the change are no longer known."
-        )
+        return _Answer("unknown", f"The errors of {self._shown(uris)} before the change are no longer known.")
+
+    def _shown(self, uris: Iterable[Uri]) -> str:
+        return ", ".join(map(self._run.shown, uris))
 
     def _is_fresh(self, uri: Uri, now: _FileErrors, last: _FileErrors | None) -> bool:
         """Whether errors are for the current text.

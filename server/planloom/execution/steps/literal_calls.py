@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from planloom.domain.plans.output_values import NoOutput, resolved
+from planloom.domain.plans.outputs import NoOutput, resolved
 from planloom.domain.plans.plan import Step
 from planloom.domain.values import Args
 from planloom.execution.effects.proposals import Committed, Denied
-from planloom.execution.effects.staging_area import StagingArea
-from planloom.execution.effects.step_changes import commit_step
+from planloom.execution.effects.staging_area import StagingArea, commit_step
 from planloom.execution.step_outcomes import CallFailed, Done, Failed, Outcome, Rerouted, Skipped
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_records import recorded_call

@@ -28,6 +28,7 @@ from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.plan import FileRead, Plan, Step
 from planloom.domain.plans.revision import check_line
 from planloom.domain.values import Args, PlanId, Sha256, StepId, Uri
+from planloom.execution.commands.running import CancelledByUser
 from planloom.execution.effects.previous_calls import call_fate, changed_so_far, earlier_results, not_made
 from planloom.execution.effects.proposals import Denied
 from planloom.execution.effects.staging_area import StagingArea
@@ -35,7 +36,6 @@ from planloom.execution.prompting.context_window import StepContextWindow, openi
 from planloom.execution.prompting.threads import PlanThreads
 from planloom.execution.step_outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.step_run import StepRun
-from planloom.execution.steps.commands import CancelledByUser
 from planloom.execution.steps.time_limits import StepClock
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.execution.steps.tool_runner import StepToolRunner
@@ -140,8 +140,8 @@ class ModelWork:
         conversation = Conversation(
             window,
             thread,
-            earlier_results(step, with_output=with_output),
-            lambda call_id: call_fate(run.now, call_id),
+            earlier_results(run.plan, step, with_output=with_output),
+            lambda call_id: call_fate(run.plan, run.now, call_id),
         )
         if thread.planned is not None and TASK_LIST not in thread.sent:
             conversation.tell(_become_of_the_plan(run.plan, thread))
@@ -181,7 +181,9 @@ class ModelWork:
                 end = await work_on(task, model, runner)
             except BudgetExhausted as spent:
                 await runner.commit()
-                return Interrupted(reason="budget", detail=f"{spent.message} {changed_so_far(run.now)}")
+                return Interrupted(
+                    reason="budget", detail=f"{spent.message} {changed_so_far(run.plan, run.now)}"
+                )
             finally:
                 runner.close()
                 kept = conversation.thread._replace(seen=runner.seen() if is_native else {})

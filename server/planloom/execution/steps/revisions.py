@@ -18,12 +18,12 @@ from planloom.domain.plans.revision import Revision, WantedStep, plan_changes, r
 from planloom.domain.plans.validation import Problem
 from planloom.domain.safety.approvals import Approval, PlanChange
 from planloom.domain.values import WHEN_USED, ApprovalId, Args, Sha256, StepId
+from planloom.execution.commands.running import CancelledByUser
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.proposals import Denied
 from planloom.execution.step_rules import StepRules
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.checks import StepChecks
-from planloom.execution.steps.commands import CancelledByUser
 from planloom.tools.context import ToolContext
 from planloom.tools.tool import shortened
 

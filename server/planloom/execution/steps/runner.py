@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.plans.plan import Plan
-from planloom.domain.plans.sub_plans import TemplateOf
+from planloom.domain.plans.unrolling import TemplateOf
 from planloom.domain.values import PlanId, StepId, Uri
+from planloom.execution.commands.running import CallDenied, CancelledByUser
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFiles
@@ -30,7 +31,6 @@ from planloom.execution.step_outcomes import (
 )
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.attached_files import StepAttachments
-from planloom.execution.steps.commands import CallDenied, CancelledByUser
 from planloom.execution.steps.fetches import StepFetches
 from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import ENDED, Plan
+from planloom.domain.text.counted import duration
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.effects.previous_calls import changed_so_far
 from planloom.execution.plan_store import PlanStore
@@ -113,7 +114,7 @@ async def within(
         detail = (
             f"The step has worked for {duration(seconds)}, the most that one step may take "
             "(execution.stepTimeoutSeconds). Resume the plan to give it as much again. "
-            f"{changed_so_far(run.now)}"
+            f"{changed_so_far(run.plan, run.now)}"
         )
         return Interrupted(reason="budget", detail=detail)
 
@@ -278,10 +279,3 @@ class WorkClock:
         """The working time until `now`."""
         running = now - self.since if self.since is not None else 0.0
         return max(0.0, self._before + running)
-
-
-def duration(seconds: float) -> str:
-    """A time for people, in seconds or minutes."""
-    if seconds >= 120:
-        return f"{seconds / 60:g} minutes"
-    return f"{seconds:g} seconds"

@@ -12,6 +12,7 @@ from planloom.domain.plans.agents import EFFECTS, allowed_effects
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Effect
 from planloom.domain.values import PlanId, Sha256, StepId, Uri
+from planloom.execution.commands.running import StepCommands, Terminal
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.prompting.lacking import Lacking
@@ -20,7 +21,6 @@ from planloom.execution.step_rules import StepRules
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_cache import CallCache, open_call_cache
 from planloom.execution.steps.checks import StepChecks
-from planloom.execution.steps.commands import StepCommands, Terminal
 from planloom.execution.steps.fetches import StepFetches
 from planloom.execution.steps.revisions import PlanRevisions, Work
 from planloom.execution.summary import name_now

@@ -9,15 +9,13 @@ from planloom.agent.task import ChangesDenied
 from planloom.domain.plans.agents import may_use
 from planloom.domain.plans.plan import ExecutedTool
 from planloom.domain.values import Args, Sha256, Uri
+from planloom.execution.commands.running import CallDenied, CancelledByUser
 from planloom.execution.effects.previous_calls import latest_fates, not_made
 from planloom.execution.effects.proposals import Denied, NotMade
-from planloom.execution.effects.staging_area import StagingArea
-from planloom.execution.effects.step_changes import commit_step
+from planloom.execution.effects.staging_area import StagingArea, commit_step
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_cache import WIDE, CallCache
-from planloom.execution.steps.call_records import CallRecord, recorded_call
-from planloom.execution.steps.commands import CallDenied, CancelledByUser
-from planloom.execution.steps.progress import has_touched
+from planloom.execution.steps.call_records import CallRecord, has_touched, recorded_call
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.models.port import ToolCall
 from planloom.tools.catalog import RUN_COMMAND, RunCommand
@@ -27,7 +25,7 @@ from planloom.tools.processes.run_command import command_of
 from planloom.tools.registry import Registry, callable_tool, not_carried_out
 from planloom.tools.tool import Tool, ToolResult, failed, refused
 from planloom.workspace.paths.resolver import PathRefused, Purpose
-from planloom.workspace.paths.uris import display_name, display_names, normalized
+from planloom.workspace.paths.uris import normalized
 
 _MOST_AHEAD = 8
 """Calls of one answer whose files are read before the first of them runs: all their texts are in memory then."""
@@ -88,9 +86,7 @@ class StepToolRunner:
                 with nullcontext() if tool.limits_own_time else self._context.resolving_once():
                     result = await self._carry_out(tool, call, record)
             except CallDenied as denied:
-                result = record.result = refused(
-                    f"{denied.consequence}: {denied.reason} Do without it, or ask the user."
-                )
+                result = record.result = refused(f"{denied.consequence}: {denied.reason} Do without it.")
             except OSError as error:
                 result = record.result = not_carried_out(tool, error)
             finally:
@@ -198,11 +194,11 @@ class StepToolRunner:
             return f"The changes were not made: {verdict.reason}"
         if isinstance(verdict, NotMade):
             fates = {uri: fate for uri, (fate, _) in latest_fates(self._run.now.tools_executed).items()}
-            made = [display_name(uri) for uri in changes.uris() if fates.get(uri) in ("made", "staged")]
+            made = [self._run.shown(uri) for uri in changes.uris() if fates.get(uri) in ("made", "staged")]
             but = f" But these were: {', '.join(made)}." if made else ""
             self._in_doubt = {uri for uri in changes.uris() if fates.get(uri) == "doubtful"}
             return " ".join([f"The changes were not made: {verdict.reason}{but}", *self._to_read()])
-        names = display_names(verdict.denied)
+        names = ", ".join(map(self._run.shown, verdict.denied))
         left_out = (f"The user allowed the other files but not {names}.",) if verdict.denied else ()
         return "\n".join((*left_out, *verdict.edited)) or None
 
@@ -212,13 +208,13 @@ class StepToolRunner:
         late = await self._run.session.view.unanswered.wait(in_doubt) if in_doubt else ()
         uris = {uri for edit in late for uri in edit.uris}
         return [
-            f"{display_name(uri)}: the editor has not answered your change of it, and may still make it."
+            f"{self._run.shown(uri)}: the editor has not answered your change of it, and may still make it."
             for uri in sorted(uris.intersection(map(normalized, in_doubt)))
         ]
 
     def _to_read(self) -> list[str]:
         return [
-            f"{display_name(uri)}: read it, since it is unknown whether your change of it was made."
+            f"{self._run.shown(uri)}: read it, since it is unknown whether your change of it was made."
             for uri in sorted(self._in_doubt)
         ]
 
@@ -242,7 +238,7 @@ class StepToolRunner:
         denied = [call for fate, call in latest_fates(calls).values() if fate == "denied"]
         if not denied or self.failed_changes() or any(call.has_effect for call in calls):
             return None
-        return ChangesDenied(reason=denied[-1].why or "You did not allow this.")
+        return ChangesDenied(reason=denied[-1].why or "The user did not allow this.")
 
     def failed_changes(self) -> str:
         """Sentences that name the files whose changes could not be made, and why."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from planloom.domain.plans.outcome import Spent
     from planloom.domain.plans.plan import Plan
     from planloom.domain.values import PlanId
-    from planloom.execution.step_waits import StepWait
+    from planloom.execution.resources import StepWait
     from planloom.lsp.transport.codec import PlanloomProtocol
     from planloom.service.requests import StreamDelta
 

@@ -20,7 +20,7 @@ from planloom.view.plan_view import PlanView, view
 from planloom.view.states import LIVE, Around, summary_state
 
 if TYPE_CHECKING:
-    from planloom.execution.step_waits import StepWait
+    from planloom.execution.resources import StepWait
     from planloom.view.words import Words
 
 logger = logging.getLogger(__name__)

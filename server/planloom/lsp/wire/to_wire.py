@@ -10,7 +10,7 @@ from planloom.domain.plans import plan as plans
 from planloom.domain.plans.covered_calls import asks_again
 from planloom.domain.plans.templates import Template
 from planloom.domain.values import PlanId, StepId
-from planloom.execution.step_waits import StepWait
+from planloom.execution.resources import StepWait
 from planloom.lsp.wire import plan as wire
 from planloom.lsp.wire.methods import editor
 from planloom.lsp.wire.methods.plans import CommandOutput

@@ -14,7 +14,7 @@ from planloom.agent.prompts import Section
 from planloom.agent.result_budget import FixedContextWindow
 from planloom.agent.task import GaveUp, RunLimits
 from planloom.domain.errors import BudgetExhausted
-from planloom.domain.plans.perspectives import Agent
+from planloom.domain.plans.agents import Agent
 from planloom.domain.plans.plan import Plan, Usage
 from planloom.models.port import Model, ToolSpec
 from planloom.models.tokens import TokenCounter

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pydantic import ValidationError
 
+from planloom.domain.plans.agents import Agent
 from planloom.domain.plans.graph import cycle, execution_order
 from planloom.domain.plans.outputs import STEP_ID, renamed, renamed_in_expression, renamed_in_list
-from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import Check, ExpectedTool, Priority, Step, StepKind
 from planloom.domain.plans.validation import ToolRules
 from planloom.domain.values import Json, StepId, TemplateId

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planloom.domain.errors import ModelFailed
-from planloom.domain.plans.perspectives import ChapoPerspective
+from planloom.domain.plans.agents import ChapoPerspective
 from planloom.domain.plans.plan import Risk, Step
-from planloom.domain.plans.sub_plans import TemplateOf
+from planloom.domain.plans.unrolling import TemplateOf
 from planloom.domain.plans.validation import Problem, errors, problems
 from planloom.domain.text.counted import counted
 from planloom.planning.estimates import ModelSpeed, estimated_duration, named_risk, overall_risk

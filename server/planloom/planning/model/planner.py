@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from planloom.domain.errors import ModelFailed
-from planloom.domain.plans.sub_plans import TemplateOf
 from planloom.domain.plans.templates import Template
+from planloom.domain.plans.unrolling import TemplateOf
 from planloom.domain.plans.validation import Problem
 from planloom.models.one_question import Cost
 from planloom.models.port import (

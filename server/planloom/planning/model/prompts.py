@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from planloom.agent.prompt_frame import framed, one_line, section
-from planloom.domain.plans.output_values import shape_of
+from planloom.domain.plans.outputs import shape_of
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.templates import Template
 from planloom.domain.plans.validation import Problem

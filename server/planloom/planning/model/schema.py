@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Final
 
 from planloom.agent.call_schema import call_variants, closed, definitions
-from planloom.domain.plans.loops import MOST_ROUNDS
 from planloom.domain.plans.templates import Template
+from planloom.domain.plans.unrolling import MOST_ROUNDS
 from planloom.domain.values import Json
 from planloom.tools.registry import Registry
 

@@ -11,8 +11,7 @@ from functools import partial
 from planloom.agent.investigation import MAX_TURNS, Report
 from planloom.agent.task import GaveUp
 from planloom.domain.errors import DEFECT, PlanloomError
-from planloom.domain.plans.agents import NAMES
-from planloom.domain.plans.perspectives import Agent, Perspective
+from planloom.domain.plans.agents import NAMES, Agent, Perspective
 from planloom.domain.values import Instant
 from planloom.planning.investigations.draft_investigations import (
     DraftInvestigations,

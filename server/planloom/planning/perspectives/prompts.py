@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from planloom.domain.plans.perspectives import Agent
+from planloom.domain.plans.agents import Agent
 from planloom.planning.perspective_reports import fields_of
 
 _ROLES: Mapping[Agent, str] = {

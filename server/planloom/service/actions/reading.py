@@ -15,9 +15,9 @@ from planloom.domain.errors import (
     WrongState,
 )
 from planloom.domain.events import catalog as ev
+from planloom.domain.plans.agents import Agent
 from planloom.domain.plans.graph import execution_order, shown_statuses
 from planloom.domain.plans.outcome import Ended, Prices, Spent, Stats, prices_of, spent, stats
-from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import (
     ENDED,
     ExecutedTool,

@@ -12,11 +12,11 @@ from planloom.agent.loop import controls_of, frame_of
 from planloom.agent.prompts import user_messages
 from planloom.domain.plans.plan import Plan
 from planloom.domain.plans.templates import Template
+from planloom.execution.commands.planning import Answers, PlanningCommands, offered
+from planloom.execution.commands.running import Terminal
 from planloom.execution.prompting.context_window import opening_sections, shared_characters, shares_of
 from planloom.execution.prompting.threads import PlanThreads
 from planloom.execution.session import Session
-from planloom.execution.steps.commands import Terminal
-from planloom.execution.steps.planning_commands import Answers, PlanningCommands, offered
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.intake.render import render
 from planloom.intake.surroundings.runners import named_commands

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planloom.domain.plans.plan import FileRead, Plan, Step, StepResult
-from planloom.domain.plans.sub_plans import TemplateOf
+from planloom.domain.plans.unrolling import TemplateOf
 from planloom.domain.values import Args, Instant
 from planloom.execution.session import Session
 from planloom.planning.investigations.plan_tool import plan_report

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from planloom.domain.errors import OwnedElsewhere, PlanloomError, PlanUnreadable, StorageFailed, UnknownThing
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition
-from planloom.domain.plans.background_commands import CommandProcess, running_in_background
+from planloom.domain.plans.commands import CommandProcess, running_in_background
 from planloom.domain.plans.plan import ENDED, PauseReason, Plan, PlanError, has_open_work
 from planloom.domain.values import PlanId
 from planloom.execution.conductor import Conductor

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from planloom.domain.plans.output_values import NoOutput, resolved
+from planloom.domain.plans.outputs import NoOutput, resolved
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.safety.lexical_paths import normal_path
-from planloom.execution.step_waits import MODEL, TERMINAL
+from planloom.execution.resources import MODEL, TERMINAL
 from planloom.service.models import Models
 from planloom.tools.registry import Registry
 

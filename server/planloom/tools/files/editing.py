@@ -52,7 +52,7 @@ async def _read(
 
 async def _stage(place: ResolvedPath, file: Snapshot, result: Replacement, files: Overlay) -> ToolResult:
     if result.text == with_eol(file.text or "", "\n"):
-        return succeeded(f"{place.relative} is already so", value=place.relative)
+        return succeeded(f"{place.relative} already has this text", value=place.relative)
     refused = await files.stage_write(file, result.text, notes=(*place.notes, *_notes(result.grade)))
     if refused is not None:
         return failed(refused.reason)

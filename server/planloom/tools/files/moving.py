@@ -82,7 +82,7 @@ async def _movable(path: str, context: ToolContext) -> ResolvedPath | ToolResult
     if reason is not None:
         return failed(reason)
     if not (await context.files.peek(place.uri)).exists:
-        return failed(f"There is no {place.relative}. Use list_files to see what is there.")
+        return failed(f"There is no file or folder {place.relative}. Use list_files to see what is there.")
     return place
 
 
@@ -94,7 +94,7 @@ def _protected_reason(place: ResolvedPath, private: Iterable[Path], roots: Itera
     """Why a path must never be renamed or deleted, or None. Walks the disk: call it from a thread."""
     real = place.path
     for folder, what in (
-        (Path.home(), "your home folder"),
+        (Path.home(), "the user's home folder"),
         *((root, "a workspace folder") for root in roots),
         *((own, "Planloom's own state") for own in private),
     ):

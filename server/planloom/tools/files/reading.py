@@ -57,12 +57,12 @@ def read_lines(
     name: str,
     text: str,
     spans: Sequence[tuple[int, int | None]],
-    how: str = "start_line and end_line, or with ranges",
+    how: str = "start_line and end_line, or ranges",
     most: int = MAX_TEXT,
 ) -> ToolResult:
     """The wanted lines of a text with their numbers; the value is all of that text as it stands there.
 
-    `how` names the arguments that ask for other lines. There are at most `most` characters, but for the last line.
+    `how` names the arguments by which lines are asked for. There are at most `most` characters, but for the last line.
     """
     lines = split_lines(text)
     count = max(len(lines), 1)
@@ -80,7 +80,8 @@ def read_lines(
         )
     *others, last = (f"{part.start} to {part.stop - 1}" for part in parts)
     which = f"{', '.join(others)} and {last}" if others else last
-    note = f"[lines {which} of {count}; ask for other lines with {how}]"
+    more = "" if parts == wanted else f"; for more give {how}"
+    note = f"[lines {which} of {count}{more}]"
     return succeeded(f"Read lines {which} of {name}", f"{shown}\n{note}", value)
 
 
@@ -127,13 +128,15 @@ def unreadable(name: str, snapshot: Snapshot) -> str:
     """Why a file that exists has no text to read, and what to do instead."""
     match snapshot.problem:
         case "binary":
-            return f"{name} is binary, {snapshot.size} bytes: it can neither be read nor edited as text."
+            return f"{name} is binary ({snapshot.size} bytes): it can neither be read nor edited as text."
         case "folder":
             return f"{name} is a folder. Use list_files."
         case "too_large":
-            return f"{name} is too large ({snapshot.size} bytes). Open it in the editor to read a range of its lines."
+            return f"{name} is too large to be read or edited ({snapshot.size} bytes). A command can print parts."
         case "undecodable":
-            return f"{name} is not valid UTF-8 ({snapshot.detail}): it is left unchanged so that no byte is lost."
+            return (
+                f"{name} is not valid UTF-8 ({snapshot.detail}): it can neither be read nor edited as text."
+            )
         case _:
             return f"{name} cannot be read ({snapshot.detail or snapshot.problem or 'no text'})."
 

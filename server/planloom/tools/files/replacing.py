@@ -159,8 +159,8 @@ def not_found(name: str, text: str, old: str) -> str:
         start = max(0, near - first)
         end = min(len(lines), start + min(_SHOWN, len(wanted) + 2))
         shown = "\n".join(f"{n + 1}: {lines[n][:_LONGEST_LINE]}" for n in range(start, end))
-        sentence += f"{CLOSEST}\n{shown}"
-    return sentence + "\nRead the file again before the next try."
+        return f"{sentence}{CLOSEST}\n{shown}"
+    return f"{sentence} Read the file again before the next try."
 
 
 def _nearest(lines: list[str], wanted: str) -> int | None:

@@ -46,7 +46,7 @@ async def write_file(args: WriteFile, context: ToolContext) -> ToolResult:
         )
     content = _unnumbered(place.relative, snapshot.text, without_fence(place.relative, args.content))
     if snapshot.text is not None and differ_only_in_eol(snapshot.text, content):
-        return succeeded(f"{place.relative} already has this content", value=place.relative)
+        return succeeded(f"{place.relative} already has this text", value=place.relative)
     before = snapshot.text or ""
     placeholder = left_out_line(before, content)
     notes = (

@@ -125,9 +125,7 @@ class Capture:
         before, after = (plain(part.decode("utf-8", "replace")) for part in (head, tail))
         if not missing:
             return before
-        return (
-            f"{before.rstrip()}\n[… {missing} bytes left out; ask for a smaller part to see them …]\n{after}"
-        )
+        return f"{before.rstrip()}\n[… {missing} bytes left out, which are not kept: print less to see them …]\n{after}"
 
 
 class Output(Protocol):

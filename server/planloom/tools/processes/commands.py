@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from planloom.domain.safety.confinement import Confinement
+from planloom.domain.text.counted import duration
 from planloom.domain.values import Args
 from planloom.tools.processes.child_process import ProcessResult, shell_argv
 from planloom.tools.tool import shortened
@@ -120,7 +121,7 @@ class CommandRunner(Protocol):
 def how_ended(result: ProcessResult, seconds: float) -> str:
     """How a process that was limited to so many seconds has ended, in a few words."""
     if result.timed_out:
-        return f"was ended after {seconds:g} seconds"
+        return f"was ended after {duration(seconds)}"
     if result.signal is not None:
         return f"was ended by signal {result.signal}"
     return f"ended with exit code {result.code}"

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from planloom.domain.plans.background_commands import CommandProcess
+from planloom.domain.plans.commands import CommandProcess
 
 _LOOK_SECONDS: Final = 0.3
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from planloom.domain.plans.command_outcomes import CommandOutcome, outcome_line
+from planloom.domain.plans.commands import CommandOutcome, outcome_line
 from planloom.domain.safety.command_needs import Lack, LackKind
 from planloom.tools.catalog import RunCommand
 from planloom.tools.context import ToolContext
@@ -26,17 +26,14 @@ _LACKED: Final[Mapping[LackKind, str]] = {
     "socket": "It ran confined, so that it reached no socket of a service such as docker or an agent. Only the user "
     "can let it run without confinement.",
 }
-_ASKED_NEXT: Final = " If it is run again, that is asked for; if nobody gives it then, do without."
-_RUNS_ON: Final = (
-    "runs in the background as {}: read_output returns what it prints, stop_command ends it. It is stopped when the "
-    "plan ends."
-)
+_ASKED_NEXT: Final = " If it is run again, the user is asked for that; if they do not give it, do without."
+_RUNS_ON: Final = "runs in the background as {}, at most until the plan ends."
 
 
 async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
     """Run a command in the workspace after a person or the policy has allowed it."""
     if context.commands is None:
-        return failed("Commands cannot be run here. Use the other tools.")
+        return failed("Commands cannot be run here.")
     command = await command_of(args, context)
     if isinstance(command, NoCommand):
         return failed(command.reason)

@@ -96,7 +96,7 @@ async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
         )
     snapshot = await context.files.peek(place.uri)
     if not snapshot.exists:
-        return failed(f"There is no {place.relative}. Use find_files to see what is there.")
+        return failed(f"There is no file or folder {place.relative}. Use find_files to see what is there.")
     if snapshot.problem != "folder":
         name = place.relative.rpartition("/")[2]
         prefix = place.relative[: -len(name)]
@@ -157,7 +157,8 @@ async def _searched(
             "or search for a plain text with regex: false."
         )
     result = _tool_result(args, found, prefix, scope, narrower)
-    return result._replace(text=f"{result.text}\n[{note}{_AS_TEXT}]") if note else result
+    says_more = note and (found.hits or note is not _NO_MATCH)
+    return result._replace(text=f"{result.text}\n[{note}{_AS_TEXT}]") if says_more else result
 
 
 async def _search(
@@ -309,10 +310,12 @@ def _tool_result(
 
 def _nothing(args: SearchText, found: _SearchResult, scope: SearchScope) -> str:
     searched = len(scope.names) + len(scope.live.keys() - set(scope.names))
-    text = f"No line contains “{args.pattern[:80]}” in {counted(searched, 'file')}."
+    if not searched:
+        return "There is no file to search: check path and files."
+    text = f"No line matches “{args.pattern[:80]}” in {counted(searched, 'file')}."
     if found.late:
         return f"{text} The search ran out of time: give a folder or files to search in."
-    return text if args.ignore_case else f"{text} Try ignore_case, a shorter text, or another folder."
+    return text if args.ignore_case else f"{text} Try ignore_case, a shorter pattern, or another folder."
 
 
 def _rendered(hits: Sequence[_Hit], prefix: str, *, in_context: bool) -> str:

@@ -112,6 +112,11 @@ def name_in(uri: str, folders: Iterable[str]) -> str:
     return next((name or "." for name in found if name is not None), None) or display_name(uri)
 
 
+def shown_in(uri: str, folders: Iterable[str]) -> str:
+    """The path of a file like that of `name_in`, for use in sentences; invisible characters are escaped."""
+    return visible(name_in(uri, folders))
+
+
 def is_below(uri: str, folder: str) -> bool:
     """Whether the URI names something inside the folder, compared by whole names."""
     return normalized(uri).startswith(normalized(folder).rstrip("/") + "/")

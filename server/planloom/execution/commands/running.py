@@ -10,22 +10,21 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from planloom.domain.errors import PlanloomError
-from planloom.domain.plans.background_commands import CommandProcess, background_calls
+from planloom.domain.plans.commands import CommandProcess, PercentReader, background_calls
 from planloom.domain.safety.command_needs import Lack, lack_of
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.safety.confinement_choices import given_confinement, who_reaches
 from planloom.domain.values import Args
+from planloom.execution.commands.background import BackgroundCommands
+from planloom.execution.commands.changes import Watched
 from planloom.execution.effects.command_approval import CommandProposal, folder_id_of
 from planloom.execution.effects.command_scripts import ESCAPE, scripts_of
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.proposals import CommandPermitted, Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFiles, UnsavedFileSaver
+from planloom.execution.resources import TERMINAL, StepWaits, UsedBy, User
 from planloom.execution.step_run import StepRun
-from planloom.execution.step_waits import TERMINAL, StepWaits, UsedBy, User
-from planloom.execution.steps.background import BackgroundCommands
-from planloom.execution.steps.command_changes import Watched
-from planloom.execution.steps.progress import PercentReader
 from planloom.execution.summary import changed_files
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.confinement.abilities import abilities
@@ -46,6 +45,8 @@ _OWN_RUNS: Final = (
     "let it end by itself, wait with your answer."
 )
 _OTHER_RUNS: Final = "`{}` of an earlier run still runs, as process {}, and goes on beside it."
+_NOT_RUN: Final = "The command was not run"
+_CHANGES_DENIED: Final = "The command was not run, since the changes before it were not made"
 _SHOWN: Final = 80
 _QUESTION: Final = "The request is a question, so every command is asked."
 _ENDED: Final = "It ran to its end in an earlier run of this step, so this would be the second time."
@@ -59,7 +60,7 @@ class CancelledByUser(Exception):
 class CallDenied(Exception):
     """Raised when the user or the policy denies a call; `consequence` says what was not done."""
 
-    def __init__(self, reason: str, consequence: str = "The command was not run") -> None:
+    def __init__(self, reason: str, consequence: str = _NOT_RUN) -> None:
         super().__init__(reason)
         self.reason = reason
         self.consequence = consequence
@@ -130,10 +131,9 @@ class Terminal:
             # No model can save a file, so the step must not go on without the user.
             raise UnsavedFiles(why=verdict.reason)
         if isinstance(verdict, Denied | NotMade):
-            reason = f"The changes before it were not made: {verdict.reason}"
             if isinstance(verdict, Denied):
-                raise _denied(verdict, reason)
-            return reason
+                raise _denied(verdict, _CHANGES_DENIED)
+            return f"The changes before it were not made: {verdict.reason}"
         await self._saver.save_before_command(run.plan)
         return None
 
@@ -154,7 +154,7 @@ class Terminal:
         """
         verdict = await self._gate.permit_command(proposal, following)
         if isinstance(verdict, Denied):
-            raise _denied(verdict, verdict.reason)
+            raise _denied(verdict)
         return verdict
 
     async def run(
@@ -181,8 +181,8 @@ class Terminal:
             await self._index.rescan_after_command()
 
 
-def _denied(verdict: Denied, reason: str) -> CancelledByUser | CallDenied:
-    return CancelledByUser() if verdict.cancelled else CallDenied(reason)
+def _denied(verdict: Denied, consequence: str = _NOT_RUN) -> CancelledByUser | CallDenied:
+    return CancelledByUser() if verdict.cancelled else CallDenied(verdict.reason, consequence)
 
 
 class StepCommands:

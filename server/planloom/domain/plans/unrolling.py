@@ -1,21 +1,30 @@
-"""Loops: a step that stands for a copy of itself for each item of a list, or for each round until a condition holds.
+"""Steps that stand for others: loops, for a copy for each item of a list or round; sub-plans, for steps of a template.
 
-The copies are steps of the plan like any others, so that each is shown, asked for, recorded and undone by itself.
+Once unrolled, these are steps of the plan like any others, so that each is shown, asked for, recorded and undone by
+itself.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from planloom.domain.json_numbers import loaded
-from planloom.domain.plans.outputs import PLACEHOLDER, OutputReference, output_reference, unused_id
-from planloom.domain.plans.plan import SETTLED, Plan, Step
-from planloom.domain.plans.templates import rewritten
+from planloom.domain.plans.outputs import (
+    PLACEHOLDER,
+    OutputReference,
+    output_reference,
+    renamed,
+    renamed_in_expression,
+    renamed_in_list,
+    unused_id,
+)
+from planloom.domain.plans.plan import SETTLED, Check, Plan, Step
+from planloom.domain.plans.templates import Template, TemplateRefused, applied, rewritten
 from planloom.domain.text.counted import counted
-from planloom.domain.values import Args, Json, StepId
+from planloom.domain.values import Args, Json, StepId, TemplateId
 
 MOST_ITEMS: Final = 100
 """The most items of a list: each becomes a step, and a person can still look through these."""
@@ -88,7 +97,7 @@ def for_items(step: Step, items: Sequence[tuple[int, Json]], taken: Collection[S
         copy = _filled(step, index, item)
         if copy.description == step.description:
             copy = copy.model_copy(update={"description": f"{step.description}: {_shown(item)}"})
-        copies.append(_as_child(copy, step, used))
+        copies.append(_looped(copy, step, used))
     return tuple(copies)
 
 
@@ -99,10 +108,10 @@ def for_round(step: Step, taken: Collection[StepId]) -> Step:
     described = copy.model_copy(
         update={"description": f"{copy.description} (round {number})", "critical": False}
     )
-    return _as_child(described, step, set(taken))
+    return _looped(described, step, set(taken))
 
 
-def _as_child(copy: Step, parent: Step, used: set[StepId]) -> Step:
+def _looped(copy: Step, parent: Step, used: set[StepId]) -> Step:
     step_id = unused_id(used, stem=parent.step_id)
     used.add(step_id)
     no_loop = {"for_each": None, "when": None, "repeat_until": None, "repeat_most": None}
@@ -155,3 +164,80 @@ def _text(value: Json) -> str:
 def _shown(item: Json) -> str:
     text = _text(item)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
+TemplateOf = Callable[[TemplateId], Template | None]
+"""The template with this id or name, if there is one. Raises StorageFailed."""
+
+
+def filled(step: Step, template: Template) -> tuple[Step, ...] | TemplateRefused:
+    """The template's steps with the parameters that the step of a sub-plan gives in its arguments.
+
+    A problem without a parameter's name is one of the template itself.
+    """
+    values = (step.args or {}).items()
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values}
+    steps = applied(template, texts)
+    if isinstance(steps, TemplateRefused):
+        return steps
+    if any(each.kind == "sub_plan" for each in steps):
+        return TemplateRefused(problems=(("", "a template in a sub-plan cannot hold a sub-plan"),))
+    return steps or TemplateRefused(problems=(("", "it has no steps"),))
+
+
+def sub_plan(plan: Plan, step: Step, steps: Sequence[Step], *, sequential: bool) -> tuple[Step, ...]:
+    """The steps of a template as those of a sub-plan: with ids of their own, and waiting for what it waits for.
+
+    In a plan that is not sequential those of a `sequential` template wait for each other.
+    """
+    taken = {each.step_id for each in plan.steps}
+    ids: dict[str, StepId] = {}
+    for each in steps:
+        wanted = StepId(f"{step.step_id}_{each.step_id}")
+        ids[each.step_id] = wanted if wanted not in taken else unused_id(taken, stem=wanted)
+        taken.add(ids[each.step_id])
+    made: list[Step] = []
+    for each in steps:
+        after = [*step.depends_on, *(ids.get(name, name) for name in each.depends_on)]
+        if sequential and not plan.sequential and made:
+            after.append(made[-1].step_id)
+        made.append(_of_sub_plan(each, step, ids, after))
+    return tuple(made)
+
+
+def same_steps(one: Sequence[Step], other: Sequence[Step]) -> bool:
+    """Whether the steps of two sub-plans are the very same but for their own ids."""
+    ids: dict[str, StepId] = {
+        after.step_id: before.step_id for before, after in zip(one, other, strict=False)
+    }
+    return [_written(each, {}) for each in one] == [_written(each, ids) for each in other]
+
+
+def _of_sub_plan(step: Step, parent: Step, ids: Mapping[str, StepId], after: Sequence[StepId]) -> Step:
+    child = _with_ids(step.as_written(), ids)
+    return child.model_copy(update={"parent": parent.step_id, "depends_on": tuple(dict.fromkeys(after))})
+
+
+def _written(step: Step, ids: Mapping[str, StepId]) -> Step:
+    return _with_ids(step.as_written().model_copy(update={"requires_approval": False}), ids)
+
+
+def _with_ids(step: Step, ids: Mapping[str, StepId]) -> Step:
+    """The step with every step id in `ids` changed to its new id, in it and where it speaks of other steps."""
+    return step.model_copy(
+        update={
+            "step_id": ids.get(step.step_id, step.step_id),
+            "depends_on": tuple(ids.get(name, name) for name in step.depends_on),
+            "args": renamed(step.args, ids),
+            "when": renamed_in_expression(step.when, ids),
+            "repeat_until": renamed_in_expression(step.repeat_until, ids),
+            "for_each": renamed_in_list(step.for_each, ids),
+            "checks": tuple(
+                _with_text(check, renamed_in_expression(check.text, ids)) for check in step.checks
+            ),
+        }
+    )
+
+
+def _with_text(check: Check, text: str | None) -> Check:
+    return check.model_copy(update={"text": text}) if check.kind == "condition" else check

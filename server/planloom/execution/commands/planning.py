@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Sequence
 from typing import Final
 
 from planloom.domain.errors import UntrustedWorkspace
 from planloom.domain.patterns import pattern
 from planloom.domain.plans.plan import Plan
+from planloom.domain.safety.command_rules import Words, parts_of
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import PlanId
+from planloom.execution.commands.running import CallDenied, CancelledByUser, Terminal
 from planloom.execution.effects.command_approval import CommandProposal, folder_id_of
 from planloom.execution.session import Session
-from planloom.execution.steps.commands import CallDenied, CancelledByUser, Terminal
 from planloom.tools.confinement.abilities import abilities
 from planloom.tools.processes.child_process import ProcessResult
 from planloom.tools.processes.commands import CalledCommand, Command, NoCommand
 from planloom.tools.processes.kept_output import KeptOutput
 from planloom.workspace.paths.names import listed
-from planloom.workspace.paths.uris import display_name
+from planloom.workspace.paths.uris import shown_in
 
-Words = tuple[str, ...]
 Answers = dict[tuple[PlanId, Words], str]
 
 _TITLE: Final = "To plan, it wants to run this; your files stay as they are"
@@ -32,7 +31,6 @@ _NOT_YET: Final = (
 )
 _REFUSED: Final = "{reason} Plan without it."
 _UNSAVED: Final = "[It saw the files on disk; these have unsaved text: {names}.]"
-_OPERATORS: Final = "|&;<>()`$\n"
 _SETTING: Final = pattern(r"[A-Za-z_]\w*=.*")
 _EVERYTHING: Final = "/..."
 _NAMED: Final = 5
@@ -40,13 +38,8 @@ _NAMED: Final = 5
 
 def words_of(line: str) -> Words | None:
     """The words of a command line, None for one that only a shell can run."""
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=_OPERATORS)
-    lexer.whitespace_split, lexer.whitespace, lexer.commenters = True, " \t", ""
-    try:
-        words = tuple(lexer)
-    except ValueError:
-        return None
-    return None if any(word and not word.strip(_OPERATORS) for word in words) else words
+    parts = parts_of(line) or ()
+    return parts[0] if len(parts) == 1 else None
 
 
 def runner_of(words: Words, known: Sequence[str]) -> Words | None:
@@ -162,5 +155,8 @@ class PlanningCommands:
     async def _unsaved(self) -> str:
         """Says which files the command has seen without the text that the editor has."""
         view = self._session.view
-        unsaved = [display_name(each.uri) for each in view.documents.all() if await view.is_dirty(each.uri)]
+        folders = self._session.folders
+        unsaved = [
+            shown_in(each.uri, folders) for each in view.documents.all() if await view.is_dirty(each.uri)
+        ]
         return _UNSAVED.format(names=listed(unsaved, _NAMED)) if unsaved else ""

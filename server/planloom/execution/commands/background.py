@@ -14,16 +14,15 @@ from typing import Final
 from planloom.domain.errors import PlanloomError
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition
-from planloom.domain.plans.background_commands import BackgroundReason, background_calls
-from planloom.domain.plans.command_outcomes import outcome_line
+from planloom.domain.plans.commands import BackgroundReason, background_calls, outcome_line
 from planloom.domain.plans.plan import ENDED, Plan
+from planloom.domain.text.counted import duration
 from planloom.domain.values import PlanId
+from planloom.execution.commands.changes import CommandChanges
 from planloom.execution.jobs import Jobs, background_jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_run import StepRun
-from planloom.execution.steps.command_changes import CommandChanges
-from planloom.execution.steps.time_limits import duration
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.shielded import uninterrupted
 from planloom.tools.confinement.confined_command import remove_plan_folder

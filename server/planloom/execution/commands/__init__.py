@@ -1,0 +1,1 @@
+"""Runs the commands of steps and of drafts, and finds what they have changed. Read `running` first."""
