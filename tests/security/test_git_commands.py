@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -245,6 +246,54 @@ async def test_what_failed_for_want_of_gits_folder_is_asked_with_it(tmp_path: Pa
         assert "for want of git's folder" in (question.warning or "")
         assert question.confinement is not None and question.confinement.git == ".git"
         assert (await room.respond(plan, "allowForPlan")).steps[0].status == "completed"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("gh pr list", "please run:  gh auth login"),
+        ("aws s3 ls", "Unable to locate credentials."),
+        ("docker ps", "Cannot connect to the Docker daemon at unix:///nowhere/docker.sock. Is it running?"),
+    ],
+)
+async def test_what_the_user_does_not_have_is_not_said_to_be_kept_from_a_command(
+    command: str, output: str, tmp_path: Path
+) -> None:
+    name = command.partition(" ")[0]
+    async with studio(tmp_path, {name: f"#!/bin/sh\necho '{output}' >&2; exit 4\n"}) as room:
+        room.path(name).chmod(0o755)
+        plan = await room.respond(await asked(room, f"./{command}"))
+        (recovery,) = plan.pending.recoveries
+        assert recovery.code != "lacked_rights" and "confined" not in recovery.error
+        assert output in recovery.error
+
+
+PRE_COMMIT = """
+repos: [{repo: local, hooks: [
+  {id: blanks, name: blanks, entry: sed -i 's/ *$//', language: system, files: txt},
+  {id: own, name: own, entry: python -c 'print(1)', language: python},
+]}]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pre-commit") is None, reason="no pre-commit here")
+async def test_the_hooks_of_pre_commit_run_confined(tmp_path: Path) -> None:
+    files = {**FILES, ".pre-commit-config.yaml": PRE_COMMIT}
+    async with studio(tmp_path, files, patience=60) as room:
+        sh(
+            room.folder,
+            *REPOSITORY,
+            "git add -A && git commit -qm more",
+            "pre-commit install --install-hooks",
+        )
+        cache = sorted((tmp_path / ".cache" / "pre-commit").iterdir())
+        assert await ran(room, "echo 'blank ' >> a.txt && git add a.txt && pre-commit run") == (1, "failed")
+        assert room.path("a.txt").read_text().endswith("blank\n"), "its hook has changed it"
+        for command in ("pre-commit run --all-files", "git commit -qam x"):
+            assert await ran(room, command) == (1, "completed")
+        assert sh(room.folder, "git log --format=%s -1") == "x\n"
+        assert sorted((tmp_path / ".cache" / "pre-commit").iterdir()) == cache
 
 
 async def test_credentials_are_seen_if_they_are_asked_for(tmp_path: Path) -> None:
