@@ -14,7 +14,12 @@ import pytest
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.confinement import Confinement
 from planloom.tools.confinement.abilities import means
+from planloom.tools.confinement.confined_command import Confined
 from planloom.tools.confinement.git_folder import git_folder, reserved
+from planloom.tools.confinement.places import Reach
+from planloom.tools.processes.child_process import Launch, ProcessResult, run_process, shell_argv
+from planloom.workspace.disk import Folder
+from planloom.workspace.index.programs import environment
 from tests.support.studio import Studio, studio
 
 pytestmark = [
@@ -184,6 +189,77 @@ async def test_the_mode_follows_a_linked_working_tree(tmp_path: Path) -> None:
         plan = await room.respond(plan)
         assert plan.steps[0].status == "failed", "HEAD is the main working tree's"
         assert sh(main, "git log --format=%s -1 w") == "x\n"
+
+
+SUBMODULE = (
+    "git init -q -b main ../lib && cd ../lib && git config user.name A && git config user.email a@example.org",
+    "echo one > a.txt && git add -A && git commit -qm first && cd $OLDPWD",
+    "git -c protocol.file.allow=always submodule add -q ../lib sub && git commit -qm sub",
+)
+SUBMODULE_ATTACKS = {
+    "a hook": "echo x > $G/hooks/post-commit",
+    "settings": "git config core.fsmonitor ./evil",
+    "settings replaced": "cp $G/config c && mv -f c $G/config",
+    "settings of the working tree": "echo x > $G/config.worktree && test -s $G/config.worktree",
+    "another common folder": "rm -f $G/commondir; mkdir c; echo $PWD/c > $G/commondir",
+    "settings of the repository above": "echo x >> $G/../../config",
+    "a hook of the repository above": "echo x > $G/../../hooks/post-commit",
+    "the head of the repository above": "echo x > $G/../../HEAD",
+    "another submodule": "mkdir $G/../other",
+    "the folder itself": "mv $G $G.old",
+    "the folder above it": "mv $G/../../modules $G/../../old",
+    "objects of another repository": "echo /tmp/x > $G/objects/info/alternates",
+    "attributes": "echo '* filter=x' > $G/info/attributes",
+    "the way to the folder": "echo 'gitdir: ../c' > .git",
+}
+
+
+@pytest.mark.parametrize("is_root", [True, False], ids=["the workspace", "in the workspace"])
+async def test_the_mode_follows_a_submodule(is_root: bool, tmp_path: Path) -> None:
+    main = tmp_path / "main"
+    main.mkdir()
+    (main / "b.txt").write_text("two\n")
+    sh(main, *REPOSITORY[:3], *SUBMODULE, "git -C sub config extensions.worktreeConfig true")
+    sub, folder = main / "sub", main / ".git" / "modules" / "sub"
+    for name in ("objects/info/alternates", "config.worktree"):
+        (folder / name).touch()
+    root = sub if is_root else main
+    git = git_folder(sub, [root])
+    assert git is not None and git.name == (str(folder) if is_root else ".git/modules/sub")
+    kept = {path: path.read_bytes() for path in (*(main / ".git").rglob("*"), sub / ".git") if path.is_file()}
+    confined = Confined(Confinement(git=git.name), Reach((root,)), tmp_path / "plan")
+
+    async def run(command: str) -> ProcessResult:
+        argv = shell_argv(f"G={folder}; {command}")
+        return await run_process(
+            Launch(argv, Folder(sub), environment(os.environ), confined), timeout_seconds=20
+        )
+
+    for name, attack in SUBMODULE_ATTACKS.items():
+        ended = await run(attack)
+        # A repository above the workspace is not there: what is made in its place is the plan's.
+        assert ended.code not in (0, None, 125) or (is_root and "/.." in attack), (name, ended.output)
+        assert {path: path.read_bytes() for path in kept} == kept, name
+        assert not (folder / "commondir").exists() and not (folder / "hooks" / "post-commit").exists()
+    ended = await run(
+        "echo two > a.txt && git -c user.name=A -c user.email=a@b commit -qam second && git switch -qc new"
+    )
+    assert ended.code == 0, ended.output
+    assert sh(sub, "git log --format=%s -1 new") == "second\n"
+    assert sh(main, "git fsck && git submodule status").startswith("+")
+
+
+async def test_a_submodules_folder_that_does_not_point_back_is_not_followed(tmp_path: Path) -> None:
+    main, thief = tmp_path / "main", tmp_path / "thief"
+    for folder in (main, thief):
+        folder.mkdir()
+    (main / "b.txt").write_text("two\n")
+    sh(main, *REPOSITORY[:3], *SUBMODULE)
+    (thief / ".git").write_text(f"gitdir: {main}/.git/modules/sub\n")
+    assert git_folder(thief, [thief]) is None
+    assert git_folder(main / "sub", [main]) is not None
+    sh(main, "git -C sub config --add core.worktree ../../../../thief")
+    assert git_folder(thief, [thief]) is None and git_folder(main / "sub", [main]) is None
 
 
 def test_a_folder_that_does_not_point_back_is_not_followed(tmp_path: Path) -> None:

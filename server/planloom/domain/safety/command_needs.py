@@ -135,6 +135,7 @@ _NO_NETWORK: Final = pattern(
 _READ_ONLY: Final = pattern(
     r"read-only file system|\bEROFS\b|(?<=config file )\S*: device or resource busy", re.IGNORECASE
 )
+_PROGRAMS_OF_GIT: Final = pattern(r"/(?:config(?:\.lock)?$|hooks\b|info/|modules/?$)")
 _PATH: Final = pattern(
     r"['\"‘`]((?:~|\.{0,2})/[^'\"’`\n]+)['\"’`]|(?<![\w.~])((?:~|\.{1,2})?/[^\s:'\"]+|\.git/[^\s:'\"]+)"
 )
@@ -175,7 +176,7 @@ def _read_only(output: str, at: int) -> Lack | None:
         return None
     path = named[0]
     before, is_git, rest = path.partition(".git/")
-    if is_git and rest.partition("/")[0] in ("config", "config.lock", "hooks", "info", "modules"):
+    if is_git and _PROGRAMS_OF_GIT.search(f"/{rest}"):
         return Lack(kind="protected")
     if is_git or path.endswith("/.git"):
         return Lack(kind="git", place=before)

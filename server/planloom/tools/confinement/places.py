@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from planloom.domain.patterns import pattern
 from planloom.domain.safety.protected import is_git, never_written, runs_unasked
-from planloom.tools.confinement.git_folder import GitFolder
+from planloom.tools.confinement.git_folder import GitFolder, git_folder
 
 _TOOLS: Final = """
     .local/bin .local/lib .local/pipx .local/share/pipx .local/share/uv/python .local/share/uv/tools .local/share/mise
@@ -242,13 +242,14 @@ def _is_open(path: Path) -> bool:
 
 
 def _around(roots: Iterable[Path], home: Path) -> Iterator[Path]:
-    """The repository that a workspace folder in the home lies in, or is a worktree of."""
+    """The repository that a workspace folder in the home lies in, or is a worktree or a submodule of."""
     for root in roots:
         for folder in (root, *root.parents):
             if home.is_relative_to(folder):
                 break
             if (folder / ".git").exists():
-                yield from (folder, *_common_folder(folder))
+                git = git_folder(folder, ())
+                yield from (folder, *([] if git is None else [git.repository]))
                 break
 
 
@@ -260,17 +261,6 @@ def _interpreters(roots: Iterable[Path]) -> Iterator[Path]:
                 # The link may have been made to show something else.
                 if interpreter.parent.name == "bin" and interpreter.name.startswith("python"):
                     yield interpreter.parent.parent
-
-
-def _common_folder(worktree: Path) -> Iterator[Path]:
-    """Git's folder of the repository of a worktree, if it names the worktree as well: commands can write `.git`."""
-    try:
-        own = Path((worktree / ".git").read_text("utf-8").removeprefix("gitdir:").strip()).resolve()
-        named = Path((own / "gitdir").read_text("utf-8").strip())
-        if named == worktree / ".git" and own.parent.name == "worktrees" and worktree not in own.parents:
-            yield own.parent.parent
-    except (OSError, RuntimeError, ValueError):
-        return
 
 
 def _seen(paths: Iterable[Path], home: Path) -> tuple[str, ...]:
