@@ -21,6 +21,10 @@ NONE = Abilities(files=False, network=False, processes=False, how="nothing", mis
     [
         ("npm install", "all"),
         ("npm --prefix web ci", "all"),
+        ("gh --version", "none"),
+        ("npx prettier --version", "all"),
+        ("pre-commit autoupdate", "all"),
+        ("pre-commit run -a", "none"),
         ("npm test", "none"),
         ("npm run install-hooks", "none"),
         ("yarn", "all"),
@@ -83,6 +87,10 @@ def test_commands_that_are_known_to_need_the_network(command: str, needed: Netwo
         ("git remote -v", False),
         ("echo 'git commit'", False),
         ("git log --grep commit", False),
+        ("pre-commit run", True),
+        ("pre-commit", True),
+        ("pre-commit run black --all-files", False),
+        ("pre-commit --version", False),
     ],
 )
 def test_commands_that_change_gits_folder(command: str, changes: bool) -> None:
@@ -123,10 +131,26 @@ def test_commands_that_change_gits_folder(command: str, changes: bool) -> None:
             Lack(kind="folder", place="/opt"),
         ),
         (
-            "docker ps",
-            "Cannot connect to the Docker daemon at unix:///var/run/docker.sock.",
-            Lack(kind="socket"),
+            "go install .",
+            "go install x: copying /tmp/b/a.out: open /home/u/go/bin/x: read-only file system",
+            Lack(kind="folder", place="/home/u/go/bin"),
         ),
+        (
+            "docker ps",
+            "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?",
+            Lack(kind="socket", place="/var/run/docker.sock"),
+        ),
+        (
+            "docker ps",
+            "permission denied while trying to connect to the Docker daemon socket at unix:///run/docker.sock: Get",
+            Lack(kind="socket", place="/run/docker.sock"),
+        ),
+        (
+            "docker ps",
+            "dial unix /var/run/docker.sock: connect: no such file or directory",
+            Lack(kind="socket", place="/var/run/docker.sock"),
+        ),
+        ("ssh-add -l", "Could not open a connection to your authentication agent.", Lack(kind="socket")),
         ("gh pr list", "please run:  gh auth login", Lack(kind="credentials", place="gh")),
         ("aws s3 ls", "Unable to locate credentials.", Lack(kind="credentials", place="aws")),
         (
@@ -255,6 +279,8 @@ def test_an_approval_says_what_a_command_gets_and_what_may_be_chosen(
         "socket.gaierror: [Errno -3] Temporary failure in name resolution",
         "urllib.error.URLError: <urlopen error [Errno -2] Name or service not known>",
         "OSError: [Errno 101] Network is unreachable",
+        "error connecting to api.github.com\ncheck your internet connection or https://githubstatus.com",
+        'Could not connect to the endpoint URL: "https://s3.amazonaws.com/"',
         'go: x: Get "https://proxy.golang.org": dial tcp: lookup proxy.golang.org on [::1]:53',
         "warning: spurious network error: [6] Couldn't resolve host name (Could not resolve host: index.crates.io)",
     ],

@@ -490,7 +490,7 @@ def _confines(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_confines")
 async def test_a_command_that_needs_the_network_asks_for_it(tmp_path: Path) -> None:
     async with studio(tmp_path) as room:
-        plan = await room.ask("run `curl --version`")
+        plan = await room.ask("run `curl https://example.org`")
         confinement = plan.pending.approvals[0].confinement
         assert confinement is not None and confinement.asks_network and confinement.network == "all"
         await room.respond(plan, "deny")

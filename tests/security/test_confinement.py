@@ -285,6 +285,19 @@ async def test_a_cache_is_as_the_user_left_it_and_its_changes_stay_for_the_plan(
     assert [each.name for each in (place.home / ".cache/pip").iterdir()] == ["wheel"]
 
 
+@needs_namespaces
+async def test_tools_put_programs_beside_the_users_for_the_plan_alone(place: Place) -> None:
+    folders = ("go/bin", ".cargo/bin", ".nvm/versions/node/v20/bin", "work/.venv/bin", "other/.venv/bin")
+    for name in folders:
+        (place.home / name).mkdir(parents=True)
+    added = [place.home / name / "new" for name in folders]
+    launch = place.launch("; ".join(f"echo x > {each}; test -e {each} && echo there" for each in added))
+    path = os.pathsep.join(str(place.home / name) for name in folders)
+    launch = launch._replace(env={**launch.env, "PATH": f"{path}:{launch.env['PATH']}"})
+    assert (await run_process(launch, timeout_seconds=20)).output == "there\n" * 5
+    assert [each.exists() for each in added] == [False, False, False, True, False], "the workspace is changed"
+
+
 @pytest.mark.parametrize("level", ["all", *LEVELS])
 async def test_temporary_files_stay_for_the_plan_and_go_with_it(level: str, place: Place) -> None:
     has = LEVELS.get(level)
@@ -362,6 +375,7 @@ http.createServer((q, s) => s.end('hi')).listen(0, '127.0.0.1', function () {
 })
 """
 CARGO = '[package]\nname = "x"\nversion = "0.1.0"\nedition = "2021"\n'
+GO_TEST = 'package main\n\nimport "testing"\n\nfunc TestNothing(t *testing.T) {}\n'
 BUILDS: Mapping[str, tuple[str, Mapping[str, str], str]] = {
     "a commit in a new repository": (
         "git",
@@ -382,6 +396,11 @@ BUILDS: Mapping[str, tuple[str, Mapping[str, str], str]] = {
         "make && ./a",
     ),
     "cargo": ("cargo", {"Cargo.toml": CARGO, "src/main.rs": "fn main() {}\n"}, "cargo build --offline -q"),
+    "go": (
+        "go",
+        {"go.mod": "module x.org/x\n", "a.go": "package main\n\nfunc main() {}\n", "a_test.go": GO_TEST},
+        "git init -q . && go vet && go build -o a && ./a && go test && go install && ls ~/go/bin/x",
+    ),
     "java": ("java", {"A.java": "class A { public static void main(String[] a) { } }\n"}, "java A.java"),
 }
 """A program, the files that it works on, and the command."""

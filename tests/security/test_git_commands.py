@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -13,7 +14,12 @@ import pytest
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.confinement import Confinement
 from planloom.tools.confinement.abilities import means
+from planloom.tools.confinement.confined_command import Confined
 from planloom.tools.confinement.git_folder import git_folder, reserved
+from planloom.tools.confinement.places import Reach
+from planloom.tools.processes.child_process import Launch, ProcessResult, run_process, shell_argv
+from planloom.workspace.disk import Folder
+from planloom.workspace.index.programs import environment
 from tests.support.studio import Studio, studio
 
 pytestmark = [
@@ -185,6 +191,77 @@ async def test_the_mode_follows_a_linked_working_tree(tmp_path: Path) -> None:
         assert sh(main, "git log --format=%s -1 w") == "x\n"
 
 
+SUBMODULE = (
+    "git init -q -b main ../lib && cd ../lib && git config user.name A && git config user.email a@example.org",
+    "echo one > a.txt && git add -A && git commit -qm first && cd $OLDPWD",
+    "git -c protocol.file.allow=always submodule add -q ../lib sub && git commit -qm sub",
+)
+SUBMODULE_ATTACKS = {
+    "a hook": "echo x > $G/hooks/post-commit",
+    "settings": "git config core.fsmonitor ./evil",
+    "settings replaced": "cp $G/config c && mv -f c $G/config",
+    "settings of the working tree": "echo x > $G/config.worktree && test -s $G/config.worktree",
+    "another common folder": "rm -f $G/commondir; mkdir c; echo $PWD/c > $G/commondir",
+    "settings of the repository above": "echo x >> $G/../../config",
+    "a hook of the repository above": "echo x > $G/../../hooks/post-commit",
+    "the head of the repository above": "echo x > $G/../../HEAD",
+    "another submodule": "mkdir $G/../other",
+    "the folder itself": "mv $G $G.old",
+    "the folder above it": "mv $G/../../modules $G/../../old",
+    "objects of another repository": "echo /tmp/x > $G/objects/info/alternates",
+    "attributes": "echo '* filter=x' > $G/info/attributes",
+    "the way to the folder": "echo 'gitdir: ../c' > .git",
+}
+
+
+@pytest.mark.parametrize("is_root", [True, False], ids=["the workspace", "in the workspace"])
+async def test_the_mode_follows_a_submodule(is_root: bool, tmp_path: Path) -> None:
+    main = tmp_path / "main"
+    main.mkdir()
+    (main / "b.txt").write_text("two\n")
+    sh(main, *REPOSITORY[:3], *SUBMODULE, "git -C sub config extensions.worktreeConfig true")
+    sub, folder = main / "sub", main / ".git" / "modules" / "sub"
+    for name in ("objects/info/alternates", "config.worktree"):
+        (folder / name).touch()
+    root = sub if is_root else main
+    git = git_folder(sub, [root])
+    assert git is not None and git.name == (str(folder) if is_root else ".git/modules/sub")
+    kept = {path: path.read_bytes() for path in (*(main / ".git").rglob("*"), sub / ".git") if path.is_file()}
+    confined = Confined(Confinement(git=git.name), Reach((root,)), tmp_path / "plan")
+
+    async def run(command: str) -> ProcessResult:
+        argv = shell_argv(f"G={folder}; {command}")
+        return await run_process(
+            Launch(argv, Folder(sub), environment(os.environ), confined), timeout_seconds=20
+        )
+
+    for name, attack in SUBMODULE_ATTACKS.items():
+        ended = await run(attack)
+        # A repository above the workspace is not there: what is made in its place is the plan's.
+        assert ended.code not in (0, None, 125) or (is_root and "/.." in attack), (name, ended.output)
+        assert {path: path.read_bytes() for path in kept} == kept, name
+        assert not (folder / "commondir").exists() and not (folder / "hooks" / "post-commit").exists()
+    ended = await run(
+        "echo two > a.txt && git -c user.name=A -c user.email=a@b commit -qam second && git switch -qc new"
+    )
+    assert ended.code == 0, ended.output
+    assert sh(sub, "git log --format=%s -1 new") == "second\n"
+    assert sh(main, "git fsck && git submodule status").startswith("+")
+
+
+async def test_a_submodules_folder_that_does_not_point_back_is_not_followed(tmp_path: Path) -> None:
+    main, thief = tmp_path / "main", tmp_path / "thief"
+    for folder in (main, thief):
+        folder.mkdir()
+    (main / "b.txt").write_text("two\n")
+    sh(main, *REPOSITORY[:3], *SUBMODULE)
+    (thief / ".git").write_text(f"gitdir: {main}/.git/modules/sub\n")
+    assert git_folder(thief, [thief]) is None
+    assert git_folder(main / "sub", [main]) is not None
+    sh(main, "git -C sub config --add core.worktree ../../../../thief")
+    assert git_folder(thief, [thief]) is None and git_folder(main / "sub", [main]) is None
+
+
 def test_a_folder_that_does_not_point_back_is_not_followed(tmp_path: Path) -> None:
     main, thief = tmp_path / "main", tmp_path / "thief"
     for folder in (main, thief):
@@ -245,6 +322,54 @@ async def test_what_failed_for_want_of_gits_folder_is_asked_with_it(tmp_path: Pa
         assert "for want of git's folder" in (question.warning or "")
         assert question.confinement is not None and question.confinement.git == ".git"
         assert (await room.respond(plan, "allowForPlan")).steps[0].status == "completed"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("gh pr list", "please run:  gh auth login"),
+        ("aws s3 ls", "Unable to locate credentials."),
+        ("docker ps", "Cannot connect to the Docker daemon at unix:///nowhere/docker.sock. Is it running?"),
+    ],
+)
+async def test_what_the_user_does_not_have_is_not_said_to_be_kept_from_a_command(
+    command: str, output: str, tmp_path: Path
+) -> None:
+    name = command.partition(" ")[0]
+    async with studio(tmp_path, {name: f"#!/bin/sh\necho '{output}' >&2; exit 4\n"}) as room:
+        room.path(name).chmod(0o755)
+        plan = await room.respond(await asked(room, f"./{command}"))
+        (recovery,) = plan.pending.recoveries
+        assert recovery.code != "lacked_rights" and "confined" not in recovery.error
+        assert output in recovery.error
+
+
+PRE_COMMIT = """
+repos: [{repo: local, hooks: [
+  {id: blanks, name: blanks, entry: sed -i 's/ *$//', language: system, files: txt},
+  {id: own, name: own, entry: python -c 'print(1)', language: python},
+]}]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pre-commit") is None, reason="no pre-commit here")
+async def test_the_hooks_of_pre_commit_run_confined(tmp_path: Path) -> None:
+    files = {**FILES, ".pre-commit-config.yaml": PRE_COMMIT}
+    async with studio(tmp_path, files, patience=60) as room:
+        sh(
+            room.folder,
+            *REPOSITORY,
+            "git add -A && git commit -qm more",
+            "pre-commit install --install-hooks",
+        )
+        cache = sorted((tmp_path / ".cache" / "pre-commit").iterdir())
+        assert await ran(room, "echo 'blank ' >> a.txt && git add a.txt && pre-commit run") == (1, "failed")
+        assert room.path("a.txt").read_text().endswith("blank\n"), "its hook has changed it"
+        for command in ("pre-commit run --all-files", "git commit -qam x"):
+            assert await ran(room, command) == (1, "completed")
+        assert sh(room.folder, "git log --format=%s -1") == "x\n"
+        assert sorted((tmp_path / ".cache" / "pre-commit").iterdir()) == cache
 
 
 async def test_credentials_are_seen_if_they_are_asked_for(tmp_path: Path) -> None:

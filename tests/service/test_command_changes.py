@@ -125,6 +125,35 @@ async def test_what_a_command_writes_in_protected_names_is_put_back_only_by_a_ye
             assert at.text("sub/AGENTS.md") == "good\n" and not at.path("plain.txt").exists()
 
 
+BARE_ATTACKS = {
+    "settings": "git config core.pager 'touch /tmp/x'",
+    "settings as a file": "echo EVIL >> config",
+    "settings replaced": "echo EVIL > c && mv -f c config",
+    "a monitor": "git config core.fsmonitor ./evil",
+    "settings of a working tree": "echo EVIL > config.worktree",
+    "another common folder": "mkdir c; echo c > commondir",
+    "a hook": "echo EVIL > hooks/post-receive",
+    "the folder of hooks": "mv hooks h; mkdir hooks; echo EVIL > hooks/post-receive",
+    "attributes": "echo EVIL > info/attributes",
+}
+
+
+@needs_git
+@pytest.mark.parametrize("attack", BARE_ATTACKS.values(), ids=BARE_ATTACKS)
+async def test_what_runs_programs_in_a_workspace_that_is_a_bare_repository_is_put_back(
+    attack: str, tmp_path: Path
+) -> None:
+    async with studio(tmp_path, settings=ALLOWED) as at:
+        git(at.folder, "init", "-q", "--bare", ".")
+        before = {path: path.read_bytes() for path in map(at.path, ("HEAD", "config"))}
+        plan = await at.ask(f"Run `{attack}`")
+        while plan.pending.approvals:
+            plan = await at.respond(plan, "deny")
+        assert {path: path.read_bytes() for path in before} == before
+        for name in ("config.worktree", "commondir", "hooks/post-receive", "info/attributes"):
+            assert not at.path(name).exists(), name
+
+
 async def begun(at: Studio, first: str, then: str) -> asyncio.Task[Plan]:
     """A plan whose command has done something `first`, and goes on once `go` is called."""
     for name in ("begun", "go"):

@@ -569,6 +569,8 @@ def _flags_sentence(approval: Approval, verdict: ask.Verdict) -> str:
     if verdict.decision == "deny":
         return f"Denied: {verdict.reason}"
     flag = "--yes-commands" if ask.needs_more_than_yes(approval) else "--yes"
+    if verdict.confinement is not None and not (approval.get("confinement") or {}).get("asksNetwork"):
+        return f"Allowed ({flag}), but nothing outside of the workspace that it asks for: only a person gives it."
     if verdict.confinement is not None:
         return f"Allowed ({flag}), but no network that it asks for: the setting planloom.commands.network gives it."
     return f"Allowed ({flag})."

@@ -28,6 +28,7 @@ composer: install update require
 dotnet: restore add tool build test run publish pack
 docker podman: pull push login build run compose buildx
 terraform: init plan apply
+pre-commit: autoupdate install-hooks try-repo
 """
 """Programs, and those of their sub commands that need the network; without any it is the program itself."""
 _FETCHES: Final = {
@@ -36,6 +37,7 @@ _FETCHES: Final = {
     for program in names.split()
 }
 _OFFLINE: Final = frozenset(("--offline", "--no-restore"))
+_ABOUT_ITSELF: Final = (["--version"], ["--help"], ["-h"])
 _GIT_CHANGES: Final = """
 add am apply checkout cherry-pick commit commit-tree fetch gc lfs merge mv pack-refs prune pull push read-tree rebase
 repack reset restore revert rm sparse-checkout switch symbolic-ref update-index update-ref write-tree
@@ -56,6 +58,8 @@ _GIT: Final[Mapping[str, frozenset[str]]] = {
 """Sub commands of git that change its folder, with the words behind them with which they only read. Those that change
 its settings are none, since no confined command does.
 """
+_ALL_FILES: Final = frozenset(("-a", "--all-files", "--files"))
+"""With these `pre-commit run` reads no index, of which it else writes a tree."""
 _WITH_A_VALUE: Final = frozenset(
     ("-C", "-c", "--prefix", "--git-dir", "--work-tree", "--cwd", "--directory", "--dir", "--filter")
 )
@@ -115,20 +119,23 @@ _NO_CREDENTIALS: Final = pattern(
     re.IGNORECASE,
 )
 _NO_SOCKET: Final = pattern(
-    r"cannot connect to the docker daemon|docker daemon socket|dial unix /|cannot connect to podman"
-    r"|could not open a connection to your authentication agent|failed to connect to (?:session )?bus",
+    r"(?:cannot connect to the docker daemon|docker daemon socket|dial unix|cannot connect to podman"
+    r"|could not open a connection to your authentication agent|failed to connect to (?:session )?bus)"
+    r"(?:[^\n/]*?(?:unix://)?(/[\w./-]*\w))?",
     re.IGNORECASE,
 )
 _NO_NETWORK: Final = pattern(
     r"(?i:could not resolve (?:host|proxy)|(?:temporary failure in name|name or service not) (?:resolution|known)"
     r"|network is unreachable|nodename nor servname|no such host is known|getaddrinfo"
-    r"|failed to resolve|dial tcp: lookup|couldn't resolve|unable to resolve|failed to lookup address)"
+    r"|failed to resolve|dial tcp: lookup|couldn't resolve|unable to resolve|failed to lookup address"
+    r"|check your internet connection|could not connect to the endpoint url)"
     r"|\b(?:EAI_AGAIN|ENETUNREACH|ENOTFOUND)\b"
 )
 """What the usual programs and resolvers print when there is no network."""
 _READ_ONLY: Final = pattern(
-    r"[^\n]*(?:read-only file system|\bEROFS\b|config file \S*: device or resource busy)[^\n]*", re.IGNORECASE
+    r"read-only file system|\bEROFS\b|(?<=config file )\S*: device or resource busy", re.IGNORECASE
 )
+_PROGRAMS_OF_GIT: Final = pattern(r"/(?:config(?:\.lock)?$|hooks\b|info/|modules/?$)")
 _PATH: Final = pattern(
     r"['\"‘`]((?:~|\.{0,2})/[^'\"’`\n]+)['\"’`]|(?<![\w.~])((?:~|\.{1,2})?/[^\s:'\"]+|\.git/[^\s:'\"]+)"
 )
@@ -142,7 +149,7 @@ def needs_of(command: str, *, background: bool = False, escape: str = "\\") -> N
     started = [_called(words) for words in programs(command[:_LONGEST], escape)]
     networks = {_network(program, arguments) for program, arguments in started}
     network: Network = "loopback" if background or "loopback" in networks else "none"
-    changes_git = any(program == "git" and _changes_git(arguments) for program, arguments in started)
+    changes_git = any(_changes_git(program, arguments) for program, arguments in started)
     return Needs("all" if "all" in networks else network, changes_git)
 
 
@@ -151,22 +158,25 @@ def lack_of(output: str, command: str, escape: str = "\\") -> Lack | None:
     if _NO_NETWORK.search(output):
         return Lack(kind="network")
     if (found := _READ_ONLY.search(output)) is not None:
-        return _read_only(found[0])
-    if _NO_SOCKET.search(output):
-        return Lack(kind="socket")
+        return _read_only(output, found.start())
+    if (found := _NO_SOCKET.search(output)) is not None:
+        return Lack(kind="socket", place=found[1] or "")
     if _NO_CREDENTIALS.search(output):
         started = (last_name(words[0].text) for words in programs(command[:_LONGEST], escape))
         return next((Lack(kind="credentials", place=name) for name in started if name in CREDENTIALS), None)
     return None
 
 
-def _read_only(line: str) -> Lack | None:
-    """What the line of an error names: git's folder, or a file in another folder."""
-    path = next((found[1] or found[2] for found in _PATH.finditer(line)), None)
-    if path is None:
+def _read_only(output: str, at: int) -> Lack | None:
+    """What the line of an error names last before `at`, else behind it: git's folder, or a file in another folder."""
+    before, behind = output[output.rfind("\n", 0, at) + 1 : at], output[at:].partition("\n")[0]
+    paths = [[found[1] or found[2] for found in _PATH.finditer(part)] for part in (before, behind)]
+    named = [*reversed(paths[0]), *paths[1]]
+    if not named:
         return None
+    path = named[0]
     before, is_git, rest = path.partition(".git/")
-    if is_git and rest.partition("/")[0] in ("config", "config.lock", "hooks", "info", "modules"):
+    if is_git and _PROGRAMS_OF_GIT.search(f"/{rest}"):
         return Lack(kind="protected")
     if is_git or path.endswith("/.git"):
         return Lack(kind="git", place=before)
@@ -183,7 +193,7 @@ def _called(words: Sequence[ShellWord]) -> tuple[str, list[str]]:
 
 def _network(program: str, arguments: Sequence[str]) -> Network:
     found = _FETCHES.get(program)
-    if found is None or not _OFFLINE.isdisjoint(arguments):
+    if found is None or not _OFFLINE.isdisjoint(arguments) or arguments in _ABOUT_ITSELF:
         return "none"
     if program in _CLIENTS:
         return "loopback" if _only_loopback(arguments) else "all"
@@ -191,9 +201,11 @@ def _network(program: str, arguments: Sequence[str]) -> Network:
     return "all" if not found or sub in found else "none"
 
 
-def _changes_git(arguments: Sequence[str]) -> bool:
+def _changes_git(program: str, arguments: Sequence[str]) -> bool:
     sub, *following = [*_words_after_options(arguments), ""]
-    reading = _GIT.get(sub)
+    if program == "pre-commit":
+        return sub in ("", "run") and _ALL_FILES.isdisjoint(arguments) and arguments not in _ABOUT_ITSELF
+    reading = _GIT.get(sub) if program == "git" else None
     return reading is not None and not (reading and following[0] in reading)
 
 

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 from planloom.domain.errors import PlanloomError
 from planloom.domain.plans.commands import CommandProcess, PercentReader, background_calls
-from planloom.domain.safety.command_needs import Lack, lack_of
+from planloom.domain.safety.command_needs import CREDENTIALS, Lack, lack_of
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.safety.confinement_choices import given_confinement, who_reaches
 from planloom.domain.values import Args
@@ -238,6 +238,12 @@ class StepCommands:
             case Lack(kind="folder"):
                 place = lacking_folder(command.cwd / Path(lack.place).expanduser(), roots)
                 return Lack(kind="protected") if place is None else Lack(kind="folder", place=str(place))
+            case Lack(kind="credentials", place=program):
+                unseen = (place for place in CREDENTIALS[program] if place not in gets.reads)
+                there = any(Path(place).expanduser().exists() for place in unseen)
+                return lack if there and abilities().files else None
+            case Lack(kind="socket", place=place) if place and not Path(place).exists():
+                return None
             case _:
                 return lack if abilities().files else None
 

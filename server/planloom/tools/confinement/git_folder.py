@@ -35,23 +35,21 @@ _KEPT: Final = (
 """What stays as it is: what runs programs, or leads to folders that do."""
 _SHARED: Final = ("objects", "refs", "logs")
 """What a linked working tree changes in the folder of its repository."""
-_ELSEWHERE: Final = re.compile(
-    rb"^\s*(?:worktree\s*=|bare\s*=\s*(?:true|yes|on|1)\b)", re.IGNORECASE | re.MULTILINE
-)
-_OWN_CONFIG: Final = re.compile(
-    rb"^\s*worktreeconfig\s*=\s*(?:true|yes|on|1)\b", re.IGNORECASE | re.MULTILINE
-)
+_BARE: Final = re.compile(rb"\bbare\s*=\s*(?:true|yes|on|1)\b", re.IGNORECASE)
+_WORKING_TREE: Final = re.compile(rb"\bworktree\s*=[^\S\n]*([^\n]*)", re.IGNORECASE)
+_OWN_CONFIG: Final = re.compile(rb"worktreeconfig", re.IGNORECASE)
 
 
 class GitFolder(NamedTuple):
     """The git folder of one working tree. `name` is how an approval calls it.
 
-    `writable` are the folders that a command may change, `kept` what in them stays as it is, whether it is there or
-    not.
+    `repository` is the folder with its settings. `writable` are the folders that a command may change, `kept` what in
+    them stays as it is, whether it is there or not.
     """
 
     name: str
     path: Path
+    repository: Path
     writable: tuple[Path, ...]
     kept: tuple[Path, ...]
 
@@ -59,9 +57,9 @@ class GitFolder(NamedTuple):
 def git_folder(folder: Path, roots: Iterable[Path]) -> GitFolder | None:
     """The git folder that git uses in `folder`, if its hooks and settings can be protected. Blocks on file I/O.
 
-    `folder` is a real path, `roots` are the workspace folders. A linked working tree has it elsewhere, which counts
-    only if that folder points back. None for submodules and others whose settings name the working tree: to take the
-    name `commondir` would hide that.
+    `folder` is a real path, `roots` are the workspace folders. A linked working tree and a submodule have it elsewhere,
+    which counts only if that folder points back. None for those whose settings name another working tree: to take the
+    name `commondir` hides that.
     """
     tree = next((each for each in (folder, *folder.parents) if os.path.lexists(each / ".git")), None)
     if tree is None:
@@ -70,7 +68,7 @@ def git_folder(folder: Path, roots: Iterable[Path]) -> GitFolder | None:
         path = tree / ".git"
         if path.is_symlink():
             return None
-        found = _linked(tree) if path.is_file() else _own(path)
+        found = _linked(tree) or _submodule(tree) if path.is_file() else _own(path, tree)
     except (OSError, ValueError, RuntimeError):
         return None
     if found is None:
@@ -80,15 +78,26 @@ def git_folder(folder: Path, roots: Iterable[Path]) -> GitFolder | None:
     return found._replace(name=name)
 
 
-def _own(path: Path) -> GitFolder | None:
+def _own(path: Path, tree: Path) -> GitFolder | None:
     # A link cannot be made read-only, and could be replaced.
     if any((path / name).is_symlink() for name in _KEPT):
         return None
     if not _is_repository(path) or _read(path / _COMMON) not in (None, _ITSELF):
         return None
-    if _ELSEWHERE.search(_read(path / "config") or b""):
+    if _BARE.search(_read(path / "config") or b"") or any(each != tree for each in _working_trees(path)):
         return None
-    return GitFolder("", path, (path,), tuple(path / name for name in _KEPT))
+    return GitFolder("", path, path, (path,), tuple(path / name for name in _KEPT))
+
+
+def _working_trees(path: Path) -> list[Path]:
+    """The working trees that the settings of a repository name."""
+    named = _WORKING_TREE.findall(_read(path / "config") or b"")
+    return [(path / os.fsdecode(each)).resolve() for each in named]
+
+
+def _submodule(tree: Path) -> GitFolder | None:
+    path = _named(tree, _read(tree / ".git"), b"gitdir: ")
+    return None if path is None or not _working_trees(path) else _own(path, tree)
 
 
 def _linked(tree: Path) -> GitFolder | None:
@@ -100,7 +109,7 @@ def _linked(tree: Path) -> GitFolder | None:
         return None
     writable = (path, *(common / name for name in _SHARED if (common / name).is_dir()))
     kept = (*(path / name for name in _KEPT), common / "objects" / "info" / "alternates")
-    return GitFolder("", path, writable, kept)
+    return GitFolder("", path, common, writable, kept)
 
 
 def _is_repository(path: Path) -> bool:
@@ -152,8 +161,7 @@ def reserved(git: GitFolder) -> Reserved | None:
         return None
     path = git.path / _COMMON
     is_linked = _read(path) not in (None, _ITSELF)
-    settings = _read((git.path.parent.parent if is_linked else git.path) / "config")
-    if _OWN_CONFIG.search(settings or b""):
+    if _OWN_CONFIG.search(_read(git.repository / "config") or b""):
         (git.path / "config.worktree").touch()
     if is_linked:
         return None

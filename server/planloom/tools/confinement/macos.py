@@ -48,6 +48,10 @@ def profile(places: Places, plan_folder: str, network: Network) -> str:
     own = (*places.writable, f"{plan_folder}/tmp", f"{plan_folder}/home")
     writable = "".join(_rule("allow file-read* file-write*", path) for path in own)
     read_only = "".join(_rule("deny file-write*", path) for path in places.read_only)
+    # The folder of a submodule lies in git's folder of another working tree.
+    read_only += "".join(_rule("allow file-write*", path) for path in places.pinned)
+    kept = (path for path in places.read_only if any(map(Path(path).is_relative_to, places.pinned)))
+    read_only += "".join(_rule("deny file-write*", path) for path in kept)
     pinned = "".join(_rule("deny file-write-unlink", path, "literal") for path in places.pinned)
     return f"{_BASE}{_NETWORKS[network]}{hidden}{shown}{writable}{read_only}{pinned}"
 

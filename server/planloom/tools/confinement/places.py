@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from planloom.domain.patterns import pattern
 from planloom.domain.safety.protected import is_git, never_written, runs_unasked
-from planloom.tools.confinement.git_folder import GitFolder
+from planloom.tools.confinement.git_folder import GitFolder, git_folder
 
 _TOOLS: Final = """
     .local/bin .local/lib .local/pipx .local/share/pipx .local/share/uv/python .local/share/uv/tools .local/share/mise
@@ -51,10 +51,9 @@ _HOME_CACHES: Final = """
     .npm .yarn/berry .bun/install/cache .local/share/pnpm/store .local/share/virtualenv .cargo/registry .cargo/git
     go/pkg .gradle/caches .gradle/wrapper .m2/repository .m2/wrapper .ivy2/cache .ivy2/local .sbt/boot .nuget/packages
     .pub-cache/hosted .pub-cache/git .pub-cache/bin .pub-cache/global_packages .mix .hex/packages .stack/programs
-    .stack/pantry .stack/snapshots .cabal/packages .cabal/store .conda/pkgs .konan .bundle/cache .node-gyp .local/bin
-    .local/lib .pyenv/shims .rbenv/shims .nodenv/shims .asdf/shims .local/share/mise/shims
+    .stack/pantry .stack/snapshots .cabal/packages .cabal/store .conda/pkgs .konan .bundle/cache .node-gyp
 """
-"""Caches of development tools elsewhere in the home folder, and where they put programs for the user."""
+"""Caches of development tools elsewhere in the home folder."""
 CACHE_VARIABLES: Final = {
     "UV_CACHE_DIR": ("",),
     "GOCACHE": ("",),
@@ -113,7 +112,10 @@ def places(reach: Reach, environment: Mapping[str, str]) -> Places:
     is_named = any(home.is_relative_to(each) for each in (*chosen, *readable))
     unseen = _hidden_names(home) if is_named else (home, *map(Path, _HOMES))
     hidden = _real((*unseen, *map(Path, _HIDDEN_OF_SYSTEM.split()), *_private(reach)))
-    shown = _seen((*_tools(home, environment), *_around(reach.roots, home)), home)
+    tools = (*_tools(home, environment), *_interpreters(reach.roots))
+    shown = _seen((*tools, *_configuration(home), *_around(reach.roots, home)), home)
+    # Tools put programs beside themselves.
+    changing = (*_caches(home, environment), *(path for path in tools if path.is_relative_to(home)))
     has_own = home.is_dir() and home != Path(os.sep) and not is_named
     git, kept = (reach.git.writable, reach.git.kept) if reach.git is not None else ((), ())
     return Places(
@@ -124,10 +126,17 @@ def places(reach: Reach, environment: Mapping[str, str]) -> Places:
         ),
         hidden=tuple(path for path in hidden if path not in chosen),
         shown=(*readable, *(path for path in shown if path not in chosen and not home.is_relative_to(path))),
-        cached=_seen(_caches(home, environment), home),
+        cached=tuple(
+            path for path in _seen(changing, home) if _nearest(path, (*chosen, *hidden)) not in chosen
+        ),
         home=str(home) if has_own else "",
         pinned=_real(git),
     )
+
+
+def _nearest(path: str, folders: Iterable[str]) -> str:
+    """The innermost of the folders that the path is or lies in; empty if there is none."""
+    return max((each for each in folders if Path(path).is_relative_to(each)), key=len, default="")
 
 
 def protected(root: Path) -> Iterator[Path]:
@@ -204,9 +213,8 @@ def _private(reach: Reach) -> Iterator[Path]:
 
 
 def _tools(home: Path, environment: Mapping[str, str]) -> Iterator[Path]:
-    """Programs, what they need, and their settings, wherever in a hidden place they lie."""
+    """Programs, and what they need, wherever in a hidden place they lie."""
     yield from (home / name for name in _TOOLS.split())
-    yield from (path for name in _CONFIGURATION.split() if _is_open(path := home / name))
     yield from (Path(sys.prefix), Path(sys.base_prefix))
     for variable in _TOOL_VARIABLES.split():
         if Path(environment.get(variable, "")).is_absolute():
@@ -221,8 +229,12 @@ def _tools(home: Path, environment: Mapping[str, str]) -> Iterator[Path]:
                 yield above
 
 
+def _configuration(home: Path) -> Iterator[Path]:
+    """Settings of tools that can be read and hold no password."""
+    return (path for name in _CONFIGURATION.split() if _is_open(path := home / name))
+
+
 def _is_open(path: Path) -> bool:
-    """Whether settings can be read and hold no password."""
     try:
         return path.stat().st_size <= _MOST_BYTES and not _PASSWORD.search(path.read_text("utf-8", "replace"))
     except OSError:
@@ -230,32 +242,25 @@ def _is_open(path: Path) -> bool:
 
 
 def _around(roots: Iterable[Path], home: Path) -> Iterator[Path]:
-    """The places that a workspace folder in the home needs: the repository that it lies in, or is a worktree of,
-    and the interpreter of its virtual environment.
-    """
+    """The repository that a workspace folder in the home lies in, or is a worktree or a submodule of."""
     for root in roots:
         for folder in (root, *root.parents):
             if home.is_relative_to(folder):
                 break
             if (folder / ".git").exists():
-                yield from (folder, *_common_folder(folder))
+                git = git_folder(folder, ())
+                yield from (folder, *([] if git is None else [git.repository]))
                 break
+
+
+def _interpreters(roots: Iterable[Path]) -> Iterator[Path]:
+    """The interpreters of the virtual environments in workspace folders."""
+    for root in roots:
         for name in (".venv", "venv", "env"):
             for interpreter in map(Path, _real((root / name / "bin" / "python",))):
                 # The link may have been made to show something else.
                 if interpreter.parent.name == "bin" and interpreter.name.startswith("python"):
                     yield interpreter.parent.parent
-
-
-def _common_folder(worktree: Path) -> Iterator[Path]:
-    """Git's folder of the repository of a worktree, if it names the worktree as well: commands can write `.git`."""
-    try:
-        own = Path((worktree / ".git").read_text("utf-8").removeprefix("gitdir:").strip()).resolve()
-        named = Path((own / "gitdir").read_text("utf-8").strip())
-        if named == worktree / ".git" and own.parent.name == "worktrees" and worktree not in own.parents:
-            yield own.parent.parent
-    except (OSError, RuntimeError, ValueError):
-        return
 
 
 def _seen(paths: Iterable[Path], home: Path) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Mapping, Sequence, Set
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final, Literal, NamedTuple
 
 from planloom.domain.safety.protected import OWN_FOLDER, is_git, runs_unasked
@@ -124,7 +124,7 @@ class _Walk:
             prefix, chain, is_output = stack.pop()
             rows = self._rows(prefix) if chain is not None else self._ignored_rows(prefix)
             names = {name for name, _, _ in rows}
-            if prefix and (names >= _LINKED or names >= _REPOSITORY):
+            if names >= _LINKED or names >= _REPOSITORY:
                 self._guard(f"{prefix}HEAD")
                 self._guard_parts(prefix)
             if not self.complete:
@@ -269,7 +269,9 @@ def parts_of_repository(path: str) -> tuple[str, ...]:
     folder, _, name = path.rpartition("/")
     is_git_folder = is_git(name)
     return tuple(
-        f"{path if is_git_folder else folder}/{part}" for part in _OF_GIT if is_git_folder or name == "HEAD"
+        str(PurePosixPath(path if is_git_folder else folder, part))
+        for part in _OF_GIT
+        if is_git_folder or name == "HEAD"
     )
 
 

@@ -141,6 +141,9 @@ class _View:
         for path in self.read_only:
             if os.path.lexists(path) and not os.path.islink(path):
                 kernel.set_read_only(path, read_only=True, recursive=True)
+        # The folder of a submodule lies in git's folder of another working tree, which was made read-only as a whole.
+        for path in self.pinned:
+            _make_writable(path, recursive=False)
         for path in (*sealed, *(mounted[path] for path in seen if path in mounted and path not in cached)):
             # It is gone where something above it was covered too, or only a way to what is shown: neither is a mount.
             # What covers it is empty in any case.
