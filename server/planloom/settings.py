@@ -124,7 +124,11 @@ class ModelSettings(_Group):
         },
     )
     parallel_requests: int = Field(
-        0, ge=0, le=64, description="The most requests to the model at a time; 0 asks or measures the server."
+        0,
+        ge=0,
+        le=64,
+        description="The most requests to the model at a time; 0 asks the server, and takes 1 for one on this machine "
+        "that does not say, 4 for a hosted one.",
     )
     prices: tuple[PriceOfModel, ...] = Field(
         (),

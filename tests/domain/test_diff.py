@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.domain.text.diff import changed_lines, hunks, text_edits
+from planloom.domain.text.diff import changed_lines, hunks, text_edits, unified
 from planloom.domain.text.lines import split_lines
 from planloom.domain.text.positions import Encoding, LineIndex, adapt_eol, apply_edits, decode, encode
-from planloom.domain.text.unified_diff import unified
 from tests.domain.reference import ATOMS, ENCODINGS, Client, changed, some_text
 
 pairs = st.builds(

@@ -127,20 +127,19 @@ async def test_the_context_is_as_large_as_the_prompt_needs(
                 json_schema=True,
                 images=True,
                 context_tokens=32768,
-                may_take_more=True,
                 local=True,
                 lean=True,
             ),
         ),
         (
             {"template": "{{ .Prompt }}", "model_info": {"x.context_length": "many"}},
-            Capabilities(tools=False, json_schema=True, may_take_more=True, local=True, lean=True),
+            Capabilities(tools=False, json_schema=True, local=True, lean=True),
         ),
         (
             {"template": "{{ if .Tools }}"},
-            Capabilities(tools=True, json_schema=True, may_take_more=True, local=True, lean=True),
+            Capabilities(tools=True, json_schema=True, local=True, lean=True),
         ),
-        (None, Capabilities(tools=True, json_schema=True, may_take_more=True, local=True, lean=True)),
+        (None, Capabilities(tools=True, json_schema=True, local=True, lean=True)),
     ],
 )
 async def test_ollama_says_what_a_model_can_do(shown: object, capabilities: Capabilities) -> None:

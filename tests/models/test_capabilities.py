@@ -12,7 +12,7 @@ from planloom.models.providers.text_tools import describe_in_prompt
 from tests.models.support import READ_FILE, asks, events_of, model_at
 from tests.support.http_server import Answer, Asked, Wire, serving
 
-TRIED = Capabilities(tools=True, json_schema=True, may_take_more=True, local=True, lean=True)
+TRIED = Capabilities(tools=True, json_schema=True, local=True, lean=True)
 
 
 def saying(gets: dict[str, object], *, tools: bool = True, schema: bool = True) -> Answer:
@@ -42,12 +42,12 @@ PROPS = {"chat_template": "x", "default_generation_settings": {"n_ctx": 2048}, "
         pytest.param({"/v1/models": {"data": "x"}}, TRIED, id="odd"),
         pytest.param(
             {"/v1/models": {"data": [{"id": "small", "max_model_len": 8192}]}},
-            TRIED._replace(context_tokens=8192, parallelism=4, may_take_more=False),
+            TRIED._replace(context_tokens=8192, parallelism=4),
             id="vllm",
         ),
         pytest.param(
             {"/v1/models": {"data": [{"id": "small", "max_model_len": 0, "context_length": 8192}]}},
-            TRIED._replace(context_tokens=8192, parallelism=4, may_take_more=False),
+            TRIED._replace(context_tokens=8192, parallelism=4),
             id="a size of 0 is none",
         ),
         pytest.param(
@@ -77,12 +77,12 @@ PROPS = {"chat_template": "x", "default_generation_settings": {"n_ctx": 2048}, "
                     ]
                 }
             },
-            Capabilities(images=True, context_tokens=99, may_take_more=True, local=True, lean=True),
+            Capabilities(images=True, context_tokens=99, local=True, lean=True),
             id="openrouter",
         ),
         pytest.param(
             {"/v1/models": {"data": [{"id": "f.gguf", "meta": {"n_ctx_train": 8192}}]}, "/props": PROPS},
-            TRIED._replace(context_tokens=2048, parallelism=2, may_take_more=False),
+            TRIED._replace(context_tokens=2048, parallelism=2),
             id="llama.cpp",
         ),
     ],

@@ -324,9 +324,7 @@ async def test_a_field_that_the_server_refuses_is_left_out_from_then_on(
         refused = len(running.posts()) - 1
         assert text_of(await events_of(model, asks(**more))) == "fine"
         assert len(running.posts()) == refused + 2
-        expected = Capabilities(
-            tools=True, json_schema=True, may_take_more=True, local=True, lean=True
-        )._replace(**capabilities)
+        expected = Capabilities(tools=True, json_schema=True, local=True, lean=True)._replace(**capabilities)
         assert await model.capabilities() == expected
     assert waits.seconds == []
     sent = running.posts()[-1].json()

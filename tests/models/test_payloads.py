@@ -7,9 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from planloom.domain.values import Json
-from planloom.models.http.bounded import bounded, sniffed
 from planloom.models.http.payloads import DONE, payloads
-from planloom.models.http.transport import Answer
+from planloom.models.http.transport import Answer, bounded, sniffed
 from planloom.web.transfer import AnswerBroken
 
 EVENTS = [

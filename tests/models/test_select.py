@@ -275,7 +275,7 @@ async def test_a_running_answer_is_read_to_its_end_when_another_model_is_chosen(
                 {"choices": [{"index": 0, "delta": {"content": "two"}, "finish_reason": "stop"}]}
             )
 
-    async with serving(slow) as running, model_at(running.origin, timeouts=PATIENT) as first:
+    async with serving(slow) as running, model_at(running.origin, timeouts=PATIENT, parallelism=2) as first:
         second = ScriptedModel([says("other")], identity=first.identity._replace(name="other"))
 
         async def again() -> Choice:

@@ -329,16 +329,6 @@ async def test_an_engine_that_takes_one_request_at_a_time_is_asked_one_by_one(tm
         ]
 
 
-async def test_where_nobody_states_what_an_engine_takes_two_look_side_by_side(tmp_path: Path) -> None:
-    unknown = Capabilities(tools=True, json_schema=True, context_tokens=16_000, may_take_more=True)
-    model = ScriptedModel(
-        [report("Chapo", CHAPO), report("Koda", KODA), report("Devo", DEVO), plan()], capabilities=unknown
-    )
-    async with studio(tmp_path, FILES, model=model) as at:
-        await at.ask(REQUEST)
-        assert told(at)[:4] == ["start chapo", "complete chapo", "start koda", "start devo"]
-
-
 async def test_without_a_model_the_rules_plan_alone_and_say_so(tmp_path: Path) -> None:
     async with studio(tmp_path, FILES) as at:
         made = await at.ask(REQUEST, mode="perspectives")

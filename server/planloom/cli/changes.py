@@ -20,7 +20,7 @@ from planloom.cli.failures import Failure
 from planloom.cli.history import answering
 from planloom.cli.plain import visible
 from planloom.cli.terminal import show
-from planloom.domain.text.unified_diff import unified
+from planloom.domain.text.diff import unified
 from planloom.workspace.paths.uris import to_path
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan", "d": "bold", "r": "bold"}

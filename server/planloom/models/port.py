@@ -169,8 +169,7 @@ class Capabilities(NamedTuple):
     """What a model supports, as probed or configured. `local`: its server is on this machine. `lean`: it is small, so
     that it plans with a short prompt, and tools that only read. `native_only`: none of its models prints calls as text.
 
-    `parallelism` is the number of concurrent requests; `may_take_more`: nobody states it, so that it is the number
-    that was seen to be taken, and one request more may be.
+    `parallelism` is the number of concurrent requests.
 
     `context_tokens` is None if nobody states it; prompts are then made for `assumed_context`, but a longer one is
     sent, and the server's refusal tells the real size.
@@ -182,7 +181,6 @@ class Capabilities(NamedTuple):
     context_tokens: int | None = None
     assumed_context: int = UNKNOWN_CONTEXT
     parallelism: int = 1
-    may_take_more: bool = False
     local: bool = False
     lean: bool = False
     native_only: bool = False

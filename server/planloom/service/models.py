@@ -96,7 +96,7 @@ class Models:
 
     @property
     def parallelism(self) -> int:
-        """How many steps may use the model at a time: one more than is known while that is measured."""
+        """How many steps may use the model at a time."""
         return self._parallelism
 
     async def current(self) -> Model | None:
@@ -118,8 +118,7 @@ class Models:
                 if self._model is None:
                     self._hold.begin(since)
             if self._model is not None:
-                can = await self._model.capabilities()
-                self._parallelism = can.parallelism + can.may_take_more
+                self._parallelism = (await self._model.capabilities()).parallelism
             return self._model
 
     def _recorded(self, model: Model | None) -> Model | None:

@@ -28,7 +28,7 @@ class NameGlob:
         name = path.rpartition("/")[2]
         if self._literal in (path, name):
             return True
-        return any(glob.matches(path, name, folder=folder) for glob in self._globs)
+        return any(glob.matches(path, folder=folder) for glob in self._globs)
 
 
 def is_glob_pattern(pattern: str) -> bool:

@@ -6,8 +6,8 @@ import re
 from typing import Literal, NamedTuple
 
 from planloom.cli.plain import visible
+from planloom.domain.text.diff import unified
 from planloom.domain.text.hidden_characters import folded_blanks
-from planloom.domain.text.unified_diff import unified
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 

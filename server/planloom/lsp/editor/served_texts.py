@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planloom.domain.text.unified_diff import unified
+from planloom.domain.text.diff import unified
 from planloom.domain.values import ApprovalId, PlanId, Uri
 from planloom.lsp.editor.approval_texts import approval_text
 from planloom.lsp.editor.capabilities import SCHEME

@@ -13,8 +13,8 @@ from planloom.domain.events.reverts import standing
 from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.text.counted import counted, cut
+from planloom.domain.text.diff import unified
 from planloom.domain.text.hidden_characters import visible
-from planloom.domain.text.unified_diff import unified
 from planloom.domain.values import StepId, Uri
 from planloom.lsp.plan_documents.features import View, arguments_of, range_of
 from planloom.service.actions.markdown_text import as_line, as_text, code

@@ -18,15 +18,19 @@ from planloom.domain.values import Json
 from planloom.models.hold import Hold
 from planloom.models.http import failures, payloads
 from planloom.models.http.adapter import AnswerReader, AnswerRefused, ProviderAdapter, Reply
-from planloom.models.http.bounded import MAX_LINE_BYTES
 from planloom.models.http.connection_failures import redirect_target, unreachable
-from planloom.models.http.deadlines import StreamDeadlines
 from planloom.models.http.endpoint import Endpoint
 from planloom.models.http.failures import FINAL_STATUSES, ErrorContext, Refusal
 from planloom.models.http.json_text import Unreadable, read_object
 from planloom.models.http.retry import Sleep, with_retries
-from planloom.models.http.slots import Slot
-from planloom.models.http.transport import Answer, FindKey, HttpClient, Timeouts
+from planloom.models.http.transport import (
+    MAX_LINE_BYTES,
+    Answer,
+    FindKey,
+    HttpClient,
+    StreamDeadlines,
+    Timeouts,
+)
 from planloom.models.port import (
     HOSTED_CONTEXT,
     LARGE_CONTEXT,
@@ -132,18 +136,18 @@ class HttpModel:
         """The probed capabilities, overridden by the user's settings.
 
         Probed once. If the server could not be reached it is probed again after a while, and once it has answered a
-        request. What the server does not state of `parallelism` is as measured so far.
+        request.
         """
         async with self._probing:
             if self._capabilities is None and self._unknown is not None and self._hold.active:
-                return self._with_measured(self._unknown)
+                return self._unknown
             if self._capabilities is None:
                 self._unreachable, since = False, time.monotonic()
                 probed = self._refined(await self._adapter.probe(self, self._identity.name))
                 if self._unreachable and not self._has_answered:
                     self._unknown = probed
                     self._hold.begin(since)
-                    return self._with_measured(probed)
+                    return probed
                 log.info("%s can do: %s", self._identity.name, probed)
                 if probed.context_tokens is None:
                     log.warning(
@@ -154,13 +158,7 @@ class HttpModel:
                         probed.assumed_context,
                     )
                 self._capabilities = probed
-        return self._with_measured(self._capabilities)
-
-    def _with_measured(self, probed: Capabilities) -> Capabilities:
-        if not probed.may_take_more:
-            return probed
-        slots = self._adapter.learned.slots
-        return probed._replace(parallelism=slots.measured, may_take_more=slots.may_take_more)
+        return self._capabilities
 
     def _refined(self, probed: Capabilities) -> Capabilities:
         """What the server reports, as the user's settings and earlier refusals correct it."""
@@ -172,7 +170,6 @@ class HttpModel:
             lean=lean,
             assumed_context=UNKNOWN_CONTEXT if lean else HOSTED_CONTEXT,
             parallelism=self._options.parallelism or probed.parallelism,
-            may_take_more=probed.may_take_more and not self._options.parallelism,
         )
 
     def _is_small(self, stated: int | None) -> bool:
@@ -268,17 +265,16 @@ class HttpModel:
 
         Raises `Transient`, `ModelFailed` or `ContextOverflow`.
         """
-        probed = self._capabilities or capabilities
-        stated = None if probed.may_take_more else probed.parallelism
+        parallelism = (self._capabilities or capabilities).parallelism
         async with (
-            self._adapter.learned.slots.slot(stated) as slot,
-            contextlib.aclosing(self._answer(request, capabilities, tokens, slot)) as events,
+            self._adapter.learned.slots(parallelism),
+            contextlib.aclosing(self._answer(request, capabilities, tokens)) as events,
         ):
             async for event in events:
                 yield event
 
     async def _answer(
-        self, request: ModelRequest, capabilities: Capabilities, tokens: int, slot: Slot
+        self, request: ModelRequest, capabilities: Capabilities, tokens: int
     ) -> AsyncGenerator[ModelEvent]:
         reader = self._adapter.reader(request)
         objects = ReadAhead(self._objects(request, capabilities, tokens))
@@ -298,7 +294,6 @@ class HttpModel:
                         raise AnswerUnusable(f"it is longer than the {most} tokens that the model can hold")
                     if reader.progress != before:
                         deadlines.token_received()
-                        slot.heard()
             for event in reader.end():
                 yield event
         except AnswerRefused as refused:

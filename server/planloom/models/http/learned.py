@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from dataclasses import dataclass, field
-
-from planloom.models.http.slots import Slots
 
 
 @dataclass
@@ -13,14 +12,13 @@ class Learned:
     """What is known of one model of one server, beside what the server reports.
 
     `refused` has the names of fields and features that it does not accept. `context_tokens` is the size of its
-    context, `answer_tokens` its longest answer, each as a refusal named it. `slots` are the requests
-    that it answers at a time.
+    context, `answer_tokens` its longest answer, each as a refusal named it.
     """
 
     refused: set[str] = field(default_factory=set)
     context_tokens: int | None = None
     answer_tokens: int | None = None
-    slots: Slots = field(default_factory=Slots)
+    _slots: dict[int, asyncio.Semaphore] = field(default_factory=dict)
 
     def refuse(self, name: str) -> bool:
         """Remember that the server does not accept a field. False if that was known."""
@@ -33,6 +31,10 @@ class Learned:
     def form(self) -> tuple[frozenset[str], int | None]:
         """What of it the form of a request depends on."""
         return frozenset(self.refused), self.answer_tokens
+
+    def slots(self, parallelism: int) -> asyncio.Semaphore:
+        """A slot for each request that the server answers at a time, whichever adapter sends it."""
+        return self._slots.setdefault(parallelism, asyncio.Semaphore(parallelism))
 
     def context(self, known: int | None) -> int | None:
         """The size of the context. A refusal knows better than a larger size in metadata or settings."""

@@ -1,21 +1,43 @@
-"""The HTTP client for possibly hostile model servers: bounded answers, checked addresses, a key for one origin."""
+"""The HTTP client for possibly hostile model servers: bounded answers in bounded time, checked addresses, a key for one
+origin.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import codecs
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
 
 from planloom.domain.errors import ModelFailed, ModelProblem
-from planloom.models.http.bounded import bounded, sniffed
 from planloom.models.http.endpoint import shown_url
 from planloom.models.http.keys import Key
 from planloom.web.addresses import DEFAULT_PORTS, AddressRefused, web_address
-from planloom.web.transfer import LOCATION, peer_check, strict_client, trusted_certificates
+from planloom.web.transfer import (
+    LOCATION,
+    AnswerBroken,
+    AnswerUnusable,
+    decompressed,
+    peer_check,
+    strict_client,
+    trusted_certificates,
+)
 
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
+"""Most bytes of one answer, after decompression."""
+MAX_LINE_BYTES = 8 * 1024 * 1024
+"""Most bytes of one line, which may contain a whole file."""
+BLANK = " \t\r\n"
+SNIFFED_CHARACTERS = 4096
+"""Most leading blanks before the content type is given up."""
+SSE_STARTS = ("data:", "event:", ":", "id:", "retry:")
+_LONGEST_START = max(map(len, SSE_STARTS))
+AFTER_FINISH_SECONDS = 1.0
+"""How long to wait for the usage and the end of a stream after the answer is complete."""
 _HEADERS = {"User-Agent": "planloom", "Accept-Encoding": "identity"}
 FindKey = Callable[[], Key | None]
 """Looks up the key for each request, since it may be set after the model was chosen."""
@@ -28,6 +50,44 @@ class Timeouts(NamedTuple):
     first_token: float = 300.0
     token: float = 60.0
     answer: float = 3600.0
+
+
+class StreamDeadlines:
+    """Computes which time limit applies now; `patient` allows as much time between tokens as for the first one."""
+
+    def __init__(self, timeouts: Timeouts, *, patient: bool) -> None:
+        self._timeouts = timeouts
+        self._token = max(timeouts.token, timeouts.first_token) if patient else timeouts.token
+        self._clock = asyncio.get_running_loop().time
+        self._start = self._since = self._clock()
+        self._complete = 0.0
+        self._any = False
+
+    def token_received(self) -> None:
+        """Restart the limit between tokens, after a token was read and passed on."""
+        self._any = True
+        self._since = self._clock()
+
+    def limit(self, setting: str) -> float:
+        """The limit in seconds behind a setting; "" is the limit of the whole answer."""
+        if not setting:
+            return self._timeouts.answer
+        return self._token if self._any else self._timeouts.first_token
+
+    def seconds_left(self, *, complete: bool) -> tuple[float, str, str]:
+        """The seconds until the next limit, what will be missing then, and the setting that holds the limit."""
+        if complete:
+            self._complete = self._complete or self._clock()
+            return self._complete + AFTER_FINISH_SECONDS - self._clock(), "end", ""
+        name, setting = (
+            ("further token", "model.tokenTimeoutSeconds")
+            if self._any
+            else ("first token", "model.firstTokenTimeoutSeconds")
+        )
+        now = self._clock()
+        nearest = self._since + self.limit(setting) - now
+        whole = self._start + self._timeouts.answer - now
+        return (nearest, name, setting) if nearest <= whole else (whole, "end of its answer", "")
 
 
 class Answer(NamedTuple):
@@ -148,3 +208,53 @@ def _proxy(url: str) -> httpx.Proxy:
         hint="Set PLANLOOM_PROXY to an address such as http://proxy.example:3128.",
         problem=ModelProblem(cause="wrong_address", address=shown_url(url)),
     )
+
+
+async def bounded(stream: AsyncIterable[bytes], encoding: str) -> AsyncGenerator[str]:
+    """The text of an answer in pieces, decompressed and without a byte order mark.
+
+    Raises AnswerBroken where it is damaged, AnswerUnusable where it exceeds a limit.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("strict")
+    total = line = 0
+    async with contextlib.aclosing(decompressed(stream, encoding.strip().lower())) as chunks:
+        async for chunk in chunks:
+            total += len(chunk)
+            cut = chunk.rfind(b"\n")
+            line = line + len(chunk) if cut < 0 else len(chunk) - cut - 1
+            if total > MAX_ANSWER_BYTES:
+                raise AnswerUnusable(f"it is longer than {MAX_ANSWER_BYTES // 2**20} MB")
+            if line > MAX_LINE_BYTES:
+                raise AnswerUnusable(f"one of its lines is longer than {MAX_LINE_BYTES // 2**20} MB")
+            try:
+                text = decoder.decode(chunk)
+            except UnicodeDecodeError:
+                raise AnswerBroken("it is not valid UTF-8") from None
+            if text:
+                yield text
+        try:
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            raise AnswerBroken("it ends in the middle of a character") from None
+
+
+async def sniffed(texts: AsyncGenerator[str]) -> tuple[str | None, AsyncGenerator[str]]:
+    """The content type that the first characters suggest, or None; and the texts, these among them."""
+    first = start = ""
+    async for text in texts:
+        first += text
+        start = first.lstrip(BLANK)
+        if len(first) > SNIFFED_CHARACTERS or len(start) >= _LONGEST_START or start.startswith("{"):
+            break
+    form = None
+    if start.startswith(SSE_STARTS):
+        form = "text/event-stream"
+    elif start.startswith("{"):
+        form = "application/json"
+    return form, _with(first, texts)
+
+
+async def _with(first: str, texts: AsyncGenerator[str]) -> AsyncGenerator[str]:
+    yield first
+    async for text in texts:
+        yield text

@@ -42,9 +42,7 @@ async def of_openai_compatible(client: ProbeClient, name: str) -> Capabilities:
     """
     endpoint = client.endpoint
     capabilities = OPENAI if endpoint.origin == OPENAI_SERVICE.url else UNKNOWN_SERVER
-    capabilities = capabilities._replace(
-        parallelism=1 if endpoint.local else REMOTE_PARALLELISM, may_take_more=endpoint.local
-    )
+    capabilities = capabilities._replace(parallelism=1 if endpoint.local else REMOTE_PARALLELISM)
     listed = await client.get(f"{endpoint.base}/models")
     entries = [object_of(entry) for entry in list_of(listed.data.get("data"))]
     if listed.status != 200 or not entries:
@@ -117,7 +115,7 @@ def _with_entry(capabilities: Capabilities, entry: Mapping[str, Json]) -> Capabi
         changed["context_tokens"] = context
     if "max_model_len" in meta:
         # Servers that report this field batch concurrent requests.
-        changed |= {"parallelism": REMOTE_PARALLELISM, "may_take_more": False}
+        changed["parallelism"] = REMOTE_PARALLELISM
     supported = list_of(entry.get("supported_parameters"))
     if supported:
         changed["tools"] = "tools" in supported
@@ -141,7 +139,7 @@ def _with_props(capabilities: Capabilities, props: Mapping[str, Json]) -> Capabi
         changed["context_tokens"] = context
     slots = count_of(props.get("total_slots"))
     if slots:
-        changed |= {"parallelism": slots, "may_take_more": False}
+        changed["parallelism"] = slots
     if object_of(props.get("modalities")).get("vision") is True:
         changed["images"] = True
     return capabilities._replace(**changed)

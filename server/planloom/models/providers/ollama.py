@@ -132,7 +132,7 @@ class Ollama(ProviderAdapter):
         """The capabilities that `/api/show` reports, or defaults."""
         shown = await client.post("/api/show", {"model": name})
         # No API of Ollama states OLLAMA_NUM_PARALLEL.
-        defaults = Capabilities(tools=True, json_schema=True, may_take_more=True)
+        defaults = Capabilities(tools=True, json_schema=True)
         if shown.status != 200:
             return defaults
         info = object_of(shown.data.get("model_info"))

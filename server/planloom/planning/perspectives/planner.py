@@ -59,8 +59,7 @@ class PerspectivesPlanner:
     async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
         """Yield the events of the reports, then those of the synthesis. Raises what the synthesis raises."""
         reports = {each.agent: each for each in request.perspectives}
-        can = await self._investigations.model.capabilities()
-        slots = asyncio.Semaphore(max(1, can.parallelism + can.may_take_more))
+        slots = asyncio.Semaphore((await self._investigations.model.capabilities()).parallelism)
         for agents in ((FIRST,), PARALLEL):
             needed = tuple(agent for agent in agents if agent not in reports)
             first = (reports[FIRST],) if FIRST in reports else ()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from planloom.domain.errors import StorageFailed
 from planloom.domain.plans.plan import ENDED, Plan
 from planloom.domain.safety.protected import is_secret
-from planloom.domain.text.unified_diff import unified
+from planloom.domain.text.diff import unified
 from planloom.domain.values import PlanId
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.prompting.compaction import merge_by_rules

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
+from planloom.domain.text.diff import unified
 from planloom.domain.text.positions import differ_only_in_eol, with_eol
-from planloom.domain.text.unified_diff import unified
 from planloom.tools.candidates import changed_uris
 from planloom.tools.context import ToolContext
 from planloom.workspace.paths.resolver import ResolvedPath

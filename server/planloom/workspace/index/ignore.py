@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Callable, Iterable, Sequence, Set
-from itertools import islice
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from planloom.workspace.index.ignore_globs import FolderGlob, Glob, expand_braces, read_glob
-
-_SUFFIX = re.compile(r"\.\*((?:[\w-]|\\[^\w\s])+)\\Z")
-"""The regular expression that `*.suffix` compiles to."""
+from planloom.workspace.index.ignore_globs import Glob, expand_braces, read_glob
 
 IGNORE_FILES: Final = (".gitignore", ".ignore")
 """In rising order of precedence, as in ripgrep."""
@@ -25,63 +22,55 @@ Hides = Callable[[str, bool], bool]
 """Whether a name is hidden; the second argument says whether it is a folder."""
 
 
-class FolderRules(NamedTuple):
-    """The rules of one ignore file, specialised to the names in one folder."""
+class FolderRule(NamedTuple):
+    """Neighbouring patterns of one ignore file that all hide or all show, for the names in one folder."""
 
-    exact: Set[str]
-    folders: Set[str]
-    suffixes: tuple[str, ...]
-    globs: tuple[FolderGlob, ...]
-
-    def verdict(self, relative: str, name: str, folder: bool) -> bool | None:
-        """As `Rules.verdict`."""
-        if name in self.exact or (folder and name in self.folders) or name.endswith(self.suffixes):
-            return True
-        for glob in self.globs:
-            if glob.matches(relative, name, folder=folder):
-                return not glob.glob.negated
-        return None
+    hides: bool
+    files: re.Pattern[str]
+    folders: re.Pattern[str]
 
 
 class Rules:
-    """The patterns of one ignore file, for paths relative to its folder.
+    """The patterns of one ignore file, for paths relative to its folder."""
 
-    Without negations any match decides, so plain names and `*.suffix` patterns are matched by set lookup.
-    """
-
-    __slots__ = ("_exact", "_folders", "_globs", "_suffixes", "negates")
+    __slots__ = ("_globs", "_made")
 
     def __init__(self, lines: Iterable[str]) -> None:
         """`lines` are gitignore patterns; an invalid one hides nothing."""
         globs = [glob for line in islice(lines, _MOST_PATTERNS) if (glob := read_glob(line)) is not None]
-        self.negates: Final = any(glob.negated for glob in globs)
-        self._exact: set[str] = set()
-        self._folders: set[str] = set()
-        self._globs: list[Glob] = []
-        suffixes: list[str] = []
-        for glob in reversed(globs):
-            name = glob.segments[-1]
-            if self.negates or not glob.anywhere:
-                self._globs.append(glob)
-            elif isinstance(name, str):
-                (self._folders if glob.folders_only else self._exact).add(name)
-            elif not glob.folders_only and name is not None and (suffix := _SUFFIX.fullmatch(name.pattern)):
-                suffixes.append(suffix[1].replace("\\", ""))
-            else:
-                self._globs.append(glob)
-        self._suffixes: tuple[str, ...] = tuple(suffixes)
+        self._globs: Final = tuple(reversed(globs))
+        self._made: dict[tuple[Glob, ...], tuple[FolderRule, ...]] = {}
 
-    def verdict(self, relative: str, name: str, *, folder: bool) -> bool | None:
-        """True if these rules hide the path, False if they show it, None if no rule matches."""
-        return self.inside(relative.split("/")[:-1]).verdict(relative, name, folder)
-
-    def inside(self, names: Sequence[str]) -> FolderRules:
-        """These rules specialised to one folder; `names` lead to it from the folder of the rules."""
-        globs = tuple(inside for glob in self._globs if (inside := glob.inside(names)) is not None)
-        return FolderRules(self._exact, self._folders, self._suffixes, globs)
+    def inside(self, names: Sequence[str]) -> tuple[FolderRule, ...]:
+        """These rules for the names in one folder, of which the first that matches decides; `names` lead to it from
+        the folder of the rules."""
+        globs = tuple(glob for glob in self._globs if glob.applies_in(names))
+        if globs not in self._made:
+            self._made[globs] = tuple(
+                _folder_rule(negated, tuple(each))
+                for negated, each in groupby(globs, lambda glob: glob.negated)
+            )
+        return self._made[globs]
 
     def __bool__(self) -> bool:
-        return bool(self._exact or self._folders or self._suffixes or self._globs)
+        return bool(self._globs)
+
+
+def _folder_rule(negated: bool, globs: Sequence[Glob]) -> FolderRule:
+    of_files = [glob.name.pattern for glob in globs if not glob.folders_only]
+    return FolderRule(
+        not negated,
+        re.compile("|".join(of_files or [r"(?!)"])),
+        re.compile("|".join(glob.name.pattern for glob in globs)),
+    )
+
+
+def _verdict(rules: Sequence[FolderRule], name: str, folder: bool) -> bool | None:
+    """True if the rules hide the name, False if they show it, None if none matches."""
+    for hides, of_files, of_folders in rules:
+        if (of_folders if folder else of_files).match(name):
+            return hides
+    return None
 
 
 class Layer(NamedTuple):
@@ -99,22 +88,15 @@ class IgnoreChain(NamedTuple):
 
     def inside(self, prefix: str) -> Hides:
         """The test for names in the folder at `prefix` (with a trailing slash; "" is the root)."""
-        layers = [(depth, rules.inside(_names(prefix[depth:]))) for depth, rules in reversed(self.layers)]
-        excluded = self.excludes.inside(_names(prefix)) if self.excludes is not None else None
-        if not any(rules.globs for _, rules in layers) and not (excluded and excluded.globs):
-            return _hides_by_name([rules for _, rules in layers] + ([excluded] if excluded else []))
+        rules = [
+            rule
+            for layer in reversed(self.layers)
+            for rule in layer.rules.inside(_names(prefix[layer.depth :]))
+        ]
+        excluded = self.excludes.inside(_names(prefix)) if self.excludes is not None else ()
 
         def hides(name: str, folder: bool) -> bool:
-            if name == ".git":
-                return True
-            path = prefix + name
-            if excluded is not None and excluded.verdict(path, name, folder):
-                return True
-            for depth, rules in layers:
-                verdict = rules.verdict(path[depth:], name, folder)
-                if verdict is not None:
-                    return verdict
-            return False
+            return name == ".git" or bool(_verdict(excluded, name, folder) or _verdict(rules, name, folder))
 
         return hides
 
@@ -122,18 +104,6 @@ class IgnoreChain(NamedTuple):
         """The chain for the folder at `prefix` (with a trailing slash), with the folder's own rules added."""
         own = tuple(Layer(len(prefix), each) for each in rules if each)
         return self._replace(layers=self.layers + own) if own else self
-
-
-def _hides_by_name(several: Sequence[FolderRules]) -> Hides:
-    """The test when all rules are plain names and suffixes."""
-    exact = {".git"}.union(*(rules.exact for rules in several))
-    folders: set[str] = set().union(*(rules.folders for rules in several))
-    suffixes = tuple(suffix for rules in several for suffix in rules.suffixes)
-
-    def hides(name: str, folder: bool) -> bool:
-        return name in exact or (folder and name in folders) or name.endswith(suffixes)
-
-    return hides
 
 
 def _names(prefix: str) -> list[str]:
