@@ -1781,6 +1781,13 @@ export interface CommandChanged extends OfEdit {
   notes?: readonly string[];
 }
 
+/** The user has renamed files that the plan has changed, or folders above them. */
+export interface FilesRenamed extends OfPlan {
+  type: "files_renamed";
+  editId: string;
+  files: readonly EditedFile[];
+}
+
 /** The user and the step changed the same lines. */
 export interface EditConflict extends OfTask {
   type: "edit_conflict";
@@ -1956,6 +1963,7 @@ export type Event =
   | EditRejected
   | EditReverted
   | CommandChanged
+  | FilesRenamed
   | EditConflict
   | ConflictResolved
   | CheckCompleted
@@ -2009,6 +2017,7 @@ export const EVENTS = [
   "edit_rejected",
   "edit_reverted",
   "command_changed",
+  "files_renamed",
   "edit_conflict",
   "conflict_resolved",
   "check_completed",

@@ -131,6 +131,7 @@ export function foldPlan(plan: Plan, event: Event): Plan {
     case "edit_rejected":
     case "edit_reverted":
     case "command_changed":
+    case "files_renamed":
     case "context_compacted":
     case "plan_imported":
     case "answer":

@@ -10,10 +10,12 @@ import type {
   Detection,
   EditApplied,
   EditConflict,
+  EditedFile,
   EditRejected,
   EditReverted,
   EditStarted,
   Event,
+  FilesRenamed,
   JsonObject,
   Log,
   Plan,
@@ -296,6 +298,7 @@ function foldAround(view: PlanView, event: Event): PlanView {
     case "edit_reverted":
     case "edit_conflict":
     case "command_changed":
+    case "files_renamed":
       return foldFiles(view, event);
     // These change only the plan itself.
     case "plan_start":
@@ -336,7 +339,7 @@ function withDraftWarning(view: PlanView, { level, message }: Log): PlanView {
   return { ...view, draft: { ...view.draft, warnings: [...view.draft.warnings, message] } };
 }
 
-type EditEvent = EditStarted | EditApplied | EditRejected | EditReverted | EditConflict | CommandChanged;
+type EditEvent = EditStarted | EditApplied | EditRejected | EditReverted | EditConflict | CommandChanged | FilesRenamed;
 
 function foldFiles(view: PlanView, event: EditEvent): PlanView {
   switch (event.type) {
@@ -393,6 +396,10 @@ function foldFiles(view: PlanView, event: EditEvent): PlanView {
       );
       return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...made] };
     }
+    case "files_renamed": {
+      const files = view.files.map((file) => event.files.reduce(renamed, file));
+      return { ...view, files };
+    }
     case "edit_rejected":
       return { ...view, files: marked(view.files, event, { state: "refused", reason: event.reason }) };
     case "edit_reverted":
@@ -402,6 +409,13 @@ function foldFiles(view: PlanView, event: EditEvent): PlanView {
       return { ...view, files: marked(view.files, { editId, files }, { state: "conflict" }) };
     }
   }
+}
+
+/** A file under the name that it has since the user has renamed it, or a folder above it. */
+function renamed(file: ChangedFile, { uri, newUri = uri }: EditedFile): ChangedFile {
+  const shown = file.newUri ?? file.uri;
+  if (shown !== uri && !shown.startsWith(`${uri}/`)) return file;
+  return { ...file, newUri: newUri + shown.slice(uri.length) };
 }
 
 function takenBack(view: PlanView, event: { editId: string; files: readonly { uri: string }[] }): PlanView {

@@ -138,7 +138,8 @@ class EditRecord(Value):
     did. `settles`: the steps whose staged changes this edit applies, if it is the one edit of a whole plan.
 
     `command`: a command has made these changes, and those of `unknown`, whose texts from before are not known, so that
-    they cannot be taken back; `notes` are sentences on it for the user.
+    they cannot be taken back; `notes` are sentences on it for the user. `by_user`: the user has renamed these files,
+    which tells their names from here on and is never reverted.
     """
 
     edit_id: EditId
@@ -154,6 +155,7 @@ class EditRecord(Value):
     command: str | None = None
     unknown: tuple[EditedFile, ...] = ()
     notes: tuple[str, ...] = ()
+    by_user: bool = False
 
     @property
     def completes(self) -> tuple[EditId, ...]:
@@ -170,8 +172,8 @@ class EditRecord(Value):
 
     @property
     def has_changes(self) -> bool:
-        """Whether it changed a file; a command's may say only what was set aside."""
-        return bool(self.files or self.unknown)
+        """Whether it changed a file for the plan; a command's may say only what was set aside."""
+        return bool(self.files or self.unknown) and not self.by_user
 
     @property
     def references(self) -> tuple[StepId, ...]:

@@ -150,7 +150,12 @@ class Gate:
         edited: tuple[str, ...] = ()
         permit: _Permit | None = None
         news: tuple[str, ...] = ()
+        moves = self._session.view.moves
+        followed = len(moves)
         while True:
+            if followed < len(moves):
+                proposal, followed = proposal.after(moves[followed:]), len(moves)
+                permit, news = None, (_MOVED_ON,)
             may_repeat = False
             look: Look | None = None
             if await self._session.view.unanswered.wait(proposal.changeset.uris()):
@@ -170,6 +175,8 @@ class Gate:
                 proposal = proposal._replace(changeset=permit.changeset)
                 # What the editor has made while a person was asked is claimed first.
                 await self._session.view.unanswered.look(proposal.changeset.uris())
+                if followed < len(moves):
+                    continue
             journal = EditJournal(self._plan_store, proposal.plan_id, proposal.step_id)
             edit = Edit(
                 self._session.view,

@@ -25,6 +25,7 @@ from planloom.execution.effects.proposals import (
 from planloom.execution.plan_store import PlanStore
 from planloom.shielded import uninterrupted
 from planloom.workspace.edits.overlay import Overlay, Unmerged
+from planloom.workspace.moves import with_later_names
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import display_name
 from planloom.workspace.view import WorkspaceView
@@ -213,6 +214,7 @@ class StagingArea:
 
 def _proposal(plan: Plan, area: _Area, changes: Changeset) -> ChangeProposal:
     count = len(changes.changes)
+    moves = area.overlay.view.moves
     return ChangeProposal(
         plan_id=plan.plan_id,
         step_id=None,
@@ -220,8 +222,8 @@ def _proposal(plan: Plan, area: _Area, changes: Changeset) -> ChangeProposal:
         title=f"all changes of the plan ({counted(count, 'file')})",
         tool=None,
         changeset=changes,
-        replaced_unread=frozenset(area.replaced_unread),
-        incomplete=frozenset(area.incomplete),
+        replaced_unread=with_later_names(moves, area.replaced_unread),
+        incomplete=with_later_names(moves, area.incomplete),
         steps=tuple(area.steps),
     )
 

@@ -7,6 +7,7 @@ from planloom.execution.effects.proposals import ChangeProposal, CommitResult, C
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.step_run import StepRun
 from planloom.tools.context import ToolContext
+from planloom.workspace.moves import with_later_names
 
 
 async def commit_step(run: StepRun, staging: StagingArea, context: ToolContext) -> CommitResult:
@@ -14,7 +15,7 @@ async def commit_step(run: StepRun, staging: StagingArea, context: ToolContext) 
 
     The outcome for every call is recorded when this returns. Raises UntrustedWorkspace.
     """
-    plan, step = run.plan, run.step
+    plan, step, moves = run.plan, run.step, context.files.view.moves
     proposal = ChangeProposal(
         plan_id=run.plan_id,
         step_id=step.step_id,
@@ -22,8 +23,8 @@ async def commit_step(run: StepRun, staging: StagingArea, context: ToolContext) 
         title=step.title,
         tool=step.tool if step.kind == "tool_call" else None,
         changeset=context.files.changeset(),
-        replaced_unread=frozenset(context.replaced_unread),
-        incomplete=frozenset(context.incomplete),
+        replaced_unread=with_later_names(moves, context.replaced_unread),
+        incomplete=with_later_names(moves, context.incomplete),
     )
     verdict = await staging.commit(proposal, grant_of(plan), context.files)
     if not (isinstance(verdict, Denied) and verdict.cancelled):

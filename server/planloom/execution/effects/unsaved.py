@@ -17,7 +17,7 @@ from planloom.execution.session import Session
 from planloom.workspace.editor import EditorSilent
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.resolver import PathRefused
-from planloom.workspace.paths.uris import display_name, is_at_or_below, normalized
+from planloom.workspace.paths.uris import after_rename, display_name, is_at_or_below, normalized
 from planloom.workspace.snapshots import BOM
 
 _NEVER_ASKED = Sha256("")
@@ -137,14 +137,13 @@ class UnsavedFileSaver:
         if now is None:
             return False
         for edit in reversed(edits):
-            for file in edit.files if edit.state == "applied" else ():
-                if normalized(file.new_uri or file.uri) == uri and file.after_sha256 == now:
+            for file in reversed(edit.files) if edit.state == "applied" else ():
+                if file.new_uri is not None:
+                    uri = after_rename(uri, normalized(file.new_uri), file.uri)
+                elif normalized(file.uri) == uri and file.after_sha256 == now:
                     now = file.before_sha256
-                    if now == saved:
-                        return True
-                    break
-            if now is None:
-                return False
+                if now in (saved, None):
+                    return now is not None
         return False
 
     def _name(self, uri: Uri) -> str:
