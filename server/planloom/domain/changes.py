@@ -1,7 +1,7 @@
 """Changes of files, with the text before and after, and the records of edits in the ledger."""
 
 import hashlib
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
@@ -103,6 +103,10 @@ class Changeset(Value):
 
     changes: tuple[FileChange, ...] = ()
     later: tuple[FileChange, ...] = ()
+
+    def before(self, more: tuple[FileChange, ...]) -> Self:
+        """The same changes, and more to be made after them."""
+        return self.model_copy(update={"later": (*self.later, *more)})
 
     def uris(self) -> tuple[Uri, ...]:
         """Every URI that the changes affect, in order."""

@@ -46,7 +46,7 @@ from planloom.execution.effects.proposals import (
     label_of,
     restricted,
 )
-from planloom.execution.effects.unsaved import save_own
+from planloom.execution.effects.unsaved import save_own, taken_away_later
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.workspace.disk import FolderId
@@ -192,7 +192,8 @@ class Gate:
             part, *_ = in_order(proposal.changeset.changes) or (proposal.changeset,)
             await save_own(self._session, self._plan_store, part)
             is_whole = part.changes == proposal.changeset.changes
-            outcome = await apply_changeset(edit, part, look if is_whole else None)
+            coming = await taken_away_later(self._session, self._plan_store.plan(proposal.plan_id))
+            outcome = await apply_changeset(edit, part.before(coming), look if is_whole else None)
             match outcome:
                 case ChangesetApplied():
                     if not part.later:
