@@ -39,7 +39,7 @@ async def repair_ledger(process: Server, *, yes: bool, terminal: bool) -> int:
             if found.is_sound:
                 _say(
                     console,
-                    f"The plan ledger {path} is in order: {counted(found.readable, 'plan')}.",
+                    f"The plan ledger {path} is in order: {counted(len(found.readable), 'plan')}.",
                     "green",
                 )
                 return DONE
@@ -59,15 +59,23 @@ async def repair_ledger(process: Server, *, yes: bool, terminal: bool) -> int:
 
 
 def _describe(console: Console, path: Path, found: Examined) -> None:
-    _say(console, f"The plan ledger {path} is damaged.", "bold red")
+    is_damaged = found.faults or found.damaged
+    what = "is damaged" if is_damaged else "has lost its plans"
+    _say(console, f"The plan ledger {path} {what}.", "bold red")
     for fault in found.faults:
         _say(console, f"  {fault}", "dim")
-    _say(console, f"{counted(found.readable, 'plan')} can be read and will be in a new ledger.")
+    _say(console, f"{counted(len(found.readable), 'plan')} can be read and will be in a new ledger.")
     if found.damaged:
         _say(
             console,
             f"{counted(len(found.damaged), 'plan')} cannot: what is left of the events will be in JSON files"
             " beside it.",
+        )
+    if found.backup is not None and found.lost:
+        _say(
+            console,
+            f"{found.backup.sentence}: {counted(len(found.lost), 'plan')} that the ledger lacks will be taken back"
+            " from it. What these have done since is not in it.",
         )
     _say(console, "The old file will be kept under another name.")
 
