@@ -15,14 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from planloom.cli.client.disk import Applied, apply_workspace_edit
-
 STREAMS = Path(__file__).resolve().parent.parent / "test" / "streams"
 NOTE = "alpha\nbeta\ngamma\n"
 
 
 class Server:
-    """A server process and the editor that it believes to talk to."""
+    """A server process, and a client that takes no edits, so the server writes the files."""
 
     def __init__(self, home: Path) -> None:
         self.folder = home / "work"
@@ -36,13 +34,11 @@ class Server:
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=home, env=environment
         )
-        edits = {"documentChanges": True, "resourceOperations": ["create", "rename", "delete"]}
-        can = {"workspace": {"applyEdit": True, "workspaceEdit": edits}}
         uri = self.folder.as_uri()
         folders = [{"uri": uri, "name": "work"}]
-        declared = {"events": True, "approvals": True, "clarifications": True, "recovery": True, "save": True}
+        declared = {"events": True, "approvals": True, "clarifications": True, "recovery": True}
         options = {"planloomClient": declared, "planloom": {"model.provider": "embedded"}}
-        params = {"processId": None, "rootUri": uri, "workspaceFolders": folders, "capabilities": can}
+        params = {"processId": None, "rootUri": uri, "workspaceFolders": folders, "capabilities": {}}
         self.ask("initialize", {**params, "initializationOptions": options})
         self.send({"method": "initialized", "params": {}})
 
@@ -63,9 +59,7 @@ class Server:
         if message.get("method") == "planloom/event":
             self.events.append(message["params"])
         elif "method" in message and "id" in message:
-            self.send(
-                {"id": message["id"], "result": reply(self.folder, message["method"], message["params"])}
-            )
+            self.send({"id": message["id"], "result": None})
         return message
 
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -87,14 +81,6 @@ class Server:
                 if event["type"] in types:
                     return event
             self.read()
-
-
-def reply(folder: Path, method: str, params: dict[str, Any]) -> object:
-    if method == "workspace/applyEdit":
-        return {"applied": isinstance(apply_workspace_edit(params["edit"], [folder], "utf-16"), Applied)}
-    if method == "planloom/editor/save":
-        return {"saved": params["uris"], "failed": []}
-    return [{}] if method == "workspace/configuration" else None
 
 
 def record(name: str, text: str, act: Callable[[Server, dict[str, Any]], None]) -> None:

@@ -43,7 +43,7 @@ async def answering(
 ) -> AsyncIterator[Session]:
     """A session for a few requests. A failure of it is printed, and noted in `failure`."""
     with reported(failure, partial(show.failure, show.console(stderr=True))):
-        async with session(server, folders, say=lambda *_: None, trusted=trusted) as running:
+        async with session(server, folders, trusted=trusted) as running:
             yield running
 
 

@@ -30,7 +30,7 @@ async def repair_ledger(process: Server, *, yes: bool, terminal: bool) -> int:
     console = show.console()
     failure, path = Failure(), Path()
     with reported(failure, partial(show.failure, console)):
-        async with session(process, [], say=lambda *_: None) as opened:
+        async with session(process, []) as opened:
             path = Path(opened.status.get("storagePath") or "")
     if failure.error is not None:
         return failure.code
