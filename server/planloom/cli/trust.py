@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planloom.cli.arguments import folder as checked
 from planloom.cli.exit_codes import DONE, FAILED
-from planloom.cli.options import Option, command, flag, folders, several, usage
 from planloom.domain.text.counted import counted
 
 if TYPE_CHECKING:
@@ -66,19 +66,6 @@ async def _asked(folder: Path, decided: Decisions, person: Terminal) -> bool:
     return trusted
 
 
-@command(
-    "trust",
-    Option("paths", metavar="DIR", nargs="*", type=Path, help="the folders (default: this one)"),
-    flag("--revoke", help="forget what was decided on them"),
-    flag("--list", help="show the decisions on all folders"),
-    flag("--rules", help="show the commands that run in the folders without asking, always confined"),
-    several(
-        "--rule",
-        metavar="COMMAND",
-        help="allow it, or with --revoke take it back; `pytest …` for any arguments",
-    ),
-    flag("--import", help="with --rules: allow what your own settings of Claude Code and Codex allow there"),
-)
 def trust(given: Namespace) -> int:
     """Trust a folder, so that Planloom may follow its instructions, run git in it and, if you allow it, change it."""
     from planloom.domain.errors import StorageFailed
@@ -87,12 +74,10 @@ def trust(given: Namespace) -> int:
     if given.rules or given.rule:
         return _rules(given, decided)
     if given.list:
-        if given.paths or given.revoke:
-            usage("--list takes no folder and no other option.")
         _show(decided)
         return DONE
     # What was decided on a folder that is gone can be forgotten, too.
-    chosen = [path.resolve() for path in given.paths or [Path()]] if given.revoke else folders(given.paths)
+    chosen = [path.resolve() if given.revoke else checked(path) for path in given.paths or [Path()]]
     try:
         for folder in chosen:
             if given.revoke:
@@ -114,12 +99,12 @@ def _rules(given: Namespace, decided: Decisions) -> int:
     from planloom.domain.safety.command_rules import CommandRule
 
     wanted = [(text, rule_of(text)) for text in given.rule]
-    if getattr(given, "import"):
+    if given.imports:
         wanted += imported(Path.home())
     refused = [(text, rule) for text, rule in wanted if isinstance(rule, str)]
     rules = [rule for _, rule in wanted if isinstance(rule, CommandRule)]
     try:
-        for folder in folders(given.paths):
+        for folder in map(checked, given.paths or [Path()]):
             if given.revoke:
                 texts = [rule.text for rule in rules] if given.rule else [None]
                 gone = sum(decided.forget_rules(folder, text) for text in texts)

@@ -29,6 +29,10 @@ class Session(NamedTuple):
     events: asyncio.Queue[Json]
     status: Json
 
+    async def request(self, method: str, params: Json | None = None) -> Any:
+        """The answer to a request. Raises as `Connection.request` does."""
+        return await self.connection.request(method, params)
+
 
 def _unread(*_: Any) -> None:
     """Ignore a notification: streamed text comes again, complete, as an event."""
