@@ -6,7 +6,7 @@ import io
 import sys
 from collections.abc import Sequence
 
-from planloom.cli.arguments import parsed, server_options
+from planloom.cli.arguments import check, parsed, server_options
 from planloom.cli.client.server_process import SERVER_COMMAND, started
 from planloom.cli.exit_codes import FAILED, INTERRUPTED
 
@@ -40,9 +40,9 @@ def main(arguments: Sequence[str], *, server_command: Sequence[str] = SERVER_COM
 
 def _carry_out(arguments: Sequence[str], server_command: Sequence[str]) -> int:
     given = parsed(arguments)
-    given.check(given)
+    check(given)
     if given.command == "trust":
-        from planloom.cli.trust import trust
+        from planloom.cli.trust_command import trust
 
         return trust(given)
     with started([*server_command, *server_options(given)]) as server:

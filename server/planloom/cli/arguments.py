@@ -21,7 +21,7 @@ def usage(sentence: str) -> NoReturn:
 
 
 def parsed(words: Sequence[str]) -> Namespace:
-    """The values of a command line; `command` is its name, `check` what they have to hold together.
+    """The values of a command line; `command` is its name, and at a `terminal` a person can be asked.
 
     Raises SystemExit where they are wrong, or if help is all that was wanted.
     """
@@ -38,19 +38,24 @@ def parsed(words: Sequence[str]) -> Namespace:
     # Options may stand between arguments; but in Python 3.11 arguments are then read as options even after `--`.
     given = chosen.parse_args(rest) if "--" in rest else chosen.parse_intermixed_args(rest)
     given.command = name
-    given.terminal = is_terminal()
-    given.workspace = getattr(given, "workspace", None) or [Path().resolve()]
+    given.terminal = sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
+    given.workspace = getattr(given, "workspace", None) or [Path()]
     return given
 
 
-def is_terminal() -> bool:
-    """Whether a person can be asked: stdin is a terminal, and stdout or stderr is one."""
-    return sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
+def check(given: Namespace) -> None:
+    """End with the exit code for wrong usage where the values do not go together; read the texts that they name."""
+    if given.command == "doctor":
+        # A folder that is missing is what it looks for.
+        given.workspace = [path.resolve() for path in given.workspace]
+    else:
+        given.workspace = [folder(path) for path in given.workspace]
+    given.check(given)
 
 
-def folder(path: str | Path) -> Path:
+def folder(path: Path) -> Path:
     """A folder to work in, resolved; wrong usage if it is none."""
-    found = Path(path).resolve()
+    found = path.resolve()
     if not found.is_dir():
         usage(f"{found} is not a folder.")
     return found
@@ -185,9 +190,10 @@ def _shared(*names: str, **keywords: Any) -> ArgumentParser:
 
 
 _FOLDERS = _shared(
-    *("-w", "--workspace"),
+    "-w",
+    "--workspace",
     metavar="DIR",
-    type=folder,
+    type=Path,
     action="append",
     help="the folder to work in (default: this one); may be repeated",
 )
@@ -210,7 +216,8 @@ _TEMPLATE = _shared(
     "--template", metavar="NAME", help="plan by this template; `planloom templates` lists them"
 )
 _VALUES = _shared(
-    *("-p", "--param"),
+    "-p",
+    "--param",
     metavar="NAME=VALUE",
     type=_assignment("--param"),
     action="append",
@@ -220,9 +227,7 @@ _VALUES = _shared(
 _TRUST = _shared("--trust", action="store_true", help="trust the folder in this run, without asking")
 _YES = _shared("-y", "--yes", action="store_true", help="approve the plan and its writes")
 _YES_COMMANDS = _shared(
-    "--yes-commands",
-    action="store_true",
-    help="also allow commands, web pages, deletes and protected names",
+    "--yes-commands", action="store_true", help="also allow commands, web pages, deletes and protected names"
 )
 _PLAN = _shared("plan", metavar="PLAN", nargs="?", help="the beginning of its id (default: the newest plan)")
 _EVENTS = _shared(
@@ -275,7 +280,8 @@ _run.add_argument(
     help="plan if the request needs it (the default), always, never, or always with perspectives",
 )
 _run.add_argument(
-    *("-c", "--continue"),
+    "-c",
+    "--continue",
     action="store_true",
     dest="follows",
     help="continue the latest ended plan of the workspace",
@@ -311,14 +317,7 @@ _plan.set_defaults(yes=False, yes_commands=False, follows=False, review=None)
 _doctor = _command(
     "doctor",
     "Check everything that Planloom needs, and say what is missing and what to do about it.",
-    *_MODEL,
-)
-_doctor.add_argument(
-    *("-w", "--workspace"),
-    metavar="DIR",
-    type=lambda path: Path(path).resolve(),
-    action="append",
-    help="the folder to work in (default: this one); may be repeated",
+    *(_FOLDERS, *_MODEL),
 )
 _doctor.add_argument(
     "--repair", action="store_true", help="check the plan ledger instead, and repair it if it is damaged"
@@ -338,7 +337,8 @@ _plans.add_argument(
     "--here", dest="everywhere", action="store_false", help="those of this folder (the default)"
 )
 _plans.add_argument(
-    *("-n", "--limit"),
+    "-n",
+    "--limit",
     metavar="N",
     type=_whole_number(1, 1000),
     default=20,
@@ -396,10 +396,7 @@ _resume = _command(
     check=_check_answerable("approve the plan and its writes"),
 )
 _resume.add_argument(
-    "plan",
-    metavar="PLAN",
-    nargs="?",
-    help="the beginning of its id (default: the newest that has not ended)",
+    "plan", metavar="PLAN", nargs="?", help="the beginning of its id (default: the newest that has not ended)"
 )
 _resume.add_argument("--json", action="store_true", help="events as JSON lines, as those of `run --json`")
 
@@ -420,7 +417,8 @@ _export = _command(
     arguments=" [PLAN]",
 )
 _export.add_argument(
-    *("-f", "--format"),
+    "-f",
+    "--format",
     choices=("markdown", "json", "full"),
     default="markdown",
     help="to read (the default), for programs, or with all texts, to be imported elsewhere",

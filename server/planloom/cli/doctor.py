@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -25,7 +24,7 @@ from planloom.cli.client.messages import Json
 from planloom.cli.client.server_process import Server
 from planloom.cli.client.session import session
 from planloom.cli.exit_codes import DONE, FAILED
-from planloom.cli.plain import visible, with_flags
+from planloom.cli.plain import with_flags
 from planloom.cli.terminal import show
 from planloom.cli.terminal.keyboard import EndOfInput, forget_typed, read_line
 from planloom.cli.trust import decisions
@@ -72,13 +71,12 @@ async def doctor(process: Server, given: Namespace) -> int:
         *(workspace(folder, decisions().is_trusted) for folder in folders),
     ]
     findings += await _ask_server(process, [folder for folder in folders if folder.is_dir()], needed)
-    console = show.console()
-    console.print(_table(findings))
+    show.console().print(_table(findings))
     missing = sum(finding.state == "missing" for finding in findings)
-    verdict = ("Everything that is needed is there.", "bold green")
     if missing:
-        verdict = (f"{missing} {'thing is' if missing == 1 else 'things are'} missing.", "bold red")
-    console.print(Text(*verdict))
+        show.say(f"{missing} {'thing is' if missing == 1 else 'things are'} missing.", "bold red")
+    else:
+        show.say("Everything that is needed is there.", "bold green")
     return FAILED if missing else DONE
 
 
@@ -200,10 +198,10 @@ async def _ask_server(process: Server, folders: Sequence[Path], model_needed: bo
             process, folders, say=lambda level, message: findings.append(_message(level, message))
         ) as opened:
             findings += server(opened.status, time.monotonic() - started)
-            held_to = await opened.connection.request("planloom/status", {"commands": True})
+            held_to = await opened.request("planloom/status", {"commands": True})
             findings.append(commands(held_to.get("commands") or {}))
             try:
-                listed = await opened.connection.request("planloom/model/list", {"select": True})
+                listed = await opened.request("planloom/model/list", {"select": True})
             except ServerError as error:
                 without: State = "missing" if model_needed else "optional"
                 findings.append(Finding(without, "model", error.message, error.hint or ""))
@@ -243,8 +241,8 @@ async def _repair_ledger(process: Server, given: Namespace) -> int:
     from planloom.domain.errors import StorageFailed
     from planloom.service.repair import examined
 
-    console, path = show.console(), Path()
-    with reported(partial(show.failure, console)) as failure:
+    path, failed = Path(), partial(show.failure, show.console())
+    with reported(failed) as failure:
         async with session(process, []) as opened:
             path = Path(opened.status.get("storagePath") or "")
     if failure:
@@ -253,45 +251,40 @@ async def _repair_ledger(process: Server, given: Namespace) -> int:
         with examined(path) as found:
             if found.is_sound:
                 plans = counted(found.readable, "plan")
-                _say(console, f"The plan ledger {path} is in order: {plans}.", "green")
+                show.say(f"The plan ledger {path} is in order: {plans}.", "green")
                 return DONE
-            _describe(console, path, found)
-            if not given.yes and not (given.terminal and await _agreed(console)):
-                _say(console, "Nothing was changed. --yes repairs it without asking.", "yellow")
+            _describe(path, found)
+            if not given.yes and not (given.terminal and await _agreed()):
+                show.say("Nothing was changed. --yes repairs it without asking.", "yellow")
                 return FAILED
             repaired = found.repair(datetime.now())
     except StorageFailed as error:
-        show.failure(console, error.message, error.hint)
+        failed(error.message, error.hint)
         return FAILED
-    _say(console, "The ledger is repaired.", "bold green")
-    _say(console, f"The old file is {repaired.kept}.")
+    show.say("The ledger is repaired.", "bold green")
+    show.say(f"The old file is {repaired.kept}.")
     for file in repaired.exported:
-        _say(console, f"A damaged plan is in {file}.")
+        show.say(f"A damaged plan is in {file}.")
     return DONE
 
 
-def _describe(console: Console, path: Path, found: Examined) -> None:
-    _say(console, f"The plan ledger {path} is damaged.", "bold red")
+def _describe(path: Path, found: Examined) -> None:
+    show.say(f"The plan ledger {path} is damaged.", "bold red")
     for fault in found.faults:
-        _say(console, f"  {fault}", "dim")
-    _say(console, f"{counted(found.readable, 'plan')} can be read and will be in a new ledger.")
+        show.say(f"  {fault}", "dim")
+    show.say(f"{counted(found.readable, 'plan')} can be read and will be in a new ledger.")
     if found.damaged:
-        _say(
-            console,
+        show.say(
             f"{counted(len(found.damaged), 'plan')} cannot: what is left of the events will be in JSON files"
-            " beside it.",
+            " beside it."
         )
-    _say(console, "The old file will be kept under another name.")
+    show.say("The old file will be kept under another name.")
 
 
-async def _agreed(console: Console) -> bool:
+async def _agreed() -> bool:
     forget_typed()
-    console.print("Repair it? [y/N] ", end="", markup=False)
+    show.console().print("Repair it? [y/N] ", end="", markup=False)
     try:
         return (await read_line()).strip().lower() in ("y", "yes")
     except EndOfInput:
         return False
-
-
-def _say(console: Console, text: str, style: str = "") -> None:
-    console.print(Text(visible(text), style))

@@ -42,7 +42,7 @@ async def list_plans(running: Session, given: Namespace) -> int:
         return print_json(listed)
     found = listed["plans"]
     if not found:
-        show.console().print(Text("There is no such plan in this folder." if given.status else _NONE))
+        show.say("There is no such plan in this folder." if given.status else _NONE)
         return DONE
     everything = await running.request("planloom/plan/list", {"limit": plans.MOST} | plans.EVERYWHERE)
     ids = plans.short_ids(
@@ -79,8 +79,7 @@ async def show_changes(running: Session, given: Namespace) -> int:
     plan = await plans.named(running, given.plan)
     report = plan.get("report")
     if report is None:
-        words = "The plan has no report: it has not ended, or has not run."
-        show.console(stderr=True).print(Text(words, "yellow"))
+        show.say("The plan has no report: it has not ended, or has not run.", "yellow", stderr=True)
         return FAILED
     for file in report.get("files") or []:
         if file["change"] != "createFolder":
@@ -120,19 +119,17 @@ async def export_plan(running: Session, given: Namespace) -> int:
     plan = await plans.named(running, given.plan)
     params: Json = {"planId": plan["planId"], "format": given.format} | plans.EVERYWHERE
     text: str = (await running.request("planloom/plan/export", params))["text"]
-    errors = show.console(stderr=True)
     if given.output is None:
         sys.stdout.write(text)
     elif not _written(given.output, text):
-        errors.print(Text(visible(f"{given.output} could not be written, or exists already."), "bold red"))
+        show.say(f"{given.output} could not be written, or exists already.", "bold red", stderr=True)
         return FAILED
     if given.format == "full":
-        errors.print(
-            Text(
-                "It holds the texts of the files that the plan has changed or read, and what was said to it,"
-                " secrets among them. Give it only to whom you would give these files.",
-                "yellow",
-            )
+        show.say(
+            "It holds the texts of the files that the plan has changed or read, and what was said to it,"
+            " secrets among them. Give it only to whom you would give these files.",
+            "yellow",
+            stderr=True,
         )
     return DONE
 
@@ -141,7 +138,7 @@ async def export_plan(running: Session, given: Namespace) -> int:
 async def import_plan(running: Session, given: Namespace) -> int:
     """Have the server take over a plan, and say how to go on with it."""
     if len(given.text) > _MOST_BYTES:
-        show.console(stderr=True).print(Text("The file is too large: 60 MB can be imported.", "bold red"))
+        show.say("The file is too large: 60 MB can be imported.", "bold red", stderr=True)
         return FAILED
     got = await running.request("planloom/plan/import", {"text": given.text})
     show.console().print(show_history.imported_line(got["plan"]))

@@ -32,13 +32,12 @@ async def show_stats(running: Session, given: Namespace) -> int:
     stats = await running.request("planloom/stats", span)
     if given.json:
         return print_json(stats)
-    console = show.console()
     if not stats["plans"]:
-        console.print(Text("No plan has ended yet." if days is None else "No plan of these days has ended."))
+        show.say("No plan has ended yet." if days is None else "No plan of these days has ended.")
         return DONE
-    console.print(Text("\n".join(_figures(stats))))
+    show.say("\n".join(_figures(stats)))
     if stats["models"]:
-        console.print(_models(stats["models"], stats["costs"]))
+        show.console().print(_models(stats["models"], stats["costs"]))
     return DONE
 
 
@@ -76,12 +75,11 @@ async def show_memory(running: Session, given: Namespace) -> int:
     found = await running.request("planloom/memory/search", {"words": " ".join(given.words)})
     if given.json:
         return print_json(found)
-    console = show.console()
     if not found["entries"]:
         more = " with these words." if given.words else "."
-        console.print(Text(f"Nothing is kept of earlier plans of this folder{more}"))
+        show.say(f"Nothing is kept of earlier plans of this folder{more}")
     for entry in found["entries"]:
-        _print_entry(console, entry)
+        _print_entry(show.console(), entry)
     return DONE
 
 
@@ -96,11 +94,11 @@ async def _forget(running: Session, plan: str | None) -> int:
             ids = [plan]
         if not plan or len(ids) != 1:
             what = "Nothing is kept of a plan" if not ids else "There are several plans"
-            show.console(stderr=True).print(Text(f"{what} whose id begins with {one_line(plan, 40)}."))
+            show.say(f"{what} whose id begins with {one_line(plan, 40)}.", stderr=True)
             return FAILED
         params["planId"] = ids[0]
     answer = await running.request("planloom/memory/forget", params)
-    show.console().print(Text(f"Forgotten: what was kept of {counted(answer['forgotten'], 'plan')}."))
+    show.say(f"Forgotten: what was kept of {counted(answer['forgotten'], 'plan')}.")
     return DONE
 
 

@@ -49,11 +49,11 @@ async def _show_template(running: Session, given: Namespace) -> int:
     console = show.console()
     console.print(Text(one_line(template["name"], 200), style="bold"))
     for number, step in enumerate(shown["steps"], start=1):
-        console.print(Text(f"{number}. {one_line(step['description'], 300)}"))
+        show.say(f"{number}. {one_line(step['description'], 300)}")
         if step["instruction"] != step["description"]:
             console.print(Padding(Text(visible(step["instruction"]), style="dim"), (0, 0, 0, 3)))
     for problem in shown["problems"]:
-        console.print(Text(f"{problem['name']}: {problem['problem']}", style="yellow"))
+        show.say(f"{problem['name']}: {problem['problem']}", "yellow")
     return code
 
 

@@ -16,7 +16,7 @@ from planloom.cli.client.server_process import Server
 from planloom.cli.client.session import Session
 from planloom.cli.exit_codes import DONE, FAILED, UNTRUSTED
 from planloom.cli.plain import visible
-from planloom.cli.terminal import keyboard, show
+from planloom.cli.terminal import show
 from planloom.cli.terminal.person import Terminal
 from planloom.cli.trust import first_untrusted, read_only
 
@@ -37,7 +37,7 @@ async def undo_plan(server: Server, given: Namespace) -> int:
     person = Terminal(show.console(), given.workspace) if given.terminal else None
     untrusted = await first_untrusted(given.workspace, trust=given.trust, person=person)
     if untrusted is not None:
-        show.console(stderr=True).print(Text(visible(read_only(untrusted)), "bold red"))
+        show.say(read_only(untrusted), "bold red", stderr=True)
         return UNTRUSTED
     return await answered(_undo, trusted=True)(server, given)
 
@@ -47,7 +47,7 @@ async def _undo(running: Session, given: Namespace) -> int:
     plan = await plans.named(running, given.plan, _UNDONE, "plan that could be undone")
     steps = plan.get("steps") or []
     if number is not None and number > len(steps):
-        console.print(Text(f"The plan has {len(steps)} steps.", "bold red"))
+        show.say(f"The plan has {len(steps)} steps.", "bold red")
         return FAILED
     step_id = None if number is None else steps[number - 1]["stepId"]
     files = await plans.standing_changes(running, {"planId": plan["planId"]}, step_id)
@@ -55,11 +55,13 @@ async def _undo(running: Session, given: Namespace) -> int:
         what = (
             f"Step {number} has nothing to take back by itself" if number else "There is nothing to take back"
         )
-        console.print(Text(f"{what}.", "yellow"))
+        show.say(f"{what}.", "yellow")
         return FAILED
     console.print(_what_happens(plan, number, files, folders))
-    if not given.yes and not await _confirmed(Terminal(console, folders)):
-        console.print(Text("Nothing was taken back.", "dim"))
+    person = Terminal(console, folders)
+    choices = {"y": "take it back", "n": "leave it"}
+    if not given.yes and not await person.agrees("Take this back?", choices):
+        person.say("Nothing was taken back.", "dim")
         return FAILED
     params: Json = {"planId": plan["planId"]} | ({"stepId": step_id} if step_id else {})
     return _show(running, await running.request("planloom/plan/undo", params), folders)
@@ -75,13 +77,6 @@ def _what_happens(plan: Plan, number: int | None, files: Mapping[str, str], fold
         tree.add(Text.assemble(visible(show.relative(uri, folders)), "  ", (words, style)))
     tree.add(Text("What was typed since stays.", "dim"))
     return tree
-
-
-async def _confirmed(person: Terminal) -> bool:
-    try:
-        return await person.choose("Take this back?", {"y": "take it back", "n": "leave it"}) == "y"
-    except keyboard.EndOfInput:
-        return False
 
 
 def _show(running: Session, undone: Json, folders: Sequence[Path]) -> int:
