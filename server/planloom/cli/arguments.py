@@ -182,14 +182,14 @@ def _check_answerable(what: str) -> Callable[[Namespace], None]:
     return check
 
 
-def _shared(*names: str, **keywords: Any) -> ArgumentParser:
-    """A parser of one option, from which commands take it."""
+def _option(*names: str, **keywords: Any) -> ArgumentParser:
+    """A parser of one option, which is a parent of each command that has it."""
     parent = ArgumentParser(add_help=False)
     parent.add_argument(*names, **keywords)
     return parent
 
 
-_FOLDERS = _shared(
+_FOLDERS = _option(
     "-w",
     "--workspace",
     metavar="DIR",
@@ -197,7 +197,7 @@ _FOLDERS = _shared(
     action="append",
     help="the folder to work in (default: this one); may be repeated",
 )
-_SET = _shared(
+_SET = _option(
     *("--set", "--setting"),
     metavar="NAME=VALUE",
     type=_assignment("--set"),
@@ -206,16 +206,16 @@ _SET = _shared(
     help="any setting, such as execution.maxParallelSteps=2",
 )
 _MODEL = (
-    _shared("--base-url", metavar="URL", help="the address of an OpenAI-compatible server"),
-    _shared("--model", metavar="NAME", help="the model to ask there"),
-    _shared("--provider", choices=TERMINAL_PROVIDER_CHOICES, help="who serves the model"),
+    _option("--base-url", metavar="URL", help="the address of an OpenAI-compatible server"),
+    _option("--model", metavar="NAME", help="the model to ask there"),
+    _option("--provider", choices=TERMINAL_PROVIDER_CHOICES, help="who serves the model"),
     _SET,
 )
-_TEXT = _shared("text", metavar="TEXT", nargs="?", help="what should be done; - reads it from standard input")
-_TEMPLATE = _shared(
+_TEXT = _option("text", metavar="TEXT", nargs="?", help="what should be done; - reads it from standard input")
+_TEMPLATE = _option(
     "--template", metavar="NAME", help="plan by this template; `planloom templates` lists them"
 )
-_VALUES = _shared(
+_VALUES = _option(
     "-p",
     "--param",
     metavar="NAME=VALUE",
@@ -224,18 +224,18 @@ _VALUES = _shared(
     default=[],
     help="a value of the template; may be repeated",
 )
-_TRUST = _shared("--trust", action="store_true", help="trust the folder in this run, without asking")
-_YES = _shared("-y", "--yes", action="store_true", help="approve the plan and its writes")
-_YES_COMMANDS = _shared(
+_TRUST = _option("--trust", action="store_true", help="trust the folder in this run, without asking")
+_YES = _option("-y", "--yes", action="store_true", help="approve the plan and its writes")
+_YES_COMMANDS = _option(
     "--yes-commands", action="store_true", help="also allow commands, web pages, deletes and protected names"
 )
-_PLAN = _shared("plan", metavar="PLAN", nargs="?", help="the beginning of its id (default: the newest plan)")
-_EVENTS = _shared(
+_PLAN = _option("plan", metavar="PLAN", nargs="?", help="the beginning of its id (default: the newest plan)")
+_EVENTS = _option(
     "--json",
     action="store_true",
     help="events as JSON lines on standard output, everything else on standard error",
 )
-_ANSWER = _shared("--json", action="store_true", help="the answer of the server as JSON, for programs")
+_ANSWER = _option("--json", action="store_true", help="the answer of the server as JSON, for programs")
 
 PARSER = ArgumentParser(
     "planloom",
@@ -249,7 +249,7 @@ _COMMANDS = PARSER.add_subparsers(title="commands", metavar="COMMAND [options]",
 def _command(
     name: str,
     sentence: str,
-    *shared: ArgumentParser,
+    *options: ArgumentParser,
     arguments: str = "",
     check: Callable[[Namespace], None] = lambda _: None,
 ) -> ArgumentParser:
@@ -259,92 +259,98 @@ def _command(
         usage=f"%(prog)s [options]{arguments}",
         help=sentence,
         description=sentence,
-        parents=shared,
+        parents=options,
         allow_abbrev=False,
     )
     parser.set_defaults(check=check)
     return parser
 
 
-_run = _command(
+_command(
     "run",
     "Plan the request, ask for approval, and execute the plan on the files of the workspace.",
-    *(_TEXT, _TEMPLATE, _VALUES, _FOLDERS, _YES, _YES_COMMANDS, _TRUST, *_MODEL, _EVENTS),
+    *(_TEXT, _TEMPLATE, _VALUES, _FOLDERS, _YES, _YES_COMMANDS),
+    _option(
+        "--mode",
+        choices=("auto", "plan", "direct", "perspectives"),
+        default="auto",
+        help="plan if the request needs it (the default), always, never, or always with perspectives",
+    ),
+    _option(
+        "-c",
+        "--continue",
+        action="store_true",
+        dest="follows",
+        help="continue the latest ended plan of the workspace",
+    ),
+    _option(
+        "--review",
+        choices=("each", "end", "auto"),
+        help="ask for each step's writes, once at the end, or only for what is dangerous",
+    ),
+    *(_TRUST, *_MODEL, _EVENTS),
     arguments=" [TEXT]",
     check=_check_run,
-)
-_run.add_argument(
-    "--mode",
-    choices=("auto", "plan", "direct", "perspectives"),
-    default="auto",
-    help="plan if the request needs it (the default), always, never, or always with perspectives",
-)
-_run.add_argument(
-    "-c",
-    "--continue",
-    action="store_true",
-    dest="follows",
-    help="continue the latest ended plan of the workspace",
-)
-_run.add_argument(
-    "--review",
-    choices=("each", "end", "auto"),
-    help="ask for each step's writes, once at the end, or only for what is dangerous",
-)
-_run.set_defaults(document=None)
-
-_plan = _command(
+).set_defaults(document=None)
+_command(
     "plan",
     "Show the plan for a request, or one from a document; nothing is changed. `planloom resume` runs it.",
-    *(_TEXT, _TEMPLATE, _VALUES, _FOLDERS, _TRUST, *_MODEL, _EVENTS),
+    _TEXT,
+    _option(
+        "--from",
+        metavar="FILE",
+        dest="document",
+        help="take the plan from a plan document, for example one that is kept in git",
+    ),
+    *(_TEMPLATE, _VALUES, _FOLDERS),
+    _option(
+        "--mode",
+        choices=("plan", "perspectives"),
+        default="plan",
+        help="without perspectives on the request (the default), or with them",
+    ),
+    *(_TRUST, *_MODEL, _EVENTS),
     arguments=" [TEXT]",
     check=_check_plan,
-)
-_plan.add_argument(
-    "--from",
-    metavar="FILE",
-    dest="document",
-    help="take the plan from a plan document, for example one that is kept in git",
-)
-_plan.add_argument(
-    "--mode",
-    choices=("plan", "perspectives"),
-    default="plan",
-    help="without perspectives on the request (the default), or with them",
-)
-_plan.set_defaults(yes=False, yes_commands=False, follows=False, review=None)
-
-_doctor = _command(
+).set_defaults(yes=False, yes_commands=False, follows=False, review=None)
+_command(
     "doctor",
     "Check everything that Planloom needs, and say what is missing and what to do about it.",
     *(_FOLDERS, *_MODEL),
+    _option(
+        "--repair", action="store_true", help="check the plan ledger instead, and repair it if it is damaged"
+    ),
+    _option("-y", "--yes", action="store_true", help="repair the ledger without asking"),
 )
-_doctor.add_argument(
-    "--repair", action="store_true", help="check the plan ledger instead, and repair it if it is damaged"
+_command(
+    "plans",
+    "List the plans of this folder, newest first.",
+    _FOLDERS,
+    _option(
+        "--status",
+        metavar="STATUS",
+        type=_status,
+        action="append",
+        help="only those that are paused, completed …; may be repeated",
+    ),
+    _option("--all", dest="everywhere", action="store_true", help="those of all folders"),
+    _option(
+        "--here",
+        dest="everywhere",
+        action="store_false",
+        default=False,
+        help="those of this folder (the default)",
+    ),
+    _option(
+        "-n",
+        "--limit",
+        metavar="N",
+        type=_whole_number(1, 1000),
+        default=20,
+        help="at most so many (default: %(default)s)",
+    ),
+    *(_SET, _ANSWER),
 )
-_doctor.add_argument("-y", "--yes", action="store_true", help="repair the ledger without asking")
-
-_plans = _command("plans", "List the plans of this folder, newest first.", _FOLDERS, _SET, _ANSWER)
-_plans.add_argument(
-    "--status",
-    metavar="STATUS",
-    type=_status,
-    action="append",
-    help="only those that are paused, completed …; may be repeated",
-)
-_plans.add_argument("--all", dest="everywhere", action="store_true", help="those of all folders")
-_plans.add_argument(
-    "--here", dest="everywhere", action="store_false", help="those of this folder (the default)"
-)
-_plans.add_argument(
-    "-n",
-    "--limit",
-    metavar="N",
-    type=_whole_number(1, 1000),
-    default=20,
-    help="at most so many (default: %(default)s)",
-)
-
 _command(
     "show",
     "Show a plan: its request, its steps and their results, and what it has changed and run.",
@@ -357,109 +363,102 @@ _command(
     *(_PLAN, _FOLDERS, _SET),
     arguments=" [PLAN]",
 )
-
-_stats = _command(
+_command(
     "stats",
     "Show the figures of all plans that have ended: success, undone, requests, tokens and time by model.",
+    _option(
+        "--days", metavar="N", type=_whole_number(1, 36_500), help="only the plans of the last so many days"
+    ),
     *(_FOLDERS, _SET, _ANSWER),
 )
-_stats.add_argument(
-    "--days", metavar="N", type=_whole_number(1, 36_500), help="only the plans of the last so many days"
-)
-
-_memory = _command(
+_command(
     "memory",
     "Show what earlier plans of this folder found and did; models get it with a similar request.",
+    _option("words", metavar="WORDS", nargs="*", help="only those with one of these words"),
+    _option("--forget", metavar="PLAN", help="delete what is kept of the plan with this id"),
+    _option("--forget-all", action="store_true", help="delete what is kept of all plans of this folder"),
     *(_FOLDERS, _SET, _ANSWER),
     arguments=" [WORDS]...",
     check=_check_memory,
 )
-_memory.add_argument("words", metavar="WORDS", nargs="*", help="only those with one of these words")
-_memory.add_argument("--forget", metavar="PLAN", help="delete what is kept of the plan with this id")
-_memory.add_argument(
-    "--forget-all", action="store_true", help="delete what is kept of all plans of this folder"
-)
-
-_templates = _command(
+_command(
     "templates",
     "List the templates of plans, or show one as its values fill it in. `planloom plan --template` plans by it.",
+    _option("name", metavar="NAME", nargs="?", help="show the steps of this one"),
     *(_VALUES, _FOLDERS, _SET, _ANSWER),
     arguments=" [NAME]",
 )
-_templates.add_argument("name", metavar="NAME", nargs="?", help="show the steps of this one")
-
-_resume = _command(
+_command(
     "resume",
     "Go on with a plan that is paused or waits for approval. No effect is repeated.",
+    _option(
+        "plan",
+        metavar="PLAN",
+        nargs="?",
+        help="the beginning of its id (default: the newest that has not ended)",
+    ),
     *(_FOLDERS, _YES, _YES_COMMANDS, _TRUST, *_MODEL),
+    _option("--json", action="store_true", help="events as JSON lines, as those of `run --json`"),
     arguments=" [PLAN]",
     check=_check_answerable("approve the plan and its writes"),
 )
-_resume.add_argument(
-    "plan", metavar="PLAN", nargs="?", help="the beginning of its id (default: the newest that has not ended)"
-)
-_resume.add_argument("--json", action="store_true", help="events as JSON lines, as those of `run --json`")
-
-_undo = _command(
+_command(
     "undo",
     "Take back what a plan or one of its steps has changed; what was typed since stays.",
-    *(_PLAN, _FOLDERS, _TRUST, _SET),
+    *(_PLAN, _FOLDERS),
+    _option("--step", metavar="N", type=_whole_number(1), help="only what step N has changed"),
+    _option("-y", "--yes", action="store_true", help="do not ask"),
+    *(_TRUST, _SET),
     arguments=" [PLAN]",
     check=_check_answerable("take the changes back"),
 )
-_undo.add_argument("--step", metavar="N", type=_whole_number(1), help="only what step N has changed")
-_undo.add_argument("-y", "--yes", action="store_true", help="do not ask")
-
-_export = _command(
+_command(
     "export",
     "Write a plan as Markdown or JSON, or in full, to move it to another machine.",
-    *(_PLAN, _FOLDERS, _SET),
+    *(_PLAN, _FOLDERS),
+    _option(
+        "-f",
+        "--format",
+        choices=("markdown", "json", "full"),
+        default="markdown",
+        help="to read (the default), for programs, or with all texts, to be imported elsewhere",
+    ),
+    _option("-o", "--output", metavar="FILE", type=_new_file, help="where to write it; never over a file"),
+    _SET,
     arguments=" [PLAN]",
 )
-_export.add_argument(
-    "-f",
-    "--format",
-    choices=("markdown", "json", "full"),
-    default="markdown",
-    help="to read (the default), for programs, or with all texts, to be imported elsewhere",
-)
-_export.add_argument(
-    "-o", "--output", metavar="FILE", type=_new_file, help="where to write it; never over a file"
-)
-
-_import = _command(
+_command(
     "import",
     "Take over a plan from a full export. Nothing of it runs, and no plan is overwritten.",
+    _option("text", metavar="FILE", help="what `export --format full` wrote; - reads standard input"),
     *(_FOLDERS, _SET),
     arguments=" FILE",
     check=_check_import,
 )
-_import.add_argument("text", metavar="FILE", help="what `export --format full` wrote; - reads standard input")
-
-_trust = _command(
+_command(
     "trust",
     "Trust a folder, so that Planloom may follow its instructions, run git in it and, if you allow it, change it.",
+    _option("paths", metavar="DIR", nargs="*", type=Path, help="the folders (default: this one)"),
+    _option("--revoke", action="store_true", help="forget what was decided on them"),
+    _option("--list", action="store_true", help="show the decisions on all folders"),
+    _option(
+        "--rules",
+        action="store_true",
+        help="show the commands that run in the folders without asking, always confined",
+    ),
+    _option(
+        "--rule",
+        metavar="COMMAND",
+        action="append",
+        default=[],
+        help="allow it, or with --revoke take it back; `pytest …` for any arguments",
+    ),
+    _option(
+        "--import",
+        dest="imports",
+        action="store_true",
+        help="with --rules: allow what your own settings of Claude Code and Codex allow there",
+    ),
     arguments=" [DIR]...",
     check=_check_trust,
-)
-_trust.add_argument("paths", metavar="DIR", nargs="*", type=Path, help="the folders (default: this one)")
-_trust.add_argument("--revoke", action="store_true", help="forget what was decided on them")
-_trust.add_argument("--list", action="store_true", help="show the decisions on all folders")
-_trust.add_argument(
-    "--rules",
-    action="store_true",
-    help="show the commands that run in the folders without asking, always confined",
-)
-_trust.add_argument(
-    "--rule",
-    metavar="COMMAND",
-    action="append",
-    default=[],
-    help="allow it, or with --revoke take it back; `pytest …` for any arguments",
-)
-_trust.add_argument(
-    "--import",
-    dest="imports",
-    action="store_true",
-    help="with --rules: allow what your own settings of Claude Code and Codex allow there",
 )
