@@ -23,18 +23,18 @@ TABLE = "1\tone\n2\ttwo\n3\tthree\n"
         pytest.param(
             {}, "1\tdef one():\n2\t    return 1\n3\t\n4\t\n5\tdef two():\n6\t    return 2", CODE, id="whole"
         ),
-        pytest.param({"start_line": 6}, "6\t    return 2\n[lines 6 to 6 of 6; ", "    return 2\n", id="from"),
-        pytest.param({"end_line": 1}, "1\tdef one():\n[lines 1 to 1 of 6; ", "def one():\n", id="to"),
+        pytest.param({"start_line": 6}, "6\t    return 2\n[lines 6 to 6 of 6]", "    return 2\n", id="from"),
+        pytest.param({"end_line": 1}, "1\tdef one():\n[lines 1 to 1 of 6]", "def one():\n", id="to"),
         pytest.param(
             {"ranges": "5-6,1"},
-            "1\tdef one():\n[…]\n5\tdef two():\n6\t    return 2\n[lines 1 to 1 and 5 to 6 of 6; ",
+            "1\tdef one():\n[…]\n5\tdef two():\n6\t    return 2\n[lines 1 to 1 and 5 to 6 of 6]",
             "def one():\ndef two():\n    return 2\n",
             id="ranges",
         ),
         pytest.param(
             {"ranges": "1,3,5-6"},
             "1\tdef one():\n[…]\n3\t\n[…]\n5\tdef two():\n6\t    return 2\n"
-            "[lines 1 to 1, 3 to 3 and 5 to 6 of 6; ",
+            "[lines 1 to 1, 3 to 3 and 5 to 6 of 6]",
             "def one():\n\ndef two():\n    return 2\n",
             id="three-ranges",
         ),

@@ -80,7 +80,7 @@ def read_lines(
         )
     *others, last = (f"{part.start} to {part.stop - 1}" for part in parts)
     which = f"{', '.join(others)} and {last}" if others else last
-    note = f"[lines {which} of {count}; ask for other lines with {how}]"
+    note = f"[lines {which} of {count}{'' if parts == wanted else f'; ask for other lines with {how}'}]"
     return succeeded(f"Read lines {which} of {name}", f"{shown}\n{note}", value)
 
 
