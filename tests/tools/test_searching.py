@@ -236,6 +236,14 @@ async def test_a_number_above_its_limit_counts_as_the_limit(tmp_path: Path) -> N
     assert result.ok and result.text.splitlines()[:2] == ["a", f"{31 - MAX_CONTEXT}\tx"]
 
 
+async def test_a_match_that_begins_with_empty_lines_is_that_of_its_first_word(tmp_path: Path) -> None:
+    desk = Desk(
+        tmp_path, {"a": "import x\n\n\ndef one():\n    return 2\n\n    def two():\n        return 2\n"}
+    )
+    result = await desk.call("search_text", pattern=r"^\s*(def|class) ")
+    assert result.text == "a\n4\tdef one():\n7\t    def two():"
+
+
 async def test_a_pattern_that_never_ends_is_stopped(tmp_path: Path) -> None:
     desk = Desk(tmp_path, {"a.txt": "a" * 2_000 + "!\n"})
     result = await desk.call("search_text", pattern=r"(.*)(.*)(.*)(.*)(.*)(.*)[zq]$", regex=True)
