@@ -247,7 +247,9 @@ def alone(world: World, step: str) -> bool:
     """Whether no other step moves or deletes what this one has touched, and it moves or deletes nothing itself."""
     own = {effect.source or effect.args.get("path") for effect in world.of_step(step)}
     moving = {effect.source: effect.step for effect in world.effects if effect.kind in ("rename", "delete")}
-    return not any(source in moving for source in own)
+    # A folder that is moved has no source of its own.
+    moves_folder = any(effect.kind == "rename" and not effect.source for effect in world.of_step(step))
+    return not moves_folder and not any(source in moving for source in own)
 
 
 def free_spots(world: World) -> list[str]:
