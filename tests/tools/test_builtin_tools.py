@@ -22,6 +22,8 @@ NAMES = (
 SAY_THEMSELVES = {
     *(
         "path",
+        "start_line",
+        "end_line",
         "recursive",
         "pattern",
         "regex",

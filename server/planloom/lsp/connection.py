@@ -252,9 +252,9 @@ class Connection:
         await asyncio.sleep(QUIET_SECONDS)
         await _import(WARM, lambda: self.client is NO_CLIENT)
         if self.client is NO_CLIENT:
-            from planloom.service.application import OF_EXECUTION
+            from planloom.service.application import load_execution
 
-            await _import(OF_EXECUTION, lambda: self.client is NO_CLIENT)
+            await load_execution()
 
     async def _open(self) -> None:
         self.log_path = self.options.open_log()

@@ -173,13 +173,13 @@ class UnsavedFileSaver:
 
 
 async def save_own(session: Session, plan_store: PlanStore, part: Changeset) -> None:
-    """Have the editor save text of the journal that the server is about to rename or delete on disk: it would keep
-    an unsaved buffer under the old name.
+    """Have the editor save text of the journal that the server is to rename or delete on disk now or later: it would
+    keep an unsaved buffer under the old name.
     """
     view, can = session.view, session.editor.capabilities
     if not can.save or (can.rename_files and can.delete_files) or session.settings.edits.save == "never":
         return
-    gone = [change.uri for change in part.changes if change.kind in ("rename", "delete")]
+    gone = [change.uri for change in (*part.changes, *part.later) if change.kind in ("rename", "delete")]
     own = [
         document.uri
         for document in view.documents.all()

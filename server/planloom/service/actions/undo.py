@@ -31,6 +31,7 @@ from planloom.workspace.edits.outcomes import (
     ChangesetConflicted,
     ChangesetPartlyApplied,
     ChangesetRefused,
+    JournalFile,
 )
 from planloom.workspace.edits.touched_places import look_at
 from planloom.workspace.edits.undo import Reversal, reverse
@@ -82,28 +83,30 @@ class UndoService:
                 raise _refused(
                     plan, f"There is {'no undo to take back' if redo else 'nothing to take back'}."
                 )
-            self._require_texts(plan, chosen)
             wanted = {edit.edit_id for edit in chosen}
             chosen = tuple(edit for edit in plan.edits if edit.by_user or edit.edit_id in wanted)
+            files = journal_files(chosen, self._plan_store.store)
+            self._require_texts(plan, chosen, files)
             reversal = await reverse(
                 self._session.view,
-                journal_files(chosen, self._plan_store.store),
+                files,
                 folders=() if redo else _folders_of_reverted(plan),
             )
             await self._require_harmless(plan, chosen, reversal)
             await self._apply(plan, chosen, reversal, step_id, redo)
             return await self._record(plan, chosen, reversal)
 
-    def _require_texts(self, plan: Plan, chosen: tuple[EditRecord, ...]) -> None:
-        """Raise WrongState if a text is not in the ledger: without it, what the user has typed cannot be told apart."""
-        digests = {
-            digest
-            for edit in chosen
-            for file in edit.files
-            for digest in (file.before_sha256, file.after_sha256)
-        }
-        text = self._plan_store.store.text
-        if all(text(digest) is not None for digest in digests - {None, _NO_TEXT} if digest is not None):
+    def _require_texts(
+        self, plan: Plan, chosen: tuple[EditRecord, ...], files: tuple[JournalFile, ...]
+    ) -> None:
+        """Raise WrongState if a text of the `files` is missing: what the user has typed cannot be told apart."""
+        recorded = (file for edit in chosen for file in edit.files)
+        none = (None, _NO_TEXT)
+        if not any(
+            (was.before_sha256 not in none and file.before is None)
+            or (was.after_sha256 not in none and file.after is None)
+            for was, file in zip(recorded, files, strict=True)
+        ):
             return
         compaction = self._compaction(plan.plan_id)
         why = (
