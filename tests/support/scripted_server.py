@@ -1,4 +1,4 @@
-"""A scripted server for what the real one cannot show on demand: every card at once, and a steady storm of events.
+"""A scripted server for the journeys of the panel: what the real one cannot show on demand: every card at once, and a steady storm of events.
 
 Its protocol, its fold of events and its views are the product's; only what happens is written here. `storm N` as a
 request sends N events at 100 a second.
@@ -21,7 +21,7 @@ from planloom.domain.events.lifecycle import apply
 from planloom.domain.plans.agents import Agent, ChapoPerspective, KodaPerspective
 from planloom.domain.plans.attachments import Attachment
 from planloom.domain.plans.outcome import Spent
-from planloom.domain.plans.plan import Check, Detection, ModelUse, Plan, Step, StepResult, Usage
+from planloom.domain.plans.plan import Check, Detection, Plan, Step, StepResult, Usage
 from planloom.domain.safety.approvals import Approval, ApprovalFile
 from planloom.domain.text.positions import Position, Range
 from planloom.domain.values import (
@@ -47,6 +47,9 @@ USAGE = Usage(requests=1, prompt_tokens=2100, completion_tokens=380)
 MODEL = "openai/qwen3-coder"
 GREETING = 'def greet(name):\n    return f"Hello, {name}!"\n'
 FAREWELL = f'{GREETING}\n\ndef farewell(name):\n    return f"Goodbye, {{name}}!"\n'
+SUMMARY = (
+    "Adds a farewell beside the greeting, asks which languages it must know, and proves it with the tests."
+)
 STEPS = (
     Step(
         step_id=READ,
@@ -212,7 +215,7 @@ class Scripted(FakeApplication):
         ready = ev.PlanReady(
             version=1,
             steps=STEPS,
-            summary="Adds a farewell beside the greeting, asks which languages it must know, and proves it with the tests.",
+            summary=SUMMARY,
             sequential=False,
             author="model",
             estimated_duration=90,
@@ -227,7 +230,7 @@ class Scripted(FakeApplication):
         """
 
         async def seen(name: str) -> None:
-            while not (Path(to_path(self.folder)) / name).exists():
+            while not Path(str(to_path(self.folder)), name).exists():
                 await asyncio.sleep(0.05)
 
         def thinks(agent: Agent) -> ev.PerspectiveStart:
@@ -283,7 +286,7 @@ class Scripted(FakeApplication):
 
     async def storm(self, plan: Plan) -> None:
         """Events that come alone tell what the way costs on this machine now; the storm is measured against them."""
-        plan_id, count = plan.plan_id, int((plan.request.split() + ["500"])[1])
+        plan_id, count = plan.plan_id, int(([*plan.request.split(), "500"])[1])
         self.happen(plan_id, ev.TaskStarted(task_id=READ, agent="koda"))
         for name, events, every in (("Lone", 40, 0.1), ("Storm", count, 0.01)):
             began = time.monotonic()
