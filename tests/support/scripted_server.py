@@ -1,6 +1,6 @@
-"""A scripted server for the journeys of the panel: what the real one cannot show on demand: every card at once, and a steady storm of events.
+"""A scripted server for the journeys of the panel: every card at once, and a steady storm of events.
 
-Its protocol, its fold of events and its views are the product's; only what happens is written here. `storm N` as a
+The real one cannot show these on demand. Its protocol, its fold of events and its views are the product's; only what happens is written here. `storm N` as a
 request sends N events at 100 a second.
 """
 
@@ -229,8 +229,11 @@ class Scripted(FakeApplication):
         Each goes on once a file says that it was looked at.
         """
 
+        def is_seen(name: str) -> bool:
+            return Path(str(to_path(self.folder)), name).exists()
+
         async def seen(name: str) -> None:
-            while not Path(str(to_path(self.folder)), name).exists():
+            while not is_seen(name):
                 await asyncio.sleep(0.05)
 
         def thinks(agent: Agent) -> ev.PerspectiveStart:

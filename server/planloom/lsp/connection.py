@@ -306,6 +306,8 @@ class Connection:
                     "planloom/health", {"health": health.state, "problems": list(health.problems)}
                 )
             )
+            if self.client.declared.views:
+                app.feed.subscribe_stream(self.views.before_text)
             stream = TextStream(self.protocol.notify, self._congested)
             app.feed.subscribe_stream(stream.on_delta)
             app.feed.subscribe(stream.before_event)
