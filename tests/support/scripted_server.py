@@ -1,7 +1,7 @@
 """A scripted server for the journeys of the panel: every card at once, and a steady storm of events.
 
-The real one cannot show these on demand. Its protocol, its fold of events and its views are the product's; only what happens is written here. `storm N` as a
-request sends N events at 100 a second.
+The real one cannot show these on demand. Its protocol, its fold of events and its views are the product's; only what
+happens is written here. `storm N` as a request sends N events at 100 a second.
 """
 
 from __future__ import annotations
