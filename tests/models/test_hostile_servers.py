@@ -10,6 +10,7 @@ import tracemalloc
 import pytest
 
 from planloom.domain.errors import ModelFailed
+from planloom.models.http import transport
 from planloom.models.port import CallMade, Finished, Restarted, UsageReported
 from tests.models.protocols import CALLS, PROTOCOLS, TEXT
 from tests.models.support import (
@@ -76,7 +77,11 @@ def matrix() -> list[object]:
 
 
 @pytest.mark.parametrize(("protocol", "fault"), matrix())
-async def test_one_fault_is_survived_or_reported(protocol: str, fault: str) -> None:
+async def test_one_fault_is_survived_or_reported(
+    protocol: str, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The whole limit is reached by `test_memory_is_bounded`, which has no time of its own.
+    monkeypatch.setattr(transport, "MAX_ANSWER_BYTES", 4 * 1024 * 1024)
     spoken = PROTOCOLS[protocol]
     waits = Waits()
     async with (

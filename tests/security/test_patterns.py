@@ -89,7 +89,7 @@ async def test_its_process_gets_no_key_and_works_before_trust(
     desk = Desk(tmp_path, {"a.txt": "one two\n"})
     desk.context.programs = Programs(lambda: False)
     result = await desk.call("search_text", pattern=r"^one\b", regex=True)
-    assert result.ok and "a.txt:1" in result.text
+    assert result.ok and result.text == "a.txt\n1\tone two"
 
 
 def _peak_mb() -> float:

@@ -114,7 +114,7 @@ async def test_a_folder_of_traps_is_listed_searched_and_attached_in_time(
         plan = await at.run(f"What is in {references} and fine.txt?", mode="direct")
         assert plan.status == "completed"
     asked = "\n".join(str(request.messages) for request in model.requests)
-    assert "fine.txt" in asked and "1: needle" in asked
+    assert "fine.txt" in asked and "1\\tneedle" in asked
     assert time.monotonic() - begun < 15
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000
 
