@@ -81,7 +81,7 @@ async def test_one_fault_is_survived_or_reported(
     protocol: str, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The whole limit is reached by `test_memory_is_bounded`, which has no time of its own.
-    monkeypatch.setattr(transport, "MAX_ANSWER_BYTES", 4 * 1024 * 1024)
+    monkeypatch.setattr(transport, "MAX_ANSWER_BYTES", 9 * 1024 * 1024)
     spoken = PROTOCOLS[protocol]
     waits = Waits()
     async with (
