@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 from pydantic import JsonValue
 
 from codegen.notation import plain, quoted, shown_type
-from planloom.lsp.wire import plan, report, review
+from planloom.lsp.wire import plan, report, review, view
 from planloom.lsp.wire.base import Wire
 
 _WIDTH: Final = 110
@@ -37,14 +37,28 @@ _MODELS: Final[tuple[type[Wire], ...]] = (
     report.ReportedStep,
     report.ReportedFile,
     report.ReportedCommand,
-    report.LeftStep,
     report.Report,
     plan.Plan,
     plan.Progress,
     plan.PlanSummary,
     review.DiffResult,
+    view.ChangedFile,
+    view.StepView,
+    view.PlanView,
 )
 """What the command line reads, each after what its fields name. A model that is not here is plain JSON."""
+_READ: Final[dict[type[Wire], str]] = {
+    plan.Step: "step_id description instruction active_form kind agent tool args depends_on requires_approval status"
+    " result question checks reverted template_id when for_each repeat_until repeat_most",
+    plan.Plan: "plan_id version seq status workspace_folders request messages attachments detection summary"
+    " commands_run steps sequential overall_risk asks_again route author execution_summary report error pending"
+    " pause_detail created_at",
+    view.ChangedFile: "step_id created_by uri new_uri change kind state words by_command lasting",
+    view.StepView: "step number sign words skipped worked_ms actions",
+    view.PlanView: "plan state sign waits live partly progress pause thought perspectives left files steps used"
+    " used_lines actions",
+}
+"""The fields that the command line reads of large models; of others it has all."""
 _NAMES: Final[dict[Any, str]] = {
     str: "str",
     int: "int",
@@ -74,9 +88,11 @@ def module() -> str:
 def _lines(model: type[Wire]) -> Iterator[str]:
     model.model_rebuild()
     yield f"class {model.__name__}(TypedDict, total=False):"
-    yield f'    """{" ".join((model.__doc__ or "").split())}"""'
+    first, _, _ = (model.__doc__ or "").partition("\n\n")
+    yield f'    """{" ".join(first.split())}"""'
     yield ""
-    for name, field in model.model_fields.items():
+    read = _READ[model].split() if model in _READ else model.model_fields
+    for name, field in ((name, model.model_fields[name]) for name in read):
         yield from _broken(f"    {field.alias or name}: {_written(shown_type(field))}")
 
 

@@ -835,10 +835,14 @@ export interface StepView {
   actions?: readonly Action[];
 }
 
-/** The last change of a file; `kind` says what it does, `words` where it stands. `lasting`: it cannot be undone. */
+/**
+ * The last change of a file; `kind` says what it does, `words` where it stands. `lasting`: it cannot be undone. A file
+ * that the step `createdBy` has created stays new when it is edited.
+ */
 export interface ChangedFile {
   editId: string;
   stepId?: string;
+  createdBy?: string;
   uri: string;
   newUri?: string;
   change: ChangeKind;
@@ -972,6 +976,12 @@ export interface CreateParams {
 /** The params of a request that needs only the id of a plan. */
 export interface PlanParams {
   planId: string;
+}
+
+/** The request `planloom/plan/view`. */
+export interface GetViewParams {
+  planId: string;
+  allWorkspaces?: boolean;
 }
 
 /** `planloom/plan/get`. */
@@ -2282,7 +2292,7 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 export interface Requests {
   "planloom/plan/create": { params: CreateParams; result: CreateResult };
   "planloom/plan/get": { params: GetParams; result: GetResult };
-  "planloom/plan/view": { params: PlanParams; result: ViewResult };
+  "planloom/plan/view": { params: GetViewParams; result: ViewResult };
   "planloom/plan/list": { params: ListParams; result: ListResult };
   "planloom/plan/tasks": { params: TasksParams; result: TasksResult };
   "planloom/plan/events": { params: EventsParams; result: EventsResult };

@@ -56,4 +56,4 @@ def test_the_tests_fail_and_are_mended_and_run_again(tmp_path: Path, mode: str) 
     assert ended.code == 0, ended.out
     assert (work / "code.txt").read_text() == "right\n"
     assert "✔ Done." in ended.out
-    assert "Used 3 requests, " in ended.out and " tokens read, " in ended.out
+    assert "Used: scripted · " in ended.out and " tokens read, " in ended.out

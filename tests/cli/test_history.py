@@ -111,7 +111,7 @@ def test_plans_are_listed_the_newest_first_and_filtered(machine: Machine, tmp_pa
     listed = machine.run("plans")
     assert (listed.code, listed.err) == (0, "")
     assert first_words(listed.out) == [waits[:8], done[:8]]
-    assert "pending approval" in listed.out and "completed" in listed.out and "2/2" in listed.out
+    assert "Ready for review" in listed.out and "Done" in listed.out and "2/2" in listed.out
     assert all(len(line) <= 80 for line in machine.run("plans", COLUMNS="80").out.splitlines())
 
     assert first_words(machine.run("plans", "--status", "completed").out) == [done[:8]]
@@ -135,12 +135,12 @@ def test_a_plan_is_shown_with_its_steps_results_and_report(machine: Machine) -> 
     shown = machine.run("show")
     assert (shown.code, shown.err) == (0, "")
     for told in (
-        f"Plan {done[:8]} completed",
+        f"Plan {done[:8]} Done",
         str(machine.work),
         'Replace "old" with "new" in a.txt',
         "✔ 1 Write b.txt",
         "✔ Done. 2 of 2 steps done.",
-        "b.txt new +1",
+        "b.txt new file +1",
         f"All changes: planloom diff {done[:8]}",
     ):
         assert told in words(shown.out), shown.out
@@ -154,7 +154,7 @@ def test_a_plan_is_shown_with_its_steps_results_and_report(machine: Machine) -> 
 async def test_a_plan_whose_server_died_is_resumed_and_repeats_nothing(machine: Machine) -> None:
     plan_id = await machine.left_at(STEPS, "approval_request")
     shown = machine.run("show")
-    assert "paused" in shown.out
+    assert "Paused" in shown.out
     assert f"Go on with it: planloom resume {plan_id[:8]}" in shown.out
     assert not (machine.work / "b.txt").exists()
 
@@ -169,7 +169,7 @@ async def test_a_plan_whose_server_died_is_resumed_and_repeats_nothing(machine: 
 
     again = machine.run("resume", plan_id, "--yes")
     assert again.code == 1
-    assert "The plan is completed" in again.out
+    assert "The plan has ended (Done)" in again.out
 
 
 @needs_terminal
@@ -240,7 +240,7 @@ def test_undo_shows_what_it_does_and_keeps_what_was_typed_since(machine: Machine
     assert (machine.work / "a.txt").read_text() == "new\n"
     assert "taken back" in machine.run("show").out
     assert machine.plans()[0]["reverted"] == "part"
-    assert "completed, taken back in part" in words(machine.run("plans").out)
+    assert "Done, taken back in part" in words(machine.run("plans").out)
 
     (machine.work / "a.txt").write_text("mine\n")
     rest = machine.run("undo", "--yes")
@@ -303,7 +303,7 @@ def test_an_ended_plan_is_moved_to_another_machine_and_taken_back_there(
 
     imported = other.run("import", str(document))
     assert (imported.code, imported.err) == (0, "")
-    assert f"Imported plan {done[:8]} (2 steps), which is completed" in words(imported.out)
+    assert f"Imported plan {done[:8]} (2 steps), which is done" in words(imported.out)
     there, here = other.shown(done), machine.shown(done)
     assert there["workspaceFolders"] == [other.work.as_uri()]
     # The import and the list of steps are events of their own.
@@ -327,7 +327,7 @@ async def test_an_open_plan_runs_on_another_machine_only_after_its_approval_ther
     assert machine.run("export", plan_id, "-f", "full", "-o", str(document)).code == 0
     imported = other.run("import", "-", typed=document.read_text())
     assert imported.code == 0, imported.err
-    assert "waits for your approval" in words(imported.out)
+    assert "waits for your review" in words(imported.out)
     (listed,) = other.plans()
     assert (listed["planId"], listed["status"], listed["version"]) == (plan_id, "pending_approval", 2)
     assert sorted(path.name for path in other.work.iterdir()) == ["a.txt"]

@@ -14,6 +14,7 @@ import pytest
 from planloom.cli.terminal.decisions import ASSUME
 from tests.support import command_line
 from tests.support.command_line import Finished
+from tests.support.fake_server import view_of
 from tests.support.scripts import CANCELLED, COMPLETED, approval, done, events, plan, script, step
 
 pytestmark = pytest.mark.process
@@ -70,7 +71,7 @@ def test_yes_approves_the_plan_and_its_writes(work: Path) -> None:
         "Allowed (--yes).",
         "✔ Done.",
         "All done.",
-        "hello.txt  new",
+        "hello.txt  new file",
     ):
         assert told in ended.out
     assert "\x1b" not in ended.out
@@ -97,7 +98,7 @@ def test_the_server_is_told_what_is_shown_here_and_that_it_writes_the_files_itse
         "--setting=approvals.plan=none",
     ]
     client = params["initializationOptions"]["planloomClient"]
-    shown = ("events", "approvals", "clarifications", "recovery", "conflicts", "trusted")
+    shown = ("events", "views", "approvals", "clarifications", "recovery", "conflicts", "trusted")
     assert client == dict.fromkeys(shown, True)
     assert "applyEdit" not in params["capabilities"]["workspace"]
     methods = [message.get("method") for message in ended.sent]
@@ -183,8 +184,8 @@ ENDINGS = [
         },
         "It broke.",
     ),
-    ({"type": "plan_cancelled", "summary": "", "progress": {}}, "cancelled"),
-    ({"type": "plan_rejected", "reason": "no"}, "rejected"),
+    ({"type": "plan_cancelled", "summary": "", "progress": {}}, "Cancelled."),
+    ({"type": "plan_rejected", "reason": "no"}, "Rejected."),
 ]
 
 
@@ -330,7 +331,7 @@ def test_a_plan_that_moved_on_is_looked_at_again(work: Path) -> None:
     steps = [step(1, "a")]
     turns = script(steps)
     turns["planloom/plan/approve"] = [[{"error": error}], [{"reply": {}}, events(COMPLETED)]]
-    turns["planloom/plan/get"] = [[{"reply": {"plan": plan(steps, version=2)}}]]
+    turns["planloom/plan/view"] = [[{"reply": {"number": 9, "view": view_of(plan(steps, version=2))}}]]
     ended = run(work, turns, "--yes")
     assert ended.code == 0
     assert [params["version"] for params in ended.params("planloom/plan/approve")] == [1, 2]

@@ -12,28 +12,31 @@ from rich.console import Console
 
 from planloom.cli.terminal.screen import Screen
 from planloom.cli.terminal.show import problems
+from tests.support.fake_server import view_of
 from tests.support.scripts import plan, step
 
 STEPS = [step(1, "Create x"), step(2, "Think", kind="processing")]
 TOLD: list[tuple[dict[str, Any], str]] = [
     (
         {"type": "task_completed", "taskId": "s1", "result": {"summary": "Created x.", "durationMs": 5}},
-        "✔ 1 Create x 5 ms",
+        "✔ 1 Create x 7 ms",
     ),
     (
         {"type": "task_completed", "taskId": "s1", "result": {"summary": "Found 3 of them", "durationMs": 5}},
-        "✔ 1 Create x 5 ms Found 3 of them",
+        "✔ 1 Create x 7 ms Found 3 of them",
     ),
     (
         {"type": "task_failed", "taskId": "s1", "error": "No.", "willRetry": True},
-        "✘ 1 Create x No. It is tried again.",
+        "✘ 1 Create x 7 ms No. It is tried again.",
     ),
-    ({"type": "task_failed", "taskId": "s1", "error": "No.", "willRetry": False}, "✘ 1 Create x No."),
+    (
+        {"type": "task_failed", "taskId": "s1", "error": "No.", "willRetry": False},
+        "✘ 1 Create x failed 7 ms No.",
+    ),
     (
         {"type": "task_skipped", "taskId": "s1", "reason": "dependency_failed"},
-        "– 1 Create x skipped: a step that it needs did not finish",
+        "– 1 Create x skipped 7 ms a step it depends on did not finish",
     ),
-    ({"type": "task_skipped", "taskId": "s1", "reason": "from the future"}, "– 1 Create x skipped"),
     ({"type": "tool_completed", "taskId": "s2", "ok": True, "summary": "Read a.py"}, "· Read a.py"),
     ({"type": "tool_completed", "taskId": "s1", "ok": True, "summary": "Read a.py"}, ""),
     ({"type": "tool_completed", "taskId": "s2", "ok": False, "summary": "No such file"}, "✘ No such file"),
@@ -54,8 +57,11 @@ TOLD: list[tuple[dict[str, Any], str]] = [
         "superseded: by the server",
     ),
     ({"type": "approval_resolved", "approvalId": "a", "decision": "allow", "by": "user"}, ""),
-    ({"type": "perspective_complete", "agent": "devo", "perspective": {"analysis": "Fine."}}, "Devo: Fine."),
-    ({"type": "perspective_complete", "agent": "devo", "error": "It broke."}, "Devo: It broke."),
+    (
+        {"type": "perspective_complete", "agent": "devo", "perspective": {"analysis": "Fine."}},
+        "Operations: Fine.",
+    ),
+    ({"type": "perspective_complete", "agent": "devo", "error": "It broke."}, "Operations: It broke."),
     (
         {"type": "plan_routed", "route": "direct", "detection": {"rule": "model"}},
         "It goes ahead, unless the model submits a plan.",
@@ -64,7 +70,12 @@ TOLD: list[tuple[dict[str, Any], str]] = [
         {"type": "plan_routed", "route": "plan", "detection": {"rule": "unsure"}},
         "No model has decided, so it is planned: it may be more than one small action.",
     ),
-    ({"type": "plan_paused", "reason": "user"}, "Paused."),
+    ({"type": "plan_paused", "reason": "user"}, "Paused by you."),
+    ({"type": "plan_edited", "plan": {"status": "pending_approval"}}, ""),
+    (
+        {"type": "plan_edited", "plan": {"status": "executing"}},
+        "A step changed the rest of the plan: it has 2 steps now.",
+    ),
     (
         {"type": "steps_unrolled", "taskId": "s1", "tasks": [*STEPS, {**step(3, "One"), "parent": "s1"}]},
         "1 Create x: 1 step",
@@ -79,6 +90,27 @@ TOLD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+SIGNS = {"task_completed": "completed", "task_failed": "failed", "task_skipped": "skipped"}
+DRAFTED = {
+    "perspectives": [{"agent": "devo", "name": "Operations"}],
+    "pause": "Paused by you.",
+}
+
+
+def of(now: dict[str, Any]) -> Any:
+    """The view of a plan."""
+    return view_of(now)
+
+
+def after(event: dict[str, Any]) -> Any:
+    """The view of a plan of two steps after an event."""
+    now: Any = of(plan(STEPS)) | DRAFTED
+    sign = "ready" if event.get("willRetry") else SIGNS.get(event["type"], "ready")
+    more = {"workedMs": 7, "skipped": "a step it depends on did not finish"}
+    now["steps"] = [each | more | {"sign": sign, "words": sign} for each in now["steps"]]
+    return now
+
+
 def screen(*, terminal: bool = False) -> tuple[Screen, StringIO]:
     out = StringIO()
     console = Console(file=out, width=100, force_terminal=terminal, no_color=True, markup=False, emoji=False)
@@ -88,7 +120,7 @@ def screen(*, terminal: bool = False) -> tuple[Screen, StringIO]:
 @pytest.mark.parametrize(("event", "told"), TOLD)
 def test_what_an_event_prints(event: dict[str, Any], told: str) -> None:
     at, out = screen()
-    at.event(event, plan(STEPS))  # type: ignore[arg-type]
+    at.event(event, after(event))
     assert " ".join(out.getvalue().split()) == told
 
 
@@ -97,19 +129,20 @@ def test_an_answer_in_markdown_is_rendered_at_a_terminal_alone_with_the_targets_
     told = {}
     for terminal in (True, False):
         at, out = screen(terminal=terminal)
-        at.event(event, plan(STEPS))  # type: ignore[arg-type]
+        at.event(event, of(plan(STEPS)))
         told[terminal] = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).strip()
     assert told == {True: "It is bold: here (https://a.example).", False: event["text"]}
 
 
 def test_running_text_is_shown_beside_its_step_and_goes_with_it() -> None:
     at, out = screen(terminal=True)
-    now: Any = plan(STEPS)
+    now = of(plan(STEPS))
     at.stream({"stepId": "s2", "kind": "text", "delta": "too early"})
     at.event({"type": "task_started", "taskId": "s2"}, now)
     at.event({"type": "task_update", "taskId": "s2", "status": "running", "progress": 50, "attempt": 2}, now)
     at.stream({"stepId": "s2", "kind": "text", "delta": "the sea"})
-    at.event({"type": "task_completed", "taskId": "s2", "result": {}}, now)
+    ended = {"type": "task_completed", "taskId": "s2", "result": {}}
+    at.event(ended, after(ended))
     at.pause()
     assert "too early" not in out.getvalue()
     assert "Think · 50 % · attempt 2" in out.getvalue()
@@ -118,7 +151,7 @@ def test_running_text_is_shown_beside_its_step_and_goes_with_it() -> None:
 
 def test_the_words_of_a_model_between_its_calls_stay_on_the_screen() -> None:
     at, out = screen()
-    now: Any = plan(STEPS)
+    now = of(plan(STEPS))
 
     def says(text: str, event: dict[str, Any]) -> None:
         at.stream({"stepId": "s2", "kind": "text", "delta": text[:9]})
@@ -145,17 +178,15 @@ def test_the_route_that_the_user_has_chosen_needs_no_reason() -> None:
 
 def test_a_plan_under_review_names_its_model_and_what_it_has_used() -> None:
     at, out = screen()
-    usage = {"requests": 2, "promptTokens": 1200, "completionTokens": 30}
-    at.spent(
-        {"planId": "p", "spent": {"costs": {}, "usage": usage, "models": [{"model": "m1", "usage": usage}]}}
-    )
-    at.plan({**plan(STEPS), "planId": "p"})  # type: ignore[typeddict-item]
-    assert "Used 2 requests, 1,200 tokens read, 30 written m1" in " ".join(out.getvalue().split())
+    used = {"used": "m1 · 1.2k tokens · 2 requests", "usedLines": ["Tokens", "1.2k tokens read, 30 written"]}
+    at.plan(of(plan(STEPS)) | used)
+    told = " ".join(out.getvalue().split())
+    assert "Used: m1 · 1.2k tokens · 2 requests 1.2k tokens read, 30 written" in told
 
 
 def test_what_a_call_has_printed_does_not_stay_when_it_has_ended() -> None:
     at, out = screen(terminal=True)
-    now: Any = plan(STEPS)
+    now = of(plan(STEPS))
     at.event({"type": "task_started", "taskId": "s2"}, now)
     at.event({"type": "tool_started", "taskId": "s2", "tool": "run_command"}, now)
     at.stream({"stepId": "s2", "kind": "output", "delta": "906 passed"})
@@ -169,7 +200,7 @@ def test_what_a_call_has_printed_does_not_stay_when_it_has_ended() -> None:
 
 def test_nothing_moves_without_a_terminal() -> None:
     at, out = screen()
-    at.event({"type": "task_started", "taskId": "s2"}, plan(STEPS))  # type: ignore[arg-type]
+    at.event({"type": "task_started", "taskId": "s2"}, of(plan(STEPS)))
     at.stream({"stepId": "s2", "delta": "x"})
     assert out.getvalue() == ""
 
@@ -177,18 +208,17 @@ def test_nothing_moves_without_a_terminal() -> None:
 def test_the_end_tells_why_and_what_is_different() -> None:
     at, out = screen()
     error = {"code": "x", "message": "It broke.", "hint": "Mend it."}
-    progress = {"total": 3, "completed": 1, "failed": 2, "skipped": 0}
-    at.ended(
-        "failed",
-        {"error": error, "summary": "1 of 3 steps done.", "progress": progress},
-        plan(STEPS),  # type: ignore[arg-type]
-        {"file:///w/a": "edit"},
-    )
+    ended = of(plan(STEPS, status="failed", error=error, executionSummary="1 of 3 steps done."))
+    ended |= {"progress": {"total": 3, "completed": 1}, "files": [changed("a")]}
+    at.ended(ended)
     told = " ".join(out.getvalue().split())
-    assert (
-        told
-        == "✘ The plan failed. 1 completed, 2 failed 1 of 3 steps done. It broke. Mend it. Changed └── a edit"
-    )
+    assert told == ("✘ Failed. 1 of 3 steps done. 1 of 3 steps done. It broke. Mend it. Changed └── a edited")
+
+
+def changed(name: str, change: str = "edit", kind: str = "edited") -> dict[str, Any]:
+    uri = f"file:///w/{name}"
+    more = {"state": "applied", "words": "", "byCommand": False, "lasting": False}
+    return {"uri": uri, "change": change, "kind": kind, **more}
 
 
 REPORT: dict[str, Any] = {
@@ -210,49 +240,48 @@ REPORT: dict[str, Any] = {
     "closing": "All **tests** pass.",
     "answered": False,
 }
-LEFT = {"stepId": "s2", "description": "Think", "status": "skipped", "reason": "skipped, as chosen"}
+LEFT = [{"stepId": "s2", "number": 2, "description": "Think", "why": "skipped by you"}]
 FIRST = REPORT["done"][0]
-REPORTS: list[tuple[str, dict[str, Any], str]] = [
+FILES = {"files": [changed("a.py"), changed("new.py", "create", "new file")]}
+REPORTS: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     (
         "completed",
         {},
+        FILES | {"progress": {"total": 2, "completed": 2}},
         "✔ Done. 2 of 2 steps done. All **tests** pass. ✔ 1 Create x ✔ 2 Think It must be 3. "
-        "Changed ├── a.py edit +3 −1 └── new.py new +9 "
+        "Changed ├── a.py edited +3 −1 └── new.py new file +9 "
         "Commands ✔ pytest -q 81 passed in 2.10s run 2 times ✘ ruff check exit code 1: Found 2 errors. "
         "– serve it was ended after 120 seconds All changes: planloom diff p",
     ),
     (
         "completed",
-        {"done": [FIRST], "left": [LEFT], "files": [], "commands": [], "closing": None},
-        "! Done in part. 1 of 2 steps done. Not done – 2 Think skipped, as chosen",
-    ),
-    (
-        "completed",
-        {"done": [], "left": [LEFT], "files": [], "commands": [], "closing": None},
-        "– Nothing was done. Not done – 2 Think skipped, as chosen",
+        {"done": [FIRST], "files": [], "commands": [], "closing": None},
+        {"sign": "partly", "partly": True, "state": "Partly done, 1 of 2", "left": LEFT},
+        "! Partly done, 1 of 2. Not done ✔ 2 Think skipped by you",
     ),
     (
         "cancelled",
         {"done": [FIRST], "files": [], "commands": [], "notAllowed": ["file:///w/.env"], "closing": None},
-        "– The plan was cancelled. 1 of 1 step done. – .env not allowed",
+        {"progress": {"total": 2, "completed": 1}},
+        "– Cancelled. 1 of 2 steps done. – .env not allowed",
     ),
-    ("completed", {"done": [FIRST], "files": [], "commands": [], "answered": True}, ""),
-    ("cancelled", {"done": [], "files": [], "commands": [], "answered": True}, "– The plan was cancelled."),
+    ("completed", {"done": [FIRST], "files": [], "commands": [], "answered": True}, {}, ""),
 ]
 
 
-@pytest.mark.parametrize(("ending", "more", "told"), REPORTS)
+@pytest.mark.parametrize(("ending", "more", "shown", "told"), REPORTS)
 def test_the_report_is_shown_once_and_an_answer_alone_is_not_followed_by_noise(
-    ending: str, more: dict[str, Any], told: str
+    ending: str, more: dict[str, Any], shown: dict[str, Any], told: str
 ) -> None:
     at, out = screen()
-    at.ended(ending, {"report": REPORT | more, "summary": "2 of 2."}, plan(STEPS), {"file:///w/a.py": "edit"})  # type: ignore[arg-type]
+    done = [each | {"status": "completed"} for each in STEPS]
+    at.ended(of(plan(done, status=ending, report=REPORT | more)) | shown)
     assert " ".join(out.getvalue().split()) == told
 
 
 def test_a_request_that_is_one_step_is_no_list() -> None:
     at, out = screen()
-    now: Any = plan(STEPS[:1], route="direct")
+    now = of(plan(STEPS[:1], route="direct"))
     at.event({"type": "task_completed", "taskId": "s1", "result": {"summary": "It is 3."}}, now)
     assert out.getvalue() == ""
 
@@ -282,5 +311,5 @@ def test_a_round_says_which_it_is(most: int | None, line: str) -> None:
     loop = {**step(1, "Try it"), "repeatUntil": "last.ok", "repeatMost": most}
     tasks: Any = [loop, *({**step(number, "Try it"), "parent": "s1"} for number in (2, 3))]
     at, out = screen()
-    at.event({"type": "steps_unrolled", "taskId": "s1", "tasks": tasks}, plan(tasks))
+    at.event({"type": "steps_unrolled", "taskId": "s1", "tasks": tasks}, of(plan(tasks)))
     assert out.getvalue().strip() == line

@@ -11,6 +11,7 @@ from rich.console import Console, RenderableType
 
 from planloom.cli.terminal import show, show_approval, show_report
 from planloom.cli.terminal.diffs import Row, diff_rows
+from tests.support.fake_server import view_of
 from tests.support.scripts import approval, plan, step
 
 FOLDER = Path("/w/app")
@@ -22,6 +23,11 @@ def shown(renderable: RenderableType, width: int = 100) -> str:
     console.print(renderable)
     assert isinstance(console.file, StringIO)
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+
+
+def table(of: dict[str, Any]) -> RenderableType:
+    now: Any = view_of(of)
+    return show.plan_table(now)
 
 
 def words(text: str) -> str:
@@ -39,7 +45,7 @@ def test_a_plan_shows_every_step_with_what_runs() -> None:
             4, "Ask", kind="clarification", tool=None, question="Which :smile: port?", dependsOn=["s1", "s2"]
         ),
     ]
-    told = words(shown(show.plan_table(plan(steps, sequential=False, overallRisk="high"))))
+    told = words(shown(table(plan(steps, sequential=False, overallRisk="high"))))
     for expected in (
         "4 steps · risk high · written by rules · version 1",
         "1 Create folder src create_folder src",
@@ -53,7 +59,7 @@ def test_a_plan_shows_every_step_with_what_runs() -> None:
 @pytest.mark.parametrize("width", [20, 40, 60, 100, 300])
 def test_no_step_is_cut_at_any_width(width: int) -> None:
     steps = [step(1, "A description that is " + "long " * 30 + "END", args={"path": "x" * 150 + "TAIL"})]
-    told = "".join(shown(show.plan_table(plan(steps)), width).split())
+    told = "".join(shown(table(plan(steps)), width).split())
     assert "END" in told
 
 
@@ -63,12 +69,12 @@ def test_an_instruction_and_a_command_are_approved_whole() -> None:
         step(1, "Think", kind="processing", tool=None, instruction=long),
         step(2, "Run", tool="run_command", args={"command": long}),
     ]
-    told = words(shown(show.plan_table(plan(steps))))
+    told = words(shown(table(plan(steps))))
     assert told.count("END") == 2 and "…" not in told
 
 
 def test_a_plan_with_no_steps_has_a_table_too() -> None:
-    assert "0 steps" in shown(show.plan_table(plan([])))
+    assert "0 steps" in shown(table(plan([])))
 
 
 DECEIVING = "rm\u202e -rf\u200b \x1b[2J"
@@ -81,7 +87,7 @@ def test_what_hides_in_a_plan_or_an_approval_is_written_out() -> None:
     asked["files"][0]["uri"] = "file:///w/app/a%E2%80%AEb"
     diff: Any = {"uri": "file:///w/app/a%E2%80%AEb", "before": None, "after": DECEIVING}
     steps = [step(1, DECEIVING, args={"path": DECEIVING, DECEIVING: DECEIVING}, instruction=DECEIVING)]
-    told = shown(show.plan_table(plan(steps, summary=DECEIVING))) + shown(
+    told = shown(table(plan(steps, summary=DECEIVING))) + shown(
         show_approval.approval_panel(asked, [diff], [FOLDER])
     )
     for hidden in ("\u202e", "\u200b", "\x1b"):
@@ -223,20 +229,25 @@ def test_a_long_line_goes_on_beside_its_number() -> None:
 
 
 def test_changed_files_are_a_tree() -> None:
-    files = {
-        "file:///w/app/src": "createFolder",
-        "file:///w/app/src/a%20b.py": "create",
-        "file:///w/app/README.md": "edit",
-        "file:///w/app/deep/er/x": "delete",
+    changes = {
+        "src": ("createFolder", "new folder"),
+        "src/a%20b.py": ("create", "new file"),
+        "README.md": ("edit", "edited"),
+        "deep/er/x": ("delete", "deleted"),
     }
+    more = {"words": "", "byCommand": False, "lasting": False}
+    files: Any = [
+        {"uri": f"file:///w/app/{name}", "change": change, "kind": kind, **more}
+        for name, (change, kind) in changes.items()
+    ]
     assert shown(show.changed_tree(files, [FOLDER])) == (
         "Changed\n"
-        "├── README.md  edit\n"
+        "├── README.md  edited\n"
         "├── deep/\n"
         "│   └── er/\n"
-        "│       └── x  delete\n"
+        "│       └── x  deleted\n"
         "└── src/  new folder\n"
-        "    └── a b.py  new"
+        "    └── a b.py  new file"
     )
 
 
@@ -270,11 +281,12 @@ def test_lengths_of_time(milliseconds: int | None, words: str) -> None:
 
 
 def test_a_plan_with_an_unchecked_step_is_not_called_simply_done() -> None:
-    done: Any = [{"stepId": "a", "description": "Mend it", "caveat": "unchecked"}]
-    assert show_report.heading("completed", {"done": done}).plain == "! Done, but not all of it is checked."
+    mended = step(1, "Mend it", status="completed", result={"caveat": "unchecked"})
+    done: Any = view_of(plan([mended], status="completed"))
+    assert show_report.heading(done).plain == "! Done.  But not all of it is checked."
 
 
 def test_the_checks_of_a_step_stand_in_the_table_that_is_reviewed() -> None:
     checks = [{"kind": "command", "command": "make test"}, {"kind": "file_exists", "path": "a.py"}]
     work: Any = {"stepId": "a", "description": "Mend it", "kind": "processing", "checks": checks}
-    assert "checks make test, file exists a.py" in words(shown(show.plan_table({"steps": [work]})))
+    assert "checks make test, file exists a.py" in words(shown(table({"steps": [work]})))

@@ -479,7 +479,6 @@ EDITS: list[tuple[list[tuple[str, str]], dict[str, Any]]] = [
 
 def test_each_edit_goes_to_the_server_at_once(start: Start) -> None:
     turns = script(STEPS, [events(COMPLETED)], plan_edit=[[{"reply": {"plan": EDITED}}]])
-    turns["planloom/plan/get"] = [[{"reply": {"plan": EDITED, "progress": {}}}]]
     terminal = start(turns, EDITOR="", VISUAL="")
     terminal.type("e")
     for typed, _ in EDITS:
@@ -514,7 +513,6 @@ def test_an_editor_of_choice_edits_longer_text(start: Start, tmp_path: Path) -> 
     program = tmp_path / "my editor.py"
     program.write_text("import sys\nopen(sys.argv[1], 'a').write('more')\n")
     turns = script(STEPS, plan_edit=[[{"reply": {"plan": EDITED}}]])
-    turns["planloom/plan/get"] = [[{"reply": {"plan": EDITED, "progress": {}}}]]
     terminal = start(turns, EDITOR=f"{sys.executable} '{program}'", VISUAL="")
     terminal.type("e")
     terminal.type("1", after="edit> ")
@@ -619,17 +617,17 @@ def test_a_key_that_is_typed_when_nothing_is_asked_does_not_go_to_the_model(star
 
 def test_what_no_step_has_read_is_followed_into_the_next_plan(start: Start) -> None:
     said = {"outcome": "queued", "planId": "p", "plan": plan(STEPS, status="executing")}
+    unread = plan(STEPS, status="executing", messages=[{"text": "count them", "state": "open"}])
     follow = plan([step(1, "Count them")], planId="q", status="executing", route="direct")
     done = events(
-        {"type": "plan_message", "text": "count them", "outcome": "queued"},
+        {"type": "plan_message", "text": "count them", "outcome": "queued", "plan": unread},
         COMPLETED,
-        {"type": "plan_start", "planId": "q", "follows": "p", "request": "count them"},
+        {"type": "plan_start", "planId": "q", "follows": "p", "plan": follow},
         {"type": "log", "planId": "q", "message": "There are three."},
         {**COMPLETED, "planId": "q"},
     )
     running = events({"type": "task_started", "taskId": "s1"}, {"type": "log", "message": "Working."})
     turns = script(STEPS, [running], plan_message=[[{"reply": said}, done]])
-    turns["planloom/plan/get"] = [[{"reply": {"plan": follow}}]]
     terminal = start(turns)
     terminal.type("y")
     terminal.wait_for("Working.")

@@ -8,7 +8,8 @@ time it is called (the last serves all further calls); a turn is a list of actio
     {"raw": text} (these bytes, whatever they are)
 
 `$ROOT` in any string stands for the URI of the first workspace folder. A method without turns is answered with
-null. The transcript gets the further arguments (`{"argv": [...]}`), then every message of the
+null, except `planloom/plan/view`: the view of the plan of the last reply follows the events, as far as tests look at
+it. The transcript gets the further arguments (`{"argv": [...]}`), then every message of the
 client, each as one JSON line.
 """
 
@@ -16,11 +17,49 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 INITIALIZE = [[{"reply": {"capabilities": {"positionEncoding": "utf-32"}}}]]
 STATUS = [[{"reply": {"version": "0", "protocolVersion": 1, "logPath": "/fake/server.log"}}]]
+
+STATUSES = {
+    "task_started": "running",
+    "task_completed": "completed",
+    "task_failed": "failed",
+    "task_skipped": "skipped",
+    "plan_executing": "executing",
+    "plan_direct": "executing",
+    "plan_completed": "completed",
+    "plan_failed": "failed",
+    "plan_cancelled": "cancelled",
+    "plan_rejected": "rejected",
+}
+WORDS = {"completed": "Done", "failed": "Failed", "cancelled": "Cancelled", "rejected": "Rejected"}
+KINDS = {"create": "new file", "edit": "edited", "delete": "deleted", "createFolder": "new folder"}
+APPLIED = {"state": "applied", "words": "", "byCommand": False, "lasting": False}
+
+
+def view_of(plan: dict[str, Any], files: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+    """A plan as people see it; its `files` are edited ones of events."""
+    steps, status = plan.get("steps", []), plan.get("status", "")
+    done = sum(each.get("status") == "completed" for each in steps)
+    return {
+        "plan": plan,
+        "sign": status,
+        "state": WORDS.get(status, status),
+        "live": status not in WORDS,
+        "partly": False,
+        "progress": {"total": len(steps), "completed": done},
+        "used": "",
+        "actions": [],
+        "steps": [
+            {"step": each, "number": number, "sign": each.get("status", ""), "words": each.get("status", "")}
+            for number, each in enumerate(steps, 1)
+        ],
+        "files": [{**APPLIED, "kind": KINDS.get(file["change"], ""), **file} for file in files],
+    }
 
 
 class Fake:
@@ -33,6 +72,8 @@ class Fake:
         self.root = ""
         self.seq = 0
         self.asked = 0
+        self.plan: dict[str, Any] = {}
+        self.files: dict[str, dict[str, Any]] = {}
 
     def serve(self) -> int:
         while True:
@@ -54,9 +95,14 @@ class Fake:
         number = self.calls.get(method, 0)
         self.calls[method] = number + 1
         replied = "id" not in message
+        if method == "planloom/plan/view" and not turns:
+            turns = [[{"reply": {"number": self.seq + 1, "view": self.view()}}]]
         for action in turns[min(number, len(turns) - 1)] if turns else []:
             match json.loads(json.dumps(action).replace("$ROOT", self.root)):
                 case {"reply": result}:
+                    if isinstance(result, dict) and "plan" in result:
+                        self.plan = result["plan"] = {**result["plan"], "seq": self.seq}
+                        self.show()
                     self.write({"id": message["id"], "result": result})
                     replied = True
                 case {"error": error}:
@@ -67,6 +113,8 @@ class Fake:
                         self.seq += 1
                         whole = {"seq": self.seq, "planId": "p", "sessionId": "s", "at": ""} | event
                         self.write({"method": "planloom/event", "params": whole})
+                        self.take(whole)
+                        self.show()
                 case {"notify": [name, params]}:
                     self.write({"method": name, "params": params})
                 case {"ask": [name, params]}:
@@ -81,6 +129,33 @@ class Fake:
         if not replied:
             self.write({"id": message["id"], "result": None})
         return None
+
+    def take(self, event: dict[str, Any]) -> None:
+        """Change the plan as an event says."""
+        name, step_id = event["type"], event.get("taskId")
+        self.plan = {**self.plan, **event.get("plan", {}), "seq": event["seq"], "planId": event["planId"]}
+        steps = self.plan.setdefault("steps", [])
+        status = STATUSES.get(name)
+        if name == "task_created" and event["task"] not in steps:
+            self.plan["steps"] = [*steps, event["task"]]
+        elif name == "task_failed" and event["willRetry"]:
+            status = "pending"
+        if status is not None and step_id is not None:
+            now = {"status": status, "result": event.get("result")}
+            self.plan["steps"] = [each | now if each["stepId"] == step_id else each for each in steps]
+        elif status is not None:
+            more = {name: event[name] for name in ("report", "error") if name in event}
+            self.plan |= {"status": status, "executionSummary": event.get("summary", ""), **more}
+        for file in event.get("files", []) if name == "edit_applied" else []:
+            self.files[file["uri"]] = file
+
+    def show(self) -> None:
+        """Send the view of the plan."""
+        params = {"planId": self.plan.get("planId", "p"), "number": self.seq, "view": self.view()}
+        self.write({"method": "planloom/plan/view", "params": params})
+
+    def view(self) -> dict[str, Any]:
+        return view_of({"planId": "p", **self.plan}, list(self.files.values()))
 
     def ask(self, method: str, params: Any) -> None:
         self.asked += 1

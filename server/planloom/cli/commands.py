@@ -13,12 +13,13 @@ from planloom.cli import history, past_work
 from planloom.cli.answers import Work, reported
 from planloom.cli.client import plans
 from planloom.cli.client.connection import ServerError, ServerLost
-from planloom.cli.client.plan_state import ENDED
+from planloom.cli.client.messages import PlanView
 from planloom.cli.client.server_process import Server
 from planloom.cli.client.session import Session, session
+from planloom.cli.client.views import applied, present_uri
 from planloom.cli.doctor import doctor
 from planloom.cli.exit_codes import DONE, FAILED, INTERRUPTED, UNTRUSTED
-from planloom.cli.run import Outcome, Request, RequestRun
+from planloom.cli.run import Request, RequestRun
 from planloom.cli.templates import show_templates
 from planloom.cli.terminal import show
 from planloom.cli.terminal.decisions import Flags, NonInteractive
@@ -34,7 +35,7 @@ _OPEN = ("paused", "pending_approval", "executing", "approved")
 """The statuses of a plan that can be resumed; one that runs elsewhere is refused by the server, with the reason."""
 
 
-Carry = Callable[[Session, RequestRun], Awaitable[Outcome]]
+Carry = Callable[[Session, RequestRun], Awaitable[PlanView]]
 """What carries a plan to its end, on an opened session."""
 
 
@@ -56,15 +57,16 @@ async def run_request(server: Server, given: Namespace) -> int:
 async def resume_plan(server: Server, given: Namespace) -> int:
     """Go on with the plan whose id begins so, or the newest that has not ended; returns the exit code."""
 
-    async def carry(running: Session, request_run: RequestRun) -> Outcome:
+    async def carry(running: Session, request_run: RequestRun) -> PlanView:
         plan = await plans.named(running, given.plan, _OPEN, "plan that could be resumed")
-        if plan["status"] in ENDED:
+        view = await running.view(plan["planId"])
+        if not view["live"]:
             raise ServerError(
-                f"The plan is {plan['status']}: there is nothing left of it to resume.",
+                f"The plan has ended ({view['state']}): there is nothing left of it to resume.",
                 code="wrong_state",
                 hint='`planloom run --continue "…"` continues the latest ended plan of the folder.',
             )
-        return await request_run.resume(plan)
+        return await request_run.resume(view)
 
     return await _run(server, given, carry)
 
@@ -109,10 +111,10 @@ async def _run(server: Server, given: Namespace, carry: Carry) -> int:
                 trusted=untrusted is None,
             ) as running:
                 screen.log_path(running.status.get("logPath") or "")
-                request_run = RequestRun(running.connection, running.events, screen, person, flags)
+                request_run = RequestRun(running, screen, person, flags)
                 try:
-                    outcome = await carry(running, request_run)
-                    code = _show_outcome(outcome, screen, UNTRUSTED if request_run.needed_trust else FAILED)
+                    view = await carry(running, request_run)
+                    code = _show_end(view, screen, UNTRUSTED if request_run.needed_trust else FAILED)
                 except asyncio.CancelledError:
                     await _interrupted(request_run, screen)
                     code = INTERRUPTED
@@ -134,25 +136,30 @@ async def _interrupted(request_run: RequestRun, screen: Screen) -> None:
     with contextlib.suppress(TimeoutError, ServerError, ServerLost):
         async with asyncio.timeout(CANCEL_SECONDS):
             await request_run.cancel()
-    if request_run.files or request_run.last_event.get("report"):
-        screen.ended("cancelled", request_run.last_event, request_run.plan, request_run.files)
-    screen.result({"exitCode": INTERRUPTED, "planId": request_run.plan.get("planId"), "status": "cancelled"})
+    view = request_run.view
+    if view and (applied(view) or view["plan"].get("report")):
+        screen.ended(view)
+    plan_id = view["plan"]["planId"] if view else None
+    screen.result({"exitCode": INTERRUPTED, "planId": plan_id, "status": "cancelled"})
 
 
-def _show_outcome(outcome: Outcome, screen: Screen, failed: int) -> int:
-    """Show the end of a plan; the exit code, `failed` unless it was completed or is ready."""
-    code = DONE if outcome.ending in ("completed", "ready") else failed
-    if outcome.ending != "ready":
-        screen.ended(outcome.ending, outcome.last_event, outcome.plan, outcome.files)
+def _show_end(view: PlanView, screen: Screen, failed: int) -> int:
+    """Show the end of a plan; the exit code, `failed` unless it was completed or is ready for review."""
+    plan = view["plan"]
+    is_ready = plan["status"] == "pending_approval"
+    code = DONE if is_ready or plan["status"] == "completed" else failed
+    if not is_ready:
+        screen.ended(view)
+    changed = {present_uri(file): file["change"] for file in applied(view)}
     needs = {"error": {"code": "untrusted_workspace"}} if code == UNTRUSTED else {}
     screen.result(
         {
             "exitCode": code,
-            "planId": outcome.plan.get("planId"),
-            "status": "pending_approval" if outcome.ending == "ready" else outcome.ending,
-            "files": [{"uri": uri, "change": change} for uri, change in sorted(outcome.files.items())],
+            "planId": plan["planId"],
+            "status": plan["status"],
+            "files": [{"uri": uri, "change": change} for uri, change in sorted(changed.items())],
         }
         | needs
-        | ({"plan": outcome.plan} if outcome.ending == "ready" else {})
+        | ({"plan": plan} if is_ready else {})
     )
     return code

@@ -22,7 +22,6 @@ from planloom.cli.client.session import Session
 from planloom.cli.exit_codes import DONE, FAILED
 from planloom.cli.plain import visible
 from planloom.cli.terminal import show, show_history
-from planloom.cli.terminal.show_spent import spent_lines
 from planloom.domain.text.diff import unified
 
 _MOST_BYTES = 60_000_000
@@ -59,17 +58,10 @@ async def show_plan(running: Session, given: Namespace) -> int:
     got = await plans.answer_for(running, given.plan)
     if given.json:
         return print_json(got)
-    plan = got["plan"]
-    files = (
-        {}
-        if plan.get("report")
-        else await plans.standing_changes(running, {"planId": plan["planId"]} | plans.EVERYWHERE)
-    )
+    view = await running.view(got["plan"]["planId"])
     console = show.console()
-    for part in show_history.plan_parts(plan, plans.roots(plan), files, datetime.now(UTC)):
+    for part in show_history.plan_parts(view, plans.roots(view["plan"]), datetime.now(UTC)):
         console.print(part)
-    for line in spent_lines(got.get("spent")):
-        console.print(line)
     return DONE
 
 
@@ -141,7 +133,7 @@ async def import_plan(running: Session, given: Namespace) -> int:
         show.say("The file is too large: 60 MB can be imported.", "bold red", stderr=True)
         return FAILED
     got = await running.request("planloom/plan/import", {"text": given.text})
-    show.console().print(show_history.imported_line(got["plan"]))
+    show.console().print(show_history.imported_line(await running.view(got["plan"]["planId"])))
     return DONE
 
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Mapping
 from typing import Any, NamedTuple, TypeVar, cast
 
 from planloom.cli import templates
-from planloom.cli.client.connection import Connection, ServerError, ServerLost
+from planloom.cli.client.connection import ServerError, ServerLost
 from planloom.cli.client.messages import (
     Approval,
     ApprovalFile,
@@ -16,11 +16,13 @@ from planloom.cli.client.messages import (
     DiffResult,
     Json,
     Plan,
+    PlanView,
     Question,
     Recovery,
     Step,
 )
-from planloom.cli.client.plan_state import ENDED, Ending, changed_files, ending, folded, has_unread
+from planloom.cli.client.session import Session
+from planloom.cli.client.views import step_of
 from planloom.cli.plain import one_line
 from planloom.cli.terminal import decisions as ask
 from planloom.cli.terminal.decisions import Decider, Flags
@@ -33,6 +35,8 @@ _ALREADY_DECIDED = frozenset({"wrong_state", "unknown_approval", "unknown_step",
 """The codes of errors for an answer that comes too late: nothing waits for it any more."""
 _STOPPED = frozenset({"storage_failed", "owned_elsewhere"})
 """The codes of errors after which nothing more happens to the plan here."""
+_ENDS = frozenset({"plan_completed", "plan_failed", "plan_cancelled", "plan_rejected"})
+"""The events that end a plan."""
 _SPOKEN_TO = ("completed", "failed", "cancelled")
 _CONTINUED_SECONDS = 10.0
 """How long the plan may take to begin that continues an ended one."""
@@ -62,31 +66,12 @@ class Request(NamedTuple):
     parameters: Mapping[str, str] = {}
 
 
-class Outcome(NamedTuple):
-    """How a plan ended, its last event, its last known state, and its changed files (URI → kind of change)."""
-
-    ending: Ending
-    last_event: Json
-    plan: Plan
-    files: Mapping[str, str]
-
-
 class RequestRun:
-    """One plan on one connection. `events` is the queue that the handler of `planloom/event` fills.
+    """One plan in one session. `needed_trust`: a step failed because the workspace is not trusted."""
 
-    `needed_trust`: a step failed because the workspace is not trusted.
-    """
-
-    def __init__(
-        self,
-        connection: Connection,
-        events: asyncio.Queue[Json],
-        screen: Screen,
-        person: Decider,
-        flags: Flags,
-    ) -> None:
-        self._connection = connection
-        self._events = events
+    def __init__(self, running: Session, screen: Screen, person: Decider, flags: Flags) -> None:
+        self._session = running
+        self._connection = running.connection
         self._screen = screen
         self._person = person
         self._flags = flags
@@ -99,38 +84,39 @@ class RequestRun:
         self._summaries: dict[str, str] = {}
         self._reads_lines = flags.terminal
         self._seen = 0
-        self.plan: Plan = {}
-        self.last_event: Json = {}
-        self.files: Mapping[str, str] = {}
-        self._next_plan: Plan = {}
+        self.view: PlanView = {}
         self._stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.needed_trust = False
 
-    async def carry_out(self, request: Request) -> Outcome:
-        """Run the request to its end. Raises ServerError if the server refuses it or cannot go on, and ServerLost."""
+    @property
+    def _plan(self) -> Plan:
+        return self.view["plan"]
+
+    async def carry_out(self, request: Request) -> PlanView:
+        """Run the request to its end, or to its review. Raises ServerLost, and ServerError if the server refuses."""
         self._review, self._until_ready = request.review, request.until_ready
         if request.document is not None:
             return await self._adopt(request.document)
         created = await (self._continued(request.text) if request.follows else self._created(request))
-        self.plan = created["plan"]
         self._screen.request_created(created, asked=request.mode != "auto")
+        self.view = await self._view_after(created["plan"])
         return await self._to_its_end()
 
-    async def _adopt(self, text: str) -> Outcome:
+    async def _adopt(self, text: str) -> PlanView:
         """Make a plan under review of a plan document, and show it."""
-        self.plan = (await self._connection.request("planloom/plan/adopt", {"text": text}))["plan"]
-        self._seen = self.plan["seq"]
-        end = await self._review_plan()
-        return Outcome(end, {}, self.plan, {}) if end is not None else await self._to_its_end()
+        adopted = await self._connection.request("planloom/plan/adopt", {"text": text})
+        self._seen = adopted["plan"]["seq"]
+        self.view = await self._view_after(adopted["plan"])
+        return self.view if await self._review_plan() else await self._to_its_end()
 
-    async def resume(self, plan: Plan) -> Outcome:
+    async def resume(self, view: PlanView) -> PlanView:
         """Go on with a plan to its end: one in review is shown and asked about, one that is paused is resumed.
 
         Raises ServerError if the server refuses it or cannot go on, and ServerLost.
         """
-        self.plan = plan
-        self._seen = plan["seq"]
-        self._screen.resumed(plan)
+        plan = view["plan"]
+        self.view, self._seen = view, plan["seq"]
+        self._screen.resumed(view)
         if plan["status"] == "pending_approval":
             await self._review_plan()
         else:
@@ -144,21 +130,24 @@ class RequestRun:
                 await self._answer_recovery({"taskId": recovery["stepId"], **recovery})
         return await self._to_its_end()
 
-    async def _to_its_end(self) -> Outcome:
-        while True:
-            event, end = await self._to_the_end_of_one_plan()
-            if end != "completed" or not await self._is_continued():
-                self._show_assumptions()
-                return Outcome(end, event, self.plan, self.files)
-            self._screen.ended(end, event, self.plan, self.files)
-            self.plan, self.files, self._seen = self._next_plan, {}, 0
+    async def _view_after(self, known: Json) -> PlanView:
+        """The view that shows an event, or a plan of an answer."""
+        return await self._or_lost(self._session.view(known["planId"], known["seq"]))
 
-    async def _to_the_end_of_one_plan(self) -> tuple[Json, Ending]:
-        watching = asyncio.create_task(self._watch(self.plan["planId"]))
+    async def _to_its_end(self) -> PlanView:
+        while True:
+            await self._to_the_end_of_one_plan()
+            if self._plan["status"] != "completed" or (then := await self._continued_by()) is None:
+                self._show_assumptions()
+                return self.view
+            self._screen.ended(self.view)
+            self.view, self._seen = await self._view_after(then), 0
+
+    async def _to_the_end_of_one_plan(self) -> None:
+        watching = asyncio.create_task(self._watch(self._plan["planId"]))
         try:
-            while (end := await self._on_event(event := await self._next_event())) is None:
+            while not await self._on_event(await self._next_event()):
                 pass
-            return event, end
         finally:
             watching.cancel()
 
@@ -198,47 +187,43 @@ class RequestRun:
         plan = (await self._connection.request("planloom/plan/message", params))["plan"]
         return {"plan": plan, "detection": plan.get("detection")}
 
-    async def _is_continued(self) -> bool:
-        """Whether a new plan carries out what no step has read of what the person typed: then it is `_next_plan`."""
-        if not has_unread(self.plan):
-            return False
-        ended = self.plan["planId"]
+    async def _continued_by(self) -> Json | None:
+        """The start of the plan that carries out what no step has read of what the person typed."""
+        if not any(message.get("state") == "open" for message in self._plan.get("messages") or []):
+            return None
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CONTINUED_SECONDS):
                 while True:
-                    event = await self._or_lost(self._events.get())
-                    if event["type"] == "plan_start" and event.get("follows") == ended:
-                        found = await self._connection.request(
-                            "planloom/plan/get", {"planId": event["planId"]}
-                        )
-                        self._next_plan = found["plan"]
-                        return True
-        return False
+                    event = await self._or_lost(self._session.events.get())
+                    if event["type"] == "plan_start" and event.get("follows") == self._plan["planId"]:
+                        return event
+        return None
 
     async def cancel(self) -> None:
         """Cancel the plan, if there is one that has not ended, and wait until it has ended."""
-        if not self.plan or self.plan.get("status") in ENDED:
+        if not self.view or not self.view["live"]:
             return
-        await self._connection.request("planloom/plan/cancel", {"planId": self.plan["planId"]})
-        while True:
-            event = await self._next_event()
-            self._fold(event)
-            if ending(event) is not None:
-                return
+        await self._connection.request("planloom/plan/cancel", {"planId": self._plan["planId"]})
+        while not await self._follow(await self._next_event()):
+            pass
 
     async def _next_event(self) -> Json:
         while True:
             # Events that arrived before the server ended are still handled.
-            event = await self._event_or_line() if self._events.empty() else self._events.get_nowait()
+            event = (
+                await self._event_or_line()
+                if self._session.events.empty()
+                else self._session.events.get_nowait()
+            )
             if event is None:
                 continue
-            if event.get("planId") == self.plan.get("planId") and event.get("seq", 0) > self._seen:
+            if event.get("planId") == self._plan["planId"] and event.get("seq", 0) > self._seen:
                 self._screen.raw(event)
                 return event
 
     async def _event_or_line(self) -> Json | None:
         """The next event; None after a line was typed, which is said to the plan."""
-        getting = asyncio.ensure_future(self._events.get())
+        getting = asyncio.ensure_future(self._session.events.get())
         if not self._reads_lines:
             return await self._or_lost(getting)
         typing = asyncio.ensure_future(self._person.typed())
@@ -265,7 +250,7 @@ class RequestRun:
         """
         try:
             said = await self._connection.request(
-                "planloom/plan/message", {"planId": self.plan["planId"], "text": text}
+                "planloom/plan/message", {"planId": self._plan["planId"], "text": text}
             )
         except ServerError as error:
             self._screen.failure(error.message, error.hint, error.details)
@@ -274,9 +259,10 @@ class RequestRun:
         self._screen.note(f"“{one_line(text, 100)}”: {outcome}" if again else outcome)
         return True
 
-    async def _on_event(self, event: Json) -> Ending | None:
-        self._fold(event)
-        self._screen.event(event, self.plan)
+    async def _on_event(self, event: Json) -> bool:
+        """Show an event and ask what it asks; whether the plan has ended, or is to be run no further."""
+        has_ended = await self._follow(event)
+        self._screen.event(event, self.view)
         match event["type"]:
             case "plan_ready" | "plan_approval_request" | "plan_edited":
                 return await self._review_plan()
@@ -296,20 +282,21 @@ class RequestRun:
                 await self._show_unasked(event)
             case "task_completed" if event["taskId"] in self._assumed:
                 self._summaries[event["taskId"]] = (event.get("result") or {}).get("summary") or ""
-        return ending(event)
+        return has_ended
 
-    def _fold(self, event: Json) -> None:
-        self.last_event = event
+    async def _follow(self, event: Json) -> bool:
+        """Take the view that shows an event; whether the event has ended the plan."""
         self.needed_trust |= event.get("code") == "untrusted_workspace"
-        self.plan = folded(self.plan, event)
-        self.files = changed_files(self.files, event)
+        self.view = await self._view_after(event)
+        return event["type"] in _ENDS
 
-    async def _review_plan(self) -> Ending | None:
-        while self.plan.get("status") == "pending_approval" and self.plan["version"] != self._reviewed:
-            self._reviewed = self.plan["version"]
-            self._screen.plan(self.plan)
+    async def _review_plan(self) -> bool:
+        """Ask about each version of a plan under review; whether it is to be run no further."""
+        while self._plan["status"] == "pending_approval" and self._plan["version"] != self._reviewed:
+            self._reviewed = self._plan["version"]
+            self._screen.plan(self.view)
             if self._until_ready:
-                return "ready"
+                return True
             if self._flags.yes:
                 self._screen.note("The plan is approved (--yes).")
                 answer = ask.Reviewed("execute")
@@ -317,14 +304,14 @@ class RequestRun:
                 answer = await self._ask(self._person.review())
             if not await self._decide(answer):
                 await self._refetch_plan()
-        return None
+        return False
 
     async def _decide(self, answer: ask.Reviewed) -> bool:
         """Do what was chosen; False if the plan must be reviewed again."""
-        plan: Json = {"planId": self.plan["planId"]}
+        plan: Json = {"planId": self._plan["planId"]}
         match answer.choice:
             case "execute":
-                params = plan | {"version": self.plan["version"]}
+                params = plan | {"version": self._plan["version"]}
                 return await self._send_answer(
                     "planloom/plan/approve", params | ({"review": self._review} if self._review else {})
                 )
@@ -334,24 +321,23 @@ class RequestRun:
                 text = answer.sentence or await self._ask(self._person.revision())
                 return bool(text) and await self._say(text)
             case "edit":
-                self.plan = await self._ask(self._screen.edit(self.plan, self._edit))
+                await self._ask(self._screen.edit(self.view, self._edit))
                 return False
             case "cancel":
                 return await self._send_answer("planloom/plan/cancel", plan)
 
     async def _refetch_plan(self) -> None:
         """Fetch the plan again. If flags decide and it is unchanged, cancel it: the answer would be refused again."""
-        self.plan = (await self._connection.request("planloom/plan/get", {"planId": self.plan["planId"]}))[
-            "plan"
-        ]
-        if self._flags.yes and self.plan["version"] == self._reviewed:
+        self.view = await self._session.view(self._plan["planId"])
+        if self._flags.yes and self._plan["version"] == self._reviewed:
             await self._cancel_plan()
         else:
             self._reviewed = -1
 
-    async def _edit(self, plan: Plan, edit: Json) -> Plan:
+    async def _edit(self, view: PlanView, edit: Json) -> PlanView:
+        plan = view["plan"]
         params = {"planId": plan["planId"], "version": plan["version"], "edits": [edit]}
-        return cast(Plan, (await self._connection.request("planloom/plan/edit", params))["plan"])
+        return await self._view_after((await self._connection.request("planloom/plan/edit", params))["plan"])
 
     async def _answer_request(self, approval: Approval) -> None:
         """Answer an approval; one of a list once the whole list has come, which it does event by event."""
@@ -411,7 +397,7 @@ class RequestRun:
             if uri in self._shown:
                 self._shown.discard(uri)
             elif file.get("change") in ("create", "edit", "delete"):
-                params = {"planId": self.plan["planId"], "uri": uri, "editId": event["editId"]}
+                params = {"planId": self._plan["planId"], "uri": uri, "editId": event["editId"]}
                 with contextlib.suppress(ServerError):
                     diff = await self._connection.request("planloom/plan/diff", params)
                     self._screen.change(cast(ApprovalFile, file), cast(DiffResult, {**diff, "uri": uri}))
@@ -432,7 +418,7 @@ class RequestRun:
     async def _answer_question(self, event: Json) -> None:
         question = cast(Question, {"stepId": event["taskId"], "question": event.get("question", "")})
         question["options"] = list(event.get("options") or [])
-        params = {"planId": self.plan["planId"], "stepId": event["taskId"]}
+        params = {"planId": self._plan["planId"], "stepId": event["taskId"]}
         # The answer becomes an argument of a call unchanged, so only a person may give it.
         answerable = self._flags.terminal or not self._is_an_argument(event["taskId"])
         while True:
@@ -453,7 +439,7 @@ class RequestRun:
 
     async def _answer_recovery(self, event: Json) -> None:
         recovery = cast(Recovery, {"stepId": event["taskId"], **event})
-        params: Json = {"planId": self.plan["planId"], "stepId": event["taskId"]}
+        params: Json = {"planId": self._plan["planId"], "stepId": event["taskId"]}
         while True:
             choice = await self._ask(self._person.recovery(self._step(event["taskId"]), recovery))
             proposal = recovery.get("proposal")
@@ -467,7 +453,7 @@ class RequestRun:
                 return await self._cancel_plan()
 
     async def _answer_conflict(self, conflict: Conflict) -> None:
-        params: Json = {"planId": self.plan["planId"], "editId": conflict["editId"]}
+        params: Json = {"planId": self._plan["planId"], "editId": conflict["editId"]}
         while True:
             choices = await self._ask(self._person.conflict(conflict))
             if choices is None:
@@ -482,12 +468,14 @@ class RequestRun:
         # A pause for a question, a recovery or a conflict ends when that is answered.
         if event.get("reason") not in ("budget", "model_unavailable", "unsaved_files", "error"):
             return
-        self._screen.failure(str(event.get("detail") or f"The plan paused: {event.get('reason')}."), None)
         detail = str(event.get("detail") or "")
+        self._screen.failure(
+            self.view.get("pause") or detail or f"The plan paused: {event.get('reason')}.", None
+        )
         resume = await self._ask(self._person.resume(str(event["reason"]), detail))
         if resume and not self._flags.terminal:
             self._screen.note("The plan goes on (--yes).")
-        if not (resume and await self._send_answer("planloom/plan/resume", {"planId": self.plan["planId"]})):
+        if not (resume and await self._send_answer("planloom/plan/resume", {"planId": self._plan["planId"]})):
             await self._cancel_plan()
 
     async def _confirmed_secrets(self, text: str) -> list[str]:
@@ -502,7 +490,7 @@ class RequestRun:
         ]
 
     async def _cancel_plan(self) -> None:
-        await self._send_answer("planloom/plan/cancel", {"planId": self.plan["planId"]})
+        await self._send_answer("planloom/plan/cancel", {"planId": self._plan["planId"]})
 
     async def _send_answer(self, method: str, params: Json) -> bool:
         """Send an answer; False if the server refused it although it still waits for one.
@@ -556,13 +544,13 @@ class RequestRun:
 
         return any(
             reference.step_id == step_id
-            for step in self.plan.get("steps") or []
+            for step in self._plan.get("steps") or []
             for _, reference in output_references(step.get("args"))
         )
 
     def _step(self, step_id: str) -> Step:
-        steps = self.plan.get("steps") or []
-        return next((step for step in steps if step["stepId"] == step_id), cast(Step, {"stepId": step_id}))
+        found = step_of(self.view, step_id)
+        return cast(Step, {"stepId": step_id}) if found is None else found["step"]
 
 
 def _flags_sentence(approval: Approval, verdict: ask.Verdict) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.text import Text
@@ -11,9 +11,10 @@ from rich.tree import Tree
 
 from planloom.cli.answers import answered
 from planloom.cli.client import plans
-from planloom.cli.client.messages import Json, Plan
+from planloom.cli.client.messages import Json, PlanView
 from planloom.cli.client.server_process import Server
 from planloom.cli.client.session import Session
+from planloom.cli.client.views import applied, offers, present_uri
 from planloom.cli.exit_codes import DONE, FAILED, UNTRUSTED
 from planloom.cli.plain import visible
 from planloom.cli.terminal import show
@@ -45,36 +46,43 @@ async def undo_plan(server: Server, given: Namespace) -> int:
 async def _undo(running: Session, given: Namespace) -> int:
     console, number, folders = show.console(), given.step, given.workspace
     plan = await plans.named(running, given.plan, _UNDONE, "plan that could be undone")
-    steps = plan.get("steps") or []
-    if number is not None and number > len(steps):
-        show.say(f"The plan has {len(steps)} steps.", "bold red")
+    view = await running.view(plan["planId"])
+    if number is not None and number > len(view["steps"]):
+        show.say(f"The plan has {len(view['steps'])} steps.", "bold red")
         return FAILED
-    step_id = None if number is None else steps[number - 1]["stepId"]
-    files = await plans.standing_changes(running, {"planId": plan["planId"]}, step_id)
-    if not files:
+    undone = view if number is None else view["steps"][number - 1]
+    # Why a plan that is at work is not taken back, the server says.
+    if not offers(undone, "planloom.undo") and not (view["live"] and applied(view)):
         what = (
             f"Step {number} has nothing to take back by itself" if number else "There is nothing to take back"
         )
         show.say(f"{what}.", "yellow")
         return FAILED
-    console.print(_what_happens(plan, number, files, folders))
+    console.print(_what_happens(view, number, folders))
     person = Terminal(console, folders)
     choices = {"y": "take it back", "n": "leave it"}
     if not given.yes and not await person.agrees("Take this back?", choices):
         person.say("Nothing was taken back.", "dim")
         return FAILED
-    params: Json = {"planId": plan["planId"]} | ({"stepId": step_id} if step_id else {})
+    params: Json = {"planId": plan["planId"]}
+    params |= {"stepId": view["steps"][number - 1]["step"]["stepId"]} if number else {}
     return _show(running, await running.request("planloom/plan/undo", params), folders)
 
 
-def _what_happens(plan: Plan, number: int | None, files: Mapping[str, str], folders: Sequence[Path]) -> Tree:
+def _what_happens(view: PlanView, number: int | None, folders: Sequence[Path]) -> Tree:
+    plan_id = view["plan"]["planId"]
+    step_id = None if number is None else view["steps"][number - 1]["step"]["stepId"]
     of = f"step {number} of " if number else ""
     tree = Tree(
-        Text.assemble(("Takes back ", "bold"), (f"{of}plan {plan['planId'][:8]}", "bold")), guide_style="dim"
+        Text.assemble(("Takes back ", "bold"), (f"{of}plan {plan_id[:8]}", "bold")), guide_style="dim"
     )
-    for uri, change in sorted(files.items()):
-        words, style = _REVERSED.get(change, (change, ""))
-        tree.add(Text.assemble(visible(show.relative(uri, folders)), "  ", (words, style)))
+    for file in sorted(applied(view), key=present_uri):
+        made, creator = file.get("stepId"), file.get("createdBy")
+        if not file["lasting"] and (step_id is None or step_id in (made, creator)):
+            is_edit = file["change"] == "create" and step_id not in (None, creator)
+            words, style = _REVERSED["edit" if is_edit else file["change"]]
+            name = visible(show.relative(present_uri(file), folders))
+            tree.add(Text.assemble(name, "  ", (words, style)))
     tree.add(Text("What was typed since stays.", "dim"))
     return tree
 

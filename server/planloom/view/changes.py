@@ -23,11 +23,13 @@ _STATE: dict[str, State] = {
 class ChangedFile(NamedTuple):
     """One change of a file. `new_uri` is its name after a rename; `lasting`: it cannot be taken back.
 
-    `kind` and `words` say what the change does, and where it stands if that is not simply applied.
+    `kind` and `words` say what the change does, and where it stands if that is not simply applied. A file that a step
+    of the plan has created, `created_by`, stays new when it is edited.
     """
 
     edit_id: EditId
     step_id: StepId | None
+    created_by: StepId | None
     uri: Uri
     new_uri: Uri | None
     change: ChangeKind
@@ -50,7 +52,7 @@ def changed_files(plan: Plan, t: Words) -> tuple[ChangedFile, ...]:
             found = {uri: _moved(each, edit.files) for uri, each in found.items()}
             continue
         for file, lasting in _files(edit):
-            found[file.uri] = _changed(edit, file, t, lasting=lasting)
+            found[file.uri] = _changed(edit, file, t, found.get(file.uri), lasting=lasting)
     return tuple(found.values())
 
 
@@ -68,15 +70,21 @@ def _files(edit: EditRecord) -> Iterator[tuple[EditedFile, bool]]:
     yield from ((file, True) for file in edit.unknown)
 
 
-def _changed(edit: EditRecord, file: EditedFile, t: Words, *, lasting: bool) -> ChangedFile:
+def _changed(
+    edit: EditRecord, file: EditedFile, t: Words, before: ChangedFile | None, *, lasting: bool
+) -> ChangedFile:
     state = _STATE[edit.state]
+    is_new = before is not None and before.change == "create" and before.state == "applied"
+    change: ChangeKind = "create" if is_new and file.change == "edit" else file.change
+    creator = before.created_by if is_new and before is not None else edit.step_id
     return ChangedFile(
         edit_id=edit.edit_id,
         step_id=edit.step_id,
+        created_by=creator if change == "create" else None,
         uri=file.uri,
         new_uri=file.new_uri,
-        change=file.change,
-        kind=_kind(file.change, t),
+        change=change,
+        kind=_kind(change, t),
         state=state,
         words=_state_words(state, t),
         merged=edit.merged,

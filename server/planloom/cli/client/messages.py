@@ -188,7 +188,6 @@ class Step(TypedDict, total=False):
     """One step; `order`, `blocks` and the statuses blocked and ready are computed from the plan."""
 
     stepId: str
-    order: int
     description: str
     instruction: str
     activeForm: str
@@ -197,35 +196,19 @@ class Step(TypedDict, total=False):
     tool: str
     args: Json
     dependsOn: list[str]
-    blocks: list[str]
-    priority: Literal["critical", "high", "normal", "low"]
-    critical: bool
     requiresApproval: bool
     status: Literal[
         "pending", "blocked", "ready", "running", "needs_clarification", "completed", "failed", "skipped"
     ]
-    progress: int
-    attempts: int
-    usage: Json
     result: StepResult
-    skipReason: Literal["user", "approval_denied", "dependency_failed", "condition", "policy"]
     question: str
-    options: list[str]
     checks: list[Json]
-    expectedFiles: list[str]
-    attachments: list[str]
-    toolsToExecute: list[Json]
-    toolsExecuted: list[Json]
     reverted: Literal["whole", "part"]
+    templateId: str
     when: str
     forEach: str
     repeatUntil: str
     repeatMost: int
-    templateId: str
-    parent: str
-    createdAt: str
-    startedAt: str
-    completedAt: str
 
 
 class Question(TypedDict, total=False):
@@ -298,22 +281,13 @@ class ReportedCommand(TypedDict, total=False):
     confinement: str
 
 
-class LeftStep(TypedDict, total=False):
-    """A step that is not done, and the reason."""
-
-    stepId: str
-    description: str
-    status: Literal["failed", "skipped", "not_made", "not_run"]
-    reason: str
-
-
 class Report(TypedDict, total=False):
     """What an ended plan has done. `closing`: its answer if `answered`, else a summary; `notes`: what commands did."""
 
     done: list[ReportedStep]
     files: list[ReportedFile]
     commands: list[ReportedCommand]
-    left: list[LeftStep]
+    left: list[Json]
     notAllowed: list[str]
     closing: str
     answered: bool
@@ -325,7 +299,6 @@ class Plan(TypedDict, total=False):
     """A plan. Version 1 does not promise `detection`, `templateId`, `pauseReason` and `pauseDetail`."""
 
     planId: str
-    sessionId: str
     version: int
     seq: int
     status: Literal[
@@ -341,40 +314,23 @@ class Plan(TypedDict, total=False):
     ]
     workspaceFolders: list[str]
     request: str
-    follows: str
     messages: list[Json]
     attachments: list[Attachment]
     detection: Detection
-    qualification: Json
-    perspectives: Json
     summary: str
     commandsRun: list[str]
     steps: list[Step]
     sequential: bool
-    estimatedDuration: int
-    statedDuration: int
-    forecast: Json
     overallRisk: Literal["low", "medium", "high"]
     asksAgain: str
     route: Literal["plan", "perspectives", "direct", "undecided"]
-    review: Literal["each", "end", "auto"]
     author: Literal["rules", "model", "template", "user"]
-    templateId: str
     executionSummary: str
     report: Report
-    contextSummary: str
-    usage: Json
     error: PlanError
     pending: Pending
-    pausedAt: str
-    pauseReason: str
     pauseDetail: str
-    modelProblem: Json
     createdAt: str
-    approvedAt: str
-    rejectedAt: str
-    rejectionReason: str
-    completedAt: str
 
 
 class Progress(TypedDict, total=False):
@@ -438,3 +394,77 @@ class DiffResult(TypedDict, total=False):
     before: str | None
     after: str | None
     languageId: str
+
+
+class ChangedFile(TypedDict, total=False):
+    """The last change of a file; `kind` says what it does, `words` where it stands. `lasting`: it cannot be undone."""
+
+    stepId: str
+    createdBy: str
+    uri: str
+    newUri: str
+    change: Literal["create", "edit", "delete", "rename", "createFolder"]
+    kind: str
+    state: Literal["writing", "applied", "refused", "reverted", "conflict"]
+    words: str
+    byCommand: bool
+    lasting: bool
+
+
+class StepView(TypedDict, total=False):
+    """A step as people see it."""
+
+    step: Step
+    number: int
+    sign: Literal[
+        "pending",
+        "blocked",
+        "ready",
+        "running",
+        "needs_clarification",
+        "completed",
+        "failed",
+        "skipped",
+        "waiting",
+        "stalled",
+        "unchanged",
+        "warning",
+    ]
+    words: str
+    skipped: str
+    workedMs: int
+    actions: list[Json]
+
+
+class PlanView(TypedDict, total=False):
+    """A plan as people see it, whole."""
+
+    plan: Plan
+    state: str
+    sign: Literal[
+        "waiting",
+        "partly",
+        "stalled",
+        "draft",
+        "pending_approval",
+        "approved",
+        "executing",
+        "paused",
+        "completed",
+        "failed",
+        "cancelled",
+        "rejected",
+    ]
+    waits: str
+    live: bool
+    partly: bool
+    progress: Progress
+    pause: str
+    thought: str
+    perspectives: list[Json]
+    left: list[Json]
+    files: list[ChangedFile]
+    steps: list[StepView]
+    used: str
+    usedLines: list[str]
+    actions: list[Json]

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from planloom.cli.client.connection import Connection, connected
-from planloom.cli.client.messages import Json
+from planloom.cli.client.messages import Json, PlanView
 from planloom.cli.client.rpc import Handler
 from planloom.cli.client.server_process import Server
+from planloom.cli.client.views import Views
 from planloom.version import VERSION
 
 Level = Literal["error", "warning", "info", "log"]
@@ -27,11 +28,18 @@ class Session(NamedTuple):
 
     connection: Connection
     events: asyncio.Queue[Json]
+    views: Views
     status: Json
 
     async def request(self, method: str, params: Json | None = None) -> Any:
         """The answer to a request. Raises as `Connection.request` does."""
         return await self.connection.request(method, params)
+
+    async def view(self, plan_id: str, after: int | None = None) -> PlanView:
+        """A plan as people see it: as it is sent, with the event `after`, or without that asked for now."""
+        if after is None:
+            return await self.views.whole(self.connection, plan_id)
+        return await self.views.after(self.connection, plan_id, after)
 
 
 def _unread(*_: Any) -> None:
@@ -60,8 +68,10 @@ async def session(
         say(_LEVELS.get(params.get("type", 3), "log"), str(params.get("message", "")))
 
     events: asyncio.Queue[Json] = asyncio.Queue()
+    views = Views()
     handlers: dict[str, Handler] = {
         "planloom/event": events.put_nowait,
+        "planloom/plan/view": views.take,
         "planloom/stream": stream,
         "planloom/spent": spent,
         "window/showMessage": show_message,
@@ -70,11 +80,11 @@ async def session(
     async with connected(server, handlers) as connection:
         await connection.request("initialize", _initialize_params(folders, trusted=trusted))
         connection.notify("initialized")
-        yield Session(connection, events, await connection.request("planloom/status"))
+        yield Session(connection, events, views, await connection.request("planloom/status"))
 
 
 def _initialize_params(folders: Sequence[Path], *, trusted: bool) -> Json:
-    shown = ("events", "approvals", "clarifications", "recovery", "conflicts")
+    shown = ("events", "views", "approvals", "clarifications", "recovery", "conflicts")
     return {
         "processId": os.getpid(),
         "clientInfo": {"name": "planloom run", "version": VERSION},

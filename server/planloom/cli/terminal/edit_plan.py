@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable
 from rich.console import Console
 
 from planloom.cli.client.connection import ServerError
-from planloom.cli.client.messages import Json, Plan, Step
+from planloom.cli.client.messages import Json, Plan, PlanView, Step
 from planloom.cli.terminal import keyboard, show
 from planloom.cli.terminal.person import Terminal
 
-Send = Callable[[Plan, Json], Awaitable[Plan]]
-"""Sends one StepEdit for this version of the plan and returns the edited plan. Raises ServerError."""
+Send = Callable[[PlanView, Json], Awaitable[PlanView]]
+"""Sends one StepEdit for this version of the plan and returns the view of the edited plan. Raises ServerError."""
 
 _HELP = (
     "<n> changes step n · r <n> removes · s <n> skips or takes back a skip · "
@@ -20,25 +20,25 @@ _HELP = (
 )
 
 
-async def edit_plan(terminal: Terminal, console: Console, plan: Plan, send: Send) -> Plan:
+async def edit_plan(terminal: Terminal, console: Console, view: PlanView, send: Send) -> None:
     """Edit the plan until the person enters an empty line; the server validates each edit at once."""
     terminal.say(_HELP, "dim")
     while True:
         try:
             typed = (await terminal.line("edit> ")).split()
             if not typed:
-                return plan
-            edit = await _edit(terminal, plan, typed)
+                return
+            edit = await _edit(terminal, view["plan"], typed)
         except keyboard.EndOfInput:
-            return plan
+            return
         if edit is None:
             continue
         try:
-            plan = await send(plan, edit)
+            view = await send(view, edit)
         except ServerError as error:
             show.failure(console, error.message, error.hint, error.details)
             continue
-        console.print(show.plan_table(plan))
+        console.print(show.plan_table(view))
 
 
 async def _edit(terminal: Terminal, plan: Plan, typed: list[str]) -> Json | None:

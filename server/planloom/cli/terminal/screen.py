@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,20 @@ from rich.padding import Padding
 from rich.status import Status
 from rich.text import Text
 
-from planloom.cli.client.messages import Approval, ApprovalFile, DiffResult, Json, Plan, Report, Step
+from planloom.cli.client.messages import (
+    Approval,
+    ApprovalFile,
+    DiffResult,
+    Json,
+    PlanView,
+    Step,
+    StepView,
+)
+from planloom.cli.client.views import step_of
 from planloom.cli.plain import as_json, one_line, visible
 from planloom.cli.terminal import show, show_approval, show_report
 from planloom.cli.terminal.edit_plan import Send, edit_plan
 from planloom.cli.terminal.person import Terminal
-from planloom.cli.terminal.show_spent import spent_lines
 from planloom.domain.text.counted import at_work, counted
 
 _MOST_WORDS = 600
@@ -42,7 +49,6 @@ class Screen:
         self._tails: dict[str, str] = {}
         self._words: dict[str, str] = {}
         self._background: dict[str, str] = {}
-        self._started: dict[str, float] = {}
         self._said: set[str] = set()
         self._is_one_step = False
         self._spent: dict[str, Json] = {}
@@ -62,24 +68,24 @@ class Screen:
             asked=asked,
         ):
             self._console.print(line)
-        self._busy("draft", "Planning …")
 
-    def resumed(self, plan: Plan) -> None:
+    def resumed(self, view: PlanView) -> None:
         """Print which plan goes on; one in review is shown whole, when it is asked about."""
+        plan = view["plan"]
         self._console.print(
             Text.assemble(
                 ("Plan ", "bold"), (plan["planId"][:8], "bold cyan"), f"  {one_line(plan['request'])}"
             )
         )
         if plan["status"] != "pending_approval":
-            self._console.print(show.plan_table(plan))
+            self._console.print(show.plan_table(view))
 
-    def plan(self, plan: Plan) -> None:
+    def plan(self, view: PlanView) -> None:
         """Print the plan for review, with what it has used of which model so far."""
         self.pause()
         self._console.print()
-        self._console.print(show.plan_table(plan))
-        self._show_spent(plan)
+        self._console.print(show.plan_table(view))
+        self._show_used(view)
 
     def approval(self, approval: Approval, diffs: Sequence[DiffResult]) -> None:
         """Print what an approval would change."""
@@ -101,56 +107,52 @@ class Screen:
         self.pause()
         show.failure(self._console, "" if message in self._said else message, hint, details)
 
-    async def edit(self, plan: Plan, send: Send) -> Plan:
+    async def edit(self, view: PlanView, send: Send) -> None:
         """Let the person at the terminal edit the plan."""
         self.pause()
-        return await edit_plan(Terminal(self._console, self._folders), self._console, plan, send)
+        await edit_plan(Terminal(self._console, self._folders), self._console, view, send)
 
     def raw(self, event: Json) -> None:
         """Print an event as JSON, for programs."""
         self._json(event)
 
-    def event(self, event: Json, plan: Plan) -> None:
-        """Print an event; `plan` is the plan with it folded in."""
-        step_id = event.get("taskId")
-        steps = enumerate(plan.get("steps") or [] if step_id else [], 1)
-        found = next(((number, step) for number, step in steps if step["stepId"] == step_id), None)
+    def event(self, event: Json, view: PlanView) -> None:
+        """Print an event; `view` shows the plan with it, and with later ones if a question was open meanwhile."""
+        if thought := view.get("thought"):
+            self._busy("draft", thought)
+        else:
+            self._idle("draft")
+        found = step_of(view, event.get("taskId"))
         if found is not None:
             # A request that is one step is no list: its words stand above already, and its outcome comes at the end.
-            self._is_one_step = plan.get("route") == "direct" and len(plan.get("steps") or []) == 1
+            self._is_one_step = view["plan"].get("route") == "direct" and len(view["steps"]) == 1
             if event["type"] in _AFTER_WORDS:
                 said = event.get("text") or (event.get("result") or {}).get("summary") or ""
-                self._show_words(found[1]["stepId"], said)
-            self._step_event(event, *found)
+                self._show_words(found["step"]["stepId"], said)
+            self._step_event(event, found)
         else:
-            self._plan_event(event, plan)
+            self._plan_event(event, view)
 
-    def ended(self, ending: str, event: Json, plan: Plan, files: Mapping[str, str]) -> None:
+    def ended(self, view: PlanView) -> None:
         """Print how the plan ended, why, and its report; without a report its summary and the changed files."""
         self.pause()
-        report: Report | None = event.get("report")
-        error = event.get("error")
-        if report is not None and ending == "completed" and show_report.only_answers(report):
-            self._show_spent(plan)
+        plan = view["plan"]
+        report, error = plan.get("report"), plan.get("error")
+        if report is not None and plan["status"] == "completed" and show_report.only_answers(report):
+            self._show_used(view)
             return
         self._console.print()
-        if report is None:
-            self._console.print(show_report.ending_line(ending, event.get("progress") or {}))
-            if event.get("summary"):
-                self._console.print(Padding(Text(visible(event["summary"])), (0, 0, 0, 2)))
-        else:
-            self._console.print(show_report.heading(ending, report))
+        self._console.print(show_report.heading(view))
+        if report is None and plan.get("executionSummary"):
+            self._console.print(Padding(Text(visible(plan["executionSummary"])), (0, 0, 0, 2)))
         if error:
             self.failure(error.get("message", ""), error.get("hint"))
-        if report is not None:
-            for part in show_report.report_parts(report, plan, self._folders):
-                self._console.print(part)
-        elif files:
-            self._console.print(show.changed_tree(files, self._folders))
-        self._show_spent(plan)
+        for part in show_report.report_parts(view, self._folders):
+            self._console.print(part)
+        self._show_used(view)
 
-    def _show_spent(self, plan: Plan) -> None:
-        for line in spent_lines(self._spent.get(plan.get("planId", ""))):
+    def _show_used(self, view: PlanView) -> None:
+        for line in show_report.used_lines(view):
             self._console.print(line)
 
     def result(self, outcome: Json) -> None:
@@ -184,35 +186,24 @@ class Screen:
         style = {"error": "bold red", "warning": "yellow"}.get(level, "dim")
         self._console.print(Text(visible(message), style))
 
-    def _plan_event(self, event: Json, plan: Plan) -> None:
+    def _plan_event(self, event: Json, view: PlanView) -> None:
         match event["type"]:
-            case "plan_drafting":
-                self._busy("draft", "Planning again …" if event.get("version") else "Planning …")
             case "plan_routed":
                 self._console.print(Text(show.route_line(event), "dim"))
-            case "perspective_start":
-                agent = _agent_name(event)
-                self._busy(f"perspective {agent}", f"{agent} looks at the request …")
             case "perspective_complete":
-                agent = _agent_name(event)
-                self._idle(f"perspective {agent}")
                 text = (event.get("perspective") or {}).get("analysis") or event.get("error") or ""
                 style = "yellow" if event.get("perspective") is None else "dim"
-                self._console.print(Text(f"  {agent}: {one_line(text, 240)}", style))
-            case "task_created":
-                self._busy("draft", _so_far(len(plan.get("steps") or [])))
-            case "plan_ready" | "plan_executing" | "plan_direct":
-                self._idle("draft")
-            case "plan_edited" if plan.get("status") == "executing":
-                count = counted(len(plan.get("steps") or []), "step")
+                self._console.print(Text(f"  {_agent(event, view)}: {one_line(text, 240)}", style))
+            case "plan_edited" if (event.get("plan") or {}).get("status") == "executing":
+                count = counted(len(view["steps"]), "step")
                 self._console.print(
                     Text(f"  A step changed the rest of the plan: it has {count} now.", "dim")
                 )
             case "approval_resolved" if event.get("by") != "user":
                 reason = event.get("reason") or f"by the {event.get('by')}"
                 self._console.print(Text(f"  {event.get('decision')}: {visible(str(reason))}", "dim"))
-            case "plan_paused" if event.get("reason") == "user":
-                self._console.print(Text("Paused.", "yellow"))
+            case "plan_paused" if event.get("reason") == "user" and view.get("pause"):
+                self._console.print(Text(view["pause"], "yellow"))
             case "log":
                 self.say(event.get("level", "info"), f"  {event.get('message', '')}")
 
@@ -222,20 +213,20 @@ class Screen:
         if words and words.rstrip("…") not in one_line(said, 2 * _MOST_WORDS):
             self._console.print(Padding(Text(words, "dim"), (0, 0, 0, 2)))
 
-    def _step_event(self, event: Json, number: int, step: Step) -> None:
+    def _step_event(self, event: Json, shown: StepView) -> None:
+        step = shown["step"]
         key = step["stepId"]
         match event["type"]:
-            case "task_created":
-                self._busy("draft", _so_far(number))
             case "task_started":
-                self._started[key] = time.monotonic()
                 self._words.pop(key, None)
                 self._at_work(event, step)
             case "task_update" if event.get("status") == "running":
                 self._at_work(event, step)
             case "steps_unrolled":
                 self._idle(key)
-                self._console.print(Text(f"  {number} {one_line(_unrolled(event, step), 160)}", "dim"))
+                self._console.print(
+                    Text(f"  {shown['number']} {one_line(_unrolled(event, step), 160)}", "dim")
+                )
             case "tool_started":
                 words = step.get("activeForm") or step.get("description", "")
                 self._busy(key, f"{words} · {event.get('tool')}")
@@ -252,21 +243,14 @@ class Screen:
             case "task_completed" if self._is_one_step:
                 self._idle(key)
             case "task_completed":
-                result = event.get("result") or {}
-                answered = key in self._answered
-                text = (
-                    "" if answered else show.step_summary(result.get("summary"), step.get("description", ""))
-                )
-                self._step_ended(
-                    number, step, result.get("caveat") or "completed", text, lasted=result.get("durationMs")
-                )
+                said = (event.get("result") or {}).get("summary")
+                said = "" if key in self._answered else show.step_summary(said, step.get("description", ""))
+                self._step_ended(shown, shown["sign"], said)
             case "task_failed":
                 again = " It is tried again." if event.get("willRetry") else ""
-                self._step_ended(number, step, "failed", f"{event.get('error', '')}{again}")
+                self._step_ended(shown, "failed", f"{event.get('error', '')}{again}")
             case "task_skipped":
-                self._step_ended(
-                    number, step, "skipped", show.SKIPPED.get(event.get("reason", ""), "skipped")
-                )
+                self._step_ended(shown, shown["sign"], shown.get("skipped") or "")
             case "edit_rejected":
                 self._console.print(Text(f"  ! {visible(event.get('reason', ''))}", "yellow"))
             case "edit_applied" if event.get("merged"):
@@ -288,15 +272,9 @@ class Screen:
             how = event.get("line") or "it ended"
             self._console.print(Text(f"  ! {one_line(f'{command}: {how}', 160)}", "yellow"))
 
-    def _step_ended(
-        self, number: int, step: Step, status: str, text: str, *, lasted: int | None = None
-    ) -> None:
-        key = step["stepId"]
-        self._idle(key)
-        started = self._started.pop(key, None)
-        if lasted is None and started is not None:
-            lasted = int((time.monotonic() - started) * 1000)
-        self._console.print(show.step_line(number, step, status, text, lasted))
+    def _step_ended(self, shown: StepView, sign: str, note: str) -> None:
+        self._idle(shown["step"]["stepId"])
+        self._console.print(show.step_line(shown, sign, note))
 
     def _busy(self, key: str, words: str) -> None:
         self._running[key] = one_line(words, 80)
@@ -341,10 +319,7 @@ def _unrolled(event: Json, step: Step) -> str:
     return f"{step.get('description', '')}: round {count}{most}"
 
 
-def _so_far(steps: int) -> str:
-    return f"Planning … {counted(steps, 'step')} so far"
-
-
-def _agent_name(event: Json) -> str:
-    """The name of an event's agent, capitalized."""
-    return str(event.get("agent")).capitalize()
+def _agent(event: Json, view: PlanView) -> str:
+    """The name of an event's agent."""
+    names = {each["agent"]: each["name"] for each in view.get("perspectives") or []}
+    return str(names.get(event["agent"], event["agent"]))

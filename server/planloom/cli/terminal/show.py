@@ -13,7 +13,19 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from planloom.cli.client.messages import Attachment, Detection, Json, Plan, Step, Unresolved
+from planloom.cli.client.messages import (
+    Attachment,
+    ChangedFile,
+    Detection,
+    Json,
+    Plan,
+    PlanView,
+    ReportedFile,
+    Step,
+    StepView,
+    Unresolved,
+)
+from planloom.cli.client.views import present_uri
 from planloom.cli.plain import one_line, visible, with_flags
 from planloom.domain.text.counted import counted
 from planloom.domain.text.hidden_characters import plain_spaces
@@ -34,27 +46,24 @@ _RULES = {
 MARKS = {
     "completed": Text("✔", "bold green"),
     "failed": Text("✘", "bold red"),
+    "cancelled": Text("–", "bold yellow"),
+    "rejected": Text("–", "bold yellow"),
     "skipped": Text("–", "yellow"),
     "running": Text("▸", "cyan"),
+    "waiting": Text("?", "bold magenta"),
     "needs_clarification": Text("?", "bold magenta"),
+    "stalled": Text("…", "cyan"),
     "unchanged": Text("=", "bold"),
-    "unchecked": Text("!", "bold yellow"),
-    "command_failed": Text("!", "bold yellow"),
+    "warning": Text("!", "bold yellow"),
+    "partly": Text("!", "bold yellow"),
 }
-CHANGES = {
-    "create": ("new", "green"),
-    "createFolder": ("new folder", "green"),
-    "edit": ("edit", "yellow"),
-    "rename": ("rename", "cyan"),
-    "delete": ("delete", "bold red"),
-}
-
-SKIPPED = {
-    "user": "skipped, as chosen",
-    "approval_denied": "skipped: it was not allowed",
-    "policy": "skipped after its failure, as the setting says",
-    "dependency_failed": "skipped: a step that it needs did not finish",
-    "condition": "skipped: its condition does not hold",
+"""The marks for the signs of plans and steps."""
+CHANGE_STYLES = {
+    "create": "green",
+    "createFolder": "green",
+    "edit": "yellow",
+    "rename": "cyan",
+    "delete": "bold red",
 }
 
 
@@ -62,11 +71,12 @@ _CHECKS = {"file_exists": "file exists", "file_contains": "file contains", "no_n
 """The words before what a check names, where that does not say what is checked."""
 
 
-def plan_table(plan: Plan) -> RenderableType:
+def plan_table(view: PlanView) -> RenderableType:
     """The plan as a table: each step, what it runs, and the steps that it depends on."""
+    plan = view["plan"]
     steps = plan.get("steps") or []
     numbers = {step["stepId"]: str(number) for number, step in enumerate(steps, 1)}
-    done = any(step.get("status") in ("completed", "failed", "skipped") for step in steps)
+    done = any(each["sign"] in MARKS for each in view["steps"])
     table = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False, header_style="bold")
     table.add_column("#", justify="right", style="dim", no_wrap=True)
     if done:
@@ -75,11 +85,10 @@ def plan_table(plan: Plan) -> RenderableType:
     table.add_column("What runs", ratio=6, overflow="fold")
     if not plan.get("sequential") and any(step.get("dependsOn") for step in steps):
         table.add_column("After", overflow="fold")
-    for number, step in enumerate(steps, 1):
-        row: list[RenderableType] = [
-            str(number),
-            *([MARKS.get(_ending(step), Text(" "))] if done else []),
-        ]
+    for shown in view["steps"]:
+        step = shown["step"]
+        row: list[RenderableType] = [str(shown["number"])]
+        row += [MARKS.get(shown["sign"], Text(" "))] if done else []
         runs = _rules(step).append_text(_what_runs(step))
         if step.get("checks") and step.get("kind") != "check":
             runs.append("\n").append_text(_checks(step))
@@ -108,11 +117,6 @@ def _plan_title(plan: Plan) -> Text:
     if plan.get("asksAgain"):
         title.append(f"\n{visible(plan['asksAgain'] or '')}")
     return title
-
-
-def _ending(step: Step) -> str:
-    """The caveat of a step, else its status."""
-    return str((step.get("result") or {}).get("caveat") or step.get("status", ""))
 
 
 def _rules(step: Step) -> Text:
@@ -236,17 +240,19 @@ def request_lines(
         )
 
 
-def step_line(number: int, step: Step, status: str, note: str = "", milliseconds: int | None = None) -> Table:
-    """One finished step: its mark, number and description, with a note below, and its duration on the right."""
+def step_line(shown: StepView, sign: str, note: str = "") -> Table:
+    """One step: its mark, number, description and where it stands, a note below, and its time on the right."""
     row = Table.grid(padding=(0, 1), expand=True)
     row.add_column(width=1)
     row.add_column(justify="right", min_width=2, style="dim")
     row.add_column(ratio=1, overflow="fold")
     row.add_column(justify="right", style="dim", no_wrap=True)
-    text = Text(visible(step.get("description", "")))
+    text = Text(visible(shown["step"].get("description", "")))
+    if sign == shown["sign"] != "completed":
+        text.append(f"  {shown['words']}", "dim")
     if note:
-        text.append(f"\n{visible(note)}", "red" if status == "failed" else "dim")
-    row.add_row(MARKS.get(status, Text(" ")), str(number), text, duration(milliseconds))
+        text.append(f"\n{visible(note)}", "red" if sign == "failed" else "dim")
+    row.add_row(MARKS.get(sign, Text(" ")), str(shown["number"]), text, duration(shown.get("workedMs")))
     return row
 
 
@@ -258,24 +264,43 @@ def step_summary(summary: str | None, description: str) -> str:
     return "" if summary_words == description_words else one_line(summary or "", 300)
 
 
-def changed_tree(files: Mapping[str, str], folders: Sequence[Path], counts: Mapping[str, Text] = {}) -> Tree:
-    """Changed files (path or URI → kind of change) as a tree of folders; `counts` holds the changed lines of some."""
+def changed_tree(
+    files: Iterable[ChangedFile], folders: Sequence[Path], reported: Iterable[ReportedFile] = ()
+) -> Tree:
+    """Changed files as a tree of folders; `reported` are those of a report, with their changed lines."""
     tree = Tree(Text("Changed", "bold"), guide_style="dim")
     nodes: dict[str, Tree] = {"": tree}
-    for name, change, uri in sorted((relative(uri, folders), change, uri) for uri, change in files.items()):
+    counts = {file["uri"]: file for file in reported}
+    named = {relative(present_uri(file), folders): file for file in files}
+    for name, file in sorted(named.items()):
         parts = name.split("/")
         for depth in range(1, len(parts)):
             folder = "/".join(parts[:depth])
             if folder not in nodes:
                 nodes[folder] = nodes["/".join(parts[: depth - 1])].add(Text(f"{visible(parts[depth - 1])}/"))
-        word, style = CHANGES.get(change, (change, ""))
-        last = visible(parts[-1]) + ("/" if change == "createFolder" else "")
-        label = Text.assemble(last, "  ", (word, style), counts.get(uri, ""))
+        last = visible(parts[-1]) + ("/" if file["change"] == "createFolder" else "")
+        label = Text.assemble(last, "  ", (file["kind"], CHANGE_STYLES.get(file["change"], "")))
+        label.append_text(_lines(counts.get(present_uri(file), {})))
+        if file["words"]:
+            label.append(f"  {file['words']}", "bold yellow")
+        if file["byCommand"]:
+            lasting = ", which cannot be taken back" if file["lasting"] else ""
+            label.append(f"  changed by a command{lasting}", "dim")
         if name in nodes:
             nodes[name].label = label
         else:
             nodes[name] = nodes["/".join(parts[:-1])].add(label)
     return tree
+
+
+def _lines(file: ReportedFile) -> Text:
+    """`+3 −1`, empty where the lines were not counted."""
+    text = Text()
+    if added := file.get("added"):
+        text.append(f" +{added}", "green")
+    if removed := file.get("removed"):
+        text.append(f" −{removed}", "red")
+    return text
 
 
 def relative(uri: str, folders: Sequence[Path]) -> str:

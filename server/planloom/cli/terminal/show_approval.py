@@ -24,6 +24,7 @@ _MOST_LINES = 4000
 """Lines of one diff that a person can look through."""
 
 _DIFF_STYLES = {"+": "green", "-": "red", " ": "dim"}
+_CREATED = {"create": "new", "createFolder": "new folder"}
 _EFFECTS = {"write": "yellow", "destroy": "bold red", "execute": "magenta", "fetch": "magenta"}
 
 
@@ -135,7 +136,8 @@ def change_panel(file: ApprovalFile, diff: DiffResult, folders: Sequence[Path]) 
 
 
 def _file_title(file: ApprovalFile, folders: Sequence[Path]) -> Text:
-    word, style = show.CHANGES.get(file.get("change", "edit"), (file.get("change", "edit"), "red"))
+    change = file.get("change", "edit")
+    word, style = _CREATED.get(change, change), show.CHANGE_STYLES.get(change, "red")
     name = show.relative(file["uri"], folders)
     title = Text.assemble((f"{word} ", style), (visible(name), "bold"))
     if file.get("newUri"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import cast
 
 from rich import box
 from rich.console import RenderableType
@@ -13,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from planloom.cli.client.messages import Plan, PlanSummary, Report, Step
+from planloom.cli.client.messages import PlanSummary, PlanView, StepView
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import show, show_report
 from planloom.domain.text.counted import counted
@@ -24,7 +23,9 @@ _STYLES = {
     "failed": "bold red",
     "cancelled": "yellow",
     "rejected": "yellow",
+    "partly": "yellow",
     "paused": "bold yellow",
+    "waiting": "bold yellow",
     "pending_approval": "bold cyan",
 }
 _REVERTED = {"whole": "taken back", "part": "taken back in part"}
@@ -58,15 +59,10 @@ def plans_table(
 
 
 def _listed_status(plan: PlanSummary) -> Text:
-    """The status, and whether the plan's changes were taken back."""
+    """Where the plan stands, and whether its changes were taken back."""
     reverted = plan.get("reverted")
-    words = f"{status(plan)}, {_REVERTED[reverted]}" if reverted else status(plan)
-    return Text(words, "dim" if reverted == "whole" else _STYLES.get(plan["status"], ""))
-
-
-def status(plan: Plan | PlanSummary) -> str:
-    """The status in words."""
-    return plan["status"].replace("_", " ")
+    words = f"{plan['state']}, {_REVERTED[reverted]}" if reverted else plan["state"]
+    return Text(words, "dim" if reverted == "whole" else _STYLES.get(plan["sign"], ""))
 
 
 def age(time: str, now: datetime) -> str:
@@ -78,12 +74,11 @@ def age(time: str, now: datetime) -> str:
     return "now"
 
 
-def plan_parts(
-    plan: Plan, folders: Sequence[Path], files: Mapping[str, str], now: datetime
-) -> Iterator[RenderableType]:
-    """The parts of a plan, from its request to its report; `files` are changed by a plan that has no report yet."""
+def plan_parts(view: PlanView, folders: Sequence[Path], now: datetime) -> Iterator[RenderableType]:
+    """The parts of a plan, from its request to its report."""
+    plan = view["plan"]
     title = Text.assemble(("Plan ", "bold"), (plan["planId"][:8], "bold cyan"), "  ")
-    title.append(status(plan), _STYLES.get(plan["status"], ""))
+    title.append(view["state"], _STYLES.get(view["sign"], ""))
     created = age(plan["createdAt"], now)
     title.append(
         f" · {'just now' if created == 'now' else f'{created} ago'} · version {plan['version']}", "dim"
@@ -95,59 +90,51 @@ def plan_parts(
     for message in plan.get("messages") or []:
         yield Padding(Text(f"> {visible(message['text'])}", "italic"), _INDENT)
     if plan["status"] == "pending_approval":
-        yield show.plan_table(plan)
+        yield show.plan_table(view)
     else:
-        for number, step in enumerate(plan.get("steps") or [], 1):
-            yield _step(number, step)
+        yield from map(_step, view["steps"])
         yield Text()
-    report = plan.get("report")
-    if report is not None:
-        yield show_report.heading(plan["status"], report)
+    if plan.get("report"):
+        yield show_report.heading(view)
     error = plan.get("error")
     if error:
         yield Text(visible(error.get("message", "")), "bold red")
-    if report is not None:
-        # The steps above have their results.
-        shown = cast(Report, {**report, "done": [], "left": []})
-        yield from show_report.report_parts(shown, plan, folders)
-    elif files:
-        yield show.changed_tree(files, folders)
+    yield from show_report.report_parts(view, folders, steps=False)
+    yield from show_report.used_lines(view)
     if plan["status"] in ("paused", "pending_approval"):
-        yield from _waiting(plan)
+        yield from _waiting(view)
 
 
-def imported_line(plan: Plan) -> Text:
+def imported_line(view: PlanView) -> Text:
     """What was imported, and how to go on with it."""
-    short = plan["planId"][:8]
-    line = Text.assemble(
-        "Imported plan ", (short, "cyan"), f" ({counted(len(plan.get('steps') or []), 'step')}), "
-    )
-    if plan["status"] == "pending_approval":
-        return line.append(f"which waits for your approval: `planloom resume {short}`.")
-    return line.append(f"which is {status(plan)}: `planloom show {short}`.")
+    short = view["plan"]["planId"][:8]
+    line = Text.assemble("Imported plan ", (short, "cyan"), f" ({counted(len(view['steps']), 'step')}), ")
+    if view["plan"]["status"] == "pending_approval":
+        return line.append(f"which {view.get('waits')}: `planloom resume {short}`.")
+    return line.append(f"which is {view['state'].lower()}: `planloom show {short}`.")
 
 
-def _step(number: int, step: Step) -> Table:
+def _step(shown: StepView) -> Table:
+    step = shown["step"]
     result = step.get("result") or {}
-    note = result.get("error") or show.step_summary(result.get("summary"), step.get("description", ""))
-    shown = step.get("status", "")
-    if not note and shown == "skipped":
-        note = show.SKIPPED.get(step.get("skipReason", ""), "")
-    if step.get("reverted"):
-        note = f"{note}\n{_REVERTED[step['reverted']]}".strip()
-    return show.step_line(number, step, shown, note, result.get("durationMs"))
+    note = shown.get("skipped") or result.get("error")
+    note = note or show.step_summary(result.get("summary"), step.get("description", ""))
+    lines = (note, _REVERTED.get(step.get("reverted") or ""))
+    return show.step_line(shown, shown["sign"], "\n".join(filter(None, lines)))
 
 
-def _waiting(plan: Plan) -> Iterator[Text]:
+def _waiting(view: PlanView) -> Iterator[Text]:
     """What an open plan waits for, and the command that goes on with it."""
-    if plan.get("pauseDetail"):
-        yield Text(visible(plan["pauseDetail"] or ""), "yellow")
+    plan = view["plan"]
+    if pause := view.get("pause") or plan.get("pauseDetail"):
+        yield Text(visible(pause), "yellow")
     pending = plan.get("pending") or {}
     for question in pending.get("questions") or []:
         yield Text.assemble(("? ", "bold magenta"), visible(question["question"]))
     for recovery in pending.get("recoveries") or []:
         yield Text.assemble(("✘ ", "bold red"), visible(recovery["error"]))
-    yield Text(f"Go on with it: planloom resume {plan['planId'][:8]}", "dim")
+    waits = f"The plan {view['waits']}. " if view.get("waits") else ""
+    yield Text(f"{waits}Go on with it: planloom resume {plan['planId'][:8]}", "dim")
 
 
 def _folder(plan: PlanSummary) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import RenderableType
@@ -10,18 +10,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from planloom.cli.client.messages import LeftStep, Plan, Report, ReportedCommand, ReportedFile
+from planloom.cli.client.messages import Json, PlanView, Report, ReportedCommand
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import show
 from planloom.domain.text.counted import counted
 
-_ENDINGS = {
-    "completed": ("✔ Done.", "bold green"),
-    "failed": ("✘ The plan failed.", "bold red"),
-    "cancelled": ("– The plan was cancelled.", "bold yellow"),
-    "rejected": ("– The plan was rejected.", "bold yellow"),
-}
-_LEFT = {"failed": ("✘", "bold red"), "skipped": ("–", "yellow")}
+_STYLES = {"completed": "bold green", "failed": "bold red"}
 _INDENT = (0, 0, 0, 2)
 
 
@@ -31,42 +25,34 @@ def only_answers(report: Report) -> bool:
     return bool(report.get("answered")) and len(report.get("done") or []) == 1 and not any(more)
 
 
-def heading(ending: str, report: Report) -> Text:
-    """How the plan ended. A plan that has left steps out is not called done, and one with caveats not simply so."""
-    done, left = len(report.get("done") or []), len(report.get("left") or [])
-    count = f"  {done} of {counted(done + left, 'step')} done."
-    but = "; ".join(visible(each) for each in report.get("caveats") or [])
-    if ending == "completed" and left:
-        words = "! Done in part." if done else "– Nothing was done."
-        return Text.assemble((words, "bold yellow"), count if done else "", f"  But {but}." if but else "")
-    if ending == "completed" and but:
-        return Text.assemble(("! Done, but ", "bold yellow"), f"{but}.", count if done > 1 else "")
-    words, style = _ENDINGS.get(ending, (ending, ""))
-    if ending == "completed" and any(each.get("caveat") == "unchecked" for each in report.get("done") or []):
-        words, style = "! Done, but not all of it is checked.", "bold yellow"
-    return Text.assemble((words, style), count if done + left > (1 if ending == "completed" else 0) else "")
+def heading(view: PlanView) -> Text:
+    """Where an ended plan stands, with its caveats, and its done steps counted."""
+    report, progress, sign = view["plan"].get("report") or {}, view["progress"], view["sign"]
+    results = [each["step"].get("result") or {} for each in view["steps"]]
+    caveats = report.get("caveats") or []
+    if not caveats and any(result.get("caveat") == "unchecked" for result in results):
+        caveats = ["not all of it is checked"]
+    style = "bold yellow" if caveats else _STYLES.get(sign, "bold yellow")
+    mark = "!" if caveats and sign == "completed" else show.MARKS.get(sign, Text("")).plain
+    count = f"  {progress['completed']} of {counted(progress['total'], 'step')} done."
+    # A plan that is done in part is counted in its words.
+    is_counted = not view["partly"] and progress["total"] > (1 if sign == "completed" else 0)
+    but = f"  But {visible('; '.join(caveats))}." if caveats else ""
+    return Text.assemble((f"{mark} {view['state']}.".lstrip(), style), count if is_counted else "", but)
 
 
-def ending_line(ending: str, progress: Mapping[str, int]) -> Text:
-    """How a plan without a report ended, with its steps counted."""
-    words, style = _ENDINGS.get(ending, (ending, ""))
-    counts = [f"{progress[key]} {key}" for key in ("completed", "failed", "skipped") if progress.get(key)]
-    return Text.assemble((words, style), f"  {', '.join(counts)}" if counts else "")
+def report_parts(view: PlanView, folders: Sequence[Path], *, steps: bool = True) -> Iterator[RenderableType]:
+    """The parts of the report that say something, each under its heading; those on `steps` unless they stand above.
 
-
-def report_parts(report: Report, plan: Plan, folders: Sequence[Path]) -> Iterator[RenderableType]:
-    """The parts of the report that say something, each under its heading."""
+    A plan without a report has its changed files.
+    """
+    report = view["plan"].get("report") or {}
     if report.get("closing") and not report.get("answered"):
         yield Padding(show.Prose(report["closing"]), (0, 2))
-    steps = plan.get("steps") or []
-    numbers = {step["stepId"]: number for number, step in enumerate(steps, 1)}
-    thought = {step["stepId"] for step in steps if step.get("kind") == "processing"}
-    if done := _done(report, numbers, thought):
+    if steps and (done := _done(report, view)):
         yield Padding(done, _INDENT)
-    if report.get("files"):
-        files = {file["uri"]: file["change"] for file in report["files"]}
-        counts = {file["uri"]: _counts(file) for file in report["files"]}
-        yield show.changed_tree(files, folders, counts)
+    if view["files"]:
+        yield show.changed_tree(view["files"], folders, report.get("files") or [])
     for note in report.get("notes") or []:
         yield Text.assemble(("! ", "yellow"), visible(note))
     for uri in report.get("notAllowed") or []:
@@ -74,46 +60,52 @@ def report_parts(report: Report, plan: Plan, folders: Sequence[Path]) -> Iterato
     if report.get("commands"):
         yield Text("Commands", "bold")
         yield Padding(_commands(report["commands"]), _INDENT)
-    if report.get("left") and len(numbers) > 1:
+    if steps and (left := view.get("left")) and len(view["steps"]) > 1:
         yield Text("Not done", "bold")
-        yield Padding(_left(report["left"], numbers), _INDENT)
+        yield Padding(_left(left, view), _INDENT)
     if report.get("files"):
-        yield Text(f"All changes: planloom diff {plan.get('planId', '')[:8]}", "dim")
+        yield Text(f"All changes: planloom diff {view['plan'].get('planId', '')[:8]}", "dim")
 
 
-def _done(report: Report, numbers: Mapping[str, int], thought: Set[str]) -> Table | None:
+def used_lines(view: PlanView) -> Iterator[Text]:
+    """What the plan has used of models, in one line and in those that explain it."""
+    if view.get("used"):
+        yield Text(f"Used: {one_line(view['used'], 160)}", "dim")
+        for line in (view.get("usedLines") or [])[1:]:
+            yield Text(f"  {one_line(line, 160)}", "dim")
+
+
+def _done(report: Report, view: PlanView) -> Table | None:
     """The completed steps, those of a model with its summaries; None if no summary adds to the plan.
 
     Literal calls have no summary here: the files and commands show their effect.
     """
-    steps = report.get("done") or []
+    shown = {each["step"]["stepId"]: each for each in view["steps"]}
+    steps = [(shown[step["stepId"]], step) for step in report.get("done") or [] if step["stepId"] in shown]
     summaries = [
         show.step_summary(step.get("summary"), step.get("description", ""))
-        if step["stepId"] in thought
+        if each["step"].get("kind") == "processing"
         else ""
-        for step in steps
+        for each, step in steps
     ]
     if not any(summaries):
         return None
     table = _rows()
-    for step, summary in zip(steps, summaries, strict=True):
+    for (each, step), summary in zip(steps, summaries, strict=True):
         text = Text(visible(step.get("description", "")))
         if summary:
             text.append(f"\n{visible(summary)}", "dim")
-        table.add_row(
-            show.MARKS[step.get("caveat") or "completed"], str(numbers.get(step["stepId"], "")), text
-        )
+        table.add_row(show.MARKS.get(each["sign"], Text(" ")), str(each["number"]), text)
     return table
 
 
-def _left(steps: Sequence[LeftStep], numbers: Mapping[str, int]) -> Table:
+def _left(left: Sequence[Json], view: PlanView) -> Table:
+    signs = {each["number"]: each["sign"] for each in view["steps"]}
     table = _rows()
-    for step in steps:
-        mark, style = _LEFT.get(step.get("status", ""), ("·", "yellow"))
-        text = Text(visible(step.get("description", "")))
-        if step.get("reason"):
-            text.append(f"\n{visible(step['reason'])}", "dim")
-        table.add_row(Text(mark, style), str(numbers.get(step["stepId"], "")), text)
+    for step in left:
+        text = Text(visible(step["description"])).append(f"\n{visible(step['why'])}", "dim")
+        mark = show.MARKS.get(signs[step["number"]], Text("·", "yellow"))
+        table.add_row(mark, str(step["number"]), text)
     return table
 
 
@@ -148,16 +140,3 @@ def _rows() -> Table:
     table.add_column(justify="right", min_width=2, style="dim")
     table.add_column(overflow="fold")
     return table
-
-
-def _counts(file: ReportedFile) -> Text:
-    """`+3 −1`, empty where the lines were not counted, and that a command has changed the file."""
-    text = Text()
-    if added := file.get("added"):
-        text.append(f" +{added}", "green")
-    if removed := file.get("removed"):
-        text.append(f" −{removed}", "red")
-    if file.get("byCommand"):
-        lasting = ", which cannot be taken back" if file.get("lasting") else ""
-        text.append(f"  changed by a command{lasting}", "dim")
-    return text

@@ -40,9 +40,10 @@ async def get(connection: Connection, params: wire.GetParams) -> wire.GetResult:
     )
 
 
-async def view(connection: Connection, params: wire.PlanParams) -> ViewResult:
+async def view(connection: Connection, params: wire.GetViewParams) -> ViewResult:
     """A plan as people see it, in the client's language. One that declares `views` gets patches from then on."""
-    plan = connection.app.plans.get(PlanId(params.plan_id), None)
+    reader = connection.app.plans.among(all_workspaces=params.all_workspaces)
+    plan = reader.get(PlanId(params.plan_id), None)
     assert plan is not None, "get() with an id returns a plan or raises"
     return connection.views.whole(plan)
 

@@ -85,10 +85,14 @@ class StepView(Wire):
 
 
 class ChangedFile(Wire):
-    """The last change of a file; `kind` says what it does, `words` where it stands. `lasting`: it cannot be undone."""
+    """The last change of a file; `kind` says what it does, `words` where it stands. `lasting`: it cannot be undone.
+
+    A file that the step `createdBy` has created stays new when it is edited.
+    """
 
     edit_id: str
     step_id: Maybe[str] = None
+    created_by: Maybe[str] = None
     uri: str
     new_uri: Maybe[str] = None
     change: ChangeKind

@@ -47,6 +47,13 @@ class PlanParams(Wire):
     plan_id: str
 
 
+class GetViewParams(Wire):
+    """The request `planloom/plan/view`."""
+
+    plan_id: str
+    all_workspaces: Bool = False
+
+
 class GetParams(Wire):
     """`planloom/plan/get`."""
 
