@@ -22,7 +22,10 @@ _EFFECTS = {
 }
 _FOLLOWS = "Concerns only commands that the plan was allowed to start, and runs without asking."
 
-_NOTES = """\
+MOST_BYTES = 5_450
+"""The bytes within which all tools stay as models are shown them."""
+
+_NOTES = f"""\
 - **Line numbers.** `read_file`, and `search_text` with context, show each line as `12<tab>text`, the form of `cat -n`,
   which models know from Claude Code and from shells; Codex (`L12: text`) and Roo (`12 | text`) show numbers too, and
   Aider shows none. With numbers a model can ask for a range and name a place. A model may copy them, so `edit_file` and
@@ -46,7 +49,7 @@ _NOTES = """\
   alone. This machine and private networks are refused unless `planloom.fetch.allowInternal` is set. A planner that
   looks into the workspace cannot fetch.
 - **Length.** The tools stand in every request to a model, so names, descriptions and schemas together stay below
-  5,450 bytes."""
+  {MOST_BYTES:,} bytes."""
 
 
 def page() -> str:

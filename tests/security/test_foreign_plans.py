@@ -11,7 +11,6 @@ import pytest
 
 from planloom.lsp import methods
 from planloom.lsp.commands import COMMANDS
-from planloom.lsp.wire import lookup as wire
 from tests.lsp.test_fallback import plain
 from tests.lsp.test_plan_documents import EDIT, Reader, diagnosed, plan
 from tests.support.lsp_client import LspClient
@@ -35,14 +34,14 @@ OTHERS: dict[str, Any] = {
 NAMING = [
     request
     for request in methods.CLIENT_REQUESTS
-    if "plan_id" in wire.model(request.subject, request.params).model_fields
+    if "plan_id" in request.params.model_fields
     # A workspace has only entries of its own.
     and request.subject != "memory"
 ]
 
 
 def params(request: methods.ClientRequest, plan_id: str) -> dict[str, Any]:
-    fields = wire.model(request.subject, request.params).model_fields
+    fields = request.params.model_fields
     aliases = [field.alias or name for name, field in fields.items() if field.is_required()]
     return {"planId": plan_id} | {name: OTHERS[name] for name in aliases if name != "planId"}
 

@@ -233,7 +233,7 @@ class Application:
         return Rules(self._session)
 
     @classmethod
-    async def open(
+    async def open(  # noqa: PLR0913 - programs outside this repository call it, with its parameters by name
         cls,
         settings: Settings,
         editor: Editor,
