@@ -60,7 +60,7 @@ def page() -> str:
 def _lines(tools: Registry) -> Iterator[str]:
     yield "# The tools"
     yield ""
-    yield "<!-- Written by `python -m codegen`; a test compares it with the code. -->"
+    yield "<!-- Written by `make generate`; a test compares it with the code. -->"
     yield ""
     yield "The tools that the steps of a plan, and the models that work on them, can call. Paths are relative to the"
     yield "workspace folder, or, if several are open, `folder-name/path`. A failed call says what to do instead."

@@ -82,7 +82,7 @@ async def test_a_request_answers_as_its_file_says(method: ClientRequest, tmp_pat
     check_round_trip(method.result, golden["result"])
 
 
-@pytest.mark.parametrize("name", EVENT_TYPES)
+@pytest.mark.parametrize("name", samples.EVENTS)
 def test_an_event_stands_on_the_wire_as_its_file_says(name: str) -> None:
     sent = to_wire(samples.recorded(samples.EVENTS[name]), samples.PLAN).json_value()
     check_file(file_of("events", name), sent)
