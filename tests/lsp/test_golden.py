@@ -41,6 +41,7 @@ CLAIMED = {
 
 
 def read(path: Path) -> Any:
+    assert path.exists(), f"write what is sent into {path}; `make generate` adds the result of a request"
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -53,11 +54,9 @@ def check_round_trip(model: type[Wire], value: Any) -> None:
     assert parsed.json_value() == value
 
 
-def test_every_message_has_a_golden_file_and_every_file_a_message() -> None:
-    assert set(GOLDEN.rglob("*.json")) == CLAIMED, (
-        "`make generate` writes the file of an event; another needs its params, or what the editor answers, by hand; "
-        "a file of a message that is gone is deleted"
-    )
+def test_every_golden_file_is_of_a_message() -> None:
+    unclaimed = set(GOLDEN.rglob("*.json")) - CLAIMED
+    assert not unclaimed, f"delete the files of messages that are gone: {unclaimed}"
 
 
 def test_every_event_has_a_sample() -> None:
@@ -77,9 +76,9 @@ async def test_a_request_answers_as_its_file_says(method: ClientRequest, tmp_pat
         result = await client.request(method.name, golden["params"])
     if folders:
         result = json.loads(json.dumps(result).replace(tmp_path.as_uri(), "file:///work"))
-    check_file(path, {"params": golden["params"], "result": result})
+    check_file(path, {**golden, "result": result})
     check_round_trip(method.params, golden["params"])
-    check_round_trip(method.result, golden["result"])
+    check_round_trip(method.result, result)
 
 
 @pytest.mark.parametrize("name", samples.EVENTS)
