@@ -398,7 +398,7 @@ def _proves(turn: Turn, tools: Registry) -> bool:
 
 
 def _only_changes(turn: Turn, tools: Registry) -> bool:
-    """Whether all calls change files: what they return says nothing that an answer beside them must know."""
+    """Whether all calls only change files: an answer beside them does not depend on their results."""
     called = (tools.get(call.name) for call in turn.calls)
     return all(tool is not None and tool.writes for tool in called)
 

@@ -20,14 +20,14 @@ from planloom.storage.salvage import Salvage, salvaging
 
 
 class Repaired(NamedTuple):
-    """What a repair left: the old ledger under its new name, and one file for each plan that could not be read."""
+    """The outcome of a repair: the old ledger under its new name, and one file for each plan that could not be read."""
 
     kept: Path
     exported: tuple[Path, ...]
 
 
 class Examined(NamedTuple):
-    """What was found in a ledger: faults of the file, how many plans can be read, and the raw events of the others."""
+    """The findings about a ledger: faults of the file, how many plans can be read, and the raw events of the others."""
 
     faults: tuple[str, ...]
     readable: int
