@@ -55,7 +55,7 @@ _WRONG_CHECK = (
 )
 _BY_PLAN = "change the checks of the CURRENT TASK by submit_plan, or "
 _VARYING = pattern(r"\d+[.,]\d+|0x[0-9a-fA-F]+")
-"""What differs between two outputs that say the same: times, and addresses of objects."""
+"""The differences between two outputs that say the same: times, and addresses of objects."""
 _CALL_FAILED = "task_completed does not count, since a call beside it failed. Look at its result, then go on."
 MAX_REFUSALS = 3
 """How often a premature final answer, or an unfounded claim to be done, is refused before the task fails."""
