@@ -81,7 +81,7 @@ class ToolRunner(CallRunner, Protocol):
         ...
 
     async def missing(self) -> tuple[str, ...]:
-        """Requirements of the step that are unmet before its changes are committed, one sentence each, without checks."""
+        """Unmet requirements of the step before its changes are committed, one sentence each, without checks."""
         ...
 
     async def failed_checks(self, *, committed: bool) -> tuple[str, ...]:
