@@ -26,7 +26,7 @@ MOST_BYTES = 5_450
 """The bytes within which all tools stay as models are shown them."""
 
 _NOTES = f"""\
-- **Line numbers.** `read_file`, and `search_text` with context, show each line as `12<tab>text`, the form of `cat -n`,
+- **Line numbers.** `read_file` and `search_text` show each line as `12<tab>text`, the form of `cat -n`,
   which models know from Claude Code and from shells; Codex (`L12: text`) and Roo (`12 | text`) show numbers too, and
   Aider shows none. With numbers a model can ask for a range and name a place. A model may copy them, so `edit_file` and
   `write_file` remove copied numbers, also those of the other forms. Later steps get the text without numbers.
@@ -42,8 +42,7 @@ _NOTES = f"""\
   that its requests begin alike. A call of such a tool is still taken, and says what is lacking.
 - **Commands in the background** are for servers and watchers, which `run_command` would wait for in vain: three tools
   with the parts that Codex and Claude Code have, without input. `read_output` gives only what is new, waits for it, and
-  saves the files that the plan has changed before, so that a watcher sees them. Models are shown `read_output` and
-  `stop_command` once their plan has started a command in the background.
+  saves the files that the plan has changed before, so that a watcher sees them.
 - **Pages of the web.** `fetch_url` shows text only (for images see [planning.md](planning.md#looking-first)): at most
   2 MB in 30 seconds, HTML as Markdown, without cookies, keys or any proxy. A redirect is followed on the same host
   alone. This machine and private networks are refused unless `planloom.fetch.allowInternal` is set. A planner that

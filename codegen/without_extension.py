@@ -57,6 +57,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "edit_applied": EDIT,
     "edit_reverted": EDIT,
     "command_changed": EDIT,
+    "files_renamed": EDIT,
     "condition_evaluated": RESULT,
     "tool_started": RESULT,
     "tool_completed": RESULT,

@@ -26,10 +26,14 @@ from bench.peers import install
 from bench.peers.endpoint import Exchange
 from bench.peers.three_files import FILES, REQUEST, serving
 from bench.server_process import SERVE, ServerProcess, own_state
-from planloom.cli.client.headless_editor import WORKSPACE_EDIT
 
 SECONDS: Final = 20.0
 ENDED: Final = ("plan_completed", "plan_failed", "plan_paused", "plan_cancelled")
+WORKSPACE_EDIT: Final = {
+    "documentChanges": True,
+    "resourceOperations": ["create", "rename", "delete"],
+    "failureHandling": "transactional",
+}
 CAPABILITIES: Final = {
     "general": {"positionEncodings": ["utf-16"]},
     "workspace": {"applyEdit": True, "workspaceFolders": True, "workspaceEdit": WORKSPACE_EDIT},

@@ -127,7 +127,8 @@ stops.add(model.stop);
 const workbench = await startWorkbench({ tools, vsix }).catch((error) => giveUp(error.stack));
 stops.add(workbench.stop);
 lap("the workbench is up");
-const fake = join(import.meta.dirname, "fake-server.mjs");
+const project = join(import.meta.dirname, "..", "..");
+const fake = [join(project, ".venv", "bin", "python"), join(project, "tests", "support", "scripted_server.py")];
 // Without a choice, a request would be held until a model is found.
 const WITHOUT_MODEL = { "planloom.model.provider": "embedded" };
 const COVERED = [NEW_FILES, DEMO].flat();
@@ -141,12 +142,7 @@ const log = workbench.log();
 const QUIET_MODEL = { "planloom.planning.perspectives": "never", "planloom.planning.classifyWithModel": "never" };
 await series(workbench, QUIET_MODEL, FIRST_RUN, { model });
 await series(workbench, { ...model.machine, ...ASKING }, DRAFTED, { model });
-const scripted = await series(workbench, { "planloom.server.command": [process.execPath, fake] }, [
-  thinking,
-  looks,
-  german,
-  storm,
-]);
+const scripted = await series(workbench, { "planloom.server.command": fake }, [thinking, looks, german, storm]);
 if (workbench.outside.length > 0) failures.push(`requests left the machine: ${workbench.outside.join(", ")}`);
 await Promise.allSettled([...stops].map((stop) => stop()));
 

@@ -1996,6 +1996,13 @@ export interface CommandChanged extends OfEdit {
   notes?: readonly string[];
 }
 
+/** The user has renamed files that the plan has changed, or folders above them. */
+export interface FilesRenamed extends OfPlan {
+  type: "files_renamed";
+  editId: string;
+  files: readonly EditedFile[];
+}
+
 /** The user and the step changed the same lines. */
 export interface EditConflict extends OfTask {
   type: "edit_conflict";
@@ -2171,6 +2178,7 @@ export type Event =
   | EditRejected
   | EditReverted
   | CommandChanged
+  | FilesRenamed
   | EditConflict
   | ConflictResolved
   | CheckCompleted
@@ -2224,6 +2232,7 @@ export const EVENTS = [
   "edit_rejected",
   "edit_reverted",
   "command_changed",
+  "files_renamed",
   "edit_conflict",
   "conflict_resolved",
   "check_completed",

@@ -101,7 +101,7 @@ async def run(
         prepare(at)
         person = Person(at)
         with troubles_blamed(at, report):
-            plan = await _live_and_die(at, person, blows, fates, report)
+            plan = await live_and_die(at, person, blows, fates, report)
             await judge(at, report, plan)
     return report
 
@@ -121,9 +121,10 @@ def prepare(at: Desk) -> None:
         at.editor.buffers[uri].saved = rest
 
 
-async def _live_and_die(
+async def live_and_die(
     at: Desk, person: Person, blows: list[Blow], fates: list[Fate], report: Report
 ) -> dict[str, Any]:
+    """See the plan to its end over as many lives of the server as there are blows, and one more."""
     for life in range(len(blows) + 1):
         blow = blows[life] if life < len(blows) else Blow()
         client = await at.boot(fault=blow.fault)

@@ -15,7 +15,7 @@ from typing import Any
 from tests.campaigns.reports import Report
 from tests.support.warm_server import WarmServers
 
-CAMPAIGNS = ("kill", "matrix", "power", "race", "undo", "faulty", "ending")
+CAMPAIGNS = ("kill", "matrix", "power", "race", "undo", "names", "chains", "faulty", "ending")
 AT_ONCE = 5
 """Servers at a time: they wait for their model, their disk and each other more than for a processor."""
 

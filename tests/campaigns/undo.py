@@ -43,7 +43,7 @@ async def run(warm: WarmServers, folder: Path, seed: int, *, fixed: dict[str, An
     world = make_world(rng, f"u{seed}", Shape(steps=(2, 6), commands=False, nodes=True))
     report = Report(NAME, seed, str(circumstances), folder=str(folder))
     async with desk(warm, folder, world, circumstances, rng) as at:
-        chain = _Chain(at, report, Typist(at, rng, seed))
+        chain = Chain(at, report, Typist(at, rng, seed))
         with troubles_blamed(at, report, lambda: f"{chain.acts[-1]}: "):
             for name in rng.sample(list(world.files), rng.randint(0, len(world.files))):
                 at.editor.open(at.uri(name))
@@ -52,19 +52,12 @@ async def run(warm: WarmServers, folder: Path, seed: int, *, fixed: dict[str, An
             statuses_true(at, report, plan, all_done=True)
             for difference in differences(at.state(), world):
                 report.blame("state", f"after the plan {difference}")
-            for _ in range(rng.randint(5, 12)):
-                if report.troubles:
-                    break
-                await chain.act()
-            else:
-                chain.leave_nothing_empty()
-            chain.typist.check(report)
-            ledger_true(at, report, await all_events(at))
+            await chain.go_on()
         report.drawn += f" acts: {' '.join(chain.acts)}"
     return report
 
 
-class _Chain:
+class Chain:
     """The acts of one run, and which steps are out after them."""
 
     def __init__(self, at: Desk, report: Report, typist: Typist) -> None:
@@ -76,7 +69,18 @@ class _Chain:
         self.last_undo: frozenset[str] = frozenset()
         self.acts: list[str] = []
 
-    async def act(self) -> None:
+    async def go_on(self) -> None:
+        """Several acts, until one of them makes trouble; then the user's words and the ledger."""
+        for _ in range(self.rng.randint(5, 12)):
+            if self.report.troubles:
+                break
+            await self._act()
+        else:
+            self._leave_nothing_empty()
+        self.typist.check(self.report)
+        ledger_true(self.at, self.report, await all_events(self.at))
+
+    async def _act(self) -> None:
         """One random act that makes sense now, and a look at what came of it."""
         acts = self._sensible()
         weights = [3 if name in ("undo", "undo_step", "redo") else 1 for name in acts]
@@ -88,7 +92,7 @@ class _Chain:
             case "save" | "save_all":
                 self._save(everything=name == "save_all")
             case "restart" | "kill":
-                await self._restart(kill=name == "kill")
+                await self.restart(kill=name == "kill")
             case _:
                 await self._undo_or_redo(name)
         self._look()
@@ -108,9 +112,7 @@ class _Chain:
         """The steps that can be taken back alone."""
         if self.at.circumstances.review == "end":
             return []
-        return [
-            step for step in self.at.world.steps() if step not in self.out and _alone(self.at.world, step)
-        ]
+        return [step for step in self.at.world.steps() if step not in self.out and alone(self.at.world, step)]
 
     async def _undo_or_redo(self, name: str) -> None:
         params: dict[str, Any] = {"planId": self.at.plan_id}
@@ -152,7 +154,7 @@ class _Chain:
         if self.rng.random() < 0.5:
             # The fault needs a server of its own.
             fault = Fault("append", self.rng.randint(1, 3), self.rng.choice(("before", "after")))
-            await self._restart(kill=False, fault=fault)
+            await self.restart(kill=False, fault=fault)
             self.acts[-1] += f"[{fault.when} append {fault.nth}]"
         else:
             part = self.rng.choice(("before", "after", "answered"))
@@ -164,13 +166,14 @@ class _Chain:
         except ServerGone:
             pass
         self.at.apply = None
-        await self._restart(kill=True)
+        await self.restart(kill=True)
         await self._settle()
         if not self._as_expected():
             self.acts[-1] += "[again]"
             await self._ask(params)
 
-    async def _restart(self, *, kill: bool, fault: Fault | None = None) -> None:
+    async def restart(self, *, kill: bool, fault: Fault | None = None) -> None:
+        """End the server or kill it, and start another one that knows the plan."""
         client = self.at.client
         if kill:
             self.report.kills += 1
@@ -184,7 +187,7 @@ class _Chain:
 
     def _type(self) -> None:
         """Type a line where the plan has nothing to do."""
-        spots = _free_spots(self.at.world)
+        spots = free_spots(self.at.world)
         if not spots:
             return
         anchor = self.rng.choice(spots)
@@ -217,7 +220,7 @@ class _Chain:
             self.report.blame("state", f"after {self.acts[-1]} {difference}")
         self.typist.check(self.report)
 
-    def leave_nothing_empty(self) -> None:
+    def _leave_nothing_empty(self) -> None:
         """Save all; no file of 0 bytes is left that was not empty before."""
         self.at.save_all()
         for path in self.at.root.rglob("*"):
@@ -240,14 +243,16 @@ def _dying(at: Desk, part: str) -> Apply:
     return apply
 
 
-def _alone(world: World, step: str) -> bool:
+def alone(world: World, step: str) -> bool:
     """Whether no other step moves or deletes what this one has touched, and it moves or deletes nothing itself."""
     own = {effect.source or effect.args.get("path") for effect in world.of_step(step)}
     moving = {effect.source: effect.step for effect in world.effects if effect.kind in ("rename", "delete")}
-    return not any(source in moving for source in own)
+    # A folder that is moved has no source of its own.
+    moves_folder = any(effect.kind == "rename" and not effect.source for effect in world.of_step(step))
+    return not moves_folder and not any(source in moving for source in own)
 
 
-def _free_spots(world: World) -> list[str]:
+def free_spots(world: World) -> list[str]:
     """Anchors after which a line can be typed, two lines away from every edit, in files that the plan keeps."""
     used = {effect.old for effect in world.effects if effect.kind == "edit"}
     deleted = {effect.source for effect in world.effects if effect.kind == "delete"}

@@ -129,6 +129,8 @@ class Shape:
     commands: bool = True
     moves: bool = True
     """Renames, deletes and folders, and names that are used again."""
+    again: int = 4
+    """How often a name is used again, beside one rename and one delete."""
     nodes: bool = False
     """Loops, rounds, conditions, checks, gates and sub-plans."""
     sleep: float = 0.15
@@ -181,7 +183,7 @@ class _Maker:
         """What a step of a random kind does; `needs` gets the steps that must come before it."""
         kinds = ["edit"] * 5 + ["create"] * 2
         if self.shape.moves:
-            kinds += ["folder", "rename", "delete", *["again"] * 4]
+            kinds += ["folder", "rename", "delete", *["again"] * self.shape.again]
         if self.shape.commands:
             kinds += ["command"] * 2
         if self.shape.models:
@@ -335,7 +337,7 @@ class _Maker:
                 self.names[name] = new + path.removeprefix("moved")
         for path in [path for path in self.freed if path.startswith("moved/")]:
             needs.add(self.freed.pop(path))
-        args = {"path": "moved/", "new_path": f"{new}/"}
+        args = {"path": "moved/", "new_path": new}
         return self._add(Effect("rename", step, new, "rename_path", args, "", "moved", new))
 
     def _touch(self, name: str, step: str, needs: set[str]) -> None:

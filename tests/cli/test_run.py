@@ -14,7 +14,7 @@ import pytest
 from planloom.cli.terminal.decisions import ASSUME
 from tests.support import command_line
 from tests.support.command_line import Finished
-from tests.support.scripts import CANCELLED, COMPLETED, approval, creates, done, events, plan, script, step
+from tests.support.scripts import CANCELLED, COMPLETED, approval, done, events, plan, script, step
 
 pytestmark = pytest.mark.process
 
@@ -43,7 +43,6 @@ ONE_FILE = script(
     approval_respond=[
         [
             {"reply": {}},
-            creates("hello.txt", "hello\n"),
             events(
                 {
                     "type": "edit_applied",
@@ -58,10 +57,9 @@ ONE_FILE = script(
 )
 
 
-def test_yes_approves_the_plan_and_its_writes_and_the_file_is_there(work: Path) -> None:
+def test_yes_approves_the_plan_and_its_writes(work: Path) -> None:
     ended = run(work, ONE_FILE, "--yes")
     assert (ended.code, ended.err) == (0, "")
-    assert (work / "hello.txt").read_bytes() == b"hello\n"
     assert ended.params("planloom/plan/approve") == [{"planId": "p", "version": 1}]
     assert ended.params("planloom/approval/respond") == [{"approvalId": "a1", "decision": "allow"}]
     lines = ended.out.splitlines()
@@ -78,7 +76,7 @@ def test_yes_approves_the_plan_and_its_writes_and_the_file_is_there(work: Path) 
     assert "\x1b" not in ended.out
 
 
-def test_the_server_is_told_what_this_editor_can_do(work: Path) -> None:
+def test_the_server_is_told_what_is_shown_here_and_that_it_writes_the_files_itself(work: Path) -> None:
     ended = run(
         work,
         ONE_FILE,
@@ -99,8 +97,9 @@ def test_the_server_is_told_what_this_editor_can_do(work: Path) -> None:
         "--setting=approvals.plan=none",
     ]
     client = params["initializationOptions"]["planloomClient"]
-    capabilities = ("events", "approvals", "clarifications", "recovery", "conflicts", "save", "trusted")
-    assert client == dict.fromkeys((*capabilities, "createContents", "createFolder"), True)
+    shown = ("events", "approvals", "clarifications", "recovery", "conflicts", "trusted")
+    assert client == dict.fromkeys(shown, True)
+    assert "applyEdit" not in params["capabilities"]["workspace"]
     methods = [message.get("method") for message in ended.sent]
     assert methods[-2:] == ["shutdown", "exit"]
 
@@ -458,15 +457,10 @@ def test_a_server_that_cannot_start_shows_its_last_words(work: Path) -> None:
     assert "Traceback" not in done.stdout + done.stderr
 
 
-def test_other_questions_of_the_server_are_answered(work: Path) -> None:
+def test_a_message_of_the_server_is_shown_and_what_is_unknown_is_refused(work: Path) -> None:
     asked = {
-        "workspace/workspaceFolders": None,
-        "workspace/configuration": {"items": [{"section": "planloom"}, {"section": "other"}]},
-        "planloom/editor/save": {"uris": ["file:///a"]},
-        "window/workDoneProgress/create": {"token": "t"},
         "window/showMessageRequest": {"type": 1, "message": "Read me"},
-        "window/showDocument": {"uri": "file:///a"},
-        "client/registerCapability": {"registrations": []},
+        "workspace/applyEdit": {"edit": {}},
         "some/unknown": {"jsonrpc": "nested"},
     }
     turns = script(
@@ -476,13 +470,8 @@ def test_other_questions_of_the_server_are_answered(work: Path) -> None:
     assert ended.code == 0
     answers = [message for message in ended.sent if "id" in message and "method" not in message]
     assert [answer.get("result", "error") for answer in answers] == [
-        [{"uri": work.as_uri(), "name": "work"}],
-        [None, None],
-        {"saved": ["file:///a"], "failed": []},
         None,
-        None,
-        {"success": False},
-        None,
+        "error",
         "error",
     ]
     assert "Read me" in ended.out

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from planloom.cli.arguments import parsed
 from tests.support import command_line
 from tests.support.scripts import COMPLETED, events, script, step
 
@@ -71,16 +72,12 @@ def test_wrong_arguments_and_help_start_no_server(tmp_path: Path, arguments: lis
     ],
 )
 def test_options_stand_before_and_behind_the_request(arguments: list[str], text: str, yes: bool) -> None:
-    from planloom.cli.app import COMMANDS
-
-    given = COMMANDS["run"].parsed(arguments)
+    given = parsed(["run", *arguments])
     assert (given.text, given.yes) == (text, yes)
 
 
 def test_options_stand_between_arguments() -> None:
-    from planloom.cli.app import COMMANDS
-
-    given = COMMANDS["memory"].parsed(["form", "--json", "tests"])
+    given = parsed(["memory", "form", "--json", "tests"])
     assert (given.words, given.json) == (["form", "tests"], True)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from demo.demo import play
-from planloom.cli.app import COMMANDS
+from planloom.cli.arguments import parsed
 from planloom.settings import resolve
 
 PROJECT = Path(__file__).parents[2]
@@ -51,8 +51,8 @@ def test_the_commands_that_need_no_model_run_in_their_order_and_leave_what_they_
 
 @pytest.mark.parametrize("line", [*SPANS, *re.findall(r"^planloom .*?'$", "".join(BLOCKS), re.MULTILINE)])
 def test_every_other_command_is_one_with_its_options(line: str) -> None:
-    _, name, *rest = shlex.split(line)
-    COMMANDS[name].parsed(rest)
+    _, *words = shlex.split(line)
+    parsed(words)
 
 
 def test_the_settings_are_settings() -> None:

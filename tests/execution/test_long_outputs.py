@@ -42,7 +42,7 @@ async def test_a_long_output_is_read_again_by_pattern_and_by_lines(
         ran, matching, lines, nothing, new = model.results
         assert len(ran) < 16_500 and "read_output with command_id o1" in ran
         assert ran.startswith("The command ended with exit code 0.\nline 0 passed\n") and "line 9999" in ran
-        assert matching == "o1:5001: line 5000 FAILED"
+        assert matching == "o1\n5001\tline 5000 FAILED"
         assert lines.startswith("5000\tline 4999 passed\n5001\tline 5000 FAILED\n5002\tline 5001 passed\n")
         assert nothing == "No line of o1 matches “nothing(”."
         assert new == "[FAILED] o1 has ended: give pattern or lines to read what it has printed."

@@ -461,6 +461,7 @@ EVENTS: dict[str, Any] = {
         unknown=FILES[:1],
         notes=("`make format` changed 3 more files.",),
     ),
+    "files_renamed": _value(ev.FilesRenamed, edit_id="e3", files=FILES),
     "edit_conflict": _value(ev.EditConflict, task_id="step_2", conflict=CONFLICT),
     "conflict_resolved": _value(
         ev.ConflictResolved,

@@ -34,7 +34,7 @@ def test_every_message_with_buttons_goes_through_the_queue() -> None:
         for path in package.rglob("*.py")
         if re.search(r"SHOW_MESSAGE_REQUEST|[\"']window/showMessageRequest[\"']", path.read_text())
     }
-    assert naming == {"lsp/transport/outgoing.py", "cli/client/headless_editor.py"}
+    assert naming == {"lsp/transport/outgoing.py", "cli/client/session.py"}
     source = (package / "lsp/transport/outgoing.py").read_text()
     assert len(re.findall("SHOW_MESSAGE_REQUEST", source)) == 1
 

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from planloom.domain.events import catalog as ev
+from planloom.service.requests import StreamDelta
+from tests.support.fake_application import FakeApplication, a_plan
 from tests.support.lsp_client import EXTENSION, LspClient, connected
 from tests.support.real_application import real_application
 
@@ -98,3 +101,21 @@ async def test_a_view_is_in_the_language_of_the_client(tmp_path: Path) -> None:
         shown = (await client.request("planloom/plan/view", {"planId": plan_id}))["view"]
         assert shown["state"] == "Bereit zur Prüfung"
         assert not client.told("planloom/plan/view")
+
+
+async def test_a_run_is_shown_before_the_text_that_belongs_to_it() -> None:
+    app = FakeApplication()
+    async with connected(app.make, extension={**EXTENSION, "views": True}) as client:
+        await client.request("planloom/status")
+        begun = a_plan(status="executing", approved_version=1, seq=4)
+        app.feed.happen(ev.PlanExecuting(), begun)
+        running = begun.steps[0].model_copy(update={"status": "running", "attempts": 1})
+        started = begun.model_copy(update={"steps": begun.steps.replaced({0: running}), "seq": 5})
+        app.feed.happen(ev.TaskStarted(task_id=running.step_id, agent="koda"), started)
+        app.feed.speak(
+            StreamDelta(plan_id=begun.plan_id, step_id=running.step_id, kind="text", delta="I read it.")
+        )
+        names = [
+            name for name, _ in client.notifications if name in ("planloom/plan/view", "planloom/stream")
+        ]
+        assert names == ["planloom/plan/view", "planloom/plan/view", "planloom/stream"]

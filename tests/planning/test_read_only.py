@@ -45,7 +45,7 @@ async def _endless(*_: Any) -> ToolResult:
     [
         (_timed_out, "look could not be carried out: Connection timed out."),
         (_broken, "look could not be carried out: Input/output error."),
-        (_endless, "look was still open after 0.05 seconds and was aborted."),
+        (_endless, "look took longer than 0.05 seconds and was stopped."),
     ],
 )
 async def test_a_call_that_cannot_be_carried_out_is_a_failed_result(

@@ -195,3 +195,24 @@ async def test_a_command_waits_for_a_part_that_a_crash_has_left_out(tmp_path: Pa
         assert "made" in after.path("seen.log").read_text().split()
     finally:
         await after.app.close()
+
+
+async def test_a_file_with_typing_is_saved_before_the_server_changes_and_renames_it(tmp_path: Path) -> None:
+    """The editor would keep the text under a name that another file takes."""
+    able = EVERYTHING._replace(create_files=False, rename_files=False, delete_files=False, save=False)
+    text = '1. Replace "A" with "AA" in a.txt\n2. Rename a.txt to c.txt\n3. Rename b.txt to a.txt'
+    files, settings = {"a.txt": "A\n1\n2\n", "b.txt": "B\n"}, {"execution.review": "end"}
+    async with studio(tmp_path, files, settings=settings, capabilities=able) as at:
+        plan = await finished(at, await at.approve(await at.ask(text, mode="plan")))
+        await undone(at, plan)
+        at.editor.save_file(at.path("a.txt"))
+        buffer = at.editor.open(at.path("a.txt"))
+        at.editor.type(at.path("a.txt"), 6, 6, "typed\n")
+        with pytest.raises(WrongState, match=r"'a\.txt' has unsaved changes"):
+            await undone(at, plan, redo=True)
+        assert buffer.text == "A\n1\n2\ntyped\n"
+        at.editor.save_file(at.path("a.txt"))
+        await undone(at, plan, redo=True)
+        at.editor.reload()
+        assert buffer.text == "B\n"
+        assert seen(at) == {"a.txt": "B\n", "c.txt": "AA\n1\n2\ntyped\n"}

@@ -162,6 +162,6 @@ async def test_a_secret_stays_one_through_the_renames_of_earlier_steps(tmp_path:
 async def test_a_secret_is_one_in_a_search_of_its_own_folder(tmp_path: Path) -> None:
     desk = Desk(tmp_path, {".docker/config.json": '{"auth": "CANARY"}\n', ".docker/a.txt": "auth\n"})
     found = await desk.call("search_text", pattern="auth", path=".docker")
-    assert found.ok and "CANARY" not in found.text and ".docker/a.txt:1: auth" in found.text
+    assert found.ok and "CANARY" not in found.text and ".docker/a.txt\n1\tauth" in found.text
     listed = await desk.call("find_files", pattern="*", path=".docker")
     assert listed.text.splitlines() == [".docker/a.txt"]

@@ -109,7 +109,7 @@ class Typist:
         new = self.name("c.txt")
         at.editor.save_file(at.path(old))
         at.editor._rename(Uri(at.uri(old)), Uri(at.uri(new)))
-        at.view.did_rename(at.uri(old), at.uri(new))
+        at.view.told_of_rename(at.uri(old), at.uri(new))
 
 
 async def plans(at: Studio, chance: random.Random, user: asyncio.Task[None]) -> dict[tuple[str, int], Words]:

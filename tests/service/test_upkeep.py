@@ -16,6 +16,7 @@ import pytest
 from planloom.domain.errors import PlanloomError, StorageFailed, WrongState
 from planloom.domain.events.catalog import Log
 from planloom.domain.plans.plan import Plan
+from planloom.storage.backup import backup_of
 from planloom.storage.compaction import CompactingLedger, Kept, checkpoint
 from planloom.storage.ledger import Ledger
 from tests.support.ledgers import Faults, as_of_version
@@ -225,3 +226,10 @@ async def test_folders_of_plans_that_have_ended_or_are_gone_are_removed(tmp_path
             (folders / name / "home").mkdir(parents=True)
         await at.app.upkeep.round()
         assert [each.name for each in folders.iterdir()] == [plans[1].plan_id]
+
+
+async def test_a_round_copies_a_ledger_that_has_changed(tmp_path: Path) -> None:
+    plan = await ended(tmp_path)
+    await upkept(tmp_path)
+    found = backup_of(tmp_path / "l.db")
+    assert found is not None and found.plans == {plan.plan_id}

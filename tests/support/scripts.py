@@ -55,27 +55,6 @@ def approval(number: int, name: str, **more: Any) -> Json:
     } | more
 
 
-def creates(name: str, text: str) -> Json:
-    """The action that asks the editor for a new file."""
-    at = {"line": 0, "character": 0}
-    return {
-        "ask": [
-            "workspace/applyEdit",
-            {
-                "edit": {
-                    "documentChanges": [
-                        {"kind": "create", "uri": f"$ROOT/{name}"},
-                        {
-                            "textDocument": {"uri": f"$ROOT/{name}", "version": None},
-                            "edits": [{"range": {"start": at, "end": at}, "newText": text}],
-                        },
-                    ]
-                }
-            },
-        ]
-    }
-
-
 def events(*listed: Json) -> Json:
     """The action that sends events."""
     return {"events": list(listed)}

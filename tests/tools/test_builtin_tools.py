@@ -14,6 +14,8 @@ from planloom.tools.tool import Later
 SAY_THEMSELVES = {
     *(
         "path",
+        "start_line",
+        "end_line",
         "recursive",
         "pattern",
         "regex",

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planloom.domain.text.positions import Position, Range
+from planloom.tools.catalog import MAX_CONTEXT
 from planloom.tools.search import search_files
 from planloom.tools.search.matching_process import TooSlow
 from planloom.tools.search.search_pattern import BadPattern, may_contain, needle_of, read_pattern
@@ -119,18 +120,16 @@ async def test_secrets_are_not_shown(name: str, tmp_path: Path) -> None:
 async def test_output_is_bounded(tmp_path: Path) -> None:
     desk = Desk(tmp_path, {"a.txt": ("Needle " + "x" * 900 + "\n") * 3000})
     result = await desk.call("search_text", pattern="Needle", max_results=1000)
-    assert (
-        len(result.text) < 70_000 and "[174 lines are shown, 2826 more are in a.txt 2826; give" in result.text
-    )
+    assert len(result.text) < 17_000 and " more are in a.txt " in result.text
     around = await desk.call("search_text", pattern="Needle", max_results=1000, context=20)
-    assert len(around.text) < 70_000 and "more are in a.txt" in around.text
+    assert len(around.text) < 17_000 and "more are in a.txt" in around.text
 
 
 async def test_what_is_not_shown_is_counted_by_file(tmp_path: Path) -> None:
     desk = Desk(tmp_path, {f"f{n:02}.txt": "Needle\n" * n for n in range(1, 31)})
     result = await desk.call("search_text", pattern="Needle", max_results=4)
     assert result.text.startswith(
-        "f01.txt:1: Needle\nf02.txt:1: Needle\nf02.txt:2: Needle\nf03.txt:1: Needle\n[4 lines"
+        "f01.txt\n1\tNeedle\nf02.txt\n1\tNeedle\n2\tNeedle\nf03.txt\n1\tNeedle\n[4 lines"
     )
     assert "461 more are in f30.txt 30, f29.txt 29, " in result.text
     assert "f11.txt 11 and 8 more files; give" in result.text
@@ -138,7 +137,7 @@ async def test_what_is_not_shown_is_counted_by_file(tmp_path: Path) -> None:
     two = await desk.call("search_text", pattern="Needle", files="f02*", max_results=1)
     assert "\n[1 line is shown, 1 more is in f02.txt 1; give" in two.text
     whole = await desk.call("search_text", pattern="Needle", files="f01*")
-    assert (whole.text, whole.summary) == ("f01.txt:1: Needle", "Found “Needle” in 1 line of 1 file")
+    assert (whole.text, whole.summary) == ("f01.txt\n1\tNeedle", "Found “Needle” in 1 line of 1 file")
 
 
 async def test_a_search_without_time_to_count_says_that_files_are_left(
@@ -148,7 +147,7 @@ async def test_a_search_without_time_to_count_says_that_files_are_left(
     desk = Desk(tmp_path, {"a.txt": "Needle\n", "b.txt": "Needle\n"})
     result = await desk.call("search_text", pattern="Needle", max_results=1)
     assert result.text == (
-        "a.txt:1: Needle\n[not all files were searched: give a folder or file as path, or files such as *.py]"
+        "a.txt\n1\tNeedle\n[not all files were searched: give a folder or file as path, or files such as *.py]"
     )
     assert result.summary == "Found “Needle” in 1+ lines of 1+ files"
 
@@ -220,17 +219,31 @@ async def test_a_pattern_is_an_expression_unless_only_its_text_occurs(
 ) -> None:
     result = await Desk(tmp_path, {"a": f"x\n{found}\n"}).call("search_text", pattern=pattern)
     lines = result.text.splitlines()
-    assert lines[0] == f"a:2: {found}"
-    assert (remark is None and len(lines) == 1) or (remark or "") in lines[1]
+    assert lines[:2] == ["a", f"2\t{found}"]
+    assert (remark is None and len(lines) == 2) or (remark or "") in lines[2]
 
 
 async def test_a_text_is_searched_as_it_stands_if_the_call_says_so(tmp_path: Path) -> None:
     desk = Desk(tmp_path, {"a": "f1\nf(1)\n"})
-    assert (await desk.call("search_text", pattern="f(1)", regex=False)).text == "a:2: f(1)"
+    assert (await desk.call("search_text", pattern="f(1)", regex=False)).text == "a\n2\tf(1)"
     nothing = await desk.call("search_text", pattern="g(1)")
     assert nothing.ok and "No line matches “g(1)”" in nothing.text
     nowhere = await desk.call("search_text", pattern="f", files="*.py")
     assert nowhere.ok and nowhere.text == "There is no file to search: check path and files."
+
+
+async def test_a_number_above_its_limit_counts_as_the_limit(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, {"a": "x\n" * 30 + "Needle\n"})
+    result = await desk.call("search_text", pattern="Needle", context=10_000, max_results=10_000)
+    assert result.ok and result.text.splitlines()[:2] == ["a", f"{31 - MAX_CONTEXT}\tx"]
+
+
+async def test_a_match_that_begins_with_empty_lines_is_that_of_its_first_word(tmp_path: Path) -> None:
+    desk = Desk(
+        tmp_path, {"a": "import x\n\n\ndef one():\n    return 2\n\n    def two():\n        return 2\n"}
+    )
+    result = await desk.call("search_text", pattern=r"^\s*(def|class) ")
+    assert result.text == "a\n4\tdef one():\n7\t    def two():"
 
 
 async def test_a_pattern_that_never_ends_is_stopped(tmp_path: Path) -> None:

@@ -286,6 +286,9 @@ def test_files_are_shown_with_what_became_of_them_and_what_can_be_done() -> None
         ev.PlanCompleted(summary="done"),
     )
     assert [each.command for each in view(history.plan, AROUND).actions] == ["planloom.undo"]
+    moved = EditedFile(uri=Uri("file:///w"), change="rename", new_uri=Uri("file:///v"))
+    history.add(ev.FilesRenamed(edit_id=EditId("m"), files=(moved,)))
+    assert [each.new_uri for each in view(history.plan, AROUND).files] == ["file:///v/n.txt"]
     started, applied = edited("n.txt", "u", reverts=(EditId("e"),))
     history.add(
         started.model_copy(update={"task_id": None}),

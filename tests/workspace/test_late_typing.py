@@ -12,7 +12,7 @@ import pytest
 from planloom.domain.text.diff import text_edits
 from planloom.domain.text.positions import ContentChange, Position, Range, TextEdit
 from planloom.workspace.documents import DocumentStore
-from planloom.workspace.editor import EditorCapabilities, TextOperation
+from planloom.workspace.editor import EditAnswer, EditorCapabilities, EditorEdit, TextOperation
 from planloom.workspace.edits.misplaced import TextHistory
 from tests.support.fake_editor import EVERYTHING, Before, Refuse
 from tests.workspace.room import Room
@@ -111,7 +111,7 @@ def test_typing_and_edit_in_one_message_are_told_apart() -> None:
     operation = TextOperation(uri=documents.all()[0].uri, version=None, edits=(edit,))
     typed = ContentChange(range=at(0, 0, 0), text="zero\n")
     documents.did_change("file:///a", 3, (typed, ContentChange(range=edit.range, text="TWO")))
-    assert history.misplaced(operation) == ("zero\none\ntwo\n", "zero\nTWO\ntwo\n")
+    assert history.misplaced(operation) == ("zero\none\ntwo\n", ("zero\nTWO\ntwo\n",))
 
 
 @pytest.mark.parametrize("in_one_message", [True, False])
@@ -172,3 +172,44 @@ async def test_an_editor_that_refuses_an_older_version_is_waited_for(tmp_path: P
     outcome = await applying
     assert outcome.kind == "applied"
     assert room.text("a") == f"0\n1\n2\n{AFTER}"
+
+
+@pytest.mark.parametrize("seed", range(60))
+async def test_characters_that_are_typed_before_and_after_a_misplaced_edit_are_all_kept(
+    tmp_path: Path, seed: int
+) -> None:
+    """The editor makes the edit late: keys are pressed before it, and more until it answers."""
+    chance = random.Random(seed)
+    room = Room(tmp_path, {"a": TEXT}, capabilities=TEXT_ONLY)
+    room.editor.open(room.path("a"))
+    room.editor.clamps = True
+    keys = iter(range(0x4E00, 0x9FFF))
+    near, real = chance.choice((6, 7, 9, 29, 31)), room.editor.apply
+
+    def press(times: int) -> None:
+        for _ in range(times):
+            text = room.text("a")
+            lines = [place for place, line in enumerate(text.splitlines()) if line]
+            line = chance.choice([*lines, *[each for each in lines if abs(each - near) < 4] * 9])
+            place = sum(map(len, text.splitlines(keepends=True)[:line])) + chance.randrange(7)
+            room.editor.type(room.path("a"), place, place, chance.choice(("\n", "")) + chr(next(keys)))
+
+    async def late(edit: EditorEdit) -> EditAnswer:
+        room.editor.apply = real  # type: ignore[method-assign]
+        press(chance.randrange(1, 5))
+        answer = await real(edit)
+        press(chance.randrange(4))
+        return answer
+
+    room.editor.apply = late  # type: ignore[method-assign]
+    outcome = await room.apply(room.edit("a", TEXT, AFTER))
+    typed = [chr(key) for key in range(0x4E00, next(keys))]
+    left = room.text("a")
+    assert [left.count(each) for each in typed] == [1] * len(typed), outcome
+    words = "".join(each for each in left if each not in typed).split()
+    assert words in (AFTER.split(), TEXT.split()) or not _is_whole(words), outcome
+
+
+def _is_whole(words: list[str]) -> bool:
+    """Whether no line was broken by a key."""
+    return {"line", "LINE"}.issuperset(words[::2])

@@ -12,7 +12,7 @@ import pytest
 
 import planloom
 from planloom.workspace.index.file_index import FileIndex
-from planloom.workspace.index.programs import Programs, finished
+from planloom.workspace.index.programs import Programs, environment, finished
 from planloom.workspace.paths.roots import root_at
 from tests.support.studio import studio
 from tests.tools.desk import Desk
@@ -159,7 +159,7 @@ async def test_a_search_starts_no_program_before_the_folder_is_trusted(
     desk = Desk(tmp_path / "w", {f"f{n}.txt": "needle\n" for n in range(300)})
     desk.context.programs = Programs(lambda: trusted)
     result = await desk.call("search_text", pattern="needle", max_results=1000)
-    assert result.ok and len(result.text.splitlines()) == 300
+    assert result.ok and "in 300 lines of 300 files" in result.summary
     assert started.exists() is trusted
 
 
@@ -199,6 +199,12 @@ def test_every_start_of_a_process_goes_through_the_starter() -> None:
 LIBRARIES = {"subprocess", "pty", "multiprocessing", "concurrent.futures.process"}
 OF_LOOPS = {"subprocess_exec", "subprocess_shell", "create_subprocess_exec", "create_subprocess_shell"}
 OF_OS = ("exec", "fork", "popen", "posix_spawn", "spawn", "startfile", "system")
+
+
+def test_commands_find_modules_as_in_the_users_shell_and_no_secrets() -> None:
+    kept = environment({"PYTHONPATH": "src", "NODE_PATH": "lib", "API_TOKEN": "CANARY", "PATH": "/bin:."})
+    assert (kept["PYTHONPATH"], kept["NODE_PATH"], kept["PATH"]) == ("src", "lib", "/bin")
+    assert "CANARY" not in kept.values()
 
 
 def _starts_processes(module: ast.Module) -> bool:

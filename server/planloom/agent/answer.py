@@ -15,7 +15,6 @@ REPORTS = ("report", "submit_plan")
 """The control tools that end an investigation; their arguments are its result."""
 Confidence = Literal["high", "medium", "low"]
 UNCHANGED = "only if the task needed no change: why"
-UNCHECKED = "only if a check itself is wrong, or cannot pass here, and has failed twice alike: why"
 CONFIDENCE: tuple[Confidence, ...] = get_args(Confidence)
 
 
@@ -73,7 +72,7 @@ def control_specs(
     )
     reasons: dict[str, Json] = {
         "unchanged": {"type": "string", "description": UNCHANGED},
-        "unchecked": {"type": "string", **({"description": UNCHECKED} if native else {})},
+        "unchecked": {"type": "string"},
     }
     return (
         _spec(

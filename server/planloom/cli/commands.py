@@ -1,26 +1,31 @@
-"""Runs one request of the command line and returns its exit code."""
+"""The work of each command: runs a request or resumes a plan, or leaves it to the module of the command."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from argparse import Namespace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
+from planloom.cli import history, past_work
+from planloom.cli.answers import Work, reported
 from planloom.cli.client import plans
 from planloom.cli.client.connection import ServerError, ServerLost
 from planloom.cli.client.plan_state import ENDED
 from planloom.cli.client.server_process import Server
 from planloom.cli.client.session import Session, session
+from planloom.cli.doctor import doctor
 from planloom.cli.exit_codes import DONE, FAILED, INTERRUPTED, UNTRUSTED
-from planloom.cli.failures import Failure, reported
 from planloom.cli.run import Outcome, Request, RequestRun
+from planloom.cli.templates import show_templates
 from planloom.cli.terminal import show
 from planloom.cli.terminal.decisions import Flags, NonInteractive
 from planloom.cli.terminal.person import Terminal
 from planloom.cli.terminal.screen import Screen
 from planloom.cli.trust import first_untrusted, read_only
+from planloom.cli.undo import undo_plan
 
 CANCEL_SECONDS = 10.0
 """Seconds that a plan may take to end after Ctrl-C; it finishes the edit that is being applied."""
@@ -33,29 +38,26 @@ Carry = Callable[[Session, RequestRun], Awaitable[Outcome]]
 """What carries a plan to its end, on an opened session."""
 
 
-async def run_request(
-    server: Server,
-    request: Request,
-    *,
-    folders: Sequence[Path],
-    flags: Flags,
-    as_json: bool,
-) -> int:
-    """Plan or execute a request, as its options say; returns the exit code of the command line."""
+async def run_request(server: Server, given: Namespace) -> int:
+    """Plan or execute a request; returns the exit code of the command line."""
+    request = Request(
+        given.text,
+        given.mode,
+        given.review,
+        until_ready=given.command == "plan",
+        follows=given.follows,
+        document=given.document,
+        template=given.template,
+        parameters=dict(given.param),
+    )
+    return await _run(server, given, lambda _, request_run: request_run.carry_out(request))
 
-    async def carry(_: Session, request_run: RequestRun) -> Outcome:
-        return await request_run.carry_out(request)
 
-    return await _run(server, carry, folders=folders, flags=flags, as_json=as_json)
-
-
-async def resume_plan(
-    server: Server, start: str | None, *, folders: Sequence[Path], flags: Flags, as_json: bool
-) -> int:
+async def resume_plan(server: Server, given: Namespace) -> int:
     """Go on with the plan whose id begins so, or the newest that has not ended; returns the exit code."""
 
     async def carry(running: Session, request_run: RequestRun) -> Outcome:
-        plan = await plans.named(running, start, _OPEN, "plan that could be resumed")
+        plan = await plans.named(running, given.plan, _OPEN, "plan that could be resumed")
         if plan["status"] in ENDED:
             raise ServerError(
                 f"The plan is {plan['status']}: there is nothing left of it to resume.",
@@ -64,20 +66,40 @@ async def resume_plan(
             )
         return await request_run.resume(plan)
 
-    return await _run(server, carry, folders=folders, flags=flags, as_json=as_json)
+    return await _run(server, given, carry)
 
 
-async def _run(server: Server, carry: Carry, *, folders: Sequence[Path], flags: Flags, as_json: bool) -> int:
-    console = show.console(stderr=as_json or (flags.terminal and not sys.stdout.isatty()))
-    screen = Screen(console, folders, as_json=as_json)
+COMMANDS: Mapping[str, Work] = {
+    "run": run_request,
+    "plan": run_request,
+    "doctor": doctor,
+    "plans": history.list_plans,
+    "show": history.show_plan,
+    "diff": history.show_changes,
+    "stats": past_work.show_stats,
+    "memory": past_work.show_memory,
+    "templates": show_templates,
+    "resume": resume_plan,
+    "undo": undo_plan,
+    "export": history.export_plan,
+    "import": history.import_plan,
+}
+"""The work of each command that needs a server."""
+
+
+async def _run(server: Server, given: Namespace, carry: Carry) -> int:
+    folders: Sequence[Path] = given.workspace
+    flags = Flags(given.yes, given.yes_commands, given.terminal)
+    console = show.console(stderr=given.json or (flags.terminal and not sys.stdout.isatty()))
+    screen = Screen(console, folders, as_json=given.json)
     person = Terminal(console, folders) if flags.terminal else NonInteractive(yes=flags.yes)
-    failure, code = Failure(), FAILED
+    code = FAILED
     try:
         person_at_hand = person if isinstance(person, Terminal) else None
-        untrusted = await first_untrusted(folders, trust=flags.trust, person=person_at_hand)
+        untrusted = await first_untrusted(folders, trust=given.trust, person=person_at_hand)
         if untrusted is not None:
             screen.failure(read_only(untrusted), None)
-        with reported(failure, screen.failure):
+        with reported(screen.failure) as failure:
             async with session(
                 server,
                 folders,
@@ -96,9 +118,9 @@ async def _run(server: Server, carry: Carry, *, folders: Sequence[Path], flags: 
                     code = INTERRUPTED
     finally:
         screen.pause()
-    if failure.error is not None:
-        code = failure.code
-        screen.result({"exitCode": code, "error": failure.error})
+    if failure:
+        code = FAILED
+        screen.result({"exitCode": code, "error": failure})
     return code
 
 

@@ -1,4 +1,4 @@
-"""`planloom doctor`: checks what Planloom needs, and says what to do about what is missing."""
+"""`planloom doctor`: checks what Planloom needs, says what to do about what is missing, and repairs the ledger."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import os
 import re
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from planloom.cli.answers import reported
 from planloom.cli.client.connection import ServerError, ServerLost
 from planloom.cli.client.messages import Json
 from planloom.cli.client.server_process import Server
@@ -22,8 +26,13 @@ from planloom.cli.client.session import session
 from planloom.cli.exit_codes import DONE, FAILED
 from planloom.cli.plain import with_flags
 from planloom.cli.terminal import show
+from planloom.cli.terminal.keyboard import EndOfInput, forget_typed, read_line
 from planloom.cli.trust import decisions
+from planloom.domain.text.counted import counted
 from planloom.providers import WAYS_TO_A_MODEL
+
+if TYPE_CHECKING:
+    from planloom.service.repair import Examined
 
 State = Literal["found", "optional", "missing"]
 _MARKS: Mapping[State, tuple[str, str]] = {
@@ -47,24 +56,27 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
-async def examine(process: Server, *, folders: Sequence[Path], model_needed: bool) -> int:
-    """Print every finding. Returns 1 if something that is needed is missing, else 0.
+async def doctor(process: Server, given: Namespace) -> int:
+    """Print every finding, or repair the ledger. Returns 1 if something that is needed is missing, else 0.
 
     A model is needed only if the command line names one, since literal steps run without a model.
     """
+    if given.repair:
+        return await _repair_ledger(process, given)
+    folders: list[Path] = given.workspace
+    needed = bool(given.base_url or given.model or given.provider)
     findings = [
         python(sys.version_info[:3]),
         *packages(),
         *(workspace(folder, decisions().is_trusted) for folder in folders),
     ]
-    findings += await _ask_server(process, [folder for folder in folders if folder.is_dir()], model_needed)
-    console = show.console()
-    console.print(_table(findings))
+    findings += await _ask_server(process, [folder for folder in folders if folder.is_dir()], needed)
+    show.console().print(_table(findings))
     missing = sum(finding.state == "missing" for finding in findings)
-    verdict = ("Everything that is needed is there.", "bold green")
     if missing:
-        verdict = (f"{missing} {'thing is' if missing == 1 else 'things are'} missing.", "bold red")
-    console.print(Text(*verdict))
+        show.say(f"{missing} {'thing is' if missing == 1 else 'things are'} missing.", "bold red")
+    else:
+        show.say("Everything that is needed is there.", "bold green")
     return FAILED if missing else DONE
 
 
@@ -186,10 +198,10 @@ async def _ask_server(process: Server, folders: Sequence[Path], model_needed: bo
             process, folders, say=lambda level, message: findings.append(_message(level, message))
         ) as opened:
             findings += server(opened.status, time.monotonic() - started)
-            held_to = await opened.connection.request("planloom/status", {"commands": True})
+            held_to = await opened.request("planloom/status", {"commands": True})
             findings.append(commands(held_to.get("commands") or {}))
             try:
-                listed = await opened.connection.request("planloom/model/list", {"select": True})
+                listed = await opened.request("planloom/model/list", {"select": True})
             except ServerError as error:
                 without: State = "missing" if model_needed else "optional"
                 findings.append(Finding(without, "model", error.message, error.hint or ""))
@@ -217,3 +229,68 @@ def _table(findings: Sequence[Finding]) -> Table:
             text.append(f"\n{with_flags(finding.advice)}", "yellow")
         table.add_row(Text(*_MARKS[finding.state]), finding.subject, text)
     return table
+
+
+async def _repair_ledger(process: Server, given: Namespace) -> int:
+    """Repair the ledger that the server's settings name. Returns 1 if it is damaged and was not repaired, else 0.
+
+    The server is asked for the place of the ledger only, and has ended before the ledger is opened. Without `--yes`
+    a person at the terminal is asked first; without a terminal nothing is changed.
+    """
+    # Imported here, with the ledger and pydantic, which no other command needs.
+    from planloom.domain.errors import StorageFailed
+    from planloom.service.repair import examined
+
+    path, failed = Path(), partial(show.failure, show.console())
+    with reported(failed) as failure:
+        async with session(process, []) as opened:
+            path = Path(opened.status.get("storagePath") or "")
+    if failure:
+        return FAILED
+    try:
+        with examined(path) as found:
+            if found.is_sound:
+                plans = counted(len(found.readable), "plan")
+                show.say(f"The plan ledger {path} is in order: {plans}.", "green")
+                return DONE
+            _describe(path, found)
+            if not given.yes and not (given.terminal and await _agreed()):
+                show.say("Nothing was changed. --yes repairs it without asking.", "yellow")
+                return FAILED
+            repaired = found.repair(datetime.now())
+    except StorageFailed as error:
+        failed(error.message, error.hint)
+        return FAILED
+    show.say("The ledger is repaired.", "bold green")
+    show.say(f"The old file is {repaired.kept}.")
+    for file in repaired.exported:
+        show.say(f"A damaged plan is in {file}.")
+    return DONE
+
+
+def _describe(path: Path, found: Examined) -> None:
+    what = "is damaged" if found.faults or found.damaged else "has lost its plans"
+    show.say(f"The plan ledger {path} {what}.", "bold red")
+    for fault in found.faults:
+        show.say(f"  {fault}", "dim")
+    show.say(f"{counted(len(found.readable), 'plan')} can be read and will be in a new ledger.")
+    if found.damaged:
+        show.say(
+            f"{counted(len(found.damaged), 'plan')} cannot: what is left of the events will be in JSON files"
+            " beside it."
+        )
+    if found.backup is not None and found.lost:
+        show.say(
+            f"{found.backup.sentence}: {counted(len(found.lost), 'plan')} that the ledger lacks will be taken back"
+            " from it. What these have done since is not in it."
+        )
+    show.say("The old file will be kept under another name.")
+
+
+async def _agreed() -> bool:
+    forget_typed()
+    show.console().print("Repair it? [y/N] ", end="", markup=False)
+    try:
+        return (await read_line()).strip().lower() in ("y", "yes")
+    except EndOfInput:
+        return False

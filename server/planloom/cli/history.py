@@ -1,149 +1,148 @@
-"""Lists plans, shows one, writes one to a file and reads it from there. Each function returns an exit code."""
+"""The commands on earlier plans: lists them, shows one and its changes, and writes one to a file or reads it."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
-from collections.abc import AsyncIterator, Sequence
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import cast
 
+from rich.console import Console
 from rich.text import Text
 
+from planloom.cli.answers import answered, print_json
 from planloom.cli.client import plans
-from planloom.cli.client.messages import Json, Plan
-from planloom.cli.client.plan_state import changed_files
-from planloom.cli.client.server_process import Server
-from planloom.cli.client.session import Session, session
+from planloom.cli.client.connection import ServerError
+from planloom.cli.client.messages import DiffResult, Json, ReportedFile
+from planloom.cli.client.session import Session
 from planloom.cli.exit_codes import DONE, FAILED
-from planloom.cli.failures import Failure, reported
-from planloom.cli.plain import as_json, visible
+from planloom.cli.plain import visible
 from planloom.cli.terminal import show, show_history
 from planloom.cli.terminal.show_spent import spent_lines
-from planloom.workspace.paths.uris import to_path
+from planloom.domain.text.diff import unified
 
 _MOST_BYTES = 60_000_000
 """How long a document may be that is imported: one message to the server takes 64 MB."""
-
-
-class Wanted(NamedTuple):
-    """Which plans are listed; no status means all of them."""
-
-    statuses: Sequence[str]
-    everywhere: bool
-    limit: int
-
-
-@contextlib.asynccontextmanager
-async def answering(
-    server: Server, folders: Sequence[Path], failure: Failure, *, trusted: bool = False
-) -> AsyncIterator[Session]:
-    """A session for a few requests. A failure of it is printed, and noted in `failure`."""
-    with reported(failure, partial(show.failure, show.console(stderr=True))):
-        async with session(server, folders, say=lambda *_: None, trusted=trusted) as running:
-            yield running
-
-
-async def list_plans(server: Server, wanted: Wanted, *, folders: Sequence[Path], as_json: bool) -> int:
-    """Print the newest plans as a table, or the answer of the server as JSON."""
-    failure = Failure()
-    async with answering(server, folders, failure) as running:
-        params: Json = {"limit": wanted.limit, "allWorkspaces": wanted.everywhere}
-        if wanted.statuses:
-            params["status"] = list(wanted.statuses)
-        listed = await running.connection.request("planloom/plan/list", params)
-        if as_json:
-            print_json(listed)
-            return DONE
-        found = listed["plans"]
-        if not found:
-            show.console().print(Text("There is no such plan in this folder." if wanted.statuses else _NONE))
-            return DONE
-        everything = await running.connection.request(
-            "planloom/plan/list", {"limit": plans.MOST} | plans.EVERYWHERE
-        )
-        ids = plans.short_ids(
-            [plan["planId"] for plan in found], (plan["planId"] for plan in everything["plans"])
-        )
-        table = show_history.plans_table(found, ids, datetime.now(UTC), with_folders=wanted.everywhere)
-        show.console().print(table)
-    return failure.code
-
-
 _NONE = "There is no plan in this folder. `planloom plans --all` lists those of all folders."
+_STYLES = {"+": "green", "-": "red", "@": "cyan", "d": "bold", "r": "bold"}
 
 
-async def show_plan(server: Server, start: str | None, *, folders: Sequence[Path], as_json: bool) -> int:
-    """Print a plan with its steps and its report, or the answer of the server as JSON."""
-    failure = Failure()
-    async with answering(server, folders, failure) as running:
-        got = await plans.answer_for(running, start)
-        plan = got["plan"]
-        if as_json:
-            print_json(got)
-            return DONE
-        files: dict[str, str] = {}
-        if not plan.get("report"):
-            listed = await running.connection.request(
-                "planloom/plan/events", {"planId": plan["planId"]} | plans.EVERYWHERE
-            )
-            for event in listed["events"]:
-                files = dict(changed_files(files, event))
-        roots = [path for uri in plan.get("workspaceFolders") or [] if (path := to_path(uri)) is not None]
-        console = show.console()
-        for part in show_history.plan_parts(plan, roots, files, datetime.now(UTC)):
-            console.print(part)
-        for line in spent_lines(got.get("spent")):
-            console.print(line)
-    return failure.code
+@answered
+async def list_plans(running: Session, given: Namespace) -> int:
+    """Print the newest plans as a table."""
+    params: Json = {"limit": given.limit, "allWorkspaces": given.everywhere}
+    listed = await running.request(
+        "planloom/plan/list", params | ({"status": given.status} if given.status else {})
+    )
+    if given.json:
+        return print_json(listed)
+    found = listed["plans"]
+    if not found:
+        show.say("There is no such plan in this folder." if given.status else _NONE)
+        return DONE
+    everything = await running.request("planloom/plan/list", {"limit": plans.MOST} | plans.EVERYWHERE)
+    ids = plans.short_ids(
+        (each["planId"] for each in found), (each["planId"] for each in everything["plans"])
+    )
+    table = show_history.plans_table(found, ids, datetime.now(UTC), with_folders=given.everywhere)
+    show.console().print(table)
+    return DONE
 
 
-async def export_plan(
-    server: Server, start: str | None, format_: str, output: Path | None, *, folders: Sequence[Path]
-) -> int:
-    """Write a plan to a file that only its user can read, or to standard output."""
-    failure = Failure()
-    async with answering(server, folders, failure) as running:
-        plan = await plans.named(running, start)
-        params: Json = {"planId": plan["planId"], "format": format_} | plans.EVERYWHERE
-        text: str = (await running.connection.request("planloom/plan/export", params))["text"]
-        errors = show.console(stderr=True)
-        if output is None:
-            sys.stdout.write(text)
-        elif not _written(output, text):
-            errors.print(Text(visible(f"{output} could not be written, or exists already."), "bold red"))
-            return FAILED
-        if format_ == "full":
-            errors.print(
-                Text(
-                    "It holds the texts of the files that the plan has changed or read, and what was said to it,"
-                    " secrets among them. Give it only to whom you would give these files.",
-                    "yellow",
-                )
-            )
-    return failure.code
+@answered
+async def show_plan(running: Session, given: Namespace) -> int:
+    """Print a plan with its steps and its report."""
+    got = await plans.answer_for(running, given.plan)
+    if given.json:
+        return print_json(got)
+    plan = got["plan"]
+    files = (
+        {}
+        if plan.get("report")
+        else await plans.standing_changes(running, {"planId": plan["planId"]} | plans.EVERYWHERE)
+    )
+    console = show.console()
+    for part in show_history.plan_parts(plan, plans.roots(plan), files, datetime.now(UTC)):
+        console.print(part)
+    for line in spent_lines(got.get("spent")):
+        console.print(line)
+    return DONE
 
 
-async def import_plan(server: Server, text: str, *, folders: Sequence[Path]) -> int:
-    """Have the server take over a plan, and say how to go on with it."""
-    failure = Failure()
-    if len(text) > _MOST_BYTES:
-        show.console(stderr=True).print(Text("The file is too large: 60 MB can be imported.", "bold red"))
+@answered
+async def show_changes(running: Session, given: Namespace) -> int:
+    """Print the changes of a plan as a unified diff that `git apply` and `patch` can read."""
+    plan = await plans.named(running, given.plan)
+    report = plan.get("report")
+    if report is None:
+        show.say("The plan has no report: it has not ended, or has not run.", "yellow", stderr=True)
         return FAILED
-    async with answering(server, folders, failure) as running:
-        got = await running.connection.request("planloom/plan/import", {"text": text})
-        plan: Plan = got["plan"]
-        console = show.console()
-        console.print(show_history.imported_line(plan))
-    return failure.code
+    for file in report.get("files") or []:
+        if file["change"] != "createFolder":
+            params: Json = {"planId": plan["planId"], "uri": file["uri"]} | plans.EVERYWHERE
+            # A file whose changes were undone since then has none.
+            with contextlib.suppress(ServerError):
+                diff = cast(DiffResult, await running.request("planloom/plan/diff", params))
+                _print_diff(show.console(), "".join(_diff_lines(file, diff, plans.roots(plan))))
+    return DONE
 
 
-def print_json(value: Any) -> None:
-    """Print an answer of the server, in ASCII at a terminal."""
-    sys.stdout.write(as_json(value, indent=2) + "\n")
+def _print_diff(console: Console, text: str) -> None:
+    if not console.is_terminal:
+        sys.stdout.write(text)
+        return
+    for line in text.splitlines():
+        console.print(Text(visible(line), _STYLES.get(line[:1], "")), soft_wrap=True)
+
+
+def _diff_lines(file: ReportedFile, diff: DiffResult, roots: Sequence[Path]) -> Iterator[str]:
+    new = show.relative(file["uri"], roots)
+    old = show.relative(file.get("oldUri") or file["uri"], roots)
+    yield f"diff --git a/{old} b/{new}\n"
+    match file.get("change"):
+        case "create":
+            yield "new file mode 100644\n"
+        case "delete":
+            yield "deleted file mode 100644\n"
+        case "rename":
+            yield f"rename from {old}\nrename to {new}\n"
+    yield unified(diff.get("before"), diff.get("after"), f"a/{old}", f"b/{new}")
+
+
+@answered
+async def export_plan(running: Session, given: Namespace) -> int:
+    """Write a plan to a file that only its user can read, or to standard output."""
+    plan = await plans.named(running, given.plan)
+    params: Json = {"planId": plan["planId"], "format": given.format} | plans.EVERYWHERE
+    text: str = (await running.request("planloom/plan/export", params))["text"]
+    if given.output is None:
+        sys.stdout.write(text)
+    elif not _written(given.output, text):
+        show.say(f"{given.output} could not be written, or exists already.", "bold red", stderr=True)
+        return FAILED
+    if given.format == "full":
+        show.say(
+            "It holds the texts of the files that the plan has changed or read, and what was said to it,"
+            " secrets among them. Give it only to whom you would give these files.",
+            "yellow",
+            stderr=True,
+        )
+    return DONE
+
+
+@answered
+async def import_plan(running: Session, given: Namespace) -> int:
+    """Have the server take over a plan, and say how to go on with it."""
+    if len(given.text) > _MOST_BYTES:
+        show.say("The file is too large: 60 MB can be imported.", "bold red", stderr=True)
+        return FAILED
+    got = await running.request("planloom/plan/import", {"text": given.text})
+    show.console().print(show_history.imported_line(got["plan"]))
+    return DONE
 
 
 def _written(path: Path, text: str) -> bool:

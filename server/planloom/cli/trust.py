@@ -1,19 +1,14 @@
-"""Whether the folders of a run are trusted: by the flag, by an earlier decision, or by the person at the terminal.
-
-Also the command `trust`, which shows and changes these decisions.
-"""
+"""Whether the folders of a run are trusted: by the flag, by an earlier decision, or by the person at the terminal."""
 
 from __future__ import annotations
 
-import sys
-from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planloom.cli.exit_codes import DONE, FAILED
-from planloom.cli.options import Option, command, flag, folders, several, usage
-from planloom.domain.text.counted import counted
+from planloom.cli.plain import visible
+from planloom.cli.terminal.keyboard import EndOfInput
+from planloom.user_folders import state_folder
 
 if TYPE_CHECKING:
     from planloom.cli.terminal.person import Terminal
@@ -46,8 +41,6 @@ def read_only(folder: Path) -> str:
 
 
 async def _asked(folder: Path, decided: Decisions, person: Terminal) -> bool:
-    from planloom.cli.plain import visible
-    from planloom.cli.terminal.keyboard import EndOfInput
     from planloom.domain.errors import StorageFailed
 
     person.say(
@@ -66,95 +59,8 @@ async def _asked(folder: Path, decided: Decisions, person: Terminal) -> bool:
     return trusted
 
 
-@command(
-    "trust",
-    Option("paths", metavar="DIR", nargs="*", type=Path, help="the folders (default: this one)"),
-    flag("--revoke", help="forget what was decided on them"),
-    flag("--list", help="show the decisions on all folders"),
-    flag("--rules", help="show the commands that run in the folders without asking, always confined"),
-    several(
-        "--rule",
-        metavar="COMMAND",
-        help="allow it, or with --revoke take it back; `pytest …` for any arguments",
-    ),
-    flag("--import", help="with --rules: allow what your own settings of Claude Code and Codex allow there"),
-)
-def trust(given: Namespace) -> int:
-    """Trust a folder, so that Planloom may follow its instructions, run git in it and, if you allow it, change it."""
-    from planloom.domain.errors import StorageFailed
-
-    decided = decisions()
-    if given.rules or given.rule:
-        return _rules(given, decided)
-    if given.list:
-        if given.paths or given.revoke:
-            usage("--list takes no folder and no other option.")
-        _show(decided)
-        return DONE
-    # What was decided on a folder that is gone can be forgotten, too.
-    chosen = [path.resolve() for path in given.paths or [Path()]] if given.revoke else folders(given.paths)
-    try:
-        for folder in chosen:
-            if given.revoke:
-                found = decided.forget_folder(folder)
-                _say(f"{folder}: {'no longer decided' if found else 'nothing was decided'}.")
-            else:
-                decided.decide_folder(folder, trusted=True)
-                _say(f"{folder} is trusted, with the folders inside.")
-    except StorageFailed as error:
-        _say(error.message, err=True)
-        return FAILED
-    return DONE
-
-
-def _rules(given: Namespace, decided: Decisions) -> int:
-    """Show, add or take back rules of the folders."""
-    from planloom.cli.rules import imported, lines_of, rule_of
-    from planloom.domain.errors import StorageFailed
-    from planloom.domain.safety.command_rules import CommandRule
-
-    wanted = [(text, rule_of(text)) for text in given.rule]
-    if getattr(given, "import"):
-        wanted += imported(Path.home())
-    refused = [(text, rule) for text, rule in wanted if isinstance(rule, str)]
-    rules = [rule for _, rule in wanted if isinstance(rule, CommandRule)]
-    try:
-        for folder in folders(given.paths):
-            if given.revoke:
-                texts = [rule.text for rule in rules] if given.rule else [None]
-                gone = sum(decided.forget_rules(folder, text) for text in texts)
-                _say(f"{folder}: {counted(gone, 'rule')} taken back.")
-            elif rules:
-                decided.keep_rules(folder, rules)
-            for line in lines_of(decided, folder):
-                _say(line)
-    except StorageFailed as error:
-        _say(error.message, err=True)
-        return FAILED
-    for text, why in refused:
-        _say(f"Left out: {text}: {why}.", err=True)
-    return FAILED if given.rule and refused else DONE
-
-
-def _show(found: Decisions) -> None:
-    decided = found.folders()
-    for each in decided:
-        state = "trusted" if each.trusted else "only read"
-        gone = "" if each.present else "  (gone, or replaced: asked again)"
-        _say(f"{state:9}  {each.at[:10]}  {each.path}{gone}")
-    if not decided:
-        _say("No folder was decided on.")
-
-
-def _say(text: str, *, err: bool = False) -> None:
-    from planloom.cli.plain import visible
-
-    (sys.stderr if err else sys.stdout).write(f"{visible(text)}\n")
-
-
 def decisions() -> Decisions:
     """What the user has decided, for every client."""
     from planloom.storage.decisions import FILE, Decisions
-    from planloom.user_folders import state_folder
 
     return Decisions(state_folder() / FILE)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.text import Text
 from rich.tree import Tree
 
+from planloom.cli.answers import answered
 from planloom.cli.client import plans
 from planloom.cli.client.messages import Json, Plan
-from planloom.cli.client.plan_state import changed_files
 from planloom.cli.client.server_process import Server
 from planloom.cli.client.session import Session
 from planloom.cli.exit_codes import DONE, FAILED, UNTRUSTED
-from planloom.cli.failures import Failure
-from planloom.cli.history import answering
 from planloom.cli.plain import visible
-from planloom.cli.terminal import keyboard, show
-from planloom.cli.terminal.decisions import Flags
+from planloom.cli.terminal import show
 from planloom.cli.terminal.person import Terminal
 from planloom.cli.trust import first_untrusted, read_only
 
@@ -34,54 +32,42 @@ _UNDONE = ("completed", "failed", "cancelled", "paused")
 """The statuses of a plan whose changes can be taken back."""
 
 
-async def undo_plan(
-    server: Server, start: str | None, number: int | None, *, folders: Sequence[Path], flags: Flags
-) -> int:
-    """Undo a plan, or its step `number` from 1. Returns 1 if something could not be taken back, 3 without trust."""
-    failure, code = Failure(), FAILED
-    console = show.console()
-    person = Terminal(console, folders)
-    untrusted = await first_untrusted(folders, trust=flags.trust, person=person if flags.terminal else None)
+async def undo_plan(server: Server, given: Namespace) -> int:
+    """Undo a plan, or its step N from 1. Returns 1 if something could not be taken back, 3 without trust."""
+    person = Terminal(show.console(), given.workspace) if given.terminal else None
+    untrusted = await first_untrusted(given.workspace, trust=given.trust, person=person)
     if untrusted is not None:
-        show.console(stderr=True).print(Text(visible(read_only(untrusted)), "bold red"))
+        show.say(read_only(untrusted), "bold red", stderr=True)
         return UNTRUSTED
-    async with answering(server, folders, failure, trusted=True) as running:
-        plan = await plans.named(running, start, _UNDONE, "plan that could be undone")
-        steps = plan.get("steps") or []
-        if number is not None and number > len(steps):
-            console.print(Text(f"The plan has {len(steps)} steps.", "bold red"))
-            return FAILED
-        step_id = None if number is None else steps[number - 1]["stepId"]
-        files = await _standing(running, plan, step_id)
-        if not files:
-            what = (
-                f"Step {number} has nothing to take back by itself"
-                if number
-                else "There is nothing to take back"
-            )
-            console.print(Text(f"{what}.", "yellow"))
-            return FAILED
-        console.print(_what_happens(plan, number, files, folders))
-        if not flags.yes and not await _confirmed(person):
-            console.print(Text("Nothing was taken back.", "dim"))
-            return FAILED
-        params: Json = {"planId": plan["planId"]} | ({"stepId": step_id} if step_id else {})
-        undone = await running.connection.request("planloom/plan/undo", params)
-        code = _show(running, undone, folders)
-    return failure.code or code
+    return await answered(_undo, trusted=True)(server, given)
 
 
-async def _standing(running: Session, plan: Plan, step_id: str | None) -> dict[str, str]:
-    """The files whose changes by the plan, or by one step, still stand (URI → kind of change)."""
-    listed = await running.connection.request("planloom/plan/events", {"planId": plan["planId"]})
-    files: dict[str, str] = {}
-    for event in listed["events"]:
-        if step_id is None or event.get("taskId") == step_id:
-            files = dict(changed_files(files, event))
-    return files
+async def _undo(running: Session, given: Namespace) -> int:
+    console, number, folders = show.console(), given.step, given.workspace
+    plan = await plans.named(running, given.plan, _UNDONE, "plan that could be undone")
+    steps = plan.get("steps") or []
+    if number is not None and number > len(steps):
+        show.say(f"The plan has {len(steps)} steps.", "bold red")
+        return FAILED
+    step_id = None if number is None else steps[number - 1]["stepId"]
+    files = await plans.standing_changes(running, {"planId": plan["planId"]}, step_id)
+    if not files:
+        what = (
+            f"Step {number} has nothing to take back by itself" if number else "There is nothing to take back"
+        )
+        show.say(f"{what}.", "yellow")
+        return FAILED
+    console.print(_what_happens(plan, number, files, folders))
+    person = Terminal(console, folders)
+    choices = {"y": "take it back", "n": "leave it"}
+    if not given.yes and not await person.agrees("Take this back?", choices):
+        person.say("Nothing was taken back.", "dim")
+        return FAILED
+    params: Json = {"planId": plan["planId"]} | ({"stepId": step_id} if step_id else {})
+    return _show(running, await running.request("planloom/plan/undo", params), folders)
 
 
-def _what_happens(plan: Plan, number: int | None, files: dict[str, str], folders: Sequence[Path]) -> Tree:
+def _what_happens(plan: Plan, number: int | None, files: Mapping[str, str], folders: Sequence[Path]) -> Tree:
     of = f"step {number} of " if number else ""
     tree = Tree(
         Text.assemble(("Takes back ", "bold"), (f"{of}plan {plan['planId'][:8]}", "bold")), guide_style="dim"
@@ -91,13 +77,6 @@ def _what_happens(plan: Plan, number: int | None, files: dict[str, str], folders
         tree.add(Text.assemble(visible(show.relative(uri, folders)), "  ", (words, style)))
     tree.add(Text("What was typed since stays.", "dim"))
     return tree
-
-
-async def _confirmed(person: Terminal) -> bool:
-    try:
-        return await person.choose("Take this back?", {"y": "take it back", "n": "leave it"}) == "y"
-    except keyboard.EndOfInput:
-        return False
 
 
 def _show(running: Session, undone: Json, folders: Sequence[Path]) -> int:

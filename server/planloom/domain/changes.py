@@ -1,7 +1,7 @@
 """Changes of files, with the text before and after, and the records of edits in the ledger."""
 
 import hashlib
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
@@ -104,6 +104,10 @@ class Changeset(Value):
     changes: tuple[FileChange, ...] = ()
     later: tuple[FileChange, ...] = ()
 
+    def before(self, more: tuple[FileChange, ...]) -> Self:
+        """The same changes, and more to be made after them."""
+        return self.model_copy(update={"later": (*self.later, *more)})
+
     def uris(self) -> tuple[Uri, ...]:
         """Every URI that the changes affect, in order."""
         return tuple(uri for change in self.changes for uri in change.ends)
@@ -138,7 +142,8 @@ class EditRecord(Value):
     did. `settles`: the steps whose staged changes this edit applies, if it is the one edit of a whole plan.
 
     `reason`: why it was rejected. `command`: a command has made these changes, and those of `unknown`, whose texts from
-    before are not known, so that they cannot be taken back; `notes` are sentences on it for the user.
+    before are not known, so that they cannot be taken back; `notes` are sentences on it for the user. `by_user`: the
+    user has renamed these files, which tells their names from here on and is never reverted.
     """
 
     edit_id: EditId
@@ -155,6 +160,7 @@ class EditRecord(Value):
     command: str | None = None
     unknown: tuple[EditedFile, ...] = ()
     notes: tuple[str, ...] = ()
+    by_user: bool = False
 
     @property
     def completes(self) -> tuple[EditId, ...]:
@@ -171,8 +177,8 @@ class EditRecord(Value):
 
     @property
     def has_changes(self) -> bool:
-        """Whether it changed a file; a command's may say only what was set aside."""
-        return bool(self.files or self.unknown)
+        """Whether it changed a file for the plan; a command's may say only what was set aside."""
+        return bool(self.files or self.unknown) and not self.by_user
 
     @property
     def references(self) -> tuple[StepId, ...]:

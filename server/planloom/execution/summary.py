@@ -23,7 +23,7 @@ from planloom.domain.text.diff import changed_lines
 from planloom.domain.values import EditId, Sha256, Uri
 from planloom.tools.tool import shortened
 from planloom.workspace.paths.names import listed
-from planloom.workspace.paths.uris import after_rename, display_name, is_below
+from planloom.workspace.paths.uris import after_rename, display_name, is_at_or_below
 
 _LISTED = 20
 _STEP_SUMMARY = 300
@@ -115,8 +115,8 @@ def changed_files(plan: Plan) -> tuple[Uri, ...]:
 
 
 def name_now(plan: Plan, uri: Uri) -> Uri:
-    """The URI of a file or folder after the plan's renames that stand."""
-    for edit in standing(plan.edits):
+    """The URI of a file or folder after the plan's renames that stand, and the user's."""
+    for edit in standing(plan.edits, renames=True):
         for file in edit.files:
             if file.change == "rename" and file.new_uri is not None:
                 uri = after_rename(uri, file.uri, file.new_uri)
@@ -134,11 +134,13 @@ class FileChanges(NamedTuple):
 def file_changes(plan: Plan) -> tuple[FileChanges, ...]:
     """The changes of the plan that stand, one for each file; a file that is as it was before is not listed."""
     now: dict[Uri, FileChanges] = {}
-    for edit in standing(plan.edits):
+    for edit in standing(plan.edits, renames=True):
         for file in edit.files:
-            earlier = now.pop(file.uri, None)
+            earlier = now.pop(file.uri, None) if not edit.by_user else None
             if file.change == "rename" and file.new_uri is not None:
-                now = _below_renamed(now.values(), file.uri, file.new_uri)
+                now = _renamed(now.values(), file.uri, file.new_uri)
+            if edit.by_user:
+                continue
             changes = _after(earlier, file)
             if changes is not None:
                 _put(now, changes, changes.file.old_uri)
@@ -322,12 +324,12 @@ def _after(earlier: FileChanges | None, file: EditedFile) -> FileChanges | None:
     return _if_changed(FileChanges(file=shown, before=before, after=file.after_sha256))
 
 
-def _below_renamed(now: Iterable[FileChanges], old: Uri, new: Uri) -> dict[Uri, FileChanges]:
-    """The changes by URI after a rename, which gives all that is below `old` a new name, but for deleted files."""
+def _renamed(now: Iterable[FileChanges], old: Uri, new: Uri) -> dict[Uri, FileChanges]:
+    """The changes by URI after a rename, which gives all at and below `old` a new name, but for deleted files."""
     stay = {
         each.file.uri: each
         for each in now
-        if each.file.change == "delete" or not is_below(each.file.uri, old)
+        if each.file.change == "delete" or not is_at_or_below(each.file.uri, old)
     }
     # A moved file may take the name of a deleted one, so those that stay are put first.
     for each in now:

@@ -38,6 +38,7 @@ EVENT_TYPES = (
     "edit_rejected",
     "edit_reverted",
     "command_changed",
+    "files_renamed",
     "edit_conflict",
     "conflict_resolved",
     "check_completed",

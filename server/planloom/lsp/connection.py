@@ -252,9 +252,9 @@ class Connection:
         await asyncio.sleep(QUIET_SECONDS)
         await _import(WARM, lambda: self.client is NO_CLIENT)
         if self.client is NO_CLIENT:
-            from planloom.service.application import OF_EXECUTION
+            from planloom.service.application import load_execution
 
-            await _import(OF_EXECUTION, lambda: self.client is NO_CLIENT)
+            await load_execution()
 
     async def _open(self) -> None:
         self.log_path = self.options.open_log()
@@ -306,6 +306,8 @@ class Connection:
                     "planloom/health", {"health": health.state, "problems": list(health.problems)}
                 )
             )
+            if self.client.declared.views:
+                app.feed.subscribe_stream(self.views.before_text)
             stream = TextStream(self.protocol.notify, self._congested)
             app.feed.subscribe_stream(stream.on_delta)
             app.feed.subscribe(stream.before_event)

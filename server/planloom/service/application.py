@@ -69,20 +69,12 @@ MEMORABLE = frozenset(
 )
 """The types of events after which what a plan found and did is kept for later ones (`service/memory.py`)."""
 OF_EXECUTION = (
-    "planloom.workspace.edits.apply",
-    "planloom.tools.processes.child_process",
-    "planloom.execution.effects.gate",
-    "planloom.agent.answer_decoder",
-    "planloom.execution.commands.running",
-    "planloom.agent.loop",
-    "planloom.intake.surroundings.gathering",
-    "planloom.execution.steps.tool_contexts",
-    "planloom.execution.steps.model_work",
     "planloom.service.execution",
+    "planloom.service.drafts.submitted_plans",
     "planloom.tools.files.writing",
     "planloom.tools.files.editing",
 )
-"""The modules that the first execution needs, in pieces that take at most about 10 ms to import."""
+"""The modules that the first execution needs."""
 log = logging.getLogger(__name__)
 
 
@@ -305,7 +297,7 @@ class Application:
     def _load_before_approval(self, recorded: ev.Recorded, _: Plan) -> None:
         """Use the time in which a person reads a plan, so that its approval need not wait for what executes it."""
         if recorded.event.type == "plan_approval_request":
-            self._jobs.start("load-execution", _load_execution())
+            self._jobs.start("load-execution", load_execution())
 
     def _cancel_soon(self, plan_id: PlanId) -> None:
         self._jobs.start(f"cancel-asked:{plan_id}", self.plans.cancel(plan_id))
@@ -359,8 +351,7 @@ class Application:
         await self._traces.close()
 
 
-async def _load_execution() -> None:
+async def load_execution() -> None:
+    """Import what the first plan that executes needs, in a thread, so that requests are served meanwhile."""
     for name in OF_EXECUTION:
-        # Requests are served between two imports.
-        await asyncio.sleep(0)
-        importlib.import_module(name)
+        await asyncio.to_thread(importlib.import_module, name)

@@ -7,16 +7,25 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from planloom.domain.errors import PlanUnreadable, StorageFailed
+from planloom.domain.events import catalog as ev
+from planloom.domain.events.folding import OPEN
 from planloom.domain.values import PlanId
 from planloom.execution.plan_store import PlanStore
 from planloom.service.actions.export import as_raw_json
+from planloom.storage.backup import Backup, backup_of
 from planloom.storage.event_rows import RawEvent
 from planloom.storage.ledger import Ledger
 from planloom.storage.opening import SQLITE, Connect
 from planloom.storage.salvage import Salvage, salvaging
+
+_FROM_BACKUP = (
+    "This plan comes from the ledger's backup of {}. What it has done after that is not recorded: compare its steps"
+    " with the files before you go on."
+)
 
 
 class Repaired(NamedTuple):
@@ -27,16 +36,31 @@ class Repaired(NamedTuple):
 
 
 class Examined(NamedTuple):
-    """The findings about a ledger: faults of the file, how many plans can be read, and the raw events of the others."""
+    """The findings about a ledger: faults of the file, which plans can be read, and the raw events of the others.
+
+    `lost` are the plans of the `backup` that the repair takes back.
+    """
 
     faults: tuple[str, ...]
-    readable: int
+    readable: frozenset[PlanId]
     damaged: Mapping[PlanId, tuple[RawEvent, ...]]
     salvage: Salvage
+    backup: Backup | None
+    connect: Connect
 
     @property
     def is_sound(self) -> bool:
-        return not self.faults and not self.damaged
+        return not self.faults and not self.damaged and not self.lost
+
+    @property
+    def lost(self) -> frozenset[str]:
+        """The plans of the backup that are not in the ledger, if it is damaged or shares none with it.
+
+        Of another ledger the user has deleted them.
+        """
+        plans = self.backup.plans if self.backup is not None else frozenset[str]()
+        is_lost = self.faults or self.damaged or plans.isdisjoint(self.readable)
+        return plans - self.readable if is_lost else frozenset()
 
     def repair(self, now: datetime) -> Repaired:
         """Export the damaged plans beside the ledger, and replace it. Raises StorageFailed."""
@@ -54,6 +78,11 @@ class Examined(NamedTuple):
                     f"The damaged plans cannot be exported ({error}). The ledger was left as it is."
                 ) from error
             exported.append(file)
+        if self.backup is not None and self.lost:
+            lost = self.lost
+            self.salvage.take_back(self.backup)
+            note = _FROM_BACKUP.format(f"{self.backup.made:%Y-%m-%d %H:%M}")
+            _sorted_out(self.salvage.fresh, self.connect, {PlanId(each): note for each in lost})
         kept = path.with_name(f"{path.name}.damaged-{stamp}")
         self.salvage.replace(kept)
         return Repaired(kept, tuple(exported))
@@ -68,17 +97,22 @@ def examined(path: Path, *, connect: Connect = SQLITE) -> Iterator[Examined]:
     with salvaging(path, connect) as salvage:
         salvage.copy()
         readable, damaged = _sorted_out(salvage.fresh, connect)
-        yield Examined(salvage.faults, readable, damaged, salvage)
+        yield Examined(salvage.faults, readable, damaged, salvage, backup_of(path), connect)
 
 
-def _sorted_out(fresh: Path, connect: Connect) -> tuple[int, dict[PlanId, tuple[RawEvent, ...]]]:
-    """Delete the plans that cannot be read from a copy: how many are left, and the events of those deleted."""
+def _sorted_out(
+    fresh: Path, connect: Connect, notes: Mapping[PlanId, str] = MappingProxyType({})
+) -> tuple[frozenset[PlanId], dict[PlanId, tuple[RawEvent, ...]]]:
+    """Delete the plans that cannot be read from a copy: which are left, and the events of those deleted.
+
+    Open plans get a warning in their events where there are `notes` for them.
+    """
     ledger = Ledger(fresh, connect=connect)
     try:
         if ledger.problem is not None:
             raise StorageFailed(ledger.problem)
         plan_store = PlanStore(ledger)
-        readable, damaged = 0, dict[PlanId, tuple[RawEvent, ...]]()
+        readable, damaged = set[PlanId](), dict[PlanId, tuple[RawEvent, ...]]()
         for plan_id in ledger.all_plans():
             try:
                 plan = plan_store.find(plan_id)
@@ -88,9 +122,12 @@ def _sorted_out(fresh: Path, connect: Connect) -> tuple[int, dict[PlanId, tuple[
                 damaged[plan_id] = ledger.raw_events(plan_id)
                 ledger.delete(plan_id)
             else:
-                readable += 1
+                readable.add(plan_id)
+                if plan_id in notes and plan.status in OPEN:
+                    plan_store.load(plan_id)
+                    plan = plan_store.record(plan_id, ev.Log(level="warning", message=notes[plan_id]))
                 if plan.status not in ("draft", "executing"):
                     ledger.keep_state(plan)
-        return readable, damaged
+        return frozenset(readable), damaged
     finally:
         ledger.close()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from planloom.domain.text.hidden_characters import visible
+from planloom.storage.backup import backup_of
 
 Kind = Literal["busy", "full", "read_only", "io", "damaged", "gone", "taken"]
 ERRORS = (sqlite3.Error, UnicodeDecodeError)
@@ -44,8 +45,6 @@ _LASTING = (
     "Its plans are stopped and nothing more is written to it. New plans are kept in memory only: they are"
     " lost when the server ends."
 )
-
-_REPAIR = "Close all editors that use it and run `planloom doctor --repair`."
 
 
 class Fault(NamedTuple):
@@ -87,13 +86,20 @@ def taken(path: Path) -> Fault:
 
 
 def emptied(path: Path) -> str | None:
-    """The message for a ledger of 0 bytes that no server has just created; None for another."""
-    found = path.stat()
-    if found.st_size or time.time() - found.st_mtime < _CREATED_SECONDS:
+    """The message for a ledger of 0 bytes that no server has just created, or that is missing beside its backup; None
+    for another.
+    """
+    if not path.exists():
+        what = "is missing" if backup_of(path) is not None else None
+    else:
+        found = path.stat()
+        is_cut = not found.st_size and time.time() - found.st_mtime >= _CREATED_SECONDS
+        what = "was empty (0 bytes): something has cut it" if is_cut else None
+    if what is None:
         return None
     return (
-        f"The plan ledger {path} was empty (0 bytes): something has cut it, and the plans that were in it are gone."
-        " New plans are stored in it. If you have a backup of the file, end all servers and put it there."
+        f"The plan ledger {path} {what}, and the plans that were in it are gone. New plans are stored in it."
+        f" {_taken_back(path) or 'There is no backup of it.'}"
     )
 
 
@@ -101,11 +107,29 @@ def unusable(path: Path, error: Exception) -> str:
     """The message for a ledger that cannot be opened."""
     damaged = isinstance(error, ERRORS) and fault_of(error, path).kind == "damaged"
     advice = (
-        _REPAIR if damaged else "Make the file usable, or set planloom.storage.path, then restart the server."
+        _repair(path)
+        if damaged
+        else "Make the file usable, or set planloom.storage.path, then restart the server."
     )
     return (
         f"The plan ledger {path} cannot be used ({reason(error)}). It is left unchanged, and plans are kept in memory"
         f" only: they are lost when the server ends. {advice}"
+    )
+
+
+def _repair(path: Path | None) -> str:
+    backed_up = None if path is None else _taken_back(path)
+    return backed_up or "Close all editors that use it and run `planloom doctor --repair`."
+
+
+def _taken_back(path: Path) -> str | None:
+    """The advice where there is a backup."""
+    backup = backup_of(path)
+    if backup is None:
+        return None
+    return (
+        f"{backup.sentence}: close all editors that use the ledger and run `planloom doctor --repair` to take back"
+        " those that are lost."
     )
 
 
@@ -120,7 +144,9 @@ def _sentence(kind: Kind, path: Path | None, error: Exception | None) -> str:
         case "io":
             return f"The plan ledger {path} cannot be written ({error and reason(error)}). Check its disk. {_PASSING}"
         case "damaged":
-            return f"The plan ledger {path} is damaged ({error and reason(error)}). {_LASTING} {_REPAIR}"
+            return (
+                f"The plan ledger {path} is damaged ({error and reason(error)}). {_LASTING} {_repair(path)}"
+            )
         case "taken":
             return (
                 f"Another server uses the plan ledger {path}, since this one did not answer for a while. {_LASTING}"

@@ -37,6 +37,7 @@ from planloom.domain.plans.plan import (
 )
 from planloom.domain.values import Instant, PlanId, SessionId, Sha256, TemplateId
 from planloom.storage import memory_rows
+from planloom.storage.backup import OF_PLANS, drop_backup
 from planloom.storage.event_rows import RawEvent, Row, as_event, as_row, instant, printable, raw_event
 from planloom.storage.faults import (
     BUSY_SECONDS,
@@ -62,10 +63,7 @@ _PROBE_BYTES = 65_536
 _LOG_PAGES = 8_000
 """How long SQLite's log may become before a commit brings it into the file, since nothing else has: 32 MB. A commit
 that does so waits for the disk, and the event loop with it."""
-_TABLES = (
-    *("events", "blobs", "leases", "progress", "open_work", "compactions", "outcomes", "plans"),
-    *memory_rows.TABLES,
-)
+_TABLES = (*OF_PLANS, "leases", "plans")
 log = logging.getLogger(__name__)
 
 
@@ -402,10 +400,12 @@ class Ledger:
         self._works()
 
     def delete(self, plan_id: PlanId) -> None:
-        """Delete a plan with all that is stored of it. Raises StorageFailed."""
+        """Delete a plan with all that is stored of it, and the backup, which may hold it. Raises StorageFailed."""
         with self._transaction(durable=True) as connection:
             for table in _TABLES:
                 connection.execute(f"DELETE FROM {table} WHERE plan_id = ?", (plan_id,))
+        if self.path is not None:
+            drop_backup(self.path)
         self._works()
 
     def keep(self, plan_id: PlanId, texts: Iterable[tuple[Sha256, str]]) -> None:
@@ -526,9 +526,9 @@ class Ledger:
             return connected(":memory:")
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._emptied = emptied(self.path)
             if not self.path.exists():
                 self.path.touch(mode=0o600)
-            self._emptied = emptied(self.path)
             self._guard = guarded(self.path) if self._takes_guard else None
             journal = ("WAL" if self._guard is None else "DELETE") if self._takes_guard else None
             connection = connected(self.path, self._connect, journal, self._patience)

@@ -10,14 +10,15 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from planloom.domain.errors import StorageFailed
+from planloom.storage.backup import Backup, add_plans
 from planloom.storage.faults import DAMAGE, fault_of, reason
 from planloom.storage.guard import guarded
 from planloom.storage.leases import alive
-from planloom.storage.opening import Connect
+from planloom.storage.opening import Connect, connected
 from planloom.storage.schema import VERSION, NewerSchema, migrate, version_of
 
 _BUSY_MS = 2000
@@ -87,6 +88,15 @@ class Salvage:
                     old.execute("ROLLBACK")
         finally:
             old.execute("DETACH fresh")
+
+    def take_back(self, backup: Backup) -> None:
+        """Add the plans of a backup that `fresh` lacks. Raises StorageFailed."""
+        try:
+            connected(backup.path, self._connect).close()
+            with closing(self._connect(self.fresh, isolation_level=None)) as fresh:
+                add_plans(fresh, backup)
+        except (OSError, sqlite3.Error, UnicodeDecodeError, NewerSchema) as error:
+            raise _failed(backup.path, error) from error
 
     def replace(self, kept: Path) -> None:
         """Put `fresh` in the place of the ledger, which is kept as `kept`. Raises StorageFailed.

@@ -5,9 +5,10 @@ Whoever drafts, validates or shows a plan needs no more of a tool than this.
 
 import re
 from collections.abc import Iterator
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic.fields import FieldInfo
 
 from planloom.tools.tool import Later, Tool
 
@@ -26,9 +27,28 @@ _RANGE: Final = re.compile(r"(\d{1,7})(?: ?(-|–|:|\.\.) ?(\d{1,7})?)?")
 
 
 class Arguments(BaseModel):
-    """Arguments of a tool. Unknown ones are refused; the validator is built when it is first used."""
+    """Arguments of a tool. Unknown ones are refused; the validator is built when it is first used.
+
+    A number above its limit counts as the limit: models are not shown limits, and mean "as much as you can".
+    """
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _within_limits(cls, given: dict[str, Any]) -> dict[str, Any]:
+        limits = {name: _limit(field) for name, field in cls.model_fields.items()}
+        return {
+            name: min(value, limit)
+            if isinstance(value, int | float) and (limit := limits.get(name)) is not None
+            else value
+            for name, value in given.items()
+        }
+
+
+def _limit(field: FieldInfo) -> float | None:
+    limits = (getattr(each, "le", None) for each in field.metadata)
+    return next((limit for limit in limits if isinstance(limit, int | float)), None)
 
 
 def _of_ranges(ranges: str | None) -> str | None:
@@ -49,8 +69,8 @@ class ReadFile(Arguments):
     """Arguments of `read_file`."""
 
     path: str = Field(max_length=4096)
-    start_line: int | None = Field(None, ge=0, description="From 1.")
-    end_line: int | None = Field(None, ge=0, description="Included.")
+    start_line: int | None = Field(None, ge=0)
+    end_line: int | None = Field(None, ge=0)
     ranges: str | None = Field(None, description="Instead, such as 1-40,90-120.", max_length=1_000)
 
     _readable = field_validator("ranges")(_of_ranges)
@@ -73,7 +93,7 @@ class ListFiles(Arguments):
 
 READ_FILE = Tool(
     name="read_file",
-    description="Read a text file, with unsaved changes. Each line comes after its number and a tab.",
+    description="Read a text file, with unsaved changes. Lines are numbered.",
     arguments=ReadFile,
     effect="read",
     run=Later("files.reading", "read_file"),
@@ -104,7 +124,7 @@ class FindFiles(Arguments):
 
 FIND_FILES = Tool(
     name="find_files",
-    description="Find files by name. Ignored files are left out.",
+    description="Find files by name.",
     arguments=FindFiles,
     effect="read",
     run=Later("search.find_files", "find_files"),
@@ -121,13 +141,13 @@ class SearchText(Arguments):
     regex: bool = Field(True, description="False: a plain text.")
     ignore_case: bool = False
     files: str | None = Field(None, description="Only such as *.{ts,tsx}.", max_length=500)
-    context: int = Field(0, ge=0, le=MAX_CONTEXT, description="Lines around each match.")
+    context: int = Field(0, ge=0, le=MAX_CONTEXT, description="Lines around each match, instead of a read.")
     max_results: int = Field(100, ge=1, le=MAX_RESULTS)
 
 
 SEARCH_TEXT = Tool(
     name="search_text",
-    description="Search files for a regular expression. Ignored files are left out.",
+    description="Search files for a regular expression, or a text.",
     arguments=SearchText,
     effect="read",
     run=Later("search.search_files", "search_text"),
@@ -315,7 +335,7 @@ class RunCommand(Arguments):
     command: str | tuple[str, ...] = Field(description="For a shell, or a list of program and arguments.")
     cwd: str = Field("", max_length=4096)
     timeout_seconds: float = Field(DEFAULT_SECONDS, gt=0, le=MOST_SECONDS)
-    background: bool = Field(False, description="For servers and watchers.")
+    background: bool = Field(False, description="For what does not end by itself.")
 
     @field_validator("command")
     @classmethod
@@ -332,10 +352,7 @@ class RunCommand(Arguments):
 
 RUN_COMMAND = Tool(
     name="run_command",
-    description=(
-        "Run a command, which gets no input and must end by itself or run in the background. "
-        "Read and change files with the other tools."
-    ),
+    description="Run a command, which gets no input. Read and change files with the other tools.",
     arguments=RunCommand,
     effect="execute",
     run=Later("processes.run_command", "run_command"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from planloom.domain.changes import ChangeKind, EditedFile, EditRecord
@@ -46,9 +46,21 @@ def changed_files(plan: Plan, t: Words) -> tuple[ChangedFile, ...]:
     for edit in plan.edits:
         if edit.reverts:
             continue
+        if edit.by_user:
+            found = {uri: _moved(each, edit.files) for uri, each in found.items()}
+            continue
         for file, lasting in _files(edit):
             found[file.uri] = _changed(edit, file, t, lasting=lasting)
     return tuple(found.values())
+
+
+def _moved(changed: ChangedFile, moves: Sequence[EditedFile]) -> ChangedFile:
+    """The change under the name to which the user has moved its file, or a folder that holds it."""
+    for move in moves:
+        name = changed.new_uri or changed.uri
+        if move.new_uri is not None and (name == move.uri or name.startswith(f"{move.uri}/")):
+            changed = changed._replace(new_uri=Uri(move.new_uri + name[len(move.uri) :]))
+    return changed
 
 
 def _files(edit: EditRecord) -> Iterator[tuple[EditedFile, bool]]:

@@ -19,6 +19,7 @@ from planloom.workspace.disk import (
     read,
 )
 from planloom.workspace.documents import Document, DocumentStore
+from planloom.workspace.moves import Move
 from planloom.workspace.path_locks import PathLocks
 from planloom.workspace.paths.listings import Listing, list_on_disk
 from planloom.workspace.paths.names import quoted
@@ -57,7 +58,10 @@ async def nothing_refreshed(_: Iterable[Uri]) -> frozenset[Uri]:
 
 
 class WorkspaceView:
-    """The current workspace, without staged changes. `limit` is the largest text, in bytes."""
+    """The current workspace, without staged changes. `limit` is the largest text, in bytes.
+
+    `moves` are the user's renames, in order.
+    """
 
     def __init__(
         self,
@@ -75,7 +79,10 @@ class WorkspaceView:
         self.unanswered = UnansweredEdits(documents, self.locks)
         self._acknowledged: dict[Uri, _Acknowledged] = {}
         self._stale: set[Uri] = set()
+        self.moves: list[Move] = []
+        self._own_renames: set[Move] = set()
         self._renamed: dict[Uri, Uri] = {}
+        self._rename_listeners: list[Callable[[Move], None]] = []
         self._real_paths = RealPathIndex(documents)
         documents.listen(self.forget)
 
@@ -235,6 +242,33 @@ class WorkspaceView:
         """Record a rename by the user or an edit, so that later changes to the old name can be refused with the new."""
         self._renamed.pop(normalized(new_uri), None)
         self._renamed[normalized(uri)] = normalized(new_uri)
+
+    def expect_renames(self, renames: Iterable[Move]) -> None:
+        """Before an edit: the editor will tell of these renames as if the user had made them."""
+        self._own_renames.update(renames)
+
+    def forget_renames(self, renames: Iterable[Move]) -> None:
+        """The editor has not made these renames."""
+        self._own_renames.difference_update(renames)
+
+    def told_of_rename(self, uri: str, new_uri: str) -> None:
+        """Record a rename of which the editor tells, unless it is part of an edit."""
+        move = Move(normalized(uri), normalized(new_uri))
+        own = [each for each in self._own_renames if each.renamed(move.old) == move.new]
+        self._own_renames.difference_update([move] if own else self._overlapping(move))
+        if own or move.old == move.new:
+            return
+        self.did_rename(*move)
+        self.moves.append(move)
+        for listener in self._rename_listeners:
+            listener(move)
+
+    def on_rename(self, listener: Callable[[Move], None]) -> None:
+        """Call `listener` with each rename by the user."""
+        self._rename_listeners.append(listener)
+
+    def _overlapping(self, move: Move) -> list[Move]:
+        return [each for each in self._own_renames if not {*each}.isdisjoint(move)]
 
     def renamed_to(self, uri: str) -> Uri | None:
         """The new name of a file that was renamed; None if no rename was recorded."""

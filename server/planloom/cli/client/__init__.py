@@ -1,1 +1,1 @@
-"""The command line as an LSP client: the connection, typed messages, and a headless editor that edits files on disk."""
+"""The command line as an LSP client: the connection, typed messages, and the session without an editor."""

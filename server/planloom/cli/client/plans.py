@@ -1,13 +1,16 @@
-"""Finds the plan that a person names by the beginning of its id, and the shortest such beginnings."""
+"""Finds the plan that a person names by the beginning of its id, its changes, and the shortest such beginnings."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import cast
 
 from planloom.cli.client.connection import Connection, ServerError
 from planloom.cli.client.messages import Json, Plan, PlanSummary
+from planloom.cli.client.plan_state import changed_files
 from planloom.cli.client.session import Session
+from planloom.workspace.paths.uris import to_path
 
 MOST = 1000
 """How many plans the server lists at most; an older one is found by its whole id."""
@@ -51,6 +54,23 @@ async def answer_for(
             f"There is no plan whose id begins with {start!r}.", code="unknown_plan", hint=_ELSEWHERE
         )
     return await _got(session.connection, start)
+
+
+async def standing_changes(session: Session, params: Json, step_id: str | None = None) -> Mapping[str, str]:
+    """The files whose changes by a plan, or by one step, still stand (URI → kind of change).
+
+    `params` are those of `planloom/plan/events`.
+    """
+    files: Mapping[str, str] = {}
+    for event in (await session.request("planloom/plan/events", params))["events"]:
+        if step_id is None or event.get("taskId") == step_id:
+            files = changed_files(files, event)
+    return files
+
+
+def roots(plan: Plan) -> list[Path]:
+    """The folders of a plan that are on this machine."""
+    return [path for uri in plan.get("workspaceFolders") or [] if (path := to_path(uri)) is not None]
 
 
 _ELSEWHERE = "`planloom plans --all` lists the plans of all folders."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import itertools
 import json
 import logging
@@ -13,7 +12,7 @@ from typing import Any
 logger = logging.getLogger(__name__)
 
 Handler = Callable[[Any], Any]
-"""Gets the params of a message as plain JSON; its result, awaited if need be, is the answer."""
+"""Gets the params of a message as plain JSON; its result is the answer."""
 
 METHOD_NOT_FOUND = -32601
 INTERNAL_ERROR = -32603
@@ -48,7 +47,6 @@ class Peer:
         self._handlers = handlers
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
-        self._answering: set[asyncio.Future[None]] = set()
 
     def request(self, method: str, params: Any) -> asyncio.Future[Any]:
         """Send a request. The future gets the result as plain JSON, or RpcError."""
@@ -103,20 +101,6 @@ class Peer:
         except Exception as error:
             self._refuse(message, error)
             return
-        if inspect.isawaitable(result):
-            answering = asyncio.ensure_future(self._answer_later(message, result))
-            self._answering.add(answering)
-            answering.add_done_callback(self._answering.discard)
-        else:
-            self._answer(message, result)
-
-    async def _answer_later(self, message: Mapping[str, Any], result: Any) -> None:
-        try:
-            self._answer(message, await result)
-        except Exception as error:
-            self._refuse(message, error)
-
-    def _answer(self, message: Mapping[str, Any], result: Any) -> None:
         if "id" in message:
             self._send({"id": message["id"], "result": result})
 

@@ -37,7 +37,6 @@ class Flags(NamedTuple):
     yes: bool = False
     yes_commands: bool = False
     terminal: bool = False
-    trust: bool = False
 
 
 class Reviewed(NamedTuple):

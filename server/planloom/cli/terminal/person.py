@@ -67,6 +67,13 @@ class Terminal:
                 return key
         return typed
 
+    async def agrees(self, question: str, choices: Mapping[str, str]) -> bool:
+        """Whether the person chooses the first of two choices; not if the input is closed."""
+        try:
+            return await self.choose(question, choices) == next(iter(choices))
+        except keyboard.EndOfInput:
+            return False
+
     async def line(self, prompt: str | Text) -> str:
         """The line that is typed after a prompt. Raises EndOfInput."""
         keyboard.forget_typed()
@@ -179,19 +186,12 @@ class Terminal:
         return choices
 
     async def resume(self, reason: str, _detail: str) -> bool:
-        go_on = ("g", "go on") if reason == "budget" else ("y", "try again")
-        choices = {go_on[0]: go_on[1], "c": "cancel the plan"}
-        try:
-            return await self.choose("The plan waits.", choices) == go_on[0]
-        except keyboard.EndOfInput:
-            return False
+        go_on = {"g": "go on"} if reason == "budget" else {"y": "try again"}
+        return await self.agrees("The plan waits.", go_on | {"c": "cancel the plan"})
 
     async def attach_secret(self, reference: str, message: str) -> bool:
-        try:
-            prompt = f"{visible(message)} Attach {visible(reference)}?"
-            return await self.choose(prompt, {"y": "attach", "n": "leave out"}) == "y"
-        except keyboard.EndOfInput:
-            return False
+        prompt = f"{visible(message)} Attach {visible(reference)}?"
+        return await self.agrees(prompt, {"y": "attach", "n": "leave out"})
 
     async def text(self, name: str, current: str) -> str | None:
         """Ask for a new text of a field, in `$EDITOR` or on one line; None keeps the old one. Raises EndOfInput."""

@@ -290,6 +290,11 @@ def relative(uri: str, folders: Sequence[Path]) -> str:
     return str(path)
 
 
+def say(text: str, style: str = "", *, stderr: bool = False) -> None:
+    """Print a sentence; to stderr if it is no answer."""
+    console(stderr=stderr).print(Text(visible(text), style))
+
+
 def failure(console: Console, message: str, hint: str | None, details: Any = None) -> None:
     """Print what was refused or has failed, each of its problems, and what to do about it."""
     if message:

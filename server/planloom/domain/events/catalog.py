@@ -458,6 +458,14 @@ class CommandChanged(Value):
     notes: tuple[str, ...] = ()
 
 
+class FilesRenamed(Value):
+    """The user has renamed files that the plan has changed, or folders above them."""
+
+    type: Literal["files_renamed"] = "files_renamed"
+    edit_id: EditId
+    files: tuple[EditedFile, ...]
+
+
 class EditConflict(Value):
     """The user and the step changed the same lines."""
 
@@ -660,6 +668,7 @@ Event = Annotated[
     | EditRejected
     | EditReverted
     | CommandChanged
+    | FilesRenamed
     | EditConflict
     | ConflictResolved
     | CheckCompleted

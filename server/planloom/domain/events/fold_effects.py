@@ -113,6 +113,13 @@ def command_changed(plan: Plan, event: ev.CommandChanged, _at: Instant) -> Plan:
     return updated(plan, edits=edits)
 
 
+@folds(ev.FilesRenamed, when=ANY)
+def files_renamed(plan: Plan, event: ev.FilesRenamed, _at: Instant) -> Plan:
+    """The plan with the user's rename among its edits, at its place in their order."""
+    record = EditRecord(edit_id=event.edit_id, step_id=None, files=event.files, state="applied", by_user=True)
+    return updated(plan, edits=plan.edits.appended(record))
+
+
 @folds(ev.EditConflict, when=ALIVE)
 def edit_conflict(plan: Plan, event: ev.EditConflict, _at: Instant) -> Plan:
     """The plan with an edit that waits for the user to resolve a conflict."""

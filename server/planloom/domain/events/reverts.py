@@ -11,10 +11,11 @@ from planloom.domain.values import EditId, StepId
 State = Literal["applied", "reverted"]
 
 
-def standing(edits: Iterable[EditRecord]) -> tuple[EditRecord, ...]:
+def standing(edits: Iterable[EditRecord], *, renames: bool = False) -> tuple[EditRecord, ...]:
     """The edits that an undo reverts, oldest first. An edit counts once, however often it was redone.
 
-    Changes by a command of which no text from before is known are left out.
+    Changes by a command of which no text from before is known are left out. With `renames` those by the user are among
+    them.
 
     An unfinished redo counts by itself, since the edits that it should restore still count as reverted.
     """
@@ -24,6 +25,7 @@ def standing(edits: Iterable[EditRecord]) -> tuple[EditRecord, ...]:
         for edit in chains.edits.values()
         if edit.state == "applied"
         and (edit.files or edit.command is None)
+        and (renames or not edit.by_user)
         and not chains.is_undo(edit)
         and not chains.is_finished_redo(edit)
     )

@@ -699,6 +699,11 @@ class Plan(Value):
         return self.route == "direct" and (detected or qualified)
 
     @property
+    def left_to_model(self) -> bool:
+        """Whether the model that began to work on the request decides if it submits a plan."""
+        return self.detection is not None and self.detection.rule == "model" and not self.detection.planned
+
+    @property
     def unread(self) -> tuple[UserMessage, ...]:
         """The messages that no planner and no step has read yet."""
         return tuple(each for each in self.messages if each.state == "open")

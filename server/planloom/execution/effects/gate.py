@@ -46,7 +46,7 @@ from planloom.execution.effects.proposals import (
     label_of,
     restricted,
 )
-from planloom.execution.effects.unsaved import save_own
+from planloom.execution.effects.unsaved import save_own, taken_away_later
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.workspace.disk import FolderId
@@ -150,7 +150,12 @@ class Gate:
         edited: tuple[str, ...] = ()
         permit: _Permit | None = None
         news: tuple[str, ...] = ()
+        moves = self._session.view.moves
+        followed = len(moves)
         while True:
+            if followed < len(moves):
+                proposal, followed = proposal.after(moves[followed:]), len(moves)
+                permit, news = None, (_MOVED_ON,)
             may_repeat = False
             look: Look | None = None
             if await self._session.view.unanswered.wait(proposal.changeset.uris()):
@@ -170,6 +175,8 @@ class Gate:
                 proposal = proposal._replace(changeset=permit.changeset)
                 # What the editor has made while a person was asked is claimed first.
                 await self._session.view.unanswered.look(proposal.changeset.uris())
+                if followed < len(moves):
+                    continue
             journal = EditJournal(self._plan_store, proposal.plan_id, proposal.step_id)
             edit = Edit(
                 self._session.view,
@@ -185,7 +192,8 @@ class Gate:
             part, *_ = in_order(proposal.changeset.changes) or (proposal.changeset,)
             await save_own(self._session, self._plan_store, part)
             is_whole = part.changes == proposal.changeset.changes
-            outcome = await apply_changeset(edit, part, look if is_whole else None)
+            coming = await taken_away_later(self._session, self._plan_store.plan(proposal.plan_id))
+            outcome = await apply_changeset(edit, part.before(coming), look if is_whole else None)
             match outcome:
                 case ChangesetApplied():
                     if not part.later:

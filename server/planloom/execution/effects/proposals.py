@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import posixpath
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
 from planloom.domain.changes import (
@@ -27,7 +27,9 @@ from planloom.domain.text.diff import changed_lines
 from planloom.domain.text.hidden_characters import far_text
 from planloom.domain.text.look_alikes import look_alike_warning
 from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri
+from planloom.workspace.edits.staging import changes_after
 from planloom.workspace.edits.touched_places import Look, Touches, look_at
+from planloom.workspace.moves import Move, with_later_names
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.paths.uris import display_name, name_in, to_path
 from planloom.workspace.view import WorkspaceView
@@ -49,6 +51,14 @@ class ChangeProposal(NamedTuple):
     replaced_unread: frozenset[Uri] = frozenset()
     incomplete: frozenset[Uri] = frozenset()
     steps: tuple[StepId, ...] = ()
+
+    def after(self, moves: Sequence[Move]) -> ChangeProposal:
+        """The same changes of files that the user has renamed meanwhile."""
+        return self._replace(
+            changeset=changes_after(moves, self.changeset),
+            replaced_unread=with_later_names(moves, self.replaced_unread),
+            incomplete=with_later_names(moves, self.incomplete),
+        )
 
 
 class ChangeFacts(NamedTuple):

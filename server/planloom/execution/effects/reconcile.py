@@ -164,6 +164,7 @@ def journal_files(edits: tuple[EditRecord, ...], store: EventStore) -> tuple[Jou
             after=store.text(file.after_sha256) if file.after_sha256 else None,
             form=file.form,
             causes=(edit.edit_id,),
+            by_user=edit.by_user,
         )
         for edit in edits
         for file in edit.files

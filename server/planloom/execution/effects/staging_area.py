@@ -27,6 +27,7 @@ from planloom.execution.step_run import StepRun
 from planloom.shielded import uninterrupted
 from planloom.tools.context import ToolContext
 from planloom.workspace.edits.overlay import Overlay, Unmerged
+from planloom.workspace.moves import with_later_names
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import display_name
 from planloom.workspace.view import WorkspaceView
@@ -215,6 +216,7 @@ class StagingArea:
 
 def _proposal(plan: Plan, area: _Area, changes: Changeset) -> ChangeProposal:
     count = len(changes.changes)
+    moves = area.overlay.view.moves
     return ChangeProposal(
         plan_id=plan.plan_id,
         step_id=None,
@@ -222,8 +224,8 @@ def _proposal(plan: Plan, area: _Area, changes: Changeset) -> ChangeProposal:
         title=f"all changes of the plan ({counted(count, 'file')})",
         tool=None,
         changeset=changes,
-        replaced_unread=frozenset(area.replaced_unread),
-        incomplete=frozenset(area.incomplete),
+        replaced_unread=with_later_names(moves, area.replaced_unread),
+        incomplete=with_later_names(moves, area.incomplete),
         steps=tuple(area.steps),
     )
 
@@ -238,7 +240,7 @@ async def commit_step(run: StepRun, staging: StagingArea, context: ToolContext) 
 
     The outcome for every call is recorded when this returns. Raises UntrustedWorkspace.
     """
-    plan, step = run.plan, run.step
+    plan, step, moves = run.plan, run.step, context.files.view.moves
     proposal = ChangeProposal(
         plan_id=run.plan_id,
         step_id=step.step_id,
@@ -246,8 +248,8 @@ async def commit_step(run: StepRun, staging: StagingArea, context: ToolContext) 
         title=step.title,
         tool=step.tool if step.kind == "tool_call" else None,
         changeset=context.files.changeset(),
-        replaced_unread=frozenset(context.replaced_unread),
-        incomplete=frozenset(context.incomplete),
+        replaced_unread=with_later_names(moves, context.replaced_unread),
+        incomplete=with_later_names(moves, context.incomplete),
     )
     verdict = await staging.commit(proposal, grant_of(plan), context.files)
     if not (isinstance(verdict, Denied) and verdict.cancelled):

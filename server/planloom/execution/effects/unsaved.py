@@ -6,22 +6,24 @@ import asyncio
 import itertools
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Final
 
-from planloom.domain.changes import Changeset, EditRecord, sha256
+from planloom.domain.changes import Changeset, DeleteFile, EditRecord, sha256
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.plan import Plan
+from planloom.domain.plans.plan import SETTLED, Plan
 from planloom.domain.values import PlanId, Sha256, Uri
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.workspace.editor import EditorSilent
 from planloom.workspace.paths.names import listed
-from planloom.workspace.paths.resolver import PathRefused
-from planloom.workspace.paths.uris import display_name, is_at_or_below, normalized
+from planloom.workspace.paths.resolver import PathRefused, Purpose, ResolvedPath
+from planloom.workspace.paths.uris import after_rename, display_name, is_at_or_below, normalized
 from planloom.workspace.snapshots import BOM
 
 _NEVER_ASKED = Sha256("")
 """In place of a hash, for a file that the user was not asked about; no text has this hash."""
+_TAKE_AWAY: Final = frozenset({"rename_path", "delete_path"})
 _Texts = dict[Uri, Sha256 | None]
 
 
@@ -137,14 +139,13 @@ class UnsavedFileSaver:
         if now is None:
             return False
         for edit in reversed(edits):
-            for file in edit.files if edit.state == "applied" else ():
-                if normalized(file.new_uri or file.uri) == uri and file.after_sha256 == now:
+            for file in reversed(edit.files) if edit.state == "applied" else ():
+                if file.new_uri is not None:
+                    uri = after_rename(uri, normalized(file.new_uri), file.uri)
+                elif normalized(file.uri) == uri and file.after_sha256 == now:
                     now = file.before_sha256
-                    if now == saved:
-                        return True
-                    break
-            if now is None:
-                return False
+                if now in (saved, None):
+                    return now is not None
         return False
 
     def _name(self, uri: Uri) -> str:
@@ -172,13 +173,13 @@ class UnsavedFileSaver:
 
 
 async def save_own(session: Session, plan_store: PlanStore, part: Changeset) -> None:
-    """Have the editor save text of the journal that the server is about to rename or delete on disk: it would keep
-    an unsaved buffer under the old name.
+    """Have the editor save text of the journal that the server is to rename or delete on disk now or later: it would
+    keep an unsaved buffer under the old name.
     """
     view, can = session.view, session.editor.capabilities
     if not can.save or (can.rename_files and can.delete_files) or session.settings.edits.save == "never":
         return
-    gone = [change.uri for change in part.changes if change.kind in ("rename", "delete")]
+    gone = [change.uri for change in (*part.changes, *part.later) if change.kind in ("rename", "delete")]
     own = [
         document.uri
         for document in view.documents.all()
@@ -189,3 +190,21 @@ async def save_own(session: Session, plan_store: PlanStore, part: Changeset) -> 
     if own:
         with suppress(EditorSilent):
             await session.editor.save(tuple(own))
+
+
+async def taken_away_later(session: Session, plan: Plan) -> tuple[DeleteFile, ...]:
+    """The files that literal calls still to come rename or delete on disk, where the editor can neither do that nor be
+    asked to save: it would keep the plan's own text under a name that is gone.
+    """
+    can = session.editor.capabilities
+    if can.save or (can.rename_files and can.delete_files):
+        return ()
+    paths = [
+        (step.args or {}).get("path")
+        for step in plan.steps
+        if step.kind == "tool_call" and step.tool in _TAKE_AWAY and step.status not in SETTLED
+    ]
+    texts: list[tuple[str, Purpose]] = [(path, "write") for path in paths if isinstance(path, str)]
+    found = await session.view.look_up(texts, None) if texts else ()
+    places = [place for place, _ in found if isinstance(place, ResolvedPath)]
+    return tuple(DeleteFile(uri=place.uri, before="") for place in places)

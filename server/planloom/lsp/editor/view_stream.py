@@ -21,6 +21,7 @@ from planloom.view.states import LIVE, Around, summary_state
 
 if TYPE_CHECKING:
     from planloom.execution.resources import StepWait
+    from planloom.service.requests import StreamDelta
     from planloom.view.words import Words
 
 logger = logging.getLogger(__name__)
@@ -68,13 +69,22 @@ class Views:
         self._latest: dict[PlanId, Plan] = {}
         self._stalls: dict[PlanId, _Stalls] = {}
         self._waiting: dict[PlanId, bool] = {}
+        self._begun: set[PlanId] = set()
 
     def on_event(self, recorded: ev.Recorded, after: Plan) -> None:
         """Show the plan after an event."""
-        if isinstance(recorded.event, ev.TaskStarted) and (stalls := self._stalls.get(after.plan_id)):
-            stalls.waited_ms.pop(recorded.event.task_id, None)
+        if isinstance(recorded.event, ev.TaskStarted):
+            self._begun.add(after.plan_id)
+            if stalls := self._stalls.get(after.plan_id):
+                stalls.waited_ms.pop(recorded.event.task_id, None)
         self._latest[after.plan_id] = after
         self._changed(after.plan_id)
+
+    def before_text(self, delta: StreamDelta) -> None:
+        """Show that a run has begun before the text that belongs to it."""
+        if delta.plan_id in self._begun and self._waiting.get(delta.plan_id):
+            self._waiting[delta.plan_id] = False
+            self._send(delta.plan_id)
 
     def on_waits(self, plan_id: PlanId, waits: tuple[StepWait, ...]) -> None:
         """Show which steps wait for what other steps use."""
@@ -124,6 +134,7 @@ class Views:
         self._schedule(plan_id)
 
     def _send(self, plan_id: PlanId) -> None:
+        self._begun.discard(plan_id)
         try:
             message = self._message(plan_id)
         except Exception:

@@ -33,7 +33,7 @@ def register(server: Any, connection: Connection) -> None:
     @server.feature(types.WORKSPACE_DID_RENAME_FILES, of_files)  # type: ignore[untyped-decorator]
     def renamed(params: types.RenameFilesParams) -> None:
         for file in params.files:
-            connection.view.did_rename(file.old_uri, file.new_uri)
+            connection.view.told_of_rename(file.old_uri, file.new_uri)
         _update_index(connection, [(file.old_uri, "deleted") for file in params.files])
         _update_index(connection, [(file.new_uri, "created") for file in params.files])
 

@@ -31,11 +31,12 @@ from planloom.workspace.edits.outcomes import (
     ChangesetConflicted,
     ChangesetPartlyApplied,
     ChangesetRefused,
+    JournalFile,
 )
 from planloom.workspace.edits.touched_places import look_at
 from planloom.workspace.edits.undo import Reversal, reverse
 from planloom.workspace.paths.names import listed, quoted
-from planloom.workspace.paths.uris import display_name, display_names, name_in
+from planloom.workspace.paths.uris import after_rename, display_name, display_names, name_in
 
 _NO_TEXT: Final = sha256("")
 _NAMED: Final = 5
@@ -82,29 +83,30 @@ class UndoService:
                 raise _refused(
                     plan, f"There is {'no undo to take back' if redo else 'nothing to take back'}."
                 )
-            self._require_texts(plan, chosen)
-            reverted = [edit for edit in plan.edits if edit.state == "reverted" and not edit.reverts]
+            wanted = {edit.edit_id for edit in chosen}
+            chosen = tuple(edit for edit in plan.edits if edit.by_user or edit.edit_id in wanted)
+            files = journal_files(chosen, self._plan_store.store)
+            self._require_texts(plan, chosen, files)
             reversal = await reverse(
                 self._session.view,
-                journal_files(chosen, self._plan_store.store),
-                folders=[
-                    f.uri for edit in reverted for f in edit.files if f.change == "createFolder" and not redo
-                ],
+                files,
+                folders=() if redo else _folders_of_reverted(plan),
             )
             await self._require_harmless(plan, chosen, reversal)
             await self._apply(plan, chosen, reversal, step_id, redo)
             return await self._record(plan, chosen, reversal)
 
-    def _require_texts(self, plan: Plan, chosen: tuple[EditRecord, ...]) -> None:
-        """Raise WrongState if a text is not in the ledger: without it, what the user has typed cannot be told apart."""
-        digests = {
-            digest
-            for edit in chosen
-            for file in edit.files
-            for digest in (file.before_sha256, file.after_sha256)
-        }
-        text = self._plan_store.store.text
-        if all(text(digest) is not None for digest in digests - {None, _NO_TEXT} if digest is not None):
+    def _require_texts(
+        self, plan: Plan, chosen: tuple[EditRecord, ...], files: tuple[JournalFile, ...]
+    ) -> None:
+        """Raise WrongState if a text of the `files` is missing: what the user has typed cannot be told apart."""
+        recorded = (file for edit in chosen for file in edit.files)
+        none = (None, _NO_TEXT)
+        if not any(
+            (was.before_sha256 not in none and file.before is None)
+            or (was.after_sha256 not in none and file.after is None)
+            for was, file in zip(recorded, files, strict=True)
+        ):
             return
         compaction = self._compaction(plan.plan_id)
         why = (
@@ -186,11 +188,9 @@ class UndoService:
 
     async def _record(self, plan: Plan, chosen: tuple[EditRecord, ...], reversal: Reversal) -> UndoResult:
         happened: list[ev.Event] = []
-        reverted: dict[Uri, None] = {}
         for edit, files in reversed(_covered(chosen, reversal)):
             if files:
                 happened.append(ev.EditReverted(task_id=edit.step_id, edit_id=edit.edit_id, files=files))
-                reverted.update(dict.fromkeys(file.uri for file in files if file.uri not in reversal.staying))
         happened += [ev.Log(level="warning", message=each.reason) for each in reversal.kept]
         if unknown := [file.new_uri or file.uri for edit in chosen for file in edit.unknown]:
             names = listed([quoted(name_in(uri, plan.workspace_folders)) for uri in unknown], _NAMED)
@@ -206,7 +206,9 @@ class UndoService:
             await asyncio.sleep(0)
         return UndoResult(
             plan=self._plan_store.plan(plan.plan_id),
-            reverted=tuple(reverted),
+            reverted=tuple(
+                dict.fromkeys(uri for uri in reversal.reverted.values() if uri not in reversal.staying)
+            ),
             conflicts=tuple(each.uri for each in reversal.kept),
         )
 
@@ -219,6 +221,18 @@ def _standing(plan: Plan, step_id: StepId | None) -> tuple[EditRecord, ...]:
     # What a loop or a sub-plan has changed is what the steps have that it was unrolled into.
     chosen = {step_id, *(plan.made_of(step_id) if step_id is not None else ())}
     return tuple(edit for edit in standing(plan.edits) if step_id is None or edit.step_id in chosen)
+
+
+def _folders_of_reverted(plan: Plan) -> list[Uri]:
+    """The folders that edits made which are reverted, by the names that they have now."""
+    folders: list[Uri] = []
+    for edit in plan.edits:
+        for file in edit.files:
+            if edit.by_user:
+                folders = [after_rename(uri, file.uri, file.new_uri or file.uri) for uri in folders]
+            elif edit.state == "reverted" and not edit.reverts and file.change == "createFolder":
+                folders.append(file.uri)
+    return folders
 
 
 def _covered(

@@ -1,4 +1,4 @@
-"""Keeps the ledger small and its lists fast, and removes what is left of plans: soon after the start, then hourly."""
+"""Keeps the ledger small, its lists fast and a backup of it, and removes what is left of plans, once an hour."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
+from planloom.storage.backup import back_up
 from planloom.storage.compaction import CompactingLedger, Kept, checkpoint
 from planloom.storage.ledger import Ledger
 from planloom.tools.confinement.confined_command import remove_plan_folder
@@ -112,7 +113,7 @@ class Upkeep:
         )
         self._todo.extend(partial(_count, plan_id) for plan_id in store.uncounted())
         self._todo.extend(partial(self._compact, plan_id, kept) for plan_id in store.compactable(kept))
-        self._todo += (CompactingLedger.shrink, self._sweep)
+        self._todo += (CompactingLedger.shrink, self._sweep, _back_up)
         return False
 
     def _sweep(self, store: CompactingLedger) -> bool:
@@ -135,6 +136,12 @@ class Upkeep:
             # A crashed undo: to find out what became of it, its texts are compared with the files.
             return False
         return store.compact(plan_id, kept, self._session.clock())
+
+
+def _back_up(store: CompactingLedger) -> bool:
+    if store.path is not None:
+        back_up(store.path)
+    return False
 
 
 def _count(plan_id: PlanId, store: CompactingLedger) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -15,7 +16,8 @@ from planloom.domain.values import EditId, PlanId, Sha256, Uri
 from planloom.execution.effects.reconcile import completed_reverts
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
-from planloom.workspace.paths.uris import normalized
+from planloom.workspace.moves import Move
+from planloom.workspace.paths.uris import is_at_or_below, normalized
 from planloom.workspace.view import WorkspaceView
 
 _AT_REST: Final[frozenset[PlanStatus]] = frozenset({"paused", "completed", "failed", "cancelled"})
@@ -41,6 +43,7 @@ class UserUndo:
         self._files: dict[PlanId, _EditsByFile] = {}
         self._last: dict[Uri, PlanId] = {}
         view.documents.listen(self._on_document_event)
+        view.on_rename(self._on_rename)
         plan_store.listen(self._on_plan_event)
         plan_store.on_forget(lambda plan_id: self._files.pop(plan_id, None))
 
@@ -51,6 +54,15 @@ class UserUndo:
         if text is not None or self._view.renamed_to(key) is None:
             for plan in self._plan_store.live():
                 self._look(plan, key, ("create", "delete"), text)
+
+    def _on_rename(self, move: Move) -> None:
+        """Record a rename by the user in each plan that has changed what was renamed, or something in it."""
+        renamed = EditedFile(uri=move.old, change="rename", new_uri=move.new)
+        for plan in self._plan_store.live():
+            uris = {uri for edit in plan.edits for file in edit.files for uri in file.uris}
+            if any(is_at_or_below(uri, move.old) for uri in uris):
+                edit_id = EditId(uuid.uuid4().hex)
+                self._plan_store.record(plan.plan_id, ev.FilesRenamed(edit_id=edit_id, files=(renamed,)))
 
     def _on_document_event(self, uri: str) -> None:
         key = normalized(uri)

@@ -66,13 +66,21 @@ def _compiled(pattern: str, *, ignore_case: bool) -> tuple[str | None, Any]:
         return str(error), None
 
 
+def _blank(match: Any) -> int:
+    """How far the first word of a match is from its start: `^\\s*def` begins with the empty lines before it."""
+    if not match.string[match.start() : match.start() + 1].isspace():
+        return 0
+    matched = match.group()
+    return len(matched) - len(matched.lstrip() or matched)
+
+
 def _answer(compiled: Any, source: BinaryIO, out: BinaryIO, seconds: float, length: int) -> None:
     found = array("Q")
     complete = 1
     try:
         text = source.read(length).decode("utf-8", "surrogatepass")
         for match in compiled.finditer(text, timeout=seconds):
-            found.append(match.start())
+            found.append(match.start() + _blank(match))
             if len(found) == MOST_MATCHES:
                 break
     except (TimeoutError, MemoryError):

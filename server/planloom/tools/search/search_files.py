@@ -35,7 +35,7 @@ _COUNTING_SECONDS: Final = 2.0
 _PATTERN_SECONDS: Final = 2.0
 """Time limit of the pattern in one file."""
 _LONGEST_LINE: Final = 300
-_MOST_TEXT: Final = 60_000
+_MOST_TEXT: Final = 16_000
 _MOST_NAMED: Final = 20
 """Files that are named with their count of lines not shown."""
 _NO_MATCH: Final = "As a regular expression the pattern matches nothing"
@@ -319,9 +319,7 @@ def _nothing(args: SearchText, found: _SearchResult, scope: SearchScope) -> str:
 
 
 def _rendered(hits: Sequence[_Hit], prefix: str, *, in_context: bool) -> str:
-    """The hits as `path:line: text`; in context as one block for each file, its lines numbered as in `read_file`."""
-    if not in_context:
-        return "\n".join(f"{visible(prefix + hit.name)}:{hit.line}: {hit.text}" for hit in hits)
+    """The hits as one block for each file, its lines numbered as in `read_file`."""
     blocks: list[str] = []
     for name, own in groupby(hits, key=lambda hit: hit.name):
         lines: dict[int, str] = {}
@@ -330,7 +328,7 @@ def _rendered(hits: Sequence[_Hit], prefix: str, *, in_context: bool) -> str:
         blocks.append(visible(prefix + name))
         last = None
         for number in sorted(lines):
-            if last is not None and number != last + 1:
+            if in_context and last is not None and number != last + 1:
                 blocks.append("[…]")
             blocks.append(f"{number}\t{lines[number]}")
             last = number

@@ -50,6 +50,7 @@ from planloom.workspace.edits.prepare import (
 )
 from planloom.workspace.edits.touched_places import Look, Touches
 from planloom.workspace.edits.verify import FileOutcome, ResultWatcher, is_awaited, verified, wait_for_buffers
+from planloom.workspace.moves import Move
 from planloom.workspace.snapshots import BOM
 from planloom.workspace.view import WorkspaceView
 
@@ -240,11 +241,14 @@ async def _attempt(
     if by_editor:
         # No await between the comparison and the send: the buffers are still as they were compared.
         watcher = ResultWatcher(edit.view, by_editor)
+        renames = [Move(*effect.change.ends) for effect in by_editor if effect.change.kind == "rename"]
+        edit.view.expect_renames(renames)
         try:
             answer = await _answer(edit.editor, sent)
             if isinstance(answer, EditorGone):
                 return _Disconnected()
             await _record_findings(edit, by_editor, sent, answer, result, watcher)
+            edit.view.forget_renames(Move(*file.uris) for file in result.rejected if file.new_uri)
         finally:
             watcher.stop()
     if result.stopped:

@@ -6,13 +6,14 @@ the edit was under way, and told only later, then moves the lines that the posit
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Final
+from itertools import pairwise
+from typing import Final, NamedTuple
 
-from planloom.domain.text.diff import text_edits
+from planloom.domain.text.diff import hunks, text_edits
 from planloom.domain.text.live_text import LiveText
-from planloom.domain.text.positions import apply_edits
+from planloom.domain.text.positions import Encoding, LineIndex, TextEdit, apply_edits
 from planloom.domain.values import Uri
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import Editor, EditorEdit, EditorSilent, TextOperation
@@ -25,6 +26,60 @@ _UNDISTURBED: Final = 2
 """The states of a document in which nothing was typed while it was edited."""
 _TRIES: Final = 5
 """How often an edit is taken back, which can be misplaced like the edit itself."""
+
+
+class Misplaced(NamedTuple):
+    """A text in which edits were made, and the texts from then on, of which the first is what came of it."""
+
+    before: str
+    states: tuple[str, ...]
+
+    def taken_back(self, edits: Sequence[TextEdit], encoding: Encoding) -> str:
+        """The last text as if the edits had never been made: what was typed or deleted before and after stays so."""
+        parts = _parts(self.before, edits, encoding)
+        for earlier, later in pairwise(self.states):
+            if later == self.before:
+                # The user has undone the edits in the editor.
+                parts = [_Part(later)]
+                continue
+            for hunk in reversed(hunks(earlier, later)):
+                span = (hunk.before_start, hunk.before_end)
+                parts = _spliced(parts, span, later[hunk.after_start : hunk.after_end])
+        return "".join(part.text if part.instead is None else part.instead for part in parts)
+
+
+class _Part(NamedTuple):
+    """A part of a text; one that the edits inserted has `instead` the text that they removed."""
+
+    text: str
+    instead: str | None = None
+
+
+def _parts(before: str, edits: Sequence[TextEdit], encoding: Encoding) -> list[_Part]:
+    """What edits made of a text."""
+    index = LineIndex(before)
+    parts: list[_Part] = []
+    passed = 0
+    for edit in sorted(edits, key=lambda edit: index.offset(edit.range.start, encoding)):
+        start, end = (index.offset(place, encoding) for place in (edit.range.start, edit.range.end))
+        parts += (_Part(before[passed:start]), _Part(edit.new_text, before[start:end]))
+        passed = end
+    return [*parts, _Part(before[passed:])]
+
+
+def _spliced(parts: Sequence[_Part], span: tuple[int, int], new: str) -> list[_Part]:
+    """The parts after a change of their text; what the edits have removed stays with them, whatever becomes of them."""
+    changed: list[_Part] = []
+    place = 0
+    for part in parts:
+        head, tail = part.text[: max(0, span[0] - place)], part.text[max(0, span[1] - place) :]
+        if new and span[0] <= place + len(part.text):
+            changed += (part._replace(text=head), _Part(new), _Part(tail, part.instead and ""))
+            new = ""
+        else:
+            changed.append(part._replace(text=head + tail))
+        place += len(part.text)
+    return changed
 
 
 class TextHistory:
@@ -42,21 +97,29 @@ class TextHistory:
         """The text that a document had at first, which must have been open."""
         return self._texts[normalized(uri)][0].text
 
-    def misplaced(self, operation: TextOperation) -> tuple[str, str] | None:
-        """The text in which the editor made these edits and what came of it, if that is not what the merge would be."""
+    def had(self, uri: Uri, text: str) -> bool:
+        """Whether a document has come to have this text."""
+        return any(each.text == text for each in self._texts[normalized(uri)][1:])
+
+    def misplaced(self, operation: TextOperation) -> Misplaced | None:
+        """Where the editor made these edits, if what came of it is not what the merge would be."""
         texts = [each.text for each in self._texts.get(normalized(operation.uri), ())]
         if len(texts) <= _UNDISTURBED:
             return None
         encoding = self._documents.encoding
         after = apply_edits(texts[0], operation.edits, encoding)
-        for place, text in enumerate(texts[1:], 1):
+        # The last such text: what was typed in lines that the edits remove makes no difference to the result.
+        for place in range(len(texts) - 1, 0, -1):
+            text = texts[place]
             made = apply_edits(text, operation.edits, encoding)
             if made == text or made not in texts[place + 1 :]:
                 continue
             if made == after and _is_half_made(texts[0], text, after):
                 continue
             merged = three_way(texts[0], text, after)
-            return (text, made) if merged.kind != "merged" or merged.text != made else None
+            if merged.kind == "merged" and merged.text == made:
+                return None
+            return Misplaced(text, tuple(texts[texts.index(made, place + 1) :]))
         return None
 
     def _on_change(self, changed: Uri) -> None:
@@ -96,18 +159,17 @@ async def is_taken_back(
     What was typed before and after them stays. `patience` is how many seconds the editor may take to tell of a change.
     """
     found = history.misplaced(operation)
-    if found is None:
-        return False
-    text, made = found
-    while tries := tries - 1:
+    while found is not None and (tries := tries - 1):
         document = documents.get(operation.uri)
-        wanted = None if document is None else three_way(made, document.text, text)
-        if document is None or wanted is None or wanted.kind != "merged":
+        if document is None:
             return False
+        if found.states[-1] != document.text:
+            found = found._replace(states=(*found.states, document.text))
+        wanted = found.taken_back(operation.edits, documents.encoding)
         back = TextOperation(
             uri=operation.uri,
             version=document.version if editor.capabilities.document_changes else None,
-            edits=text_edits(document.text, wanted.text, documents.encoding),
+            edits=text_edits(document.text, wanted, documents.encoding),
         )
         since = TextHistory(documents, (operation.uri,))
         try:
@@ -115,7 +177,7 @@ async def is_taken_back(
                 await editor.apply(
                     EditorEdit(label="Planloom: take back a misplaced edit", operations=(back,))
                 )
-            shows = await is_shown(documents, back, since, wanted.text, patience)
+            shows = await is_shown(documents, back, since, wanted, patience)
         finally:
             since.stop()
         if since.misplaced(back) is None:
@@ -133,6 +195,8 @@ async def is_shown(
 
     def contains() -> bool:
         now = documents.get(operation.uri)
+        if history.had(operation.uri, after):
+            return True
         merged = None if now is None else three_way(before, now.text, after)
         return now is not None and merged is not None and merged.kind == "merged" and merged.text == now.text
 

@@ -23,7 +23,8 @@ from planloom.domain.values import EditId, Uri
 class JournalFile(NamedTuple):
     """One file of an edit with its whole texts; a text is None if there is no file, or for a folder.
 
-    `form` is the file's encoding before the edit, if the edit changes it; `causes` are those of the change.
+    `form` is the file's encoding before the edit, if the edit changes it; `causes` are those of the change. `by_user`:
+    the user has renamed the file.
     """
 
     uri: Uri
@@ -33,6 +34,7 @@ class JournalFile(NamedTuple):
     after: str | None = None
     form: FileForm | None = None
     causes: tuple[Cause, ...] = ()
+    by_user: bool = False
 
     @property
     def uris(self) -> tuple[Uri, ...]:

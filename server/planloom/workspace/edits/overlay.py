@@ -13,6 +13,7 @@ from planloom.domain.values import Sha256, Uri
 from planloom.workspace.edits.order import overlap
 from planloom.workspace.edits.rebase import three_way
 from planloom.workspace.edits.staging import Stage, Staged, entry_at, named, staged_snapshot
+from planloom.workspace.moves import Move
 from planloom.workspace.paths.listings import Listing
 from planloom.workspace.paths.uris import child, is_below, normalized, parent
 from planloom.workspace.snapshots import BOM, Snapshot
@@ -49,7 +50,24 @@ class Overlay:
         self.under = under
         self.ahead: dict[Uri, Snapshot] = {}
         self.causes: tuple[Cause, ...] = ()
-        self._stage = Stage()
+        self._staged = Stage()
+        self._moves: list[Move] = []
+        self._followed = len(under.moves)
+
+    @property
+    def moves(self) -> Sequence[Move]:
+        """The user's renames since the overlay was made, as they are after what is staged here."""
+        below = self.under.moves
+        for move in below[self._followed :]:
+            self._moves.append(self._staged.follow(move))
+        self._followed = len(below)
+        return self._moves
+
+    @property
+    def _stage(self) -> Stage:
+        """What is staged, under the names that the user has given to files by now."""
+        _ = self.moves
+        return self._staged
 
     @property
     def view(self) -> WorkspaceView:
@@ -282,7 +300,7 @@ class Overlay:
         assert isinstance(self.under, Overlay), "Only an overlay over an overlay can be merged down."
         unmerged: list[Unmerged] = []
         kept: list[Staged] = []
-        for staged in self._stage.operations():
+        for staged in [*self._stage.operations()]:
             before = next((each for each in kept if _is_after(staged, each)), None)
             if before is not None:
                 reason = f"{named(staged.place)} is not changed, since {named(before.place)} was not."
@@ -292,7 +310,7 @@ class Overlay:
             if refused is not None:
                 unmerged.append(Unmerged(uri=staged.place, reason=refused.reason))
                 kept.append(staged)
-        self._stage = Stage(read=self._stage.read, names=self._stage.names)
+        self._staged = Stage(read=self._stage.read, names=self._stage.names)
         for staged in kept:
             self._stage.append(staged)
         return tuple(unmerged)
@@ -376,7 +394,7 @@ class Overlay:
     def clear(self) -> None:
         """Drop all staged changes and recorded reads."""
         self.ahead.clear()
-        self._stage = Stage()
+        self._staged = Stage()
 
     def file_above(self, key: Uri) -> Uri | None:
         """An ancestor of this URI that is staged as a file, here or in an overlay below."""

@@ -164,7 +164,7 @@ async def prepare(
         return ChangesetConflicted(files=tuple(conflicts), texts=tuple(texts))
     if other:
         return ChangesetSuperseded(changeset=Changeset(changes=tuple(changes)))
-    routed = await _routed(view, effects, changeset.later, capabilities)
+    routed = await _routed(view, effects, changeset.later, capabilities, is_journaled)
     for effect in routed:
         uri = effect.change.uri
         if effect.executor == "disk" and not is_file(uri) and effect.change.kind != "createFolder":
@@ -240,11 +240,13 @@ async def _routed(
     effects: Sequence[PlannedEffect],
     later: Sequence[FileChange],
     can: EditorCapabilities,
+    is_journaled: IsJournaled,
 ) -> list[PlannedEffect]:
     """Choose the editor for what it can do.
 
     All renames and deletions get one executor. If that is the disk, new files are made there too, and so is the change
-    of a closed or saved file that is taken away later: an editor would keep its buffer under a name that is gone.
+    of a file that is taken away later: an editor would keep its buffer under a name that is gone or another file's.
+    Unsaved text of the journal stays with the editor, and comes along.
     """
     whole = [change for change in (*(effect.change for effect in effects), *later) if not is_folder(change)]
     able = {"rename": can.rename_files, "delete": can.delete_files}
@@ -252,11 +254,11 @@ async def _routed(
     gone = () if names else [each.uri for each in later if each.kind in able]
     routed = []
     for effect in effects:
-        is_left = effect.change.kind == "edit" and any(
-            is_at_or_below(effect.change.uri, each) for each in gone
-        )
-        on_disk = is_left and not await view.is_dirty(effect.change.uri)
-        executor = "disk" if on_disk else _executor(view, effect, can, names)
+        uri, document = effect.change.uri, effect.document
+        is_left = effect.change.kind == "edit" and any(is_at_or_below(uri, each) for each in gone)
+        if is_left and document is not None and is_journaled(document.text.removeprefix(BOM)):
+            is_left = not await view.is_dirty(uri)
+        executor = "disk" if is_left else _executor(view, effect, can, names)
         routed.append(effect._replace(executor=executor))
     return routed
 

@@ -21,6 +21,7 @@ from planloom.domain.changes import (
 from planloom.domain.text.positions import Eol, FileForm, dominant_eol
 from planloom.domain.values import Uri
 from planloom.workspace.edits.order import in_order, overlap
+from planloom.workspace.moves import Move
 from planloom.workspace.paths.listings import Entry
 from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.uris import after_rename, folders_of, to_path
@@ -225,10 +226,37 @@ class Stage:
                     layer.update(self.layers.pop(number + 1))
                     break
 
+    def follow(self, move: Move) -> Move:
+        """Let the operations follow a rename by the user, which came before them; the rename as it is after them."""
+        self.read = {
+            move.renamed(uri): found._replace(uri=move.renamed(found.uri)) for uri, found in self.read.items()
+        }
+        self.names = {move.renamed(uri): move.renamed(name) for uri, name in self.names.items()}
+        operations = [*self.operations()]
+        self.layers, self.moves = [{}], []
+        for operation in operations:
+            ends, move = move.followed(operation.ends)
+            base = operation.base._replace(uri=ends[0])
+            self.append(
+                operation._replace(place=ends[0], base=base, to=ends[1] if operation.to is not None else None)
+            )
+        return move
+
     def changeset(self) -> Changeset:
         """The staged changes, in the order in which they must be made."""
         changes = tuple(_change(staged) for staged in self.operations())
         return Changeset(changes=tuple(change for part in in_order(changes) for change in part.changes))
+
+
+def changes_after(moves: Iterable[Move], changeset: Changeset) -> Changeset:
+    """Changes of files that the user has renamed since they were staged."""
+    changes = [*changeset.changes]
+    for move in moves:
+        for number, change in enumerate(changes):
+            ends, move = move.followed(change.ends)  # noqa: PLW2901
+            update = {"uri": ends[0], **({"new_uri": ends[1]} if change.kind == "rename" else {})}
+            changes[number] = change.model_copy(update=update)
+    return changeset.model_copy(update={"changes": tuple(changes)})
 
 
 def at_or_below(key: Uri, place: Uri) -> bool:

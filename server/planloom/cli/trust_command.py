@@ -1,4 +1,4 @@
-"""The rules by which the user allows commands in a folder: `planloom trust --rules` lists, adds and takes them back.
+"""`planloom trust`: shows and changes which folders are trusted, and the rules by which commands are allowed there.
 
 `--import` reads those that the user has given to other agents, from the home alone: what a folder brings allows
 nothing.
@@ -9,20 +9,91 @@ from __future__ import annotations
 import ast
 import json
 import re
+import sys
+from argparse import Namespace
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
+from planloom.cli.arguments import folder as checked
+from planloom.cli.exit_codes import DONE, FAILED
+from planloom.cli.plain import visible
+from planloom.cli.trust import decisions
+from planloom.domain.errors import StorageFailed
 from planloom.domain.safety.command_needs import needs_of
 from planloom.domain.safety.command_rules import CommandRule, is_too_wide, parts_of
 from planloom.domain.safety.confinement import Confinement
+from planloom.domain.text.counted import counted
 from planloom.storage.decisions import Decisions
 
 _CLAUDE: Final = (".claude/settings.json", ".claude/settings.local.json")
 _CODEX: Final = ".codex/rules"
 _BASH: Final = re.compile(r"Bash\((.+)\)", re.DOTALL)
 _MOST_BYTES: Final = 1_000_000
+
+
+def trust(given: Namespace) -> int:
+    """Trust a folder, so that Planloom may follow its instructions, run git in it and, if you allow it, change it."""
+    decided = decisions()
+    if given.rules or given.rule:
+        return _rules(given, decided)
+    if given.list:
+        _show(decided)
+        return DONE
+    # What was decided on a folder that is gone can be forgotten, too.
+    chosen = [path.resolve() if given.revoke else checked(path) for path in given.paths or [Path()]]
+    try:
+        for folder in chosen:
+            if given.revoke:
+                found = decided.forget_folder(folder)
+                _say(f"{folder}: {'no longer decided' if found else 'nothing was decided'}.")
+            else:
+                decided.decide_folder(folder, trusted=True)
+                _say(f"{folder} is trusted, with the folders inside.")
+    except StorageFailed as error:
+        _say(error.message, err=True)
+        return FAILED
+    return DONE
+
+
+def _rules(given: Namespace, decided: Decisions) -> int:
+    """Show, add or take back rules of the folders."""
+    wanted = [(text, rule_of(text)) for text in given.rule]
+    if given.imports:
+        wanted += imported(Path.home())
+    refused = [(text, rule) for text, rule in wanted if isinstance(rule, str)]
+    rules = [rule for _, rule in wanted if isinstance(rule, CommandRule)]
+    try:
+        for folder in map(checked, given.paths or [Path()]):
+            if given.revoke:
+                texts = [rule.text for rule in rules] if given.rule else [None]
+                gone = sum(decided.forget_rules(folder, text) for text in texts)
+                _say(f"{folder}: {counted(gone, 'rule')} taken back.")
+            elif rules:
+                decided.keep_rules(folder, rules)
+            for line in lines_of(decided, folder):
+                _say(line)
+    except StorageFailed as error:
+        _say(error.message, err=True)
+        return FAILED
+    for text, why in refused:
+        _say(f"Left out: {text}: {why}.", err=True)
+    return FAILED if given.rule and refused else DONE
+
+
+def _show(found: Decisions) -> None:
+    decided = found.folders()
+    for each in decided:
+        state = "trusted" if each.trusted else "only read"
+        gone = "" if each.present else "  (gone, or replaced: asked again)"
+        _say(f"{state:9}  {each.at[:10]}  {each.path}{gone}")
+    if not decided:
+        _say("No folder was decided on.")
+
+
+def _say(text: str, *, err: bool = False) -> None:
+    (sys.stderr if err else sys.stdout).write(f"{visible(text)}\n")
 
 
 def rule_of(text: str) -> CommandRule | str:
