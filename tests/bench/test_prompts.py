@@ -9,4 +9,4 @@ def test_three_files_cost_one_request_within_the_goal_whatever_the_engine() -> N
     found = list(three_files())
     assert len(found) == 12
     misses = [each for each in found if each.misses]
-    assert not misses, f"shorten what every prompt has, or raise GOAL in bench/models/prompts.py: {misses}"
+    assert not misses, f"shorten what every prompt has, or raise GOALS in bench/models/prompts.py: {misses}"
