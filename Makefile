@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One process per core; one that is done takes tests over from the others.
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: help setup demo check format lint types imports unit test bench bench-quick peers real-model client vsix e2e-tools e2e editors-tools editors advisories clean
+.PHONY: help setup demo generate check format lint types imports unit test bench bench-quick peers real-model client vsix e2e-tools e2e editors-tools editors advisories clean
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,10 @@ setup: $(READY) ## Make the project's own virtual environment
 
 demo: $(READY) ## The main job on a sample workspace, without a model or network
 	@$(BIN)/python demo/demo.py
+
+generate: $(READY) ## Write the generated pages, modules and settings, and the golden files, anew from the code
+	@$(BIN)/python -m codegen
+	@PLANLOOM_UPDATE_GOLDEN=1 $(PYTEST) tests/lsp/test_golden.py tests/journeys tests/planning/test_model_planner.py
 
 check: $(READY) format lint types imports unit ## The quick loop, without what is slow or starts processes
 

@@ -51,7 +51,7 @@ _RUNS: Final[Mapping[str, str]] = {
 _INTRODUCTION = f"""\
 # The protocol, version {PROTOCOL_VERSION}
 
-<!-- Written by `python -m codegen`; a test compares it with the code. -->
+<!-- Written by `make generate`; a test compares it with the code. -->
 
 The protocol is LSP 3.17 over stdio, and the methods below. Names are in camelCase, ids are opaque strings, times are
 RFC 3339 in UTC. The server may add optional fields and types of events, so a client must ignore those that it does not

@@ -17,7 +17,7 @@ _KEY_VARIABLES = ", ".join(f"`{name}`" for name in KEY_VARIABLES)
 _PROSE = f"""\
 # Settings
 
-<!-- Written by `python -m codegen`; a test compares it with the code. -->
+<!-- Written by `make generate`; a test compares it with the code. -->
 
 In an editor every name begins with `planloom.`; elsewhere it may. All settings are optional. An invalid value is
 ignored and reported once, with the name and the reason; it does not stop the server. On a command line it is wrong

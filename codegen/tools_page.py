@@ -22,7 +22,10 @@ _EFFECTS = {
 }
 _FOLLOWS = "Concerns only commands that the plan was allowed to start, and runs without asking."
 
-_NOTES = """\
+MOST_BYTES = 5_450
+"""The bytes within which all tools stay as models are shown them."""
+
+_NOTES = f"""\
 - **Line numbers.** `read_file` and `search_text` show each line as `12<tab>text`, the form of `cat -n`,
   which models know from Claude Code and from shells; Codex (`L12: text`) and Roo (`12 | text`) show numbers too, and
   Aider shows none. With numbers a model can ask for a range and name a place. A model may copy them, so `edit_file` and
@@ -45,7 +48,7 @@ _NOTES = """\
   alone. This machine and private networks are refused unless `planloom.fetch.allowInternal` is set. A planner that
   looks into the workspace cannot fetch.
 - **Length.** The tools stand in every request to a model, so names, descriptions and schemas together stay below
-  5,450 bytes."""
+  {MOST_BYTES:,} bytes."""
 
 
 def page() -> str:
@@ -56,7 +59,7 @@ def page() -> str:
 def _lines(tools: Registry) -> Iterator[str]:
     yield "# The tools"
     yield ""
-    yield "<!-- Written by `python -m codegen`; a test compares it with the code. -->"
+    yield "<!-- Written by `make generate`; a test compares it with the code. -->"
     yield ""
     yield "The tools that the steps of a plan, and the models that work on them, can call. Paths are relative to the"
     yield "workspace folder, or, if several are open, `folder-name/path`. A failed call says what to do instead."

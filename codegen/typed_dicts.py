@@ -69,7 +69,7 @@ _NAMES: Final[dict[Any, str]] = {
     **{model: model.__name__ for model in _MODELS},
 }
 _HEAD: Final = '''\
-"""The messages that the command line reads, as plain JSON. Written by `python -m codegen`; a test compares it."""
+"""The messages that the command line reads, as plain JSON. Written by `make generate`; a test compares it."""
 
 from __future__ import annotations
 

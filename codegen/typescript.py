@@ -57,7 +57,7 @@ _OWN: Final = {
 }
 _TYPESCRIPT: Final = Notation({**PROSE.names, **_OWN, **_UNIONS}, "readonly ", "readonly [name: string]")
 _HEAD: Final = """\
-// The protocol as the server speaks it. Written by `python -m codegen`; a test compares it with the server's models.
+// The protocol as the server speaks it. Written by `make generate`; a test compares it with the server's models.
 
 /** Any value of JSON. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from planloom.settings import LOWERED, MADE_STRICTER, Settings, Source, resolve, source_of
 
+PACKAGE = Path(__file__).parents[1] / "server/planloom"
 REDIRECTS: list[dict[str, Any]] = [
     {"model": {"baseUrl": "http://evil"}},
     {"model.baseUrl": "http://evil"},
@@ -131,3 +136,27 @@ def test_reading_is_not_said_to_be_asked() -> None:
     (problem,) = found.problems
     assert problem.field == "approvals.read" and "'allow' or 'deny'" in problem.reason
     assert resolve({"user": {"approvals.read": "deny"}}).settings.approvals.read == "deny"
+
+
+def reads() -> Iterator[tuple[str, str]]:
+    """Every attribute that the package reads, with the name of that whose attribute it is."""
+    for path in PACKAGE.rglob("*.py"):
+        code = re.sub(r"`[^`\n]*`", "", path.read_text(encoding="utf-8"))
+        for owner, name in re.findall(r"(\w+)\.(?=(\w+))", code):
+            # A group may read its own fields.
+            if owner != "self" or path.name == "settings.py":
+                yield owner.lstrip("_"), name
+
+
+def test_every_setting_is_read() -> None:
+    found = set(reads())
+    unread = []
+    for name, value in Settings():
+        group = type(value).model_fields if isinstance(value, BaseModel) else ()
+        fields = [(name, field) for field in group] or [("settings", name)]
+        unread += [
+            f"{owner}.{field}"
+            for owner, field in fields
+            if found.isdisjoint((each, field) for each in (owner, "settings", "chosen", "self"))
+        ]
+    assert not unread, f"nobody reads these as `settings.GROUP.FIELD`: use them, or delete them: {unread}"

@@ -1,4 +1,4 @@
-// The protocol as the server speaks it. Written by `python -m codegen`; a test compares it with the server's models.
+// The protocol as the server speaks it. Written by `make generate`; a test compares it with the server's models.
 
 /** Any value of JSON. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;

@@ -77,5 +77,5 @@ test("the manifest names its texts, and each language has all of them", () => {
   const named = [...new Set([...manifest.matchAll(/"%([\w.=-]+)%"/g)].map(([, key]) => key ?? ""))].sort();
   const languages = readdirSync(CLIENT).filter((name) => /^package\.nls(\.\w+)?\.json$/.test(name));
   expect(languages).toContain("package.nls.json");
-  for (const name of languages) expect(Object.keys(json(name)).sort()).toEqual(named);
+  for (const name of languages) expect(Object.keys(json(name)).sort(), `mend client-vscode/${name}`).toEqual(named);
 });

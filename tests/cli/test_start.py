@@ -1,8 +1,7 @@
-"""How processes start: `serve` without what only people need, and nothing of the workspace ever imported."""
+"""How processes start: what they say at once, and nothing of the workspace is ever imported."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -16,11 +15,6 @@ from tests.support import command_line
 from tests.support.scripts import COMPLETED, events, script, step
 
 pytestmark = pytest.mark.process
-
-NEEDLESS = ("pydantic", "pygls", "lsprotocol", "attrs", "cattrs", "rich.markdown", "markdown_it", "pygments")
-ANSWER = {"type": "answer", "taskId": "s1", "text": "It is **bold**."}
-HEAVY = ("asyncio", "rich", "pygls", "lsprotocol", "pydantic")
-"""What would delay the start of the server, which takes longest of all."""
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["-V"]])
@@ -49,30 +43,6 @@ def test_a_full_disk_behind_the_output_is_a_sentence(tmp_path: Path) -> None:
         )
     assert done.returncode == 1
     assert done.stderr == "planloom: The output cannot be written: No space left on device.\n"
-
-
-def last_line(folder: Path, *arguments: str) -> str:
-    """The last line that Python prints with these arguments."""
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-        env=command_line.environment(),
-    )
-    return done.stdout.splitlines()[-1]
-
-
-def test_the_server_is_started_before_anything_heavy_is_imported(tmp_path: Path) -> None:
-    code = (
-        "import sys; from planloom.cli.app import main; loaded = []; "
-        f"heavy = lambda: [name for name in {HEAVY!r} if name in sys.modules]; "
-        "sys.addaudithook(lambda event, _: loaded.append(heavy()) if event == 'subprocess.Popen' else None); "
-        "main(sys.argv[2:], server_command=[sys.executable, '-c', 'pass']); print(*loaded)"
-    )
-    assert last_line(tmp_path, "-I", "-c", code, "-", "run", "x", "--yes", "--trust") == "[]"
 
 
 WRONG = (
@@ -111,16 +81,6 @@ def test_options_stand_between_arguments() -> None:
     assert (given.words, given.json) == (["form", "tests"], True)
 
 
-def test_running_a_request_imports_neither_the_protocol_nor_what_only_a_terminal_needs(
-    tmp_path: Path,
-) -> None:
-    code = "import sys; from planloom.cli.app import main; code = main(sys.argv[5:], server_command=sys.argv[1:5]); "
-    code += f"print(code, [name for name in {NEEDLESS!r} if name in sys.modules])"
-    (tmp_path / "script.json").write_text(json.dumps(script([step(1, "a")], [events(ANSWER, COMPLETED)])))
-    server = [sys.executable, command_line.FAKE, str(tmp_path / "script.json"), str(tmp_path / "sent.jsonl")]
-    assert last_line(tmp_path, "-c", code, *server, "run", "x", "--yes", "--trust") == "0 []"
-
-
 def test_modules_that_lie_in_the_workspace_are_not_imported(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
@@ -139,21 +99,6 @@ def test_modules_that_lie_in_the_workspace_are_not_imported(tmp_path: Path) -> N
     )
     assert done.returncode == 0, done.stderr
     assert "hijacked" not in done.stdout + done.stderr
-
-
-def test_a_server_imports_what_the_first_request_needs_once_it_has_nothing_else_to_do() -> None:
-    code = (
-        "import asyncio, sys\n"
-        "from planloom.lsp.connection import WARM\n"
-        "from planloom.lsp.language_server import make_server\n"
-        "server = make_server(lambda context: None)\n"
-        "early = [name for name in (*WARM, 'pydantic', 'sqlite3') if name in sys.modules]\n"
-        "asyncio.run(server.connection.load())\n"
-        "from planloom.service.application import OF_EXECUTION\n"
-        "print(early, [name for name in (*WARM, *OF_EXECUTION) if name not in sys.modules])\n"
-    )
-    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[] []"
 
 
 def test_a_command_whose_output_nobody_reads_ends_without_a_traceback(tmp_path: Path) -> None:

@@ -25,9 +25,13 @@ def test_nothing_of_the_catalogue_is_left_out() -> None:
 
 
 def test_every_notification_and_request_has_something_in_its_place() -> None:
-    assert sorted(without_extension.EVENTS) == sorted(EVENT_TYPES)
+    assert sorted(without_extension.EVENTS) == sorted(EVENT_TYPES), (
+        "say in codegen/without_extension.py EVENTS what a client without an extension sees of each event"
+    )
     ours = [each.name for each in (*SERVER_NOTIFICATIONS, *SERVER_REQUESTS)]
-    assert sorted(["planloom/event", *without_extension.METHODS]) == sorted(ours)
+    assert sorted(["planloom/event", *without_extension.METHODS]) == sorted(ours), (
+        "say in codegen/without_extension.py METHODS what happens in place of each"
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,7 +54,9 @@ def test_what_is_said_to_come_by_message_is_handled(module: ModuleType, kinds: t
     }
     handled = {getattr(catalog, name).model_fields["type"].default for name in named}
     said = {name for name, seen in without_extension.EVENTS.items() if seen in kinds}
-    assert handled - _RESTART == said - _AT_THE_END
+    assert handled - _RESTART == said - _AT_THE_END, (
+        f"codegen/without_extension.py EVENTS and `on_event` of {module.__name__} name different events"
+    )
 
 
 _RESTART = {"plan_drafting", "plan_direct"}

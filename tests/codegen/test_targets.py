@@ -10,7 +10,7 @@ from codegen.targets import ROOT, TARGETS
 
 @pytest.mark.parametrize("path", TARGETS)
 def test_a_generated_file_is_up_to_date(path: str) -> None:
-    assert (ROOT / path).read_text(encoding="utf-8") == TARGETS[path](), "run: python -m codegen"
+    assert (ROOT / path).read_text(encoding="utf-8") == TARGETS[path](), "run `make generate`"
 
 
 def test_every_setting_has_words() -> None:

@@ -34,7 +34,7 @@ def test_a_hop_is_a_function_or_class_of_its_module(module: str, name: str) -> N
 
 @pytest.mark.parametrize(("module", "name"), PLACES)
 def test_a_place_where_something_is_added_is_there(module: str, name: str) -> None:
-    root = PROJECT if module.startswith("tests/") else PROJECT / "server/planloom"
+    root = PROJECT if module.startswith(("tests/", "codegen/", "bench/")) else PROJECT / "server/planloom"
     assert re.search(
         rf"^(?:async def |def |class )?{name}\b", (root / module).read_text("utf-8"), re.MULTILINE
     )

@@ -68,7 +68,9 @@ RUNNING = (START, ready(step("a"), step("b", "a")), APPROVED, ev.PlanExecuting()
 
 def test_every_event_has_a_rule() -> None:
     union = get_args(get_args(ev.Event)[0])
-    assert {*RULES, ev.PlanStart} == {*union}
+    assert {*RULES, ev.PlanStart} == {*union}, (
+        "declare a rule by `folds(ev.…, when=…)` in a `fold_…` module of domain/events, as docs/extending.md says"
+    )
 
 
 @pytest.mark.parametrize("status", STATUSES)

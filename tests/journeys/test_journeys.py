@@ -1,12 +1,11 @@
 """A strong model's way through whole requests: what it is sent, how much of it, and what comes of it.
 
-What it is sent is kept as text in `tests/golden/journeys`. After a change that is meant,
-`PLANLOOM_UPDATE_GOLDEN=1 pytest tests/journeys` writes it anew; `python -m bench.models.journeys` prints the figures.
+What it is sent is kept as text in `tests/golden/journeys`. After a change that is meant, `make generate` writes it
+anew; `python -m bench.models.journeys` prints the figures.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,9 @@ import pytest
 from planloom.tools.confinement.abilities import abilities
 from tests.journeys.journey import Journey, Played, cached_order, journeys, play
 from tests.journeys.transcript import tools_text, transcript
+from tests.support.golden import check_golden
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "journeys"
-UPDATE = bool(os.environ.get("PLANLOOM_UPDATE_GOLDEN"))
 
 LONG = ("long",)
 """Journeys that take several seconds."""
@@ -38,9 +37,11 @@ async def test_a_journey(journey: Journey, tmp_path: Path) -> None:
     check_outcome(played)
     check_conversation(played)
     check_goal(played)
-    check_golden(journey.name, transcript(played))
-    if journey.name == "bug":
-        check_golden("tools", tools_text(played.requests[-1].tools))
+    # Elsewhere no command is offered while planning.
+    if abilities().throwaway:
+        check_golden(GOLDEN / f"{journey.name}.txt", transcript(played))
+        if journey.name == "bug":
+            check_golden(GOLDEN / "tools.txt", tools_text(played.requests[-1].tools))
 
 
 def test_every_golden_file_has_a_journey() -> None:
@@ -91,13 +92,3 @@ def check_goal(played: Played) -> None:
     assert not goal.requests or len(played.requests) <= goal.requests
     most = goal.kilobytes_now or goal.kilobytes
     assert not most or sum(played.sizes) <= most * 1000, played.sizes
-
-
-def check_golden(name: str, text: str) -> None:
-    if not abilities().throwaway:
-        # Elsewhere no command is offered while planning.
-        return
-    path = GOLDEN / f"{name}.txt"
-    if UPDATE:
-        path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")

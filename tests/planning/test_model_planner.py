@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,10 +34,10 @@ from planloom.planning.model.prompts import (
 )
 from planloom.planning.port import DraftText, PlanDrafted, PlanningRequest, RequestUsage, StepDrafted
 from planloom.tools.registry import builtin
+from tests.support.golden import check_golden
 from tests.support.small_tools import small_tools
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
-UPDATE = bool(os.environ.get("PLANLOOM_UPDATE_GOLDEN"))
 CONSTRAINED = Capabilities(json_schema=True, context_tokens=32_000)
 PLAIN = Capabilities(context_tokens=32_000)
 TAKES_TOOLS = Capabilities(tools=True, context_tokens=32_000)
@@ -371,7 +370,7 @@ async def test_golden_prompts(name: str, capabilities: Capabilities) -> None:
     )
     system, user = model.requests[0].messages
     text = f"[system]\n{system.text}\n\n[user]\n{user.text}\n"
-    check_golden(f"{name}.txt", text)
+    check_golden(GOLDEN / f"{name}.txt", text)
 
 
 @pytest.mark.parametrize(
@@ -407,7 +406,7 @@ async def test_golden_prompt_of_an_investigation() -> None:
     system, user = request.messages
     tools = "\n".join(tool.model_dump_json(indent=1) for tool in request.tools if tool.name == "submit_plan")
     text = f"[system]\n{system.text}\n\n[user]\n{user.text}\n\n[submit_plan]\n{tools}\n"
-    check_golden("investigation.txt", text)
+    check_golden(GOLDEN / "investigation.txt", text)
 
 
 @pytest.mark.parametrize(("name", "capabilities"), [("json", CONSTRAINED), ("markers", PLAIN)])
@@ -425,7 +424,7 @@ async def test_golden_prompts_of_a_synthesis(name: str, capabilities: Capabiliti
     model, _ = await drafted([turn], request, capabilities, synthesis=True)
     system, user = model.requests[0].messages
     text = f"[system]\n{system.text}\n\n[user]\n{user.text}\n"
-    check_golden(f"synthesis_{name}.txt", text)
+    check_golden(GOLDEN / f"synthesis_{name}.txt", text)
 
 
 async def test_the_prompt_begins_with_the_same_bytes_whatever_is_asked() -> None:
@@ -467,12 +466,6 @@ def test_a_long_list_of_problems_is_shortened() -> None:
     wrong = [Problem(step_id=StepId(f"s{n}"), field="tool", problem="no") for n in range(40)]
     text = repair_prompt(wrong, "json")
     assert "and 28 more of this kind" in text
-
-
-def check_golden(name: str, text: str) -> None:
-    if UPDATE:
-        (GOLDEN / name).write_text(text, "utf-8")
-    assert text == (GOLDEN / name).read_text("utf-8")
 
 
 def test_a_model_is_told_of_templates_that_can_be_named_and_be_a_sub_plan() -> None:

@@ -74,7 +74,7 @@ def test_there_is_one_call_for_each_tool_and_a_kind_of_step_for_each_way_to_work
 def test_tools_with_the_same_arguments_share_one_call() -> None:
     schema: Any = plan_schema(builtin())
     calls = schema["$defs"]["call"]["anyOf"]
-    assert ["create_folder", "delete_path"] in map(names, calls)
+    assert any({"create_folder", "delete_path"} <= set(names(call)) for call in calls)
     rests = [json.dumps([{**call["properties"], "name": {}}, call["required"]]) for call in calls]
     assert len(rests) == len(set(rests))
     assert sorted(name for call in calls for name in names(call)) == sorted(builtin().names())
@@ -88,7 +88,8 @@ def test_paths_stay_in_the_workspace() -> None:
 
 
 def test_the_schema_of_all_tools_stays_small_since_every_plan_request_holds_it() -> None:
-    assert len(json.dumps(plan_schema(builtin().before_commands()), separators=(",", ":"))) < 5_100
+    size = len(json.dumps(plan_schema(builtin().before_commands()), separators=(",", ":")))
+    assert size < 5_100, "shorten the arguments of the tools in tools/catalog.py, or raise the bound here"
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ NAMING = [
     for request in methods.CLIENT_REQUESTS
     if "plan_id" in request.params.model_fields
     # A workspace has only entries of its own.
-    and "/memory/" not in request.name
+    and not request.name.startswith("planloom/memory/")
 ]
 
 

@@ -12,6 +12,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.agents import ChapoPerspective, DevoPerspective, KodaPerspective
 from planloom.models.offline.scripted import ScriptedModel, Turn, When, fails, makes, says
 from planloom.models.port import Capabilities
+from planloom.tools.registry import builtin
 from tests.support.studio import Studio, studio
 
 REQUEST = "Refactor the auth system and deploy to staging"
@@ -221,16 +222,8 @@ async def test_no_tool_that_changes_anything_is_within_reach(tmp_path: Path) -> 
         assert at.text("src/auth.py") == FILES["src/auth.py"]
         assert at.path("src/auth.py").exists() and "edit_started" not in at.types()
         offered = {tool.name for each in model.requests for tool in each.tools}
-        assert offered == {
-            "read_file",
-            "list_files",
-            "find_files",
-            "search_text",
-            "read_diagnostics",
-            "report",
-            "submit_plan",
-            "ask_user",
-        }
+        reading = {tool.name for tool in builtin() if tool.effect == "read"}
+        assert {"read_file", "search_text"} < offered - {"report", "submit_plan", "ask_user"} <= reading
         assert "There is no tool 'write_file'" in prompt(model.requests[1])
 
 

@@ -1,4 +1,4 @@
-"""What investigations have read of files and run, and the texts of both for those who go on from there."""
+"""The files that investigations have read and the commands that they have run, as texts for the work that follows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TOO_LONG = "It has not changed since, but it is too long to be shown here: read
 
 
 async def file_read(args: ReadFile, context: ToolContext) -> FileRead | None:
-    """What a successful call of `read_file` has read; None if the file is gone since."""
+    """The part of a file that a successful call of `read_file` has read; None if the file is gone since."""
     place = await context.resolve(args.path, "read")
     if isinstance(place, PathRefused):
         return None
@@ -79,7 +79,7 @@ async def files_read(
 
 
 def commands_section(runs: Sequence[CommandRun], most_characters: int = MOST_CHARACTERS) -> Section:
-    """What the latest commands have printed; it is empty if none was run."""
+    """The output of the latest commands; it is empty if none was run."""
     texts: list[str] = []
     for each in reversed(runs):
         text = fenced(f"$ {each.command}\n{each.output}")
@@ -101,7 +101,7 @@ async def changed_files(
 
 
 async def _unchanged_text(read: FileRead, context: ToolContext) -> str | None:
-    """What was read, as the tool shows it; None if the file is another now or cannot be read."""
+    """The part that was read, as the tool shows it; None if the file is another now or cannot be read."""
     if (await context.files.peek(read.uri)).sha256 != read.sha256:
         return None
     result = await read_spans(read.path, read.lines, context)

@@ -55,7 +55,7 @@ _WRONG_CHECK = (
 )
 _BY_PLAN = "change the checks of the CURRENT TASK by submit_plan, or "
 _VARYING = pattern(r"\d+[.,]\d+|0x[0-9a-fA-F]+")
-"""What differs between two outputs that say the same: times, and addresses of objects."""
+"""The differences between two outputs that say the same: times, and addresses of objects."""
 _CALL_FAILED = "task_completed does not count, since a call beside it failed. Look at its result, then go on."
 MAX_REFUSALS = 3
 """How often a premature final answer, or an unfounded claim to be done, is refused before the task fails."""
@@ -398,7 +398,7 @@ def _proves(turn: Turn, tools: Registry) -> bool:
 
 
 def _only_changes(turn: Turn, tools: Registry) -> bool:
-    """Whether all calls change files: what they return says nothing that an answer beside them must know."""
+    """Whether all calls only change files: an answer beside them does not depend on their results."""
     called = (tools.get(call.name) for call in turn.calls)
     return all(tool is not None and tool.writes for tool in called)
 

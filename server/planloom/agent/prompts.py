@@ -87,7 +87,7 @@ class Section(NamedTuple):
         return section(self.name, self.text) if self.name else self.text
 
     def since(self, before: Section | None) -> str:
-        """What to send to a conversation that has the section as it was `before`.
+        """The text for a conversation that has the section as it was `before`.
 
         That is only the changed lines, if they are less than half of all.
         A conversation grows with all that is sent, so a list of a hundred tasks must not be sent a hundred times.
@@ -108,7 +108,7 @@ def how_to_work(rules: str) -> Section:
 
 
 class Brief(NamedTuple):
-    """What a model is to do. The sections that change least come first, so that prefix caches hit.
+    """The task of a model. The sections that change least come first, so that prefix caches hit.
 
     `rules` are those of the phase. They stand behind the sections of a conversation, whose system prompt is the same
     in all phases, and in the system prompt of a message that is written anew.
@@ -121,7 +121,7 @@ class Brief(NamedTuple):
 
 
 class CallFate(NamedTuple):
-    """What has become of a call's changes: whether they still stand, and what is said of them before its result."""
+    """The fate of a call's changes: whether they still stand, and what is said of them before its result."""
 
     stands: bool = True
     said: str = ""

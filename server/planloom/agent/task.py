@@ -81,7 +81,7 @@ class ToolRunner(CallRunner, Protocol):
         ...
 
     async def missing(self) -> tuple[str, ...]:
-        """What the step still lacks before its changes are committed, but for its checks, a sentence each."""
+        """Unmet requirements of the step before its changes are committed, one sentence each, without checks."""
         ...
 
     async def failed_checks(self, *, committed: bool) -> tuple[str, ...]:

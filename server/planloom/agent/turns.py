@@ -34,7 +34,7 @@ _ANNOUNCED = (10, 5, 1)
 
 
 class LoopState:
-    """What a loop counts between turns. `idle` counts the turns since a call last succeeded.
+    """The counts of a loop between turns. `idle` counts the turns since a call last succeeded.
 
     `hand_over` tells a model with few calls left how to end its run.
     """

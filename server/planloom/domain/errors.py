@@ -54,7 +54,7 @@ or has several; nothing at the address is a model server; its certificate is not
 
 
 class ModelProblem(Value):
-    """What is wrong with a model that cannot be used, for programs.
+    """The reason why a model cannot be used, for programs.
 
     `provider`, `address` (scheme, host and port) and `model` are those that were asked, "" if there are none. `said` is
     what the server answered, "" if nothing; `wait_seconds` is how long it wants to be left alone.

@@ -82,7 +82,7 @@ class Expression(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What an expression is evaluated over: values by name, files by glob, and which paths exist."""
+    """The facts over which an expression is evaluated: values by name, files by glob, and which paths exist."""
 
     values: Mapping[str, Json]
     globs: Mapping[str, tuple[str, ...]] = {}
@@ -275,7 +275,7 @@ def _column(text: str, word: str) -> int:
 
 
 def _bound(node: _Node, facts: Facts) -> _Node:
-    """The node with what it asks of the workspace as literals."""
+    """The node with each call that looks into the workspace replaced by its result, as a literal."""
     if node["type"] == "function_expression" and node["value"] in _WORKSPACE:
         argument = node["children"][0]["value"]
         known: Json = (

@@ -1,4 +1,4 @@
-"""The names that the answer to `initialize` announces. Written by `python -m codegen`; a test compares it.
+"""The names that the answer to `initialize` announces. Written by `make generate`; a test compares it.
 
 That answer must not wait for the modules that define the events (`domain/events/catalog`) and commands (`commands`).
 """

@@ -166,7 +166,7 @@ LARGE_CONTEXT = 65_536
 
 
 class Capabilities(NamedTuple):
-    """What a model supports, as probed or configured. `local`: its server is on this machine. `lean`: it is small, so
+    """Abilities of a model, as probed or configured. `local`: its server is on this machine. `lean`: it is small, so
     that it plans with a short prompt, and tools that only read. `native_only`: none of its models prints calls as text.
 
     `parallelism` is the number of concurrent requests.

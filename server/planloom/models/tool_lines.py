@@ -61,7 +61,7 @@ def _kind(schema: dict[str, Json]) -> str:
 
 
 def _notes(schema: dict[str, Json]) -> Iterator[str]:
-    """What the descriptions of arguments say, also of those within others."""
+    """The descriptions of arguments, also of those within others."""
     for name, each in object_of(schema.get("properties")).items():
         argument = object_of(each)
         if description := text_of(argument.get("description")):

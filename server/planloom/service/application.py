@@ -74,7 +74,7 @@ OF_EXECUTION = (
     "planloom.tools.files.writing",
     "planloom.tools.files.editing",
 )
-"""What the first plan that executes needs."""
+"""The modules that the first execution needs."""
 log = logging.getLogger(__name__)
 
 
@@ -174,7 +174,7 @@ class Application:
 
     @cached_property
     def _execution(self) -> Execution:
-        """What carries plans out. It is imported here, since a server of which no plan executes needs none of it."""
+        """The execution of plans. It is imported here, since a server of which no plan executes needs none of it."""
         from planloom.service.drafts.submitted_plans import DirectRunPlans
         from planloom.service.execution import Execution
 
@@ -196,7 +196,7 @@ class Application:
 
     @cached_property
     def memory(self) -> Memory:
-        """What earlier plans found and did. It is imported when a plan has ended, or a model is told of others."""
+        """The memory of earlier plans. It is imported when a plan has ended, or a model is told of others."""
         from planloom.service.memory import Memory
 
         return Memory(self._session, self._ledger, self.models.known_keys)
@@ -225,7 +225,7 @@ class Application:
         return Rules(self._session)
 
     @classmethod
-    async def open(
+    async def open(  # noqa: PLR0913 - programs outside this repository call it, with its parameters by name
         cls,
         settings: Settings,
         editor: Editor,
@@ -332,7 +332,7 @@ class Application:
         return self._health.status(self.models.identity, log_path)
 
     async def command_abilities(self) -> Abilities:
-        """What commands can be held to on this machine."""
+        """The confinement that this machine can enforce on commands."""
         # Imported here, since few servers are asked for it.
         from planloom.tools.confinement.abilities import abilities
 

@@ -1,4 +1,4 @@
-"""What earlier plans of the workspace found and did: kept when a plan ends, and found again for a request like it.
+"""The memory of earlier plans of the workspace: kept when a plan ends, and found again for a request like it.
 
 An entry belongs to the real folders, as trust does: another project at the same path gets none of it.
 """
@@ -50,7 +50,7 @@ class Memory:
             log.warning("what the plan %s found is not kept: %s", plan.plan_id, error.message)
 
     def of(self, plan: Plan, besides: PlanId | None) -> str:
-        """What plans on the subject of this one found and did, for its prompts; empty where nothing surely is.
+        """The entries of plans on the subject of this one, for its prompts; empty where none is surely on it.
 
         `besides` is the plan of which the prompts say more.
         """
@@ -116,12 +116,12 @@ def _of_folders(entries: Sequence[MemoryEntry], folders: Sequence[Uri]) -> tuple
 
 
 def _real(folders: Sequence[Uri]) -> str:
-    """What identifies folders beyond their names; folders that only the editor can reach have nothing."""
+    """The identities of folders beyond their names; folders that only the editor can reach have none."""
     return ",".join(identity_of(path) if (path := to_path(uri)) is not None else "" for uri in folders)
 
 
 def entry_of(plan: Plan) -> MemoryEntry:
-    """What an ended or rejected plan found and did."""
+    """The findings and changes of an ended or rejected plan."""
     at = plan.completed_at or plan.rejected_at or plan.updated_at
     assert at is not None, "its events have set it"
     files = (name_in(uri, plan.workspace_folders) for uri in changed_files(plan))
@@ -144,7 +144,7 @@ def _says_the_same(entry: MemoryEntry, plan: Plan) -> bool:
 
 
 def _findings(plan: Plan) -> Iterator[str]:
-    """What models said of their work, the final answer first.
+    """The words of models about their work, the final answer first.
 
     What a page of the web may have put there is left out: it would stay for all later plans.
     """
@@ -168,7 +168,7 @@ def _has_fetched(step: Step) -> bool:
 
 
 def _decisions(plan: Plan) -> Iterator[str]:
-    """What the user has said and decided."""
+    """The words and decisions of the user."""
     undone = taken_back(plan)
     if undone is not None:
         yield f"The user has undone {'it' if undone == 'whole' else 'a part of it'}."

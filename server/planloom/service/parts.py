@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Parts(NamedTuple):
-    """What every application has from its start."""
+    """The parts that every application has from its start."""
 
     session: Session
     plan_store: PlanStore

@@ -65,7 +65,7 @@ class WorkspaceReferences:
         )
 
     async def find(self, reference: str) -> tuple[ResolvedAttachment, ...]:
-        """What a reference names now, once more with its text."""
+        """The thing that a reference names now, read again with its text."""
         return (await self.resolve(reference, None)).attachments
 
     async def keep_image(self, data: bytes) -> Uri:

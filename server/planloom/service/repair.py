@@ -29,14 +29,14 @@ _FROM_BACKUP = (
 
 
 class Repaired(NamedTuple):
-    """What a repair left: the old ledger under its new name, and one file for each plan that could not be read."""
+    """The outcome of a repair: the old ledger under its new name, and one file for each plan that could not be read."""
 
     kept: Path
     exported: tuple[Path, ...]
 
 
 class Examined(NamedTuple):
-    """What was found in a ledger: faults of the file, which plans can be read, and the raw events of the others.
+    """The findings about a ledger: faults of the file, which plans can be read, and the raw events of the others.
 
     `lost` are the plans of the `backup` that the repair takes back.
     """

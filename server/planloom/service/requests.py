@@ -15,7 +15,7 @@ Until = Literal["ready", "attention", "ended"]
 
 
 class Attached(Value):
-    """What a message attaches: `confirmed` are references to secret files that may be attached."""
+    """The attachments of a message: `confirmed` are references to secret files that may be attached."""
 
     context: Context | None = None
     attachments: tuple[Requested, ...] = ()
@@ -45,7 +45,7 @@ class CreateResult(NamedTuple):
 
 
 class MessageResult(NamedTuple):
-    """What became of a message, and the plan that it went to: for `continued`, the new one.
+    """The outcome of a message, and the plan that it went to: for `continued`, the new one.
 
     `waits_for` says what must happen before it is read, if something must; `unresolved` are references in it that
     could not be attached.

@@ -12,7 +12,7 @@ from planloom.storage.backup import backup_of
 
 Kind = Literal["busy", "full", "read_only", "io", "damaged", "gone", "taken"]
 ERRORS = (sqlite3.Error, UnicodeDecodeError)
-"""What a statement raises; the second where SQLite's message quotes a damaged definition of a table."""
+"""The errors that a statement raises; the second where SQLite's message quotes a damaged definition of a table."""
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 """Those of them that a damaged file raises, among others."""
 _NOT_OURS = (
@@ -59,7 +59,7 @@ class Fault(NamedTuple):
 
 
 def reason(error: Exception) -> str:
-    """What an error says, for a message: damage that it quotes may hold characters that nobody can see."""
+    """The text of an error, for a message: damage that it quotes may hold characters that nobody can see."""
     said = "its table definitions are damaged" if isinstance(error, UnicodeDecodeError) else str(error)
     return visible(said)
 

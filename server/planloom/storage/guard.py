@@ -156,7 +156,7 @@ def _holder(*, one_server: bool) -> str:
 
 
 def _machine() -> str:
-    """What processes that see each other's ids have in common: the boot of the machine, and the container."""
+    """The identity that processes that see each other's ids share: the boot of the machine, and the container."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
         return f"{boot} {os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115

@@ -317,11 +317,11 @@ class Ledger:
                 memory_rows.put(connection, entry, terms)
 
     def memories(self, workspace: str, limit: int) -> tuple[MemoryEntry, ...]:
-        """What plans of a workspace found and did, the newest first. Raises StorageFailed."""
+        """The memory entries of a workspace's plans, the newest first. Raises StorageFailed."""
         return memory_rows.entries(self._read(*memory_rows.newest(workspace, limit)))
 
     def memories_of(self, plan_ids: Sequence[PlanId]) -> tuple[MemoryEntry, ...]:
-        """What these plans found and did, in their order. Raises StorageFailed."""
+        """The memory entries of these plans, in their order. Raises StorageFailed."""
         found = {
             each.plan_id: each for each in memory_rows.entries(self._read(*memory_rows.of_plans(plan_ids)))
         }
@@ -385,7 +385,7 @@ class Ledger:
             _put_state(connection, plan)
 
     def compaction(self, plan_id: PlanId) -> Compaction | None:
-        """What was compacted of a plan's texts; None if nothing was. Raises StorageFailed."""
+        """The record of the compaction of a plan's texts; None without one. Raises StorageFailed."""
         rows = self._read("SELECT at, texts, bytes FROM compactions WHERE plan_id = ?", (plan_id,))
         return Compaction(printable(rows[0][0]), *rows[0][1:]) if rows else None
 
@@ -639,7 +639,7 @@ def workspace_key(folders: Sequence[str]) -> str:
 
 
 class _State(Progress):
-    """What a list says of a plan at rest."""
+    """The entry of a plan at rest in a list."""
 
     reverted: Reverted | None = None
 

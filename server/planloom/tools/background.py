@@ -19,7 +19,7 @@ _NO_COMMANDS: Final = "Commands cannot be run here."
 
 
 async def read_output(args: ReadOutput, context: ToolContext) -> ToolResult:
-    """What a background command has printed since it was last read, and whether it runs; or parts of an output."""
+    """The output of a background command since it was last read, and whether it runs; or parts of an output."""
     if context.commands is None:
         return failed(_NO_COMMANDS)
     if args.pattern or args.lines:

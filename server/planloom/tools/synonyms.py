@@ -39,7 +39,7 @@ SYNONYMS: Final = {
     "start_line": ("offset", "line_start", "from_line", "start"),
     "end_line": ("line_end", "to_line", "end"),
 }
-"""What models call arguments, by the name that our tools have for it; all in snake case."""
+"""Names that models use for arguments, by the name that our tools have for it; all in snake case."""
 _DIGITS: Final = 10
 _LONGEST_IN_SECONDS: Final = 3_600
 """A `timeout` above this is meant in milliseconds."""

@@ -1,4 +1,4 @@
-"""What can be done with a plan as it stands: one table for every client."""
+"""The actions on offer for a plan as it stands: one table for every client."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Button(NamedTuple):
 
 @dataclass(frozen=True)
 class Situation:
-    """What the offers depend on. `feedback` are the steps below which feedback is written, None for the whole plan.
+    """The basis of the offers. `feedback` are the steps below which feedback is written, None for the whole plan.
 
     `answers` are those that are written below steps, `words` those of the user's language. `asks_trust`: the user has
     yet to say that they trust the folders. `moved_on`: the text is of an older version of the plan.
@@ -76,14 +76,14 @@ class _Offer(NamedTuple):
 
 
 def buttons(of: Situation) -> Iterator[Button]:
-    """What the user can do, in the order of the table."""
+    """The actions on offer, in the order of the table."""
     for command, offers in OFFERED:
         for offer in offers(of):
             yield Button(of.words(offer.title, *offer.values), command, offer.arguments, offer.step_id)
 
 
 def recovery_choices(recovery: Recovery) -> dict[str, RecoveryAction]:
-    """What can be done about a failed step, by the words on its button."""
+    """The actions on offer for a failed step, by the words on its button."""
     titles = dict(_RECOVERY)
     if recovery.code == "lacked_network":
         titles["retry"] = "Run again with network"

@@ -19,7 +19,7 @@ def risk(plan: Plan, t: Words) -> str:
 
 
 def task(plan: Plan, t: Words) -> str | None:
-    """What kind of task a request is, and how large; None of a question."""
+    """The kind and size of a request's task; None of a question."""
     found = plan.qualification
     if found is None or found.task_type == "question":
         return None

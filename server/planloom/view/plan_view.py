@@ -45,7 +45,7 @@ class PerspectiveState(NamedTuple):
 
 
 class DraftView(NamedTuple):
-    """What became of the last draft, where that needs a word."""
+    """The outcome of the last draft, where that needs a word."""
 
     feedback: str | None
     failed: bool
@@ -102,7 +102,7 @@ _AGENTS: tuple[Agent, ...] = ("chapo", "koda", "devo")
 
 
 def view(plan: Plan, around: Around) -> PlanView:
-    """What is shown of a plan."""
+    """The view of a plan."""
     t = around.words
     left = _left(plan, t)
     partly = plan.status == "completed" and bool(left)
@@ -185,7 +185,7 @@ def _draft(plan: Plan) -> DraftView | None:
 
 
 def _thought(plan: Plan, t: Words) -> str | None:
-    """What is being done while a plan is drafted."""
+    """The activity while a plan is drafted."""
     if plan.status != "draft":
         return None
     if plan.steps:

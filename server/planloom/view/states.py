@@ -29,11 +29,11 @@ Sign = Literal[
     "cancelled",
     "rejected",
 ]
-"""What is shown first of a plan: its status, unless it waits for the user or for another step, or is done in part."""
+"""The state shown first of a plan: its status, unless it waits for the user or for another step, or is done in part."""
 LIVE: frozenset[PlanStatus] = frozenset({"draft", "pending_approval", "approved", "executing", "paused"})
 """Statuses of a plan that has not ended."""
 Wait = Literal["approval", "conflict", "answer", "recovery"]
-"""What a step, or the plan, waits for."""
+"""The reason why a step, or the plan, waits."""
 
 
 class Around(NamedTuple):
@@ -55,7 +55,7 @@ def step_waits(plan: Plan) -> Mapping[StepId | None, Wait]:
 
 
 def wait_words(wait: Wait, t: Words) -> str:
-    """What a step or plan waits for, in words that can follow its name."""
+    """The reason why a step or plan waits, in words that can follow its name."""
     match wait:
         case "approval":
             return t("waits for your approval")
@@ -80,7 +80,7 @@ def waiting_for(plan: Plan, t: Words) -> str | None:
 
 
 def causes(plan: Plan) -> tuple[str, ...]:
-    """What in a plan calls for the user's attention, as keys: a decision keeps its key until it is answered."""
+    """Matters of a plan that call for the user's attention, as keys: a decision keeps its key until it is answered."""
     pending = plan.pending
     decisions = [
         *(f"conflict {each.edit_id}" for each in pending.conflicts),
@@ -151,7 +151,7 @@ def status_words(status: PlanStatus, t: Words) -> str:
 
 
 def sign_of(plan: Plan, waits: Sequence[StepWait], *, partly: bool) -> Sign:
-    """What is shown first of the plan."""
+    """The state that is shown first of the plan."""
     if _waits_in_cards(plan):
         return "waiting"
     if partly:

@@ -113,7 +113,7 @@ class FolderAnswer(NamedTuple):
 
 
 class FileThere(NamedTuple):
-    """What is at a URI. `content` is None for a folder, for nothing, and for a file larger than any text."""
+    """The file or folder at a URI. `content` is None for a folder, for nothing, and for a file larger than any text."""
 
     kind: Literal["file", "folder", "absent"]
     content: bytes | None = None

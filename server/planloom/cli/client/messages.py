@@ -1,4 +1,4 @@
-"""The messages that the command line reads, as plain JSON. Written by `python -m codegen`; a test compares it."""
+"""The messages that the command line reads, as plain JSON. Written by `make generate`; a test compares it."""
 
 from __future__ import annotations
 

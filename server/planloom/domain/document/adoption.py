@@ -9,8 +9,8 @@ from planloom.domain.document.reader import Trouble, Written, read_document
 
 
 class Adoption(NamedTuple):
-    """What a document says of a new plan. `found` has the edits that make its steps out of none, `troubles` what keeps
-    it from being one, `earlier` the signs and results of its earlier run.
+    """A new plan as a document describes it. `found` has the edits that make its steps out of none, `troubles` the
+    reasons why it is none, `earlier` the signs and results of its earlier run.
     """
 
     request: str
@@ -22,7 +22,7 @@ class Adoption(NamedTuple):
 
 
 def adoption(text: str) -> Adoption | None:
-    """The plan that a document says; None for a text that has no steps and is no document of a plan."""
+    """A new plan with the steps of a document; None for a text without a list of steps."""
     written = read_document(text)
     if not written.steps or written.steps_line is None:
         return None

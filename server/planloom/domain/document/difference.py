@@ -73,7 +73,7 @@ class Difference(NamedTuple):
 def difference(
     shown: Plan | None, written: Written, earlier: Collection[str] = (), reserved: Collection[StepId] = ()
 ) -> Difference:
-    """What a document says of the plan that it shows; of a new plan, if it shows none.
+    """The changes that a document makes to the plan that it shows, or to a new plan if it shows none.
 
     `earlier` is what the server has written into it before (`signs_of`), which an undo of the editor may bring back.
     `reserved` are ids that no new step may get.
@@ -285,7 +285,7 @@ def _contradiction(step: Step | None, written: WrittenStep) -> Trouble | None:
 
 
 def _marked(step: Step, written: WrittenStep) -> Iterator[tuple[StepEdit, tuple[Place, ...]]]:
-    """What the sign in the box says: `-` skips a step that has not begun, a blank takes that back."""
+    """The edit for the sign in the box: `-` skips a step that has not begun, a blank takes that back."""
     place = written.places.get("mark", written.places[""])
     if step.status == "pending" and written.mark == MARKS["skipped"]:
         yield SkipStep(step_id=step.step_id), (place,)
@@ -303,7 +303,7 @@ class _Typed(NamedTuple):
 
 
 def sign_of(step_id: str, name: str, value: str) -> str:
-    """What stands for one value, sign or result in `signs_of`."""
+    """The entry of one value, sign or result in `signs_of`."""
     return f"{step_id} {name} {value}"
 
 

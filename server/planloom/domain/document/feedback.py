@@ -20,7 +20,7 @@ _BEGIN: Final = re.compile(r"Feedback:[ \t]*", re.IGNORECASE)
 
 
 class Feedback(NamedTuple):
-    """What the user wants changed; `step_id` is None for the whole plan."""
+    """The change that the user wants; `step_id` is None for the whole plan."""
 
     step_id: StepId | None
     text: str

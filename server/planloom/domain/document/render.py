@@ -101,7 +101,7 @@ def step_lines(step: Step, mark: str) -> Iterator[str]:
 
 
 def result_lines(step: Step) -> Iterator[str]:
-    """What came of a step, as one line, where there is any."""
+    """The result of a step, as one line, where there is any."""
     if said := result_text(step):
         yield " " * _BODY + said
 

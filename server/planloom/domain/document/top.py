@@ -54,7 +54,7 @@ class Top(NamedTuple):
 
 
 def head_values(plan: Plan) -> dict[str, str]:
-    """What stands at the top of the document."""
+    """The text at the top of the document."""
     status = plan.status.replace("_", " ")
     return {"plan": plan.plan_id, "version": str(plan.version), "status": status}
 
@@ -78,7 +78,7 @@ def top_lines(plan: Plan) -> Iterator[str]:
 
 
 def top_of(plan: Plan) -> Top:
-    """What the document of a plan says above its steps."""
+    """The text above the steps in the document of a plan."""
     return read_top([*top_lines(plan)], 0, None)
 
 

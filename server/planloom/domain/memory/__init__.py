@@ -1,4 +1,4 @@
-"""What earlier plans of a workspace found and did: an entry for each, its terms, and which entries a request is about.
+"""The memory of earlier plans of a workspace: an entry for each, its terms, and which entries a request is about.
 
 Read `ranking` first.
 """

@@ -1,4 +1,4 @@
-"""What is kept of an ended plan for later ones, and how a few entries are written for a model."""
+"""The entry of an ended plan that later plans can find, and how a few entries are written for a model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _END: Final = pattern(r"(?<=[.!?])\s+|\n+")
 
 
 class MemoryEntry(Value):
-    """What a plan found and did. `files` are paths in the workspace; `decisions` are the user's words.
+    """The findings and changes of a plan. `files` are paths in the workspace; `decisions` are the user's words.
 
     `findings` are sentences of models, of steps that took nothing from the web. `folders` identifies the workspace
     folders beyond their names, empty if that is not known.

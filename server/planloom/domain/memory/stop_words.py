@@ -43,7 +43,7 @@ still string support system task tasks test tested tests text thing things tool 
 updates utility value values variable verify version website work works workspace write writes written wrote ändern
 änderung
 """
-"""What requests and reports on any program say."""
+"""Words of requests and reports on any program."""
 _OF_ANY_SUBJECT: Final = """
 __init__.py __main__.py app.py cargo.toml changelog.md conftest.py dockerfile go.mod helpers.py index.html index.js
 index.ts index.tsx lib.rs main.go main.js main.py main.rs main.ts makefile mod.rs package-lock.json package.json

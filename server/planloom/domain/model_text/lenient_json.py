@@ -37,7 +37,7 @@ _LONG_QUOTES = ('"""', "'''", "<escape>", '<|"|>')
 """Long quotes of Python and of the Gemma models."""
 _OPENS_STRING = frozenset((*_CLOSING, "<"))
 _AFTER_STRING = pattern(r"\s*[,:}\])]")
-"""What must follow a closing quote that could also be an apostrophe."""
+"""The character that must follow a closing quote that could also be an apostrophe."""
 _AFTER_KEY = pattern(r"[ \t\r\n]*:")
 _AFTER_VALUE = pattern(
     r"[ \t\r\n]*(?:[}\]]|$|//|/\*"
@@ -47,7 +47,7 @@ _AFTER_VALUE = pattern(
     r"|[ \t]*[\"'][A-Za-z_$][\w $-]{0,40}[\"'][ \t]*:|[ \t\r\n]*\{)",
     re.IGNORECASE,
 )
-"""What must follow the closing quote of a value where quotes inside strings may be unescaped."""
+"""The text that must follow the closing quote of a value where quotes inside strings may be unescaped."""
 _ESCAPE = pattern(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"'}
 _ESCAPES_IN_PLANS = {"'": "'", "\n": "\n"}

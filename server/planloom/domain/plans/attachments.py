@@ -71,7 +71,7 @@ def additional(known: Sequence[Attachment], found: Sequence[Attachment]) -> tupl
 
 
 def source_key(attachment: Attachment) -> tuple[str, str, Range | None]:
-    """What an attachment is of: equal for two that attach the same."""
+    """The identity of what is attached: equal for two attachments of the same thing."""
     return attachment.kind, attachment.uri or attachment.reference, attachment.range
 
 

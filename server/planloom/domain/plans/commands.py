@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _SEARCHED_LINES: Final = 60
 _LONGEST: Final = 200
 _FRAME: Final = "=-─━═*#ℹ \t"
-"""What test runners draw around their last line."""
+"""The characters that test runners draw around their last line."""
 _COUNTS: Final = pattern(
     r"\b\d+ (?:tests? |examples? |specs? )?(?:passed|passing|failed|failing|failures?|errors?|problems?|warnings?)\b"
     r"|\bRan \d+ tests?\b|\bTests run: \d+|\bno (?:issues|problems|errors)\b|\ball checks passed\b"
@@ -59,7 +59,7 @@ class CommandOutcome(Value):
 
     @property
     def lack(self) -> Lack | None:
-        """What it seems to have failed for want of."""
+        """The permissions that it seems to have failed without."""
         return Lack(kind="network") if self.lacked_network else self.lacked
 
     @property

@@ -67,7 +67,7 @@ def _approved_step(plan: Plan, step_id: StepId | None) -> Step | None:
 
 
 def asks_again(plan: Plan) -> str:
-    """What the review says of the questions that follow it."""
+    """The sentence of the review about the questions that follow it."""
     asking = sum(
         step.requires_approval or (step.kind == "processing" and step.agent != "chapo") for step in plan.steps
     )

@@ -1,4 +1,4 @@
-"""What is kept of an ended plan for the user's figures, and what these figures say of all plans and of the next one."""
+"""The record of an ended plan for the user's figures, their sums over plans, and the forecast of the next plan."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Ended(NamedTuple):
 
 
 class Price(NamedTuple):
-    """What a model costs per million tokens that it reads and writes, in the user's currency.
+    """The price of a model per million tokens that it reads and writes, in the user's currency.
 
     `cached` is the price of those that it reads from its server's cache, None for that of all others.
     """
@@ -59,7 +59,7 @@ class Price(NamedTuple):
     cached: float | None = None
 
     def of(self, usage: Usage) -> float:
-        """What this usage costs."""
+        """The cost of this usage."""
         cached = self.read if self.cached is None else self.cached
         read = self.read * (usage.prompt_tokens - usage.cached_tokens) + cached * usage.cached_tokens
         return (read + self.written * usage.completion_tokens) / 1_000_000
@@ -76,7 +76,7 @@ def prices_of(texts: Iterable[str]) -> Prices:
 
 
 class Spent(Value):
-    """What was used of models, in all and by model, and the `costs` of those models that have a price.
+    """The use of models, in all and by model, and the `costs` of those models that have a price.
 
     `usage` may exceed the sum of `models`: ledgers of older versions do not name every model.
     """
@@ -127,7 +127,7 @@ def outcome(plan: Plan) -> Outcome | None:
 
 
 def spent(plan: Plan, prices: Prices) -> Spent:
-    """What a plan has used of models so far."""
+    """The use of models by a plan so far."""
     return Spent(usage=plan.usage, models=plan.models, costs=_costs(plan.models, prices))
 
 
@@ -166,7 +166,7 @@ def stats(ended: Iterable[Ended], prices: Prices) -> Stats:
 
 
 def _used(outcomes: Iterable[Outcome], prices: Prices) -> dict[str, Any]:
-    """What these plans have used together, as the fields of `Spent`; the model with the most requests comes first."""
+    """The use by all these plans, as the fields of `Spent`; the model with the most requests comes first."""
     usage, uses = Usage(), dict[str, ModelUse]()
     for each in outcomes:
         usage = usage.plus(each.usage)
@@ -179,7 +179,7 @@ def _used(outcomes: Iterable[Outcome], prices: Prices) -> dict[str, Any]:
 def forecast(
     steps: Sequence[Step], model: str, newest_first: Iterable[Outcome], prices: Prices
 ) -> Forecast | None:
-    """What these steps will use of a model; None without work for it, or without a plan of that model alone."""
+    """The forecast of a model's use by these steps; None without work for it, or without a plan of that model alone."""
     to_do = sum(step.kind == "processing" for step in steps)
     known = [
         each

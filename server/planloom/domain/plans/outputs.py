@@ -143,7 +143,7 @@ def resolved(plan: Plan, args: Args, texts: Collection[str] = ()) -> Args | NoOu
 
 
 class Part(NamedTuple):
-    """What a reference finds."""
+    """The value that a reference finds."""
 
     value: Json
 
@@ -162,7 +162,7 @@ def _output(plan: Plan, reference: OutputReference) -> Part | NoPart:
 
 
 def part_of(value: Json, reference: OutputReference) -> Part | NoPart:
-    """What a reference finds in the result of its step."""
+    """The value that a reference finds in the result of its step."""
     where = f"${reference.step_id}"
     for part in reference.path:
         inner = _part(value, part)

@@ -144,7 +144,7 @@ class Usage(Value):
 
 
 class ModelUse(Value):
-    """What a plan has used of one model, named `provider/name`. `seconds` is how long its steps have waited for it."""
+    """The use of one model, named `provider/name`. `seconds` is how long its steps have waited for it."""
 
     model: str
     usage: Usage = Usage()
@@ -156,7 +156,7 @@ class ModelUse(Value):
 
 
 class Forecast(Value):
-    """What a plan will probably use, from `plans` earlier ones of the same model. `seconds` are the model's.
+    """The probable use of a plan, from `plans` earlier ones of the same model. `seconds` are the model's.
 
     `cost` is in the currency of the user's prices, None without a price of the model.
     """
@@ -170,7 +170,7 @@ class Forecast(Value):
 
 
 class FileRead(Value):
-    """What was read of a file while the plan was made, under the `path` by which the model named it.
+    """The part of a file that was read while the plan was made, under the `path` by which the model named it.
 
     `sha256` is that of the whole text then. `lines` are first and last lines, None for the end of the file; empty
     for the whole file.
@@ -431,7 +431,7 @@ class Step(Value):
 
     @property
     def asks(self) -> str:
-        """What a clarification or an approval gate asks."""
+        """The question of a clarification or an approval gate."""
         return self.question or self.instruction or self.description
 
     @property
@@ -564,7 +564,7 @@ class Question(Value):
 
 
 class RecoveryProposal(Value):
-    """What the model proposes for a failed step, or an edit for which its old text stands in several places."""
+    """The model's proposal for a failed step, or an edit for which its old text stands in several places."""
 
     action: Literal["retry", "skip", "insert", "abort"]
     args: Args | None = None

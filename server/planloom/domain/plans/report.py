@@ -68,7 +68,7 @@ class LeftStep(Value):
 
 
 class Report(Value):
-    """What an ended plan has done.
+    """The outcome of an ended plan.
 
     `not_allowed` are files whose changes the user did not allow. `closing` is the model's final answer, or else the
     summary of the last step that it worked on. `answered`: `closing` is a final answer, which the event `answer` has

@@ -1,4 +1,4 @@
-"""What a model proposes for the rest of a running plan, as edits of its steps, and what they widen."""
+"""Revisions of the rest of a running plan that a model proposes, as edits of its steps, and what they widen."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def revision(
 
 
 def widening(before: Sequence[Step], after: Sequence[Step], *, sequential: bool = False) -> tuple[str, ...]:
-    """What the steps after a revision do beyond those before it, in a sentence each.
+    """The effects of the steps after a revision that go beyond those before it, in a sentence each.
 
     Wording and order do not count, except that a step goes beyond if it no longer waits for a gate or a check.
     """
@@ -160,7 +160,7 @@ def _behind(
 def plan_changes(
     before: Sequence[Step], after: Sequence[Step], moved: Collection[StepId]
 ) -> tuple[PlanChange, ...]:
-    """What a person must see of a revision, in the order of the steps after it; the dropped ones come first."""
+    """The changes of a revision that a person must see, in the order of the steps after it; dropped steps first."""
     old = {step.step_id: (number, step) for number, step in enumerate(before, start=1)}
     left = {step.step_id for step in after}
     found = [
@@ -223,7 +223,7 @@ def _added(wanted: WantedStep, step_id: StepId, after: StepId | None) -> AddStep
 
 
 def _changes(step: Step, wanted: WantedStep) -> StepChanges | None:
-    """What changes of a step; None if nothing does."""
+    """The changes of a step; None if there are none."""
     given = {name: getattr(wanted, name) for name in WantedStep.model_fields if name not in ("id", "done")}
     changed = {name: value for name, value in given.items() if value not in (None, getattr(step, name))}
     return StepChanges.model_validate(changed) if changed else None
@@ -263,7 +263,7 @@ def _described(number: int, step: Step) -> str:
 
 
 def _body(step: Step) -> list[str]:
-    """What a step does, in plain lines."""
+    """The work of a step, in plain lines."""
     lines = []
     if step.tool:
         lines.append(f"Calls {step.tool} {json.dumps(step.args or {}, ensure_ascii=False)}")

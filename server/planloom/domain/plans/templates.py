@@ -18,7 +18,7 @@ _TEXTS = ("description", "instruction", "active_form", "question", "when", "for_
 _NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 
 ParameterType = Literal["text", "path", "number", "choice"]
-"""What a parameter takes. A path is one in the workspace, `@` before it or not; a choice is one of `options`."""
+"""The type of a parameter. A path is one in the workspace, `@` before it or not; a choice is one of `options`."""
 
 
 class TemplateParameter(Value):

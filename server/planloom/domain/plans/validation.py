@@ -74,7 +74,7 @@ class Problem(Value):
 
 
 class ToolRules(NamedTuple):
-    """What validation needs to know about a tool.
+    """The facts about a tool that validation needs.
 
     `check` gets the arguments with dollar signs unescaped and without references to other steps. `paths` are the
     names of the arguments that are workspace paths; of these, `writes` are the files that the call changes,
@@ -235,7 +235,7 @@ def _sub_plan(step: Step) -> Iterator[Problem]:
 
 
 def _template(step: Step, tools: Mapping[str, ToolRules], template_of: TemplateOf) -> Iterator[Problem]:
-    """What would keep a sub-plan from being unrolled, or its steps from running."""
+    """The problems that would keep a sub-plan from being unrolled, or its steps from running."""
     is_unrolled = bool(step.children) and step.repeat_until is None
     if not step.template_id or is_unrolled or step.status in SETTLED:
         return
@@ -316,7 +316,7 @@ def _references(
 def _known_part(
     reference: OutputReference, source: Step, tools: Mapping[str, ToolRules]
 ) -> Part | NoPart | None:
-    """What a reference will find in the result of a call, by the example of its tool; None if that is unknown."""
+    """The value of a reference in the result of a call, by the example of its tool; None if that is unknown."""
     rules = tools.get(source.tool or "")
     if rules is None or rules.result is None or source.kind != "tool_call":
         return None

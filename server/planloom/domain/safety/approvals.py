@@ -12,7 +12,7 @@ Verdict = Literal["allow", "ask", "deny"]
 ExecuteVerdict = Literal[Verdict, "confined"]
 """`confined` allows what gets no more than the settings give, and asks for the rest."""
 PlanCovers = Literal["literal", "none"]
-"""What the approval of a plan covers: the literal calls that stand whole in it and only add, or nothing."""
+"""The calls that the approval of a plan covers: the literal calls that stand whole in it and only add, or nothing."""
 UserDecision = Literal["allow", "allowForPlan", "allowInFolder", "deny", "cancel"]
 ALLOWED: Final = ("allow", "allowForPlan", "allowInFolder")
 Decision = Literal[UserDecision, "superseded"]
@@ -44,7 +44,7 @@ class EditedProposal(Value):
 
 
 class PlanChange(Value):
-    """What happens to one step when the rest of a running plan changes.
+    """The fate of one step when the rest of a running plan changes.
 
     `before` and `after` describe the step in plain lines, the first with its number; None where it is not in the plan.
     """

@@ -72,7 +72,7 @@ LackKind = Literal["network", "git", "folder", "credentials", "socket", "protect
 
 
 class Lack(Value):
-    """What a confined command seems to have failed for want of.
+    """The permissions without which a confined command seems to have failed.
 
     `place` is the folder, or the program that has not found its credentials. A `socket`, and what is `protected` in the
     workspace, no confined command gets.
@@ -131,7 +131,7 @@ _NO_NETWORK: Final = pattern(
     r"|check your internet connection|could not connect to the endpoint url)"
     r"|\b(?:EAI_AGAIN|ENETUNREACH|ENOTFOUND)\b"
 )
-"""What the usual programs and resolvers print when there is no network."""
+"""The messages of usual programs and resolvers without a network."""
 _READ_ONLY: Final = pattern(
     r"read-only file system|\bEROFS\b|(?<=config file )\S*: device or resource busy", re.IGNORECASE
 )
@@ -142,7 +142,7 @@ _PATH: Final = pattern(
 
 
 def needs_of(command: str, *, background: bool = False, escape: str = "\\") -> Needs:
-    """What a command is known to need.
+    """The known needs of a command.
 
     A command in the `background` is a server or a watcher, which others on this machine shall reach.
     """
@@ -154,7 +154,7 @@ def needs_of(command: str, *, background: bool = False, escape: str = "\\") -> N
 
 
 def lack_of(output: str, command: str, escape: str = "\\") -> Lack | None:
-    """What a confined command that has failed seems to have lacked, by what it has printed."""
+    """The permissions that a failed confined command seems to have lacked, by its output."""
     if _NO_NETWORK.search(output):
         return Lack(kind="network")
     if (found := _READ_ONLY.search(output)) is not None:

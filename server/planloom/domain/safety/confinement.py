@@ -1,4 +1,4 @@
-"""What a command may reach while it runs, and what of that this machine can hold it to."""
+"""The confinement of a command: what it may reach, and how much of that this machine can enforce."""
 
 from __future__ import annotations
 

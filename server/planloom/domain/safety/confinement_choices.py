@@ -1,4 +1,4 @@
-"""What an approval of a command says of its confinement, and what else the user may choose: the one wording."""
+"""The words for the confinement of a command in its approval, and for the other choices of the user."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class MaskedStream:
         return text[: len(text) - held]
 
     def end(self) -> str:
-        """What was held back."""
+        """The text that was held back."""
         held, self._held = self._held, ""
         return held
 

@@ -1,4 +1,4 @@
-"""What a plan can call for next, and the rules of failures and of waiting that decide it."""
+"""The directives that a plan can call for next, and the rules of failures and of waiting that decide it."""
 
 from __future__ import annotations
 

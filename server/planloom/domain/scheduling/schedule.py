@@ -1,4 +1,4 @@
-"""What should be done now for a plan, kept up to date event by event, in time that does not grow with the plan.
+"""The directives of a plan, kept up to date event by event, in time that does not grow with the plan.
 
 It depends on the plan alone, so that a restart resumes where the plan stopped.
 """
@@ -144,7 +144,7 @@ class Schedule:
     def directives(
         self, plan: Plan, limits: do.Limits, is_free: Callable[[Step], bool] = _any_step
     ) -> tuple[do.Directive, ...]:
-        """What should be done now. A step for which `is_free` is false waits, since a resource it needs is in use."""
+        """The directives to carry out now. A step for which `is_free` is false waits for a resource that is in use."""
         if plan.status == "approved":
             return (do.Begin(),)
         if plan.status not in ("executing", "paused"):

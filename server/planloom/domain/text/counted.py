@@ -11,7 +11,7 @@ def counted(count: int, noun: str, *, or_more: bool = False) -> str:
 
 
 def at_work(words: str, percent: int | None, attempt: int) -> str:
-    """What a running step does: `Testing · 50 % · attempt 2`; no percentage if unknown, no first attempt."""
+    """The activity of a running step: `Testing · 50 % · attempt 2`; no percentage if unknown, no first attempt."""
     so_far = "" if percent is None else f" · {percent} %"
     again = f" · attempt {attempt}" if attempt > 1 else ""
     return f"{words}{so_far}{again}"

@@ -1,4 +1,4 @@
-"""What a reader cannot see in a text: the one definition for questions, screens, messages, prompts and names of files.
+"""Characters that a reader cannot see: the one definition for questions, screens, messages, prompts and file names.
 
 Hidden are control and format characters, surrogates, private and unassigned code points, separators of lines and
 paragraphs, every space but the blank, the code points that Unicode says a display may ignore

@@ -1,1 +1,1 @@
-"""What all HTTP providers share: a transport that bounds hostile answers, deadlines, retries, keys and failures."""
+"""Shared by all HTTP providers: a transport that bounds hostile answers, deadlines, retries, keys and failures."""

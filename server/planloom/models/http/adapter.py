@@ -1,4 +1,4 @@
-"""What a provider adapter implements for `HttpModel`: requests, answers, refusals, and the list of its models."""
+"""The part of a provider that differs, for `HttpModel`: requests, answers, refusals, and the list of its models."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class ProviderAdapter(ABC):
         return f"{origin} has no model {name!r}."
 
     def model_advice(self, _name: str, /) -> str:
-        """What to do if the server does not have the model."""
+        """The advice if the server does not have the model."""
         return "Set `planloom.model.name` to one that it lists: `planloom doctor` shows them."
 
     def listing(self, reply: Reply) -> ModelListing:

@@ -17,7 +17,7 @@ TRANSIENT_STATUSES = frozenset({408, 409, 429})
 FINAL_STATUSES = TRANSIENT_STATUSES | {401, 402, 403, 413, 503}
 """Statuses that do not concern the form of the request, so that another form would not help."""
 TOO_LONG_HINT = "Attach less, or set `planloom.model.contextTokens` to the model's real context size."
-"""What a user can do about a prompt that does not fit."""
+"""The hint to a user whose prompt does not fit."""
 SHOWN = 300
 """Most characters of a server's message that are quoted."""
 UNPARSED_OUTPUT = pattern(

@@ -161,7 +161,7 @@ class HttpModel:
         return self._capabilities
 
     def _refined(self, probed: Capabilities) -> Capabilities:
-        """What the server reports, as the user's settings and earlier refusals correct it."""
+        """The server's report on the model, corrected by the user's settings and by earlier refusals."""
         stated = self._options.context_tokens or probed.context_tokens
         lean = self._options.profile == "lean" or (self._options.profile == "auto" and self._is_small(stated))
         return self._adapter.reduced(probed)._replace(

@@ -14,7 +14,7 @@ MAX_DEPTH = 64
 
 
 class Unreadable(NamedTuple):
-    """What is wrong with a text that should be JSON."""
+    """The fault of a text that should be JSON."""
 
     problem: str
 

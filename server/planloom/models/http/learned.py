@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Learned:
-    """What is known of one model of one server, beside what the server reports.
+    """The facts learned of one model of one server, beside those that the server reports.
 
     `refused` has the names of fields and features that it does not accept. `context_tokens` is the size of its
     context, `answer_tokens` its longest answer, each as a refusal named it.
@@ -29,7 +29,7 @@ class Learned:
 
     @property
     def form(self) -> tuple[frozenset[str], int | None]:
-        """What of it the form of a request depends on."""
+        """The facts on which the form of a request depends."""
         return frozenset(self.refused), self.answer_tokens
 
     def slots(self, parallelism: int) -> asyncio.Semaphore:
@@ -43,11 +43,11 @@ class Learned:
 
 
 class LearnedModels:
-    """What was learned of each model, by the server's origin and the model's name."""
+    """The facts learned of each model, by the server's origin and the model's name."""
 
     def __init__(self) -> None:
         self._models: defaultdict[tuple[str, str], Learned] = defaultdict(Learned)
 
     def of(self, origin: str, name: str) -> Learned:
-        """What was learned of a model; the same object for every adapter that serves it."""
+        """The facts learned of a model; the same object for every adapter that serves it."""
         return self._models[origin, name]

@@ -138,7 +138,7 @@ class StreamAccumulator:
         return (*events, Finished(reason=reason, reasoning=self._kept_reasoning()))
 
     def _kept_reasoning(self) -> tuple[Reasoning, ...]:
-        """What the provider wants back with this answer."""
+        """The data that the provider wants back with this answer."""
         fields = dict(self._fields)
         for (field, _), part in self._parts.items():
             fields[field] = [*list_of(fields.get(field)), part]

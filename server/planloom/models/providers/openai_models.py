@@ -1,4 +1,4 @@
-"""What OpenAI documents of the models on its own service, so that no request has to be refused to learn it."""
+"""OpenAI's documentation of the models on its own service: no request has to be refused to learn it."""
 
 from __future__ import annotations
 

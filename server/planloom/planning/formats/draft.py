@@ -1,4 +1,4 @@
-"""What the readers of plans return: steps whose ids, agents and tools are not checked yet."""
+"""The result of the readers of plans: steps whose ids, agents and tools are not checked yet."""
 
 from __future__ import annotations
 

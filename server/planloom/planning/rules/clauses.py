@@ -113,7 +113,7 @@ _BETWEEN_TASKS = _spaced(
     rf"|\s*; (?:{CONNECTING},? )*(?={_KNOWN})"
 )
 _SEPARATING = pattern(r"[,;]|\s(?:and|also|then|next|after\s|afterwards|finally)", re.IGNORECASE)
-"""What stands between tasks, if there are several."""
+"""The separators between several tasks."""
 _GOVERNING = _spaced(
     r"(?<![\w-])(?<!//)(?:if|when|whenever|once|unless|until|while|because|since|that|which|who|whom|whose|where|how|why|what"
     r"|whether|after|before|not|no|never|none|without|except|instead|cannot|\w+n['’]t"

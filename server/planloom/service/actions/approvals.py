@@ -79,7 +79,7 @@ class Approvals:
             return plan
 
     async def preview(self, approval_id: ApprovalId, uri: Uri, edit: ProposalEdit | None) -> FilePreview:
-        """What a pending change of a text, or the user's edit of it, would make of the file as it is now.
+        """The text that a pending change, or the user's edit of it, would make of the file as it is now.
 
         Raises UnknownThing, InvalidParams if no text of the file is proposed.
         """

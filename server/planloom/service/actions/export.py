@@ -22,7 +22,7 @@ _MARKS = {
     "skipped": "-",
 }
 _STATES = {"open": " (not read yet)", "read": "", "dropped": " (not followed)"}
-"""What became of a message, after its text."""
+"""The outcome of a message, written after its text."""
 
 
 def as_raw_json(plan_id: PlanId, events: Sequence[RawEvent]) -> str:

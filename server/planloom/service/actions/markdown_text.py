@@ -11,7 +11,7 @@ from planloom.domain.text.hidden_characters import visible
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)\Z")
 _CODE: Final = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _ACTIVE: Final = re.compile(r"[\\`~\[\]<>&]")
-"""What begins a link, an image, a tag, an entity or code."""
+"""The characters that begin a link, an image, a tag, an entity or code."""
 
 
 def as_text(text: str) -> str:

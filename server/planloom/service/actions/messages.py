@@ -1,4 +1,4 @@
-"""What a person says to a plan after its request: it revises the plan, reaches its steps, or continues it."""
+"""Messages of a person to a plan after its request: each revises the plan, reaches its steps, or continues it."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _has_ended(plan: Plan) -> bool:
 
 
 def _waits_for(plan: Plan) -> str | None:
-    """What the plan waits for before it asks its model again, as a sentence; None if for nothing."""
+    """The reason why the plan does not ask its model again yet, as a sentence; None if there is none."""
     pending = plan.pending
     if pending.questions:
         return f"The plan waits for your answer to: {pending.questions[0].question}"

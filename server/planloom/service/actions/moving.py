@@ -151,7 +151,7 @@ def _events(content: Mapping[str, Any], moves: Sequence[tuple[str, str]]) -> Ite
 
 
 def _moves(content: Mapping[str, Any], folders: Sequence[Uri]) -> tuple[tuple[str, str], ...]:
-    """What each workspace folder of the plan is called here, as URI and as path, the longest first."""
+    """The names here of the plan's workspace folders, as URI and as path, the longest first."""
     before = cast(list[Any], content["workspaceFolders"])
     if len(before) != len(folders) or not all(isinstance(uri, str) for uri in before):
         raise InvalidParams(

@@ -74,7 +74,7 @@ class Plans(PlanReader):
         return CreateResult(plan=plan, detection=new.start.detection, unresolved=new.start.unresolved)
 
     async def attach(self, plan_id: PlanId, text: str, attached: Attached) -> Resolution:
-        """What a message to a plan refers to and attaches; its texts are kept. Raises StorageFailed."""
+        """The references and attachments of a message to a plan; their texts are kept. Raises StorageFailed."""
         found = await self._drafts.resolve(text, attached)
         self._ledger.keep(plan_id, found.texts)
         return found
@@ -268,7 +268,7 @@ class Plans(PlanReader):
 
 
 def _still_waiting(plan: Plan) -> Iterator[ev.Log]:
-    """What a plan that is resumed waits for all the same: a line for each step."""
+    """The things that a plan still waits for after it is resumed: a line for each step."""
     waits = [
         *((each.step_id, f"your answer: {each.question}") for each in plan.pending.questions),
         *((each.step_id, "your decision, since it has failed") for each in plan.pending.recoveries),

@@ -123,7 +123,7 @@ class PlanReader:
         return stats((Ended(at.astimezone(), outcome) for at, outcome in found), self._prices())
 
     def spent(self, plan: Plan) -> Spent:
-        """What this plan has used of models so far, with its cost at the user's prices."""
+        """The use of models by this plan so far, with its cost at the user's prices."""
         return spent(plan, self._prices())
 
     def _prices(self) -> Prices:

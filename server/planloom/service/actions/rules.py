@@ -20,7 +20,7 @@ class FolderRule(NamedTuple):
 
 
 class Rules:
-    """What the user has allowed by "allow in this folder"."""
+    """The commands that the user has allowed by "allow in this folder"."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -165,7 +165,7 @@ class Drafting:
         self._plan_store.record(plan_id, ready, *warnings, ev.PlanApprovalRequest())
 
     def _forecast(self, steps: Sequence[Step], model: str | None) -> Forecast | None:
-        """What the steps will probably use of the model, as far as the ledger can be read."""
+        """The probable use of the model by the steps, as far as the ledger can be read."""
         if model is None:
             return None
         try:

@@ -47,7 +47,7 @@ class Drafts:
         return await self._intake.prepare(request)
 
     async def resolve(self, text: str, attached: Attached) -> Resolution:
-        """What a message refers to and attaches."""
+        """The references and attachments of a message."""
         return await self._intake.resolve(text, attached)
 
     def begin(self, plan: Plan) -> Plan:

@@ -57,7 +57,7 @@ class FollowUp:
         return self._found[plan.plan_id]
 
     def _diff(self, plan: Plan) -> str:
-        """What a plan that is continued has changed, as a diff in bounds; texts that are gone are left out."""
+        """The changes of a plan that is continued, as a diff in bounds; texts that are gone are left out."""
         found = ""
         # What a command has written is as foreign as its output.
         commanded = {

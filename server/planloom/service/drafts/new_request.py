@@ -77,7 +77,7 @@ class Intake:
         return NewRequest(start, resolution.texts)
 
     async def resolve(self, text: str, attached: Attached) -> Resolution:
-        """What a text refers to, and what the client attaches besides."""
+        """The references of a text, and the client's own attachments."""
         return await self._references.resolve(
             text, attached.context, attached.confirmed, attached.attachments
         )

@@ -60,7 +60,7 @@ class DirectRunPlans:
 
 
 def done_so_far(plan: Plan, running: Step, at: Instant) -> tuple[Step, ...]:
-    """What a direct run has done, and only that, as completed steps: the request itself is not done."""
+    """The work that a direct run has done, and only that, as completed steps: the request itself is not done."""
     now = plan.step(running.step_id) or running
     done = tuple(
         step for step in plan.steps if step.status == "completed" and step.step_id != running.step_id

@@ -116,7 +116,7 @@ def _allowed_git(cwd: Path, confined: Confined) -> GitFolder | None:
 
 
 def _with_more(confined: Confined, git: GitFolder | None) -> Reach:
-    """What a command reaches by what it was allowed beyond the settings."""
+    """The places that a command reaches by permissions beyond the settings."""
     reach, given = confined.reach, confined.confinement
     with suppress(RuntimeError):
         return reach._replace(

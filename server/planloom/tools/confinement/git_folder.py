@@ -34,7 +34,7 @@ _KEPT: Final = (
 )
 """What stays as it is: what runs programs, or leads to folders that do."""
 _SHARED: Final = ("objects", "refs", "logs")
-"""What a linked working tree changes in the folder of its repository."""
+"""The paths that a linked working tree changes in the folder of its repository."""
 _BARE: Final = re.compile(rb"\bbare\s*=\s*(?:true|yes|on|1)\b", re.IGNORECASE)
 _WORKING_TREE: Final = re.compile(rb"\bworktree\s*=[^\S\n]*([^\n]*)", re.IGNORECASE)
 _OWN_CONFIG: Final = re.compile(rb"worktreeconfig", re.IGNORECASE)

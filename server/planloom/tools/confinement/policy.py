@@ -1,4 +1,4 @@
-"""What a launcher of commands is told: everything that one command may reach, as plain data."""
+"""The policy that a launcher of commands enforces: everything that one command may reach, as plain data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple, TypedDict
 
 
 class Policy(TypedDict):
-    """What one command gets. Folders and files are absolute real paths; what is not there is left out.
+    """The policy for one command. Folders and files are absolute real paths; what is not there is left out.
 
     `writable` may be changed, but for what is `read_only` in it; with `throwaway` all of these changes are gone at
     its end. `pinned` are those that cannot be moved. `hidden` is seen empty, or cannot be opened; `shown` is seen

@@ -1,4 +1,4 @@
-"""What tools ask of a step's commands: to run one, or to start, read and stop one in the background."""
+"""The port through which tools use a step's commands: to run one, or to start, read and stop one in the background."""
 
 from __future__ import annotations
 

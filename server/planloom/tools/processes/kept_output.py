@@ -20,7 +20,7 @@ _HELD_BYTES: Final = 16_000
 _MOST_FILES: Final = 20
 """Outputs of one plan that are kept, besides those of its background commands."""
 _HEADING: Final = pattern(r"_{3,} .+ _{3,}|={3,}.*|\s*Traceback \(most recent call last\):")
-"""What a section of a report begins with: a test of pytest, a rule, a traceback."""
+"""The beginnings of a report's sections: a test of pytest, a rule, a traceback."""
 _ADDRESS: Final = pattern(r"\b0x[0-9a-f]{4,}\b")
 _FILE: Final = pattern(r"[\w./-]+\.\w+")
 _LEAST_FOLDED: Final = 4
@@ -130,7 +130,7 @@ def _sections(lines: list[str]) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _key(heading: list[str], body: list[str]) -> str:
-    """What makes sections equal: their lines, but for addresses and the file that the heading names."""
+    """The key by which sections are equal: their lines, but for addresses and the file that the heading names."""
     text = _ADDRESS.sub("0x", "\n".join(body))
     for name in _FILE.findall("\n".join(heading)):
         text = text.replace(name, "")

@@ -17,7 +17,7 @@ _LOOK_SECONDS: Final = 0.3
 
 
 def process_stamp(pid: int) -> str | None:
-    """What tells a process from a later one with the same id: the machine's start and the process's own.
+    """The identity that tells a process from a later one with the same id: the machine's start and the process's own.
 
     None if there is no such process, or the system does not say.
     """

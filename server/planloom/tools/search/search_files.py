@@ -72,7 +72,7 @@ class _SearchResult(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """What to search for, and how much to collect."""
+    """A search: its pattern, and how much it collects."""
 
     pattern: Pattern
     limit: int
@@ -336,7 +336,7 @@ def _rendered(hits: Sequence[_Hit], prefix: str, *, in_context: bool) -> str:
 
 
 def _rest(found: _SearchResult, shown: Sequence[_Hit], prefix: str, narrower: str) -> str:
-    """What is not shown: how many lines of which files, most lines first."""
+    """The matches that are not shown: how many lines of which files, most lines first."""
     more = found.total - len(shown)
     if not more:
         return f"[not all files were searched: {narrower}]"

@@ -81,7 +81,7 @@ class _Disconnected(Value):
 
 @dataclass(frozen=True)
 class Edit:
-    """What all batches of one changeset share: where it is made, by whose approval, and how it is recorded.
+    """The part that all batches of one changeset share: where it is made, by whose approval, and how it is recorded.
 
     A buffer whose unsaved text `is_journaled` does not block a change on disk, since that text cannot be lost.
     `approved` is what the changes touched when they were approved; None for an undo, which the user asks for.
@@ -110,7 +110,7 @@ class Edit:
 
     @property
     def can(self) -> EditorCapabilities:
-        """What the editor does of these changes."""
+        """The part of these changes that the editor makes."""
         return self.editor.capabilities.creating(self.new_files)
 
 

@@ -137,7 +137,7 @@ class Stage:
         return any(staged is not None and staged.deleted for staged in above)
 
     def placed(self) -> Iterator[tuple[Uri, Staged]]:
-        """What the operations have put somewhere, each under the name that it has now."""
+        """The files and folders that the operations have put somewhere, each under the name that it has now."""
         for number, layer in enumerate(self.layers):
             for each in (*layer.values(), *self.moves[number : number + 1]):
                 place = each.place if each.to is None else each.to

@@ -26,7 +26,7 @@ _NAMED: Final = 3
 
 
 class TouchedPlace(NamedTuple):
-    """What a change touches. `target` is the new path of a rename.
+    """The places that a change touches. `target` is the new path of a rename.
 
     `dangers` are sentences that say why the change always needs approval. `refused` says why it cannot be made. Both
     follow from everything that is touched: both ends with their links resolved, the place on disk of a file above
@@ -46,7 +46,7 @@ class TouchedPlace(NamedTuple):
 
 
 Touches = Mapping[tuple[Uri, ...], TouchedPlace]
-"""What each change of a changeset touches, by its URIs."""
+"""The places that each change of a changeset touches, by its URIs."""
 
 
 def _is_other(now: ResolvedPath | PathRefused | None, then: ResolvedPath | PathRefused | None) -> bool:

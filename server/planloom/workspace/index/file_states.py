@@ -36,7 +36,7 @@ _OUTPUTS: Final = frozenset(
 )
 """Folders that builds fill. Of the guarded names only git's count there: others act in a folder that is opened."""
 _OF_GIT: Final = ("config", "config.worktree", "commondir", "hooks", "info")
-"""What of a git folder can make git run programs."""
+"""The paths of a git folder that can make git run programs."""
 _REPOSITORY: Final = frozenset({"HEAD", "objects", "refs"})
 _LINKED: Final = frozenset({"HEAD", "commondir"})
 _MARKS: Final = _REPOSITORY | _LINKED
@@ -229,7 +229,7 @@ class _Walk:
 
 
 def differences(root: Path, before: FileStates, after: FileStates, since_ns: int) -> Iterator[FileDifference]:
-    """What has changed between two listings of a folder, of which the later began after `since_ns`.
+    """The changes between two listings of a folder, of which the later began after `since_ns`.
 
     What only an ignore file shows or hides since has not changed. Blocks on file I/O.
     """

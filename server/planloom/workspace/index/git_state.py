@@ -53,7 +53,7 @@ class CommittedFiles(NamedTuple):
         return path not in self.changed and not path.startswith(self.changed_folders)
 
     async def contents(self, paths: Sequence[str]) -> dict[str, bytes]:
-        """What the commit has under these paths."""
+        """The entries of the commit under these paths."""
         asked = [path for path in paths if "\n" not in path]
         names = "".join(f"{self.commit}:{self.work_tree.prefix}{path}\n" for path in asked)
         git, folder, _, options = self.work_tree

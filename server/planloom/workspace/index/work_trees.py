@@ -28,7 +28,7 @@ class WorkTree(NamedTuple):
     options: tuple[str, ...]
 
     async def output(self, *arguments: str) -> str | None:
-        """What git prints; None if it fails or prints too much. Raises OSError."""
+        """The output of git; None if it fails or prints too much. Raises OSError."""
         return await _output(self.git, self.folder, *self.options, *arguments)
 
 

@@ -61,7 +61,7 @@ class OtherNames(NamedTuple):
 
     @property
     def note(self) -> str | None:
-        """What a person should know of names that are all harmless."""
+        """The notes for a person on names that are all harmless."""
         if not self.inside or self.danger is not None:
             return None
         names = listed([quoted(name) for name in self.inside], _NAMED)

@@ -28,7 +28,7 @@ _KEPT_OF_RUN = (
     *("systemd/resolve", "NetworkManager", "resolvconf", "connman", "netconfig"),
     *("current-system", "booted-system", "wrappers", "opengl-driver", "binfmt"),
 )
-"""What programs need of `/run`; the rest are the sockets of services, of the desktop and of containers."""
+"""The parts of `/run` that programs need; the rest are the sockets of services, of the desktop and of containers."""
 _SERVICES_OF_RUN = ("postgresql", "mysqld", "mariadb", "redis", "valkey", "memcached", "mongodb")
 """Sockets of databases, for commands that may use a network."""
 _FOLDER_ITSELF = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
@@ -38,7 +38,7 @@ _SIOCSIFFLAGS = 0x8914
 _UP = 0x1
 _CHOWN, _DAC_OVERRIDE, _FOWNER, _FSETID, _KILL, _SETGID, _SETUID = 0, 1, 3, 4, 5, 6, 7
 ROOT_KEEPS = sum(1 << each for each in (_CHOWN, _DAC_OVERRIDE, _FOWNER, _FSETID, _KILL, _SETGID, _SETUID))
-"""What root needs to work with files of several owners, as it does without a confinement."""
+"""The capabilities that root needs to work with files of several owners, as it does without a confinement."""
 
 
 def map_ids(pid: int) -> None:

@@ -1,4 +1,4 @@
-"""What the processes of a command use, and how to end those that it has left behind."""
+"""The resources that the processes of a command use, and how to end those that it has left behind."""
 
 from __future__ import annotations
 

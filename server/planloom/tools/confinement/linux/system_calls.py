@@ -79,7 +79,7 @@ _REFUSED = {
         "userfaultfd": 282,
     },
 }
-"""What could undo the confinement, or reaches parts of the kernel that building and testing do not need."""
+"""System calls that could undo the confinement, or reach parts of the kernel that building and testing do not need."""
 _REFUSED_EVERYWHERE = {
     "io_uring_setup": 425,
     "io_uring_enter": 426,
