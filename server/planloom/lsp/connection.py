@@ -251,10 +251,6 @@ class Connection:
         """
         await asyncio.sleep(QUIET_SECONDS)
         await _import(WARM, lambda: self.client is NO_CLIENT)
-        if self.client is NO_CLIENT:
-            from planloom.service.application import OF_EXECUTION
-
-            await _import(OF_EXECUTION, lambda: self.client is NO_CLIENT)
 
     async def _open(self) -> None:
         self.log_path = self.options.open_log()

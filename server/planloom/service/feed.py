@@ -45,7 +45,6 @@ class Feed:
         self._keys = keys
         self.waits = StepWaits()
         self._masked: dict[StreamDelta, MaskedStream] = {}
-        plan_store.listen(self._end_streams)
         self._streams: list[StreamListener] = []
         self._healths: list[HealthListener] = []
         self._notices: list[NoticeListener] = []
@@ -93,7 +92,7 @@ class Feed:
         masked = self._masked.setdefault(source, MaskedStream(self._keys))
         self._publish(source, masked.add(delta.delta))
 
-    def _end_streams(self, recorded: ev.Recorded, plan: Plan) -> None:
+    def on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
         """Publish what is held back of the streams that this event comes after.
 
         An event of one step says nothing of the streams of others, nor one of a draft that goes on of the draft's.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -33,9 +32,8 @@ class PlannerFactory:
         models: Models,
         templates: Templates,
         requests: PlanningRequests,
-        conversations: Callable[[], PlanningConversations],
+        conversations: PlanningConversations,
     ) -> None:
-        """`conversations` are made when a model first plans."""
         self._session = session
         self._tools = tools
         self._models = models
@@ -88,11 +86,11 @@ class PlannerFactory:
             template_of=self._templates.find,
             templates=() if small else told_templates(self._templates.saved()),
         )
-        tools = await self._conversations().for_models(plan, self._tools)
+        tools = await self._conversations.for_models(plan, self._tools)
         several = plan.route == "perspectives"
         opening = None
         if can.tools and not small and not several and options.style == "auto":
-            opening = await self._conversations().opening(model, plan, request, options.templates)
+            opening = await self._conversations.opening(model, plan, request, options.templates)
         investigations = self._investigations(model, plan, tools, () if opening is None else opening.runs)
         planner: Planner
         if can.tools and not small and options.style == "auto":
@@ -124,5 +122,5 @@ class PlannerFactory:
             tokens=settings.budget.max_tokens,
             fallback=settings.enable_fallback_function_parsing,
         )
-        context = partial(self._conversations().context, plan, runs)
+        context = partial(self._conversations.context, plan, runs)
         return DraftInvestigations(model, tools, context, options, plan.before_draft)
