@@ -144,21 +144,6 @@ def test_modules_that_lie_in_the_workspace_are_not_imported(tmp_path: Path) -> N
     assert "hijacked" not in done.stdout + done.stderr
 
 
-def test_a_server_imports_what_the_first_request_needs_once_it_has_nothing_else_to_do() -> None:
-    code = (
-        "import asyncio, sys\n"
-        "from planloom.lsp.connection import WARM\n"
-        "from planloom.lsp.language_server import make_server\n"
-        "server = make_server(lambda context: None)\n"
-        "early = [name for name in (*WARM, 'pydantic', 'sqlite3') if name in sys.modules]\n"
-        "asyncio.run(server.connection.load())\n"
-        "from planloom.service.application import OF_EXECUTION\n"
-        "print(early, [name for name in (*WARM, *OF_EXECUTION) if name not in sys.modules])\n"
-    )
-    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[] []"
-
-
 def test_a_command_whose_output_nobody_reads_ends_without_a_traceback(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)

@@ -15,10 +15,9 @@ import pytest
 from pydantic import TypeAdapter
 
 from planloom.lsp import methods
-from planloom.lsp.announced import EVENT_TYPES
 from planloom.lsp.methods import ClientNotification, ClientRequest, ServerNotification, ServerRequest
 from planloom.lsp.wire.base import Wire
-from planloom.lsp.wire.events import any_event
+from planloom.lsp.wire.events import any_event, messages
 from planloom.lsp.wire.methods.plans import DocumentResult
 from planloom.lsp.wire.to_wire_events import event as to_wire
 from tests.lsp import samples
@@ -37,7 +36,7 @@ CLAIMED = {
     *(file_of("requests", each.name) for each in methods.CLIENT_REQUESTS),
     *(file_of("notes", each.name) for each in methods.NOTIFICATIONS),
     *(file_of("asks", each.name) for each in methods.SERVER_REQUESTS),
-    *(file_of("events", name) for name in EVENT_TYPES),
+    *(file_of("events", name) for name in messages()),
 }
 
 
@@ -61,7 +60,7 @@ def test_every_message_has_a_golden_file_and_every_file_a_message() -> None:
 
 
 def test_every_event_has_a_sample() -> None:
-    assert tuple(samples.EVENTS) == EVENT_TYPES
+    assert tuple(samples.EVENTS) == tuple(messages())
 
 
 @pytest.mark.parametrize("method", methods.CLIENT_REQUESTS, ids=lambda method: method.name)
@@ -82,7 +81,7 @@ async def test_a_request_answers_as_its_file_says(method: ClientRequest, tmp_pat
     check_round_trip(method.result, golden["result"])
 
 
-@pytest.mark.parametrize("name", EVENT_TYPES)
+@pytest.mark.parametrize("name", messages())
 def test_an_event_stands_on_the_wire_as_its_file_says(name: str) -> None:
     path = file_of("events", name)
     sent = to_wire(samples.recorded(samples.EVENTS[name]), samples.PLAN).json_value()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Literal
 
 from planloom.domain.events import catalog as ev
@@ -17,20 +17,6 @@ EventListener = Callable[[ev.Recorded, Plan], None]
 StreamListener = Callable[[StreamDelta], None]
 HealthListener = Callable[[Health], None]
 NoticeListener = Callable[[Literal["error", "warning", "info"], str], None]
-
-
-def from_first(kinds: Collection[str], make: Callable[[], EventListener]) -> EventListener:
-    """A listener that is made at the first event of one of these types, and hears all from then on."""
-    made: EventListener | None = None
-
-    def listener(recorded: ev.Recorded, plan: Plan) -> None:
-        nonlocal made
-        if made is None and recorded.event.type in kinds:
-            made = make()
-        if made is not None:
-            made(recorded, plan)
-
-    return listener
 
 
 class Feed:

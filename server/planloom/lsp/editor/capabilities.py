@@ -35,10 +35,6 @@ class Client(NamedTuple):
     locale: str = "en"
 
 
-NO_CLIENT = Client(types.ClientCapabilities(), ClientExtensions(), "utf-16", {}, None, None)
-"""The client before `initialize`."""
-
-
 def client_of(params: types.InitializeParams) -> Client:
     """The client as its `initialize` describes it."""
     encoding = ServerCapabilitiesBuilder.choose_position_encoding(params.capabilities)
