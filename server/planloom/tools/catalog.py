@@ -10,6 +10,7 @@ from typing import Final, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from planloom.tools.tool import Later, Tool
+from planloom.web.addresses import AddressRefused, web_address
 
 MAX_PATTERN: Final = 1_000
 MAX_RESULTS: Final = 1_000
@@ -396,9 +397,6 @@ class FetchUrl(Arguments):
     @field_validator("url")
     @classmethod
     def _usable(cls, url: str) -> str:
-        # Imported here: most plans fetch nothing.
-        from planloom.web.addresses import AddressRefused, web_address
-
         address = web_address(url)
         if isinstance(address, AddressRefused):
             raise ValueError(address.reason)

@@ -9,7 +9,15 @@ from planloom.domain.plans.attachments import images_of
 from planloom.domain.plans.plan import Plan
 from planloom.execution.session import Session
 from planloom.models.port import Capabilities, Model
+from planloom.planning.investigations.draft_investigations import DraftInvestigations, InvestigationOptions
+from planloom.planning.investigations.planner import InvestigatingPlanner
+from planloom.planning.model.planner import DraftOptions, ModelPlanner
+from planloom.planning.model.prompt_budget import SMALL_CONTEXT
+from planloom.planning.model.prompts import told_templates
+from planloom.planning.perspectives.planner import PerspectivesPlanner
 from planloom.planning.port import Planner, PlanningRequest
+from planloom.planning.rules.planner import RulesPlanner
+from planloom.planning.templates.planner import TemplatePlanner
 from planloom.service.drafts.planning_requests import PlanningRequests
 from planloom.service.models import Models
 from planloom.service.templates import Templates
@@ -47,8 +55,6 @@ class PlannerFactory:
         Raises UnknownThing and InvalidParams for a template.
         """
         if plan.template_id is not None and not plan.unread:
-            from planloom.planning.templates.planner import TemplatePlanner
-
             template, steps = self._templates.filled(plan.template_id, plan.template_parameters)
             planner: Planner = TemplatePlanner(
                 template.name, steps, self._tools, sequential=template.sequential
@@ -56,8 +62,6 @@ class PlannerFactory:
             return planner, self._requests.request(plan)
         model = await self._models.current()
         if model is None:
-            from planloom.planning.rules.planner import RulesPlanner
-
             note = RULES_ONLY if plan.route == "perspectives" else ""
             planner = RulesPlanner(self._tools, self._session.view.has, note=note)
             return planner, self._requests.request(plan)
@@ -71,11 +75,6 @@ class PlannerFactory:
         self, model: Model, can: Capabilities, plan: Plan, request: PlanningRequest
     ) -> Planner:
         """An investigation if the model takes tools and has the room, else a single request."""
-        from planloom.planning.investigations.planner import InvestigatingPlanner
-        from planloom.planning.model.planner import DraftOptions, ModelPlanner
-        from planloom.planning.model.prompt_budget import SMALL_CONTEXT
-        from planloom.planning.model.prompts import told_templates
-
         settings = self._session.settings
         small = can.context_tokens is not None and can.context_tokens < SMALL_CONTEXT
         options = DraftOptions(
@@ -99,18 +98,11 @@ class PlannerFactory:
             planner = ModelPlanner(model, tools, options, synthesis=several)
         if not several:
             return planner
-        from planloom.planning.perspectives.planner import PerspectivesPlanner
-
         return PerspectivesPlanner(investigations, planner, self._session.clock, extra=options.extra)
 
     def _investigations(
         self, model: Model, plan: Plan, tools: Registry, runs: tuple[str, ...]
     ) -> DraftInvestigations:
-        from planloom.planning.investigations.draft_investigations import (
-            DraftInvestigations,
-            InvestigationOptions,
-        )
-
         settings = self._session.settings
         # Without tools a model still sees the attachments.
         tools = Registry(()) if settings.approvals.read == "deny" else tools
