@@ -31,7 +31,7 @@ RULES_ONLY = "Perspectives need a language model, so rules alone have written th
 
 
 class PlannerFactory:
-    """Picks planners, each with the request that it is to plan. A planner is imported when it is picked."""
+    """Picks planners, each with the request that it is to plan."""
 
     def __init__(
         self,
