@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from codegen import (
-    announced_names,
+    announced_capabilities,
     attacks_page,
     confusables_table,
     extension_settings,
@@ -29,5 +29,5 @@ TARGETS: Final[Mapping[str, Callable[[], str]]] = {
     "docs/tools.md": tools_page.page,
     "server/planloom/cli/client/messages.py": typed_dicts.module,
     "server/planloom/domain/text/confusables.py": confusables_table.module,
-    "server/planloom/lsp/announced.py": announced_names.module,
+    "server/planloom/lsp/transport/announced.json": announced_capabilities.text,
 }

@@ -121,7 +121,8 @@ def waves(steps: Sequence[Step], durations: Sequence[float], cap: int) -> float:
 async def conducted(steps: Sequence[Step], durations: Sequence[float], cap: int, store: EventStore) -> float:
     plan_store, jobs = PlanStore(store), Jobs()
     runner = Sleeping(durations)
-    conductor = Conductor(plan_store, jobs, lambda: runner, lambda: do.Limits(max_parallel_steps=cap))
+    conductor = Conductor(plan_store, jobs, runner, lambda: do.Limits(max_parallel_steps=cap))
+    plan_store.listen(conductor.on_event)
     plan_store.open(PLAN, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION))
     ready = ev.PlanReady(version=1, steps=tuple(steps), summary="", sequential=False, author="rules")
     plan_store.record(PLAN, ready, ev.PlanApproved(version=1, review="each"))

@@ -6,14 +6,14 @@ import pytest
 
 from codegen.typescript import module
 from planloom.lsp import methods
-from planloom.lsp.announced import EVENT_TYPES
+from planloom.lsp.wire.events import messages
 
 
 def test_nothing_of_the_catalogue_is_left_out() -> None:
     text = module()
     for each in (*methods.REQUESTS, *methods.NOTIFICATIONS):
         assert f'  "{each.name}": ' in text
-    for event in EVENT_TYPES:
+    for event in messages():
         assert f'  type: "{event}";' in text
 
 

@@ -85,7 +85,8 @@ class World:
         self.jobs = Jobs(self.wait)
         self.runner = runner
         self.waits: list[float] = []
-        self.conductor = Conductor(self.plan_store, self.jobs, lambda: runner, lambda: do.Limits(**limits))
+        self.conductor = Conductor(self.plan_store, self.jobs, runner, lambda: do.Limits(**limits))
+        self.plan_store.listen(self.conductor.on_event)
         self.plan_store.open(
             PLAN, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION)
         )
@@ -345,7 +346,8 @@ async def test_a_step_that_is_stopped_before_it_has_begun_is_pending_and_holds_n
     world = World([step("a")], ScriptedSteps({}))
     resources = Resources(lambda _plan, _step: ["thing"])
     jobs, plan_store = world.jobs, world.plan_store
-    conductor = Conductor(plan_store, jobs, lambda: world.runner, do.Limits, resources=resources)
+    conductor = Conductor(plan_store, jobs, world.runner, do.Limits, resources=resources)
+    plan_store.listen(conductor.on_event)
     halts: list[asyncio.Task[None]] = []
 
     def heard(recorded: ev.Recorded, _plan: Plan) -> None:
@@ -376,7 +378,8 @@ async def test_steps_that_need_the_same_thing_alone_run_one_after_another_across
     runner = ScriptedSteps({})
     plan_store = PlanStore(MemoryStore())
     resources = Resources(lambda _plan, step: [step.step_id[0]], lambda name: 2 if name == "m" else 1)
-    conductor = Conductor(plan_store, Jobs(), lambda: runner, do.Limits, resources=resources)
+    conductor = Conductor(plan_store, Jobs(), runner, do.Limits, resources=resources)
+    plan_store.listen(conductor.on_event)
     for number in (1, 2):
         plan_id = PlanId(f"plan{number}")
         plan_store.open(plan_id, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION))
@@ -409,9 +412,8 @@ class FailingStore(MemoryStore):
 async def test_one_event_that_cannot_be_recorded_pauses_the_plan_with_the_reason(type_: str) -> None:
     world = World([step("a"), step("b", "a")], ScriptedSteps({}))
     resources = Resources(lambda _plan, _step: ["thing"])
-    world.conductor = Conductor(
-        world.plan_store, world.jobs, lambda: world.runner, do.Limits, resources=resources
-    )
+    world.conductor = Conductor(world.plan_store, world.jobs, world.runner, do.Limits, resources=resources)
+    world.plan_store.listen(world.conductor.on_event)
     store = FailingStore(type_)
     store.recorded = dict(world.plan_store.store.recorded)  # type: ignore[attr-defined]
     world.plan_store.store = store

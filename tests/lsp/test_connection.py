@@ -11,7 +11,7 @@ import pytest
 from planloom.domain.errors import ModelFailed
 from planloom.domain.values import CallId
 from planloom.lsp import connection as connection_module
-from planloom.lsp.connection import ServerOptions
+from planloom.lsp.language_server import ServerOptions
 from planloom.models.port import Message, ModelRequest, ToolCall, ToolSpec
 from tests.support.fake_application import FakeApplication
 from tests.support.lsp_client import (

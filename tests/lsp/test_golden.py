@@ -14,10 +14,9 @@ import pytest
 from pydantic import TypeAdapter
 
 from planloom.lsp import methods
-from planloom.lsp.announced import EVENT_TYPES
 from planloom.lsp.methods import ClientNotification, ClientRequest, ServerNotification, ServerRequest
 from planloom.lsp.wire.base import Wire
-from planloom.lsp.wire.events import any_event
+from planloom.lsp.wire.events import any_event, messages
 from planloom.lsp.wire.methods.plans import DocumentResult
 from planloom.lsp.wire.to_wire_events import event as to_wire
 from tests.lsp import samples
@@ -36,7 +35,7 @@ CLAIMED = {
     *(file_of("requests", each.name) for each in methods.CLIENT_REQUESTS),
     *(file_of("notes", each.name) for each in methods.NOTIFICATIONS),
     *(file_of("asks", each.name) for each in methods.SERVER_REQUESTS),
-    *(file_of("events", name) for name in EVENT_TYPES),
+    *(file_of("events", name) for name in messages()),
 }
 
 
@@ -60,7 +59,7 @@ def test_every_golden_file_is_of_a_message() -> None:
 
 
 def test_every_event_has_a_sample() -> None:
-    assert tuple(samples.EVENTS) == EVENT_TYPES, (
+    assert tuple(samples.EVENTS) == tuple(messages()), (
         "run `make generate`, and give each event a sample in tests/lsp/samples.py EVENTS, in the catalogue's order"
     )
 

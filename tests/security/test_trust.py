@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from planloom.lsp.client_options import MakeApplication
-from planloom.lsp.connection import ServerOptions
+from planloom.lsp.language_server import ServerOptions
 from planloom.models.offline.scripted import ScriptedModel, says
 from planloom.settings import Settings
 from planloom.storage.decisions import FILE, Decisions

@@ -89,7 +89,7 @@ async def test_a_clock_that_was_set_changes_neither_the_order_nor_what_came_befo
             first.plan_id,
         ]
         assert at.app.plans.get(None, None) == at.now(second)
-        work = at.app._execution.runner._model_work  # type: ignore[attr-defined]
+        work = at.app._ownership._conductor._runner._model_work  # type: ignore[attr-defined]
         assert "Request: 1. List files" in (await work._surroundings(second)).earlier
 
 

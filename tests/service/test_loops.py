@@ -221,7 +221,7 @@ async def test_a_loop_a_round_and_a_check_say_how_far_they_have_come(tmp_path: P
 
 async def test_the_workspace_is_asked_once_for_all_items(tmp_path: Path) -> None:
     async with studio(tmp_path, {"a.txt": ""}) as at:
-        factory = at.app._execution.runner._context_factory  # type: ignore[attr-defined]
+        factory = at.app._ownership._conductor._runner._context_factory  # type: ignore[attr-defined]
         reading, asked = factory.reading, list[str]()
 
         def counted(plan: Plan) -> ToolContext:

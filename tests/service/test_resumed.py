@@ -374,7 +374,7 @@ async def test_a_cut_off_command_that_was_denied_stays_asked(tmp_path: Path) -> 
 async def test_a_script_that_changes_while_its_command_waits_is_asked_again(tmp_path: Path) -> None:
     """The terminal is in use when the user allows the command, and free while the user is asked again."""
     async with studio(tmp_path, {"s.sh": "echo shown > out\n"}) as at:
-        terminal = at.app._execution.runner._literal_calls._context_factory._terminal._lock  # type: ignore[attr-defined]
+        terminal = at.app._ownership._conductor._runner._literal_calls._context_factory._terminal._lock  # type: ignore[attr-defined]
         await terminal.acquire()
         plan = await at.approve(await at.ask("1. Run `sh s.sh`\n2. List files"))
         approval = plan.pending.approvals[0]

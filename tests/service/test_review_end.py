@@ -205,7 +205,7 @@ async def test_the_whole_is_undone_and_redone(tmp_path: Path) -> None:
 async def test_a_step_that_needs_the_files_can_ask_for_what_is_staged(tmp_path: Path) -> None:
     """Commits as a command does before it runs."""
     async with studio(tmp_path, {"a.txt": "one\n"}) as at:
-        staging = at.app._execution.runner._staging  # type: ignore[attr-defined]
+        staging = at.app._ownership._conductor._runner._staging  # type: ignore[attr-defined]
         plan = await at_the_end(at)
         await at.app.plans.pause(plan.plan_id)
         committing = asyncio.ensure_future(staging.commit_staged(plan.plan_id))

@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from planloom.lsp.client_options import MakeApplication
-from planloom.lsp.connection import ServerOptions
-from planloom.lsp.language_server import PlanloomServer, make_server
+from planloom.lsp.language_server import PlanloomServer, ServerOptions, make_server
 from tests.support.memory_editor import Buffer, MemoryEditor
 
 Answer = Callable[[Any], Any]

@@ -164,7 +164,7 @@ def _serve_forks(line: socket.socket) -> None:
     for name in ("frizbee", "platformdirs", "urllib.request"):
         importlib.import_module(name)
     # The protocol's types are read when the first server is made.
-    make_server(None)
+    make_server()
     gc.collect()
     gc.freeze()
     # The kernel takes the exit codes of forked servers, so that none stays as a zombie.

@@ -12,6 +12,7 @@ from planloom.agent.fenced_files import FENCED_FORM, fenced_files
 from planloom.agent.toolcalls.answers import ANSWER_KEYS, BESIDE, CONTROL, control_calls, listed_calls
 from planloom.agent.toolcalls.events import CallRead, CallsRead, ReaderEvent
 from planloom.agent.toolcalls.offered_tools import decoded, native_call
+from planloom.agent.toolcalls.reader import CallReader, gathered
 from planloom.domain.model_text.lenient_json import Unreadable as BrokenJson
 from planloom.domain.model_text.lenient_json import read_container
 from planloom.domain.values import Args, CallId, Json
@@ -165,9 +166,6 @@ class AnswerDecoder:
     def _opened(self) -> CallReader:
         """The reader of calls in text, from the first text on: an answer of native calls alone needs none."""
         if self._reader is None:
-            # Imported here, since the formats of all models take longer than all else in an answer.
-            from planloom.agent.toolcalls.reader import CallReader
-
             names = CONTROL if self._native_only else {tool.name for tool in self.tools}
             self._reader = CallReader([tool for tool in self.tools if tool.name in names])
         return self._reader
@@ -252,8 +250,6 @@ class AnswerDecoder:
         if self._reader is None:
             return CallsRead()
         self._add(self._reader.close())
-        from planloom.agent.toolcalls.reader import gathered
-
         return gathered(self._events)
 
     def _from_text(self, text: str, *, cut: bool) -> Turn:

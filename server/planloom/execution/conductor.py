@@ -63,12 +63,11 @@ class Conductor:
         self,
         plan_store: PlanStore,
         jobs: Jobs,
-        runner: Callable[[], StepRunner],
+        runner: StepRunner,
         limits: Callable[[], do.Limits],
         resources: Resources | None = None,
-        proposer: Callable[[], Proposer] | None = None,
+        proposer: Proposer | None = None,
     ) -> None:
-        """`runner` and `proposer` are made when a plan first needs them."""
         self._plan_store = plan_store
         self._jobs = jobs
         self._runner = runner
@@ -79,7 +78,6 @@ class Conductor:
         self._schedules: dict[PlanId, Schedule] = {}
         self._halted: set[PlanId] = set()
         self._waiting: set[tuple[PlanId, StepId]] = set()
-        plan_store.listen(self._on_event)
 
     def conduct(self, plan_id: PlanId) -> None:
         """Start the plan's job, or wake it, to carry the plan out as far as possible."""
@@ -124,14 +122,15 @@ class Conductor:
     def _is_free(self, plan: Plan, step: Step, held_back: list[Step]) -> bool:
         if (plan.plan_id, step.step_id) in self._waiting:
             return False
-        if step.kind == "processing" and self._runner().leading(plan) not in (None, step.step_id):
+        if step.kind == "processing" and self._runner.leading(plan) not in (None, step.step_id):
             return False
         free = self._resources.free(plan, step)
         if not free:
             held_back.append(step)
         return free
 
-    def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
+    def on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
+        """Update the schedule of the plan, and wake its job."""
         schedule = self._schedules.get(recorded.plan_id)
         if schedule is not None:
             schedule.update(recorded.event, plan)
@@ -142,8 +141,6 @@ class Conductor:
     async def _conduct(self, plan_id: PlanId) -> None:
         wakeup = self._wakeups[plan_id]
         try:
-            # Made before a step starts, since it measures the time of steps by the events that follow.
-            self._runner()
             while True:
                 wakeup.clear()
                 plan = self._plan_store.load(plan_id)
@@ -240,7 +237,7 @@ class Conductor:
 
     async def _complete(self, plan: Plan) -> bool:
         # Named like the jobs of steps, so that a pause or a cancel stops it as well.
-        ending = self._jobs.start(f"step:{plan.plan_id}:end", self._runner().before_end(plan.plan_id))
+        ending = self._jobs.start(f"step:{plan.plan_id}:end", self._runner.before_end(plan.plan_id))
         await asyncio.wait({ending})
         if ending.cancelled():
             return True
@@ -249,7 +246,7 @@ class Conductor:
         if not ending.result():
             return True
         await self.end_background(plan.plan_id)
-        seen = await self._runner().seen(plan)
+        seen = await self._runner.seen(plan)
         now = self._plan_store.load(plan.plan_id)
         if now is None or now.status != "executing" or now.seq != plan.seq:
             return True
@@ -260,7 +257,7 @@ class Conductor:
         await self.halt(plan_id)
         await self.end_background(plan_id)
         plan = self._plan_store.load(plan_id)
-        seen = await self._runner().seen(plan) if plan is not None else frozenset()
+        seen = await self._runner.seen(plan) if plan is not None else frozenset()
         self._halted.discard(plan_id)
         plan = self._plan_store.load(plan_id)
         if plan is not None and plan.status in ("executing", "paused"):
@@ -304,7 +301,7 @@ class Conductor:
     async def _run_to_end(self, plan_id: PlanId, step_id: StepId) -> None:
         began = time.monotonic()
         try:
-            outcome = await self._runner().run(plan_id, step_id)
+            outcome = await self._runner.run(plan_id, step_id)
             await self._plan_store.wait_unlocked()
         except asyncio.CancelledError:
             self._back_to_pending(plan_id, step_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
@@ -14,6 +15,8 @@ from planloom.domain.safety.confinement import Abilities, Confinement
 from planloom.domain.scheduling import directives as do
 from planloom.domain.values import Instant, PlanId, SessionId, Uri
 from planloom.settings import Settings
+from planloom.tools.confinement.confined_command import Confined
+from planloom.tools.confinement.places import Reach
 from planloom.workspace.editor import Editor
 from planloom.workspace.index.programs import Programs
 from planloom.workspace.view import WorkspaceView
@@ -97,10 +100,6 @@ class Session:
 
     def confined(self, plan_id: PlanId, confinement: Confinement) -> Confined:
         """How a command of a plan that was allowed this is confined in the workspace as it is now."""
-        # Imported here, with what the system can do: most plans run no command.
-        from planloom.tools.confinement.confined_command import Confined
-        from planloom.tools.confinement.places import Reach
-
         roots = tuple(root.path for root in self.view.roots.folders)
         commands = self._settings.commands
         reach = Reach(roots, self._private, _expanded(commands.writable), _expanded(commands.readable))
@@ -135,9 +134,6 @@ class Session:
         """Where the folders of plans are."""
         if self._private:
             return self._private[0] / "plans"
-        # Imported here: only where nothing is stored.
-        import tempfile
-
         return Path(tempfile.gettempdir(), f"planloom-{self.session_id}")
 
     def command_abilities(self, machine: Abilities) -> Abilities:

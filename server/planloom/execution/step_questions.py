@@ -41,7 +41,7 @@ class StepQuestions:
         plan_store: PlanStore,
         jobs: Jobs,
         limits: Callable[[], do.Limits],
-        proposer: Callable[[], Proposer] | None,
+        proposer: Proposer | None,
     ) -> None:
         self._plan_store = plan_store
         self._jobs = jobs
@@ -70,7 +70,7 @@ class StepQuestions:
         if plan is None or step is None or self._proposer is None:
             return
         try:
-            proposed = await self._proposer().propose(plan, step, _error(step))
+            proposed = await self._proposer.propose(plan, step, _error(step))
         except Exception:
             log.exception("no proposal for step %s of plan %s because of a defect", step_id, plan_id)
             proposed = ProposedRecovery(

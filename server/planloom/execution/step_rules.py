@@ -11,7 +11,11 @@ from planloom.domain.plans.unrolling import TemplateOf
 from planloom.domain.plans.validation import Problem, errors, problems
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import Json, PlanId
+from planloom.execution.effects.command_approval import CommandProposal, is_harmless
+from planloom.execution.effects.proposals import is_plain
 from planloom.execution.session import Session
+from planloom.tools.confinement.abilities import abilities
+from planloom.tools.processes.commands import Command
 from planloom.tools.registry import Registry
 from planloom.workspace.paths.resolver import ResolvedPath, resolve
 
@@ -71,9 +75,6 @@ class StepRules:
             return self._is_harmless(args.get("command"), in_background=bool(args.get("background")))
         if step.tool not in ("write_file", "create_folder"):
             return False
-        # Imported here, with what changes need.
-        from planloom.execution.effects.proposals import is_plain
-
         path = str(args.get("path"))
         place = resolve(self._session.view.roots, path, for_="write")
         if not isinstance(place, ResolvedPath) or place.path in written:
@@ -83,11 +84,6 @@ class StepRules:
         return is_new and is_plain(place, path)
 
     def _is_harmless(self, text: Json, *, in_background: bool) -> bool:
-        # Imported here, with what commands need: most plans have none.
-        from planloom.execution.effects.command_approval import CommandProposal, is_harmless
-        from planloom.tools.confinement.abilities import abilities
-        from planloom.tools.processes.commands import Command
-
         line, argv = (text, ()) if isinstance(text, str) else (None, tuple(map(str, _listed(text))))
         command = Command(
             cwd=Path(),

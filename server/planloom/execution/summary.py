@@ -21,6 +21,7 @@ from planloom.domain.plans.report import (
 from planloom.domain.text.counted import counted
 from planloom.domain.text.diff import changed_lines
 from planloom.domain.values import EditId, Sha256, Uri
+from planloom.tools.catalog import RUN_COMMAND
 from planloom.tools.tool import shortened
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import after_rename, display_name, is_at_or_below
@@ -377,9 +378,6 @@ def _text(digest: Sha256 | None, text_of: TextOf) -> str | None:
 
 def _commands(plan: Plan) -> Iterator[ReportedCommand]:
     """Each command once, with its last outcome, in the order of the last runs."""
-    # Imported here: only plans that have run something have calls.
-    from planloom.tools.catalog import RUN_COMMAND
-
     last: dict[tuple[str, str], ReportedCommand] = {}
     for step in sorted(plan.steps, key=lambda each: each.started_at.timestamp() if each.started_at else 0):
         for call in step.tools_executed:

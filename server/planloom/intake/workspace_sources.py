@@ -8,8 +8,12 @@ from collections.abc import Callable
 from planloom.domain.text.positions import Encoding
 from planloom.domain.values import Uri
 from planloom.intake.reference_sources import Changes
+from planloom.tools.catalog import GitDiff
+from planloom.tools.context import ToolContext
+from planloom.tools.git.git_tools import git_diff
 from planloom.workspace.disk import read_bytes
 from planloom.workspace.editor import Editor, EditorSilent, FileDiagnostics
+from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.index.file_index import FileIndex
 from planloom.workspace.index.programs import TRUSTED, Programs
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath, resolve, resolve_uri
@@ -113,12 +117,6 @@ class WorkspaceSources:
         return tuple({normalized(each.uri): each for each in told}.values())
 
     async def changes(self, path: str) -> Changes:
-        # Imported here, with the running of programs: few requests refer to changes.
-        from planloom.tools.catalog import GitDiff
-        from planloom.tools.context import ToolContext
-        from planloom.tools.git.git_tools import git_diff
-        from planloom.workspace.edits.overlay import Overlay
-
         context = ToolContext(
             files=Overlay(self._view), roots=self._view.roots, index=self._index, programs=self._programs
         )

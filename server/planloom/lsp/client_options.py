@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from planloom.models.providers.editor_model import EditorCompletion
-    from planloom.settings import Settings, Source
-    from planloom.workspace.editor import Editor
-    from planloom.workspace.view import WorkspaceView
+from planloom.models.providers.editor_model import EditorCompletion
+from planloom.service.application import Application
+from planloom.settings import Settings, Source
+from planloom.storage.decisions import FILE, Decisions
+from planloom.user_folders import state_folder
+from planloom.workspace.editor import Editor
+from planloom.workspace.view import WorkspaceView
 
+_FROM_USER = ("command_line", "environment", "user")
+"""The sources of settings that only the user can have filled."""
 
 _QUESTIONS = (
     ("plan_approval_request", "events"),
@@ -64,7 +70,7 @@ def declared(options: Any) -> ClientExtensions:
 
 
 def camel_case(name: str) -> str:
-    """A field's name as it stands on the wire; here without pydantic, which `initialize` does not wait for."""
+    """A field's name as it stands on the wire."""
     first, *rest = name.split("_")
     return first + "".join(word.title() for word in rest)
 
@@ -89,3 +95,26 @@ class ApplicationContext(NamedTuple):
 
 MakeApplication = Callable[[ApplicationContext], Awaitable[Any]]
 """Opens the application. The protocol knows the rest of the program only by this."""
+
+
+async def open_application(context: ApplicationContext) -> Application:
+    """Open the application with the ledger of the command line, of the settings, or of the user's state folder."""
+    folder = context.storage or (
+        Path(context.settings.storage.path) if context.settings.storage.path else state_folder()
+    )
+    app = await Application.open(
+        context.settings,
+        context.editor,
+        context.view,
+        storage=folder / "ledger.sqlite3",
+        trusted=context.declared.trusted,
+        # A copy: the keys are taken out of the process's own environment when everything is loaded.
+        environment=dict(os.environ),
+        completion=context.completion,
+        record=context.record,
+        decisions=Decisions(state_folder() / FILE),
+        base_url_is_users=lambda: context.source_of("model.baseUrl") in _FROM_USER,
+        traces_are_users=lambda: context.source_of("storage.traces") in _FROM_USER,
+    )
+    app.models.redact(logging.getLogger().handlers)
+    return app

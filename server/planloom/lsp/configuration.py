@@ -7,10 +7,10 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from planloom.settings import Settings, Source
+from planloom.settings import Settings, Source, beyond_a_folder, dotted, from_text, resolve, source_of
+from planloom.user_folders import config_folder
 
 SECTION = "planloom"
 MAX_DEPTH = 8
@@ -44,8 +44,6 @@ class Configuration:
 
         Returns what is left out, by dotted name.
         """
-        from planloom.settings import beyond_a_folder, dotted
-
         options = self._sources["initialization"]
         beyond = beyond_a_folder(self._sources, "initialization")
         if beyond:
@@ -65,21 +63,29 @@ class Configuration:
 
     def source_of(self, name: str) -> Source | None:
         """The source of the current value of a setting such as `model.baseUrl`; None for the default."""
-        from planloom.settings import source_of
-
         return source_of(self._sources, name)
 
     def resolve(self) -> tuple[Settings, tuple[str, ...]]:
         """The effective settings, and the problems that were not returned before, a sentence each."""
-        # Imported here so that the answer to `initialize` need not wait for pydantic.
-        from planloom.settings import resolve
-
         settings, problems = resolve(self._sources)
         found = [*self._problems, *(f"{SECTION}.{problem.field}: {problem.reason}" for problem in problems)]
         new = tuple(dict.fromkeys(line for line in found if line not in self._reported))
         self._problems.clear()
         self._reported.update(new)
         return settings, new
+
+
+def of_connection(settings: Sequence[str], environment: Mapping[str, str], options: Any) -> Configuration:
+    """The settings of the command line, the environment, the user's file and `initializationOptions`."""
+    user, problem = from_user_file(user_file())
+    found = Configuration(
+        {"command_line": from_command_line(settings), "environment": from_environment(environment)}
+    )
+    found.put("user", user)
+    found.put("initialization", options.get(SECTION) if isinstance(options, dict) else None)
+    if problem is not None:
+        found.problem(problem)
+    return found
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -95,8 +101,6 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def from_command_line(pairs: Sequence[str]) -> dict[str, Any]:
     """Values of `--setting name=value`."""
-    from planloom.settings import from_text
-
     found: dict[str, Any] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
@@ -106,8 +110,6 @@ def from_command_line(pairs: Sequence[str]) -> dict[str, Any]:
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     """Values of environment variables such as PLANLOOM_MODEL_BASE_URL, which exist for every setting."""
-    from planloom.settings import Settings, from_text
-
     found: dict[str, Any] = {}
     for name in flat(Settings().model_dump(by_alias=True)):
         variable = "PLANLOOM_" + re.sub(r"(?<=[a-z])(?=[A-Z])|\.", "_", name).upper()
@@ -131,8 +133,6 @@ def user_file() -> Path:
     override = os.environ.get("PLANLOOM_CONFIG")
     if override:
         return Path(override)
-    from planloom.user_folders import config_folder
-
     return config_folder() / "settings.json"
 
 

@@ -4,40 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import logging
-from collections.abc import Callable, Iterable
-from functools import cached_property
+import os
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
+from planloom.execution.jobs import Jobs
 from planloom.lsp import configuration as config
-from planloom.lsp.announced import EVENT_TYPES
 from planloom.lsp.client_options import ApplicationContext, MakeApplication
-from planloom.lsp.editor.capabilities import NO_CLIENT, client_of, registrations
-from planloom.lsp.plan_documents.names import ENDING
+from planloom.lsp.editor.capabilities import Client, registrations
+from planloom.lsp.editor.event_stream import TextStream, send_events, send_spent, send_waits
+from planloom.lsp.editor.language_model import LanguageModel
+from planloom.lsp.editor.lsp_editor import LspEditor, capabilities
+from planloom.lsp.editor.message_prompts import MessagePrompts
+from planloom.lsp.editor.progress import ProgressReporter
+from planloom.lsp.editor.side_files import SideFiles
+from planloom.lsp.editor.told_messages import ToldMessages
+from planloom.lsp.editor.user_decisions import UserDecisions, can_ask
+from planloom.lsp.editor.view_stream import Views
+from planloom.lsp.language_server import ServerOptions
+from planloom.lsp.plan_documents.documents import DocumentAbilities, PlanDocuments
 from planloom.lsp.transport import parent_process
 from planloom.lsp.transport.codec import PlanloomProtocol
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
-
-if TYPE_CHECKING:
-    from planloom.domain.values import Uri
-    from planloom.execution.jobs import Jobs
-    from planloom.lsp.editor.lsp_editor import LspEditor
-    from planloom.lsp.editor.progress import ProgressReporter
-    from planloom.lsp.editor.user_decisions import UserDecisions
-    from planloom.lsp.editor.view_stream import Views
-    from planloom.lsp.plan_documents.documents import PlanDocuments
-    from planloom.models.providers.editor_model import EditorCompletion
-    from planloom.service.application import Application
-    from planloom.service.feed import EventListener
-    from planloom.workspace.documents import DocumentStore
-    from planloom.workspace.mirror import Mirror
-    from planloom.workspace.paths.roots import Root, Roots
-    from planloom.workspace.view import WorkspaceView
+from planloom.service.application import Application
+from planloom.view.words import Words
+from planloom.workspace.documents import DocumentStore
+from planloom.workspace.mirror import Mirror
+from planloom.workspace.paths.roots import Root, Roots, root_of_uri
+from planloom.workspace.paths.uris import scheme
+from planloom.workspace.view import WorkspaceView
 
 logger = logging.getLogger(__name__)
 
@@ -49,173 +49,52 @@ FILL_SECONDS = 10.0
 """Seconds for which the application waits until folders that only the editor can reach are fetched."""
 CLOSE_SECONDS = 10.0
 """Seconds for which running work may continue at shutdown."""
-TOLD = frozenset({"plan_completed", "plan_failed", "plan_cancelled", "log"})
-"""The types of events that a message without buttons can follow (`editor/told_messages`)."""
-OPENING = (
-    "planloom.lsp.transport.errors",
-    "planloom.lsp.editor.lsp_editor",
-    "planloom.storage.ledger",
-    "planloom.execution.conductor",
-    "planloom.service.application",
-)
-"""Modules that are imported before the application is opened, but not before the answer to `initialize`."""
-WARM = (
-    *OPENING,
-    "planloom.lsp.wire.events",
-    "planloom.lsp.wire.from_wire",
-    "planloom.lsp.wire.to_wire_events",
-    "planloom.lsp.editor.event_stream",
-    "planloom.lsp.editor.progress",
-    "planloom.lsp.handlers.plans",
-    "planloom.lsp.handlers.server",
-    "planloom.tools.catalog",
-)
-"""Modules that the first plan needs, besides a planner."""
-QUIET_SECONDS = 0.05
-"""Seconds that a server which has just started leaves for `initialize` before it imports them."""
-
-
-class ServerOptions(NamedTuple):
-    """The options of the command line: settings as `name=value`, and paths.
-
-    `open_log` opens the log file after the start-up and returns its path. `on_loaded` is called when everything is
-    imported and the application is open. `state` returns the user's state folder, where decisions are kept; without
-    one nothing is asked. `options_are_users`: whoever started the server vouches for `initializationOptions`.
-    """
-
-    settings: tuple[str, ...] = ()
-    open_log: Callable[[], Path | None] = lambda: None
-    on_loaded: Callable[[], None] = lambda: None
-    storage: Path | None = None
-    record: Path | None = None
-    state: Callable[[], Path | None] = lambda: None
-    options_are_users: bool = False
 
 
 class Connection:
-    """The state of one connection. `app` may be used once `application()` has been awaited."""
+    """The state of one connection. `app`, `views` and `plan_documents` exist once `application()` has been awaited."""
 
     def __init__(
-        self, protocol: PlanloomProtocol, make_application: MakeApplication, options: ServerOptions
+        self,
+        protocol: PlanloomProtocol,
+        client: Client,
+        make_application: MakeApplication,
+        options: ServerOptions,
     ) -> None:
         self.protocol = protocol
-        self.client = NO_CLIENT
+        self.client = client
         self.options = options
         self.app: Application
+        self.views: Views
+        self.plan_documents: PlanDocuments
         self.progress: ProgressReporter | None = None
-        self.log_path: Path | None = None
+        self.log_path = options.open_log()
+        self.jobs = Jobs()
+        self.documents = DocumentStore(client.encoding)
+        can = capabilities(client.capabilities, client.declared, client.encoding)
+        self.editor = LspEditor(protocol, can, self.documents.spelling)
+        self.mirror = Mirror(self.editor)
+        self.view = WorkspaceView(self._roots(), self.documents, refresh=self.mirror.refresh)
+        self.configuration = config.of_connection(options.settings, os.environ, client.options)
+        self.decisions = self._user_decisions()
         self._make_application = make_application
         self._opening: asyncio.Task[None] | None = None
-        self._trusted: bool | None = True
+        self._trusted: bool | None = client.declared.trusted
         self._trust_is_stated = False
         self._trust_question: asyncio.Task[None] | None = None
         self._closing = asyncio.Lock()
 
-    # Created at first use, after the answer to `initialize`.
-
-    @cached_property
-    def jobs(self) -> Jobs:
-        """The owner of every task of this connection."""
-        from planloom.execution.jobs import Jobs
-
-        return Jobs()
-
-    @cached_property
-    def documents(self) -> DocumentStore:
-        """The open documents."""
-        from planloom.workspace.documents import DocumentStore
-
-        return DocumentStore(self.client.encoding)
-
-    @cached_property
-    def view(self) -> WorkspaceView:
-        """The workspace with its open documents."""
-        from planloom.workspace.view import WorkspaceView
-
-        return WorkspaceView(self._roots(), self.documents, refresh=self._refresh)
-
-    @cached_property
-    def mirror(self) -> Mirror:
-        """The mirrors of the workspace folders that only the editor can reach."""
-        from planloom.workspace.mirror import Mirror
-
-        return Mirror(self.editor)
-
-    @cached_property
-    def editor(self) -> LspEditor:
-        """The editor as the application sees it."""
-        from planloom.lsp.editor.lsp_editor import LspEditor, capabilities
-
-        can = capabilities(self.client.capabilities, self.client.declared, self.client.encoding)
-        return LspEditor(self.protocol, can, self.documents.spelling)
-
-    @cached_property
-    def plan_documents(self) -> PlanDocuments:
-        """The documents of plans. They are made with the first one that is opened or asked for."""
-        from planloom.lsp.plan_documents.documents import DocumentAbilities, PlanDocuments
-
-        def supports(capability: str) -> bool:
-            return bool(get_capability(self.client.capabilities, capability, False))
-
-        abilities = DocumentAbilities(
-            show=supports("window.show_document.support"),
-            document_changes=self.editor.capabilities.document_changes,
-            refresh=supports("workspace.code_lens.refresh_support"),
-            asks_by_message=not self.client.declared.approvals,
-        )
-        documents = PlanDocuments(self.protocol, self.app, self.view, self.jobs, abilities, self.editor)
-        self.app.feed.subscribe(documents.on_event)
-        return documents
-
-    @cached_property
-    def views(self) -> Views:
-        """The views of plans that the client follows."""
-        from planloom.lsp.editor.view_stream import Views
-        from planloom.view.words import Words
-
-        words = Words(self.client.locale)
-        return Views(self.protocol.notify, self._congested, self.app.plans.spent, words)
-
-    @cached_property
-    def configuration(self) -> config.Configuration:
-        """The settings of every source."""
-        import os
-
-        user, problem = config.from_user_file(config.user_file())
-        found = config.Configuration(
-            {
-                "command_line": config.from_command_line(self.options.settings),
-                "environment": config.from_environment(os.environ),
-            }
-        )
-        found.put("user", user)
-        options = self.client.options
-        found.put("initialization", options.get(config.SECTION) if isinstance(options, dict) else None)
-        if problem is not None:
-            found.problem(problem)
-        return found
-
-    @cached_property
-    def decisions(self) -> UserDecisions | None:
+    def _user_decisions(self) -> UserDecisions | None:
         """Who asks the user what the options of `initialize` do not prove; None if they count, or nobody can ask."""
         state = self.options.state()
-        if state is None or self.options.options_are_users:
-            return None
-        from planloom.lsp.editor.user_decisions import UserDecisions, can_ask
-
-        if not can_ask(self.client):
+        if state is None or self.options.options_are_users or not can_ask(self.client):
             return None
         return UserDecisions(self.protocol, self.client, state)
 
     # Start and end of the connection.
 
-    def initialize(self, params: types.InitializeParams) -> None:
-        """Store what the client declares. This runs before the answer, so it imports nothing."""
-        self.client = client_of(params)
-        self._trusted = self.client.declared.trusted
-
     def initialized(self) -> None:
-        """The client is ready: import the rest, ask for its settings, open the application."""
+        """The client is ready: ask for its settings, open the application."""
         self._begin()
         self.jobs.start("parent", self._leave_with_parent())
         if wanted := registrations(self.client.capabilities):
@@ -244,22 +123,8 @@ class Connection:
         opening = self._opening
         return opening is not None and (opening.cancelled() or opening.exception() is not None)
 
-    async def load(self) -> None:
-        """Import what a plan needs to be drafted, then to be executed, for as long as the client says nothing.
-
-        The command line does so while it starts itself. Editors speak at once, and many of them never ask for a plan.
-        """
-        await asyncio.sleep(QUIET_SECONDS)
-        await _import(WARM, lambda: self.client is NO_CLIENT)
-        if self.client is NO_CLIENT:
-            from planloom.service.application import load_execution
-
-            await load_execution()
-
     async def _open(self) -> None:
-        self.log_path = self.options.open_log()
         pull = self.jobs.start("settings", self.pull()) if self._can_pull() else None
-        await _import(OPENING)
         if pull is not None:
             await asyncio.wait({pull}, timeout=PULL_SECONDS)
         await self._settle_options()
@@ -273,7 +138,7 @@ class Connection:
             editor=self.editor,
             view=self.view,
             declared=self.client.declared,
-            completion=self._completion(),
+            completion=LanguageModel(self.protocol) if self.client.declared.language_model else None,
             log_path=self.log_path,
             storage=self.options.storage,
             record=self.options.record,
@@ -285,21 +150,12 @@ class Connection:
         app.start(self._listen)
         self.options.on_loaded()
 
-    def _completion(self) -> EditorCompletion | None:
-        if not self.client.declared.language_model:
-            return None
-        from planloom.lsp.editor.language_model import LanguageModel
-
-        return LanguageModel(self.protocol)
-
     def _listen(self, app: Application) -> None:
-        from planloom.lsp.editor.event_stream import TextStream, send_events, send_spent, send_waits
-        from planloom.lsp.editor.progress import ProgressReporter
-        from planloom.service.feed import from_first
-
         app.feed.subscribe_notices(
             lambda level, message: self.protocol.show_message(level, f"Planloom: {message}")
         )
+        self.views = Views(self.protocol.notify, self._congested, app.plans.spent, Words(self.client.locale))
+        self.plan_documents = self._plan_documents(app)
         if self.client.declared.events:
             app.feed.subscribe_health(
                 lambda health: self.protocol.notify(
@@ -311,7 +167,7 @@ class Connection:
             stream = TextStream(self.protocol.notify, self._congested)
             app.feed.subscribe_stream(stream.on_delta)
             app.feed.subscribe(stream.before_event)
-            app.feed.subscribe(from_first(EVENT_TYPES, lambda: send_events(self.protocol)))
+            app.feed.subscribe(send_events(self.protocol))
             app.feed.subscribe(send_spent(self.protocol, app.plans.spent))
             app.feed.waits.listen(send_waits(self.protocol))
         if self.client.declared.views:
@@ -320,32 +176,27 @@ class Connection:
         if get_capability(self.client.capabilities, "window.work_done_progress", False):
             self.progress = ProgressReporter(self.protocol, self.jobs, app.plans.cancel, self._congested)
             app.feed.subscribe(self.progress.on_event)
-        self.documents.listen(self._look_for_plans)
-        # Some editors open a document before the application is ready.
-        for document in self.documents.all():
-            self._look_for_plans(document.uri)
-        if questions := self.client.declared.left_questions:
-            app.feed.subscribe(from_first(questions, self._prompts))
+        app.feed.subscribe(self.plan_documents.on_event)
+        if self.client.declared.left_questions:
+            prompts = MessagePrompts(
+                self.protocol, self.client, app, self.view, self.jobs, self.plan_documents
+            )
+            app.feed.subscribe(prompts.on_event)
         if not self.client.declared.events:
-            app.feed.subscribe(from_first(TOLD, self._told))
+            side_files = SideFiles(self.protocol, self.client, self.view)
+            app.feed.subscribe(ToldMessages(self.protocol, self.jobs, side_files).on_event)
 
-    def _look_for_plans(self, uri: str) -> None:
-        if uri.endswith(ENDING):
-            # Made now, it looks at every open document; from then on it listens itself.
-            _ = self.plan_documents
+    def _plan_documents(self, app: Application) -> PlanDocuments:
+        def supports(capability: str) -> bool:
+            return bool(get_capability(self.client.capabilities, capability, False))
 
-    def _prompts(self) -> EventListener:
-        from planloom.lsp.editor.message_prompts import MessagePrompts
-
-        documents = self.plan_documents
-        return MessagePrompts(self.protocol, self.client, self.app, self.view, self.jobs, documents).on_event
-
-    def _told(self) -> EventListener:
-        from planloom.lsp.editor.side_files import SideFiles
-        from planloom.lsp.editor.told_messages import ToldMessages
-
-        side_files = SideFiles(self.protocol, self.client, self.view)
-        return ToldMessages(self.protocol, self.jobs, side_files).on_event
+        abilities = DocumentAbilities(
+            show=supports("window.show_document.support"),
+            document_changes=self.editor.capabilities.document_changes,
+            refresh=supports("workspace.code_lens.refresh_support"),
+            asks_by_message=not self.client.declared.approvals,
+        )
+        return PlanDocuments(self.protocol, app, self.view, self.jobs, abilities, self.editor)
 
     def _congested(self) -> bool:
         return bool(getattr(self.protocol.writer, "congested", False))
@@ -356,15 +207,13 @@ class Connection:
         Returns when nothing is left to end, also where an earlier call is still at it: an `exit` may follow at once.
         """
         async with self._closing:
-            if "jobs" in vars(self):
-                await self.jobs.stop("")
+            await self.jobs.stop("")
             if "app" in vars(self):
                 app = vars(self).pop("app")
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(CLOSE_SECONDS):
                         await app.close()
-            if "mirror" in vars(self):
-                await asyncio.to_thread(self.mirror.remove)
+            await asyncio.to_thread(self.mirror.remove)
 
     # Settings, folders and trust.
 
@@ -400,14 +249,13 @@ class Connection:
             self.client.folders.pop(removed.uri, None)
         for added in event.added:
             self.client.folders[added.uri] = added.name
-        if "view" in vars(self):
-            known = self.view.roots.folders
-            self.view.roots = self._roots()
-            self._fill(root for root in self.view.roots.folders if root not in known)
-            if event.added and self.decisions is not None and not self._trust_is_stated:
-                self._trusted = None
-                self._apply_trust()
-                self.jobs.start("trust-of-folders", self._settle_trust())
+        known = self.view.roots.folders
+        self.view.roots = self._roots()
+        self._fill(root for root in self.view.roots.folders if root not in known)
+        if event.added and self.decisions is not None and not self._trust_is_stated:
+            self._trusted = None
+            self._apply_trust()
+            self.jobs.start("trust-of-folders", self._settle_trust())
 
     def trust(self, trusted: bool) -> None:
         """The user trusts the workspace, or no longer does."""
@@ -499,8 +347,6 @@ class Connection:
             logger.info("The client did not register for changes: %s", error)
 
     def _roots(self) -> Roots:
-        from planloom.workspace.paths.roots import Roots, root_of_uri
-
         found = [
             self.mirror.root(uri, name) if self._is_virtual(uri) else root_of_uri(uri, name)
             for uri, name in self.client.folders.items()
@@ -511,18 +357,12 @@ class Connection:
 
     def _is_virtual(self, uri: str) -> bool:
         """Whether only the editor can reach a workspace folder, and makes every edit there."""
-        from planloom.workspace.paths.uris import scheme
-
         if scheme(uri) == "file" or not self.client.declared.files:
             return False
         can = self.editor.capabilities.creating("auto")
         return all(
             (can.create_files, can.create_contents, can.create_folders, can.rename_files, can.delete_files)
         )
-
-    async def _refresh(self, uris: Iterable[Uri]) -> frozenset[Uri]:
-        # Without a virtual folder there is no mirror.
-        return await self.mirror.refresh(uris) if "mirror" in vars(self) else frozenset()
 
     def _fill(self, folders: Iterable[Root]) -> asyncio.Task[None] | None:
         """Fetch what is in folders that only the editor can reach; None if there are none."""
@@ -541,12 +381,3 @@ class Connection:
     def _folder_paths(self) -> tuple[Path, ...]:
         """The folders that a user decides about; a virtual one is trusted as the client declares."""
         return tuple(root.path for root in self._roots().folders if not root.is_virtual)
-
-
-async def _import(names: Iterable[str], goes_on: Callable[[], bool] = lambda: True) -> None:
-    for name in names:
-        if not goes_on():
-            return
-        importlib.import_module(name)
-        # The loop can handle messages between two imports.
-        await asyncio.sleep(0)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Coroutine
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_type_hints
 
-from planloom.lsp.announced import EVENT_TYPES
 from planloom.lsp.handlers import decisions, memory, plans, references, rules, server, templates
 from planloom.lsp.wire import view
 from planloom.lsp.wire.base import Wire
+from planloom.lsp.wire.events import messages
 from planloom.lsp.wire.methods import editor as wire
 from planloom.version import PROTOCOL_VERSION
 
@@ -179,6 +179,6 @@ def experimental() -> dict[str, object]:
                 *(request.name for request in CLIENT_REQUESTS),
                 *(notification.name for notification in CLIENT_NOTIFICATIONS),
             ],
-            "events": list(EVENT_TYPES),
+            "events": list(messages()),
         }
     }

@@ -14,23 +14,24 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from planloom.lsp.transport import deferred_types
 from planloom.private_process import forget_variables, make_private
+from planloom.providers import SECRET_VARIABLES
+from planloom.storage.state_folder import keep_private
 from planloom.user_folders import state_folder
 
 if TYPE_CHECKING:
-    from planloom.lsp.client_options import ApplicationContext, MakeApplication
-    from planloom.service.application import Application
+    from planloom.lsp.client_options import MakeApplication
 
 OPTIONS = "PLANLOOM_OPTIONS"
 """With the value `user`, whoever starts the server vouches for `initializationOptions`: no folder fills them."""
-_FROM_USER = ("command_line", "environment", "user")
-"""The sources of settings that only the user can have filled."""
+QUIET_SECONDS = 0.05
+"""Seconds for which a server that has just started waits for `initialize` before it imports the rest."""
 COLLECT_SECONDS = 2.0
 """Seconds between the end of loading and the first garbage collection."""
 _WHAT_IT_IS = (
@@ -64,9 +65,7 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
     if stat.S_ISCHR(os.fstat(sys.stdin.fileno()).st_mode):
         # A terminal or /dev/null: editors connect a pipe or a socket.
         sys.stderr.write(f"{_WHAT_IT_IS} `planloom --help` lists the commands for people.\n")
-    # The keys in it are taken out of the process's own environment later (`_loaded`).
-    with_keys = partial(open_application, environment=dict(os.environ))
-    server = language_server.make_server(make_application or with_keys, options)
+    server = language_server.make_server(make_application, options)
 
     def end(code: int) -> None:
         server.messages.on_exit(code)
@@ -77,12 +76,11 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
                 # The server shuts down in order: its leases are released, and what it has started is ended.
                 asyncio.get_running_loop().add_signal_handler(number, end, 128 + number)
         # The command line sends `initialize` only when its own imports are done; the server imports meanwhile.
-        loading = asyncio.create_task(server.connection.load())
+        asyncio.get_running_loop().call_later(QUIET_SECONDS, language_server.load)
         try:
             return await stdio.converse(server.messages)
         finally:
-            loading.cancel()
-            await server.connection.close()
+            await server.close()
 
     try:
         return asyncio.run(run())
@@ -100,10 +98,8 @@ def _ending_signals() -> tuple[int, ...]:
 def _loaded() -> None:
     # The first request comes now, and a collection would take as long as a small plan.
     asyncio.get_running_loop().call_later(COLLECT_SECONDS, _enable_collector)
-    # Before any command can run; not earlier, since it imports what the answer to `initialize` need not wait for.
+    # Before any command can run.
     make_private()
-    from planloom.providers import SECRET_VARIABLES
-
     forget_variables(SECRET_VARIABLES)
 
 
@@ -112,36 +108,6 @@ def _enable_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
-
-
-async def open_application(
-    context: ApplicationContext, environment: Mapping[str, str] | None = None
-) -> Application:
-    """Open the application with the ledger of the command line, of the settings, or of the user's state folder.
-
-    Keys are read from `environment`, or from that of the process.
-    """
-    from planloom.service.application import Application
-    from planloom.storage.decisions import FILE, Decisions
-
-    folder = context.storage or (
-        Path(context.settings.storage.path) if context.settings.storage.path else state_folder()
-    )
-    app = await Application.open(
-        context.settings,
-        context.editor,
-        context.view,
-        storage=folder / "ledger.sqlite3",
-        trusted=context.declared.trusted,
-        environment=os.environ if environment is None else environment,
-        completion=context.completion,
-        record=context.record,
-        decisions=Decisions(state_folder() / FILE),
-        base_url_is_users=lambda: context.source_of("model.baseUrl") in _FROM_USER,
-        traces_are_users=lambda: context.source_of("storage.traces") in _FROM_USER,
-    )
-    app.models.redact(logging.getLogger().handlers)
-    return app
 
 
 class CommandLine(NamedTuple):
@@ -210,8 +176,6 @@ def _log_to_file(path: Path | None, level: str) -> Path | None:
             path.replace(path.with_suffix(path.suffix + ".1"))
         path.touch(mode=0o600)
         if in_state_folder:
-            from planloom.storage.state_folder import keep_private
-
             keep_private(path.parent)
         # Several servers may append to the file at once.
         to_file = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import logging
 from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from planloom.domain.errors import StorageFailed
 from planloom.domain.events import catalog as ev
@@ -16,28 +14,48 @@ from planloom.domain.plans.outcome import RECENT, prices_of
 from planloom.domain.plans.plan import Detection, Plan
 from planloom.domain.safety.confinement import Abilities
 from planloom.domain.values import PlanId
+from planloom.execution.commands.background import BackgroundCommands
+from planloom.execution.commands.changes import CommandChanges
+from planloom.execution.commands.running import Terminal
 from planloom.execution.conductor import Conductor
 from planloom.execution.effects.applied_edits import AppliedEdits
+from planloom.execution.effects.gate import Gate
+from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFileSaver
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
+from planloom.execution.prompting.threads import PlanThreads
+from planloom.execution.recovery_proposals import ModelProposer
 from planloom.execution.resources import Resources
 from planloom.execution.session import AskTrust, Session
 from planloom.execution.step_rules import StepRules
+from planloom.execution.steps.attached_files import StepAttachments
+from planloom.execution.steps.literal_calls import LiteralCalls
+from planloom.execution.steps.model_work import ModelWork
+from planloom.execution.steps.runner import Runner, Work
+from planloom.execution.steps.tool_contexts import StepEffects, ToolContextFactory
 from planloom.execution.workspace_index import WorkspaceIndex
+from planloom.models.providers.editor_model import EditorCompletion
 from planloom.providers import TRACES_HEADERS
+from planloom.service.actions.approvals import Approvals
 from planloom.service.actions.messages import Messages
 from planloom.service.actions.plans import Plans
+from planloom.service.actions.rules import Rules
+from planloom.service.actions.steps import Steps
 from planloom.service.drafts.direct import DirectRuns
 from planloom.service.drafts.drafting import Drafting
 from planloom.service.drafts.drafts import Drafts
+from planloom.service.drafts.followup import FollowUp
 from planloom.service.drafts.new_request import Intake
 from planloom.service.drafts.planner_factory import PlannerFactory
+from planloom.service.drafts.planning_conversations import PlanningConversations
 from planloom.service.drafts.planning_requests import PlanningRequests
+from planloom.service.drafts.submitted_plans import DirectRunPlans
+from planloom.service.drafts.surroundings import PlanSurroundings
 from planloom.service.feed import Feed
 from planloom.service.health import HealthWatch
+from planloom.service.memory import Memory
 from planloom.service.models import Models
-from planloom.service.parts import Parts
 from planloom.service.references import WorkspaceReferences
 from planloom.service.requests import Status
 from planloom.service.running.ownership import Ownership
@@ -49,39 +67,24 @@ from planloom.service.templates import Templates
 from planloom.service.tracing.export import TraceExporter, headers_of
 from planloom.service.tracing.recorder import TraceRecorder
 from planloom.settings import Settings
+from planloom.storage.decisions import Decisions
 from planloom.storage.ledger import Ledger
+from planloom.tools.confinement.abilities import abilities
 from planloom.tools.registry import builtin
 from planloom.workspace.editor import Editor
 from planloom.workspace.view import WorkspaceView
-
-if TYPE_CHECKING:
-    from planloom.intake.surroundings.sections import Surroundings
-    from planloom.models.providers.editor_model import EditorCompletion
-    from planloom.service.actions.approvals import Approvals
-    from planloom.service.actions.rules import Rules
-    from planloom.service.actions.steps import Steps
-    from planloom.service.execution import Execution
-    from planloom.service.memory import Memory
-    from planloom.storage.decisions import Decisions
 
 MEMORABLE = frozenset(
     {"plan_completed", "plan_failed", "plan_cancelled", "plan_rejected", "edit_applied", "edit_reverted"}
 )
 """The types of events after which what a plan found and did is kept for later ones (`service/memory.py`)."""
-OF_EXECUTION = (
-    "planloom.service.execution",
-    "planloom.service.drafts.submitted_plans",
-    "planloom.tools.files.writing",
-    "planloom.tools.files.editing",
-)
-"""The modules that the first execution needs."""
 log = logging.getLogger(__name__)
 
 
 class Application:
     """One connection's plans, on the ledger that all connections of the user share."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0915 - one construction, in the order of what needs what
         self,
         session: Session,
         ledger: Ledger,
@@ -89,41 +92,36 @@ class Application:
         trace_headers: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         tools = builtin()
+        usable = tools.before_commands()
         jobs = Jobs()
         plan_store = PlanStore(ledger, session.clock, models.known_keys, lambda: session.folders)
         feed = Feed(plan_store, models.known_keys)
+        warn = partial(feed.notice, "warning")
         templates = Templates(ledger, plan_store)
         rules = StepRules(session, tools, templates.find)
         index = WorkspaceIndex(session, jobs)
         references = WorkspaceReferences(session, index, ledger.text)
-        resources = Resources(partial(claims_of, tools), partial(capacity_of, models), feed.waits)
-        conductor = Conductor(
-            plan_store,
-            jobs,
-            lambda: self._execution.runner,
-            session.limits,
-            resources,
-            lambda: self._execution.proposer,
-        )
+        memory = Memory(session, ledger, models.known_keys)
 
-        # What follows up on an edit: of a step, of an undo, or of one that a crash has cut off.
+        # What changes files and runs commands.
         saver = UnsavedFileSaver(session, plan_store, jobs)
-        applied_edits = AppliedEdits(plan_store, jobs)
-        applied_edits.listen(index.on_edit_applied)
-        applied_edits.listen(saver.on_edit_applied)
-        self.user_undo = UserUndo(plan_store, session.view, jobs)
+        applied_edits = AppliedEdits(jobs, (index.on_edit_applied, saver.on_edit_applied))
+        gate = Gate(session, plan_store, warn)
+        staging = StagingArea(plan_store, session.view, gate, applied_edits)
+        changes = CommandChanges(session, plan_store, gate, index)
+        background = BackgroundCommands(session, plan_store, jobs, index, changes)
+        terminal = Terminal(gate, staging, saver, index, background, feed.waits)
+        effects = StepEffects(gate, staging, terminal)
+        contexts = ToolContextFactory(session, index, effects, tools, rules, feed.stream_step)
 
         # From a request to a plan.
-        requests = self._requests = PlanningRequests(references, self._surroundings)
-        planners = PlannerFactory(
-            session,
-            tools.before_commands(),
-            models,
-            templates,
-            requests,
-            lambda: self._execution.conversations,
-        )
-        drafting = self._drafting = Drafting(
+        follow_up = FollowUp(plan_store, ledger)
+        surroundings = PlanSurroundings(session, index, references, follow_up, memory, warn)
+        requests = PlanningRequests(references, surroundings.of)
+        threads = PlanThreads()
+        conversations = PlanningConversations(session, contexts, threads, terminal)
+        planners = PlannerFactory(session, usable, models, templates, requests, conversations)
+        drafting = Drafting(
             plan_store,
             feed,
             planners.planner_for,
@@ -131,98 +129,69 @@ class Application:
             partial(ledger.outcomes, RECENT),
             lambda: prices_of(session.settings.model.prices),
         )
+        submitted = DirectRunPlans(session, usable, requests, drafting, templates.find, plan_store.clock)
+
+        # From a plan to its end.
+        model_work = ModelWork(models.current, staging, contexts, surroundings.of, submitted, threads)
+        runner = Runner(
+            session,
+            plan_store,
+            staging,
+            StepAttachments(session, plan_store, references, models.current),
+            Work(LiteralCalls(tools, staging, contexts), model_work, gate, templates.find),
+            contexts,
+        )
+        resources = Resources(partial(claims_of, tools), partial(capacity_of, models), feed.waits)
+        proposer = ModelProposer(session, models.current, usable, rules)
+        conductor = Conductor(plan_store, jobs, runner, session.limits, resources, proposer)
 
         # What a client can ask.
         self._ownership = Ownership(session, plan_store, ledger, jobs, conductor)
-        self._turns = Turns(self._ownership, conductor, jobs)
+        turns = Turns(self._ownership, conductor, jobs)
         self.feed = feed
         self.models = models
         self.index = index
         self.references = references
         self.templates = templates
+        self.memory = memory
+        self.user_undo = UserUndo(plan_store, session.view, jobs)
         self.intake = Intake(session, references, models, templates)
         direct_runs = DirectRuns(session, plan_store, tools, rules)
-        self._drafts = Drafts(plan_store, jobs, conductor, self.intake, drafting, direct_runs)
-        self.plans = Plans(session, plan_store, ledger, self._turns, self._drafts, rules)
-        self.messages = Messages(plan_store, self._turns, jobs, self.plans, self._drafts, models.current)
+        drafts = Drafts(plan_store, jobs, conductor, self.intake, drafting, direct_runs)
+        self.plans = Plans(session, plan_store, ledger, turns, drafts, rules)
+        self.messages = Messages(plan_store, turns, jobs, self.plans, drafts, models.current)
+        self.steps = Steps(plan_store, turns, conductor, rules)
+        self.approvals = Approvals(gate, plan_store, turns, session.view)
+        self.rules = Rules(session)
+        gate.on_cancel(self._cancel_soon)
 
         self.upkeep = Upkeep(session, ledger, jobs)
-        self._traces = TraceExporter(
-            lambda: session.settings.storage.traces, trace_headers, partial(feed.notice, "warning")
-        )
-        self._parts = Parts(
-            session,
-            plan_store,
-            ledger,
-            jobs,
-            feed,
-            models,
-            tools,
-            rules,
-            templates,
-            index,
-            references,
-            saver,
-            applied_edits,
-        )
+        self._traces = TraceExporter(lambda: session.settings.storage.traces, trace_headers, warn)
+        recorder = TraceRecorder(lambda: bool(session.settings.storage.traces), self._traces.put)
         self._session = session
         self._ledger = ledger
         self._plan_store = plan_store
+        self._background = background
         self._to_remember: set[PlanId] = set()
         self._jobs = jobs
         self._health = HealthWatch(session, feed, plan_store, ledger)
-
-    @cached_property
-    def _execution(self) -> Execution:
-        """The execution of plans. It is imported here, since a server of which no plan executes needs none of it."""
-        from planloom.service.drafts.submitted_plans import DirectRunPlans
-        from planloom.service.execution import Execution
-
-        parts = self._parts
-        submitted = DirectRunPlans(
-            parts.session,
-            parts.tools.before_commands(),
-            self._requests,
-            self._drafting,
-            parts.templates.find,
-            parts.plan_store.clock,
-        )
-        execution = Execution(parts, self.memory, submitted)
-        execution.gate.on_cancel(self._cancel_soon)
-        return execution
-
-    async def _surroundings(self, plan: Plan) -> Surroundings:
-        return await self._execution.surroundings.of(plan)
-
-    @cached_property
-    def memory(self) -> Memory:
-        """The memory of earlier plans. It is imported when a plan has ended, or a model is told of others."""
-        from planloom.service.memory import Memory
-
-        return Memory(self._session, self._ledger, self.models.known_keys)
-
-    # What a client asks of plans that execute.
-
-    @cached_property
-    def steps(self) -> Steps:
-        """The questions and failures of steps."""
-        from planloom.service.actions.steps import Steps
-
-        return Steps(self._plan_store, self._turns, self._turns.conductor, self._parts.rules)
-
-    @cached_property
-    def approvals(self) -> Approvals:
-        """Pending approvals and conflicts."""
-        from planloom.service.actions.approvals import Approvals
-
-        return Approvals(self._execution.gate, self._plan_store, self._turns, self._session.view)
-
-    @cached_property
-    def rules(self) -> Rules:
-        """The rules by which the user allows commands in the open folders."""
-        from planloom.service.actions.rules import Rules
-
-        return Rules(self._session)
+        # Clients subscribe behind these, so they hear of an event when everything here knows it.
+        for on_event in (
+            feed.on_event,
+            staging.on_event,
+            changes.on_event,
+            conductor.on_event,
+            applied_edits.on_event,
+            self.user_undo.on_event,
+            self.messages.on_event,
+            background.on_event,
+            self._keep_in_memory,
+            recorder.on_event,
+            self.upkeep.on_event,
+        ):
+            plan_store.listen(on_event)
+        for forget in (staging.forget, self.user_undo.forget, follow_up.forget, recorder.forget):
+            plan_store.on_forget(forget)
 
     @classmethod
     async def open(  # noqa: PLR0913 - programs outside this repository call it, with its parameters by name
@@ -267,12 +236,6 @@ class Application:
         `listen` subscribes whoever wants to hear of it, before anything happens.
         """
         listen(self)
-        self.feed.subscribe(self._keep_in_memory)
-        recorder = TraceRecorder(lambda: bool(self._session.settings.storage.traces), self._traces.put)
-        self.feed.subscribe(recorder.on_event)
-        self._plan_store.on_forget(recorder.forget)
-        self.feed.subscribe(self._load_before_approval)
-        self.feed.subscribe(self.upkeep.on_event)
         self._health.begin()
         self.index.current()
         self._jobs.start("leases", self._ownership.keep_leases())
@@ -293,11 +256,6 @@ class Application:
         if plan.plan_id in self._to_remember and self._plan_store.find(plan.plan_id) is plan:
             self._to_remember.discard(plan.plan_id)
             self.memory.keep(plan)
-
-    def _load_before_approval(self, recorded: ev.Recorded, _: Plan) -> None:
-        """Use the time in which a person reads a plan, so that its approval need not wait for what executes it."""
-        if recorded.event.type == "plan_approval_request":
-            self._jobs.start("load-execution", load_execution())
 
     def _cancel_soon(self, plan_id: PlanId) -> None:
         self._jobs.start(f"cancel-asked:{plan_id}", self.plans.cancel(plan_id))
@@ -332,26 +290,16 @@ class Application:
         return self._health.status(self.models.identity, log_path)
 
     async def command_abilities(self) -> Abilities:
-        """The confinement that this machine can enforce on commands."""
-        # Imported here, since few servers are asked for it.
-        from planloom.tools.confinement.abilities import abilities
-
+        """What commands can be held to on this machine."""
         return self._session.command_abilities(await asyncio.to_thread(abilities))
 
     async def close(self) -> None:
         """Stop every job, give leases back, close the ledger, export the last traces. Running plans are resumable."""
-        if "_execution" in vars(self):
-            self._execution.background.close()
+        self._background.close()
         await self._jobs.stop("")
-        if "_execution" in vars(self) and self._ledger.path is None:
+        if self._ledger.path is None:
             # Nobody goes on with its plans.
-            await self._execution.background.forget_all()
+            await self._background.forget_all()
         await self.models.forget()
         self._ledger.close()
         await self._traces.close()
-
-
-async def load_execution() -> None:
-    """Import what the first plan that executes needs, in a thread, so that requests are served meanwhile."""
-    for name in OF_EXECUTION:
-        await asyncio.to_thread(importlib.import_module, name)

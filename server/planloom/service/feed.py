@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Literal
 
 from planloom.domain.events import catalog as ev
@@ -19,20 +19,6 @@ HealthListener = Callable[[Health], None]
 NoticeListener = Callable[[Literal["error", "warning", "info"], str], None]
 
 
-def from_first(kinds: Collection[str], make: Callable[[], EventListener]) -> EventListener:
-    """A listener that is made at the first event of one of these types, and hears all from then on."""
-    made: EventListener | None = None
-
-    def listener(recorded: ev.Recorded, plan: Plan) -> None:
-        nonlocal made
-        if made is None and recorded.event.type in kinds:
-            made = make()
-        if made is not None:
-            made(recorded, plan)
-
-    return listener
-
-
 class Feed:
     """The application's listeners. `subscribe` and `subscribe_stream` return a function that unsubscribes.
 
@@ -45,7 +31,6 @@ class Feed:
         self._keys = keys
         self.waits = StepWaits()
         self._masked: dict[StreamDelta, MaskedStream] = {}
-        plan_store.listen(self._end_streams)
         self._streams: list[StreamListener] = []
         self._healths: list[HealthListener] = []
         self._notices: list[NoticeListener] = []
@@ -93,7 +78,7 @@ class Feed:
         masked = self._masked.setdefault(source, MaskedStream(self._keys))
         self._publish(source, masked.add(delta.delta))
 
-    def _end_streams(self, recorded: ev.Recorded, plan: Plan) -> None:
+    def on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
         """Publish what is held back of the streams that this event comes after.
 
         An event of one step says nothing of the streams of others, nor one of a draft that goes on of the draft's.

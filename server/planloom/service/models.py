@@ -13,8 +13,13 @@ from planloom.domain.errors import InvalidParams, ModelFailed, ModelProblem
 from planloom.domain.safety.known_keys import KnownKeys
 from planloom.execution.session import Session
 from planloom.models.hold import Hold
+from planloom.models.http.endpoint import origin_of
+from planloom.models.http.keys import Keyring, RedactingFormatter
 from planloom.models.http.learned import LearnedModels
+from planloom.models.offline.recording import Recording, RecordingModel
+from planloom.models.one_question import Cost, answer_to
 from planloom.models.port import NOT_ASKED, Message, Model, ModelIdentity, ModelRequest
+from planloom.models.selection.select import choose_model, configured_models, list_models
 from planloom.providers import DISCOVERY_ORDER, PROVIDERS, WAYS_TO_A_MODEL, Provider
 
 if TYPE_CHECKING:
@@ -101,8 +106,6 @@ class Models:
 
     async def current(self) -> Model | None:
         """The model to use now, selected if there is none yet; None if none is available, which holds for a while."""
-        from planloom.models.selection.select import choose_model
-
         async with self._selecting:
             if self._model is None and not self._hold.active:
                 self._asked, since = True, time.monotonic()
@@ -124,13 +127,9 @@ class Models:
     def _recorded(self, model: Model | None) -> Model | None:
         if model is None or self._record is None:
             return model
-        from planloom.models.offline.recording import Recording, RecordingModel
-
         return RecordingModel(model, Recording(self._record, self.known_keys))
 
     def _keyring(self) -> Keyring:
-        from planloom.models.http.keys import Keyring
-
         base_url = (self._session.settings.model.base_url if self._base_url_is_users() else "") or None
         if self._keys is None or base_url != self._keys_base_url:
             previous, self._keys = self._keys, Keyring(self._environment, base_url, self.known_keys)
@@ -147,8 +146,6 @@ class Models:
         self._guard()
 
     def _guard(self) -> None:
-        from planloom.models.http.keys import RedactingFormatter
-
         if self._keys is not None:
             for handler, formatter in self._guarded:
                 handler.setFormatter(RedactingFormatter(self._keys, formatter))
@@ -159,8 +156,6 @@ class Models:
         Without `select`, as long as nothing was requested that needs a model, this lists what is configured and
         contacts no server.
         """
-        from planloom.models.selection.select import configured_models, list_models
-
         model = await self.current() if select else self._model
         listing = list_models if self._asked else configured_models
         models = await listing(self._session.settings, self._environment, self._editor, keys=self._keyring())
@@ -175,8 +170,6 @@ class Models:
 
         Raises ModelFailed, also if there is no model.
         """
-        from planloom.models.one_question import Cost, answer_to
-
         model = await self.current()
         if model is None:
             problem = ModelProblem(cause="none")
@@ -201,8 +194,6 @@ class Models:
         await self.forget()
 
     def _origin(self, provider: Provider) -> str:
-        from planloom.models.http.endpoint import origin_of
-
         chosen = self._session.settings.model
         if chosen.base_url and chosen.provider in ("auto", provider.name):
             return origin_of(chosen.base_url)

@@ -11,6 +11,8 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from planloom.domain.memory.entries import MemoryEntry
+from planloom.domain.memory.ranking import Hit
 from planloom.domain.values import PlanId
 
 if TYPE_CHECKING:
@@ -86,9 +88,6 @@ def count(workspace: str) -> Statement:
 
 def entries(rows: Iterable[tuple[Any, ...]]) -> tuple[MemoryEntry, ...]:
     """The entries in rows, without those that are damaged or of a newer version."""
-    # Imported here and below, with its words: most servers read and keep none.
-    from planloom.domain.memory.entries import MemoryEntry
-
     found = []
     for (body,) in rows:
         try:
@@ -100,8 +99,6 @@ def entries(rows: Iterable[tuple[Any, ...]]) -> tuple[MemoryEntry, ...]:
 
 def as_hits(rows: Iterable[tuple[Any, ...]]) -> tuple[Hit, ...]:
     """The hits in rows."""
-    from planloom.domain.memory.ranking import Hit
-
     return tuple(Hit(*row) for row in rows)
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from pydantic.fields import FieldInfo
 
 from planloom.tools.tool import Later, Tool
+from planloom.web.addresses import AddressRefused, web_address
 
 MAX_PATTERN: Final = 1_000
 MAX_RESULTS: Final = 1_000
@@ -413,9 +414,6 @@ class FetchUrl(Arguments):
     @field_validator("url")
     @classmethod
     def _usable(cls, url: str) -> str:
-        # Imported here: most plans fetch nothing.
-        from planloom.web.addresses import AddressRefused, web_address
-
         address = web_address(url)
         if isinstance(address, AddressRefused):
             raise ValueError(address.reason)

@@ -14,6 +14,7 @@ from planloom.domain.plans.validation import ArgumentProblem, ToolRules
 from planloom.domain.safety.approvals import Effect
 from planloom.domain.values import Args, Json
 from planloom.models.port import ToolSpec
+from planloom.tools.catalog import ALL
 from planloom.tools.tool import Need, Tool, ToolResult, failed
 
 if TYPE_CHECKING:
@@ -82,9 +83,6 @@ def builtin() -> Registry:
 
 
 def _declared() -> Iterator[Tool]:
-    # Imported here: a server that was asked for no plan needs no tool.
-    from planloom.tools.catalog import ALL
-
     yield from ALL
 
 

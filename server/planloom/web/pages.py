@@ -7,6 +7,7 @@ import re
 from typing import Final, NamedTuple
 
 from planloom.web.addresses import WebAddress
+from planloom.web.html_text import html_text
 
 _TEXTS: Final = frozenset(
     [
@@ -97,9 +98,6 @@ def page_of(address: WebAddress, content_type: str, body: bytes, cut: str | None
     text = decoded(body, content_type, is_cut=cut is not None)
     start = text.lstrip()[:15].lower()
     if media_type in _HTML or (not media_type and start.startswith(("<!doctype html", "<html"))):
-        # Every session imports this module, and few fetch a page.
-        from planloom.web.html_text import html_text
-
         title, shown = html_text(text)
         return Page(address, media_type or "text/html", title, shown, cut)
     return Page(address, media_type or "text/plain", "", text, cut)

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from planloom.agent.toolcalls.events import CallProblem, CallRead
+from planloom.agent.toolcalls.tokens import read_json
 from planloom.domain.json_numbers import is_sound
 from planloom.domain.model_text.cursor import Cursor, ParseError
 from planloom.domain.model_text.surrogates import mend
@@ -129,9 +130,6 @@ def opened(value: Json) -> Args | str:
 
 def decoded(text: str) -> Json:
     """The JSON value that makes up the whole text; the text itself if it is not JSON."""
-    # Imported here, as the reader of calls in text is.
-    from planloom.agent.toolcalls.tokens import read_json
-
     cursor = Cursor(text.strip(), final=True)
     try:
         value = read_json(cursor)

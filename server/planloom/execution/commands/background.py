@@ -103,7 +103,6 @@ class BackgroundCommands:
         self._index = index
         self._commands: dict[PlanId, dict[str, _Running]] = {}
         self._is_closed = False
-        plan_store.listen(self._on_event)
 
     def refusal(self, plan: Plan, command: Command) -> NoCommand | None:
         """Why this command cannot be started beside those that run, if so."""
@@ -184,7 +183,7 @@ class BackgroundCommands:
     def _running(self, plan_id: PlanId) -> tuple[_Running, ...]:
         return tuple(each for each in self._commands.get(plan_id, {}).values() if not each.ended.is_set())
 
-    def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
+    def on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
         """Stop and forget the commands of a plan that has ended in whatever way, and remove its folder."""
         if plan.status in _OVER:
             self._jobs.start(f"end-background:{recorded.plan_id}", self._forget(recorded.plan_id))

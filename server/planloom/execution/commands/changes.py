@@ -154,7 +154,6 @@ class CommandChanges:
         self._saved: dict[Uri, Sha256] = {}
         self._held: list[Path] = []
         self._ignored: dict[Path, Mapping[str, IgnoredFolder]] = {}
-        plan_store.listen(self._on_event)
         session.view.documents.listen(self._on_document_event)
 
     @asynccontextmanager
@@ -386,7 +385,7 @@ class CommandChanges:
         self._plan_store.store.keep(watched.run.plan_id, texts.items())
         return tuple(file.edited() for file in known), tuple(unknown)
 
-    def _on_event(self, recorded: ev.Recorded, _: Plan) -> None:
+    def on_event(self, recorded: ev.Recorded, _: Plan) -> None:
         """Note what a plan writes while a command runs."""
         if self._running and isinstance(recorded.event, ev.EditStarted | ev.EditApplied):
             for file in recorded.event.files:

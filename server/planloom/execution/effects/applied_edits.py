@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from planloom.domain.changes import EditRecord
@@ -11,7 +11,6 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs
-from planloom.execution.plan_store import PlanStore
 
 EditListener = Callable[[Plan, EditRecord], Coroutine[Any, Any, None]]
 
@@ -19,21 +18,18 @@ EditListener = Callable[[Plan, EditRecord], Coroutine[Any, Any, None]]
 class AppliedEdits:
     """Runs every listener in a background job for each `edit_applied`, whether of a step, an undo or a reconcile."""
 
-    def __init__(self, plan_store: PlanStore, jobs: Jobs) -> None:
+    def __init__(self, jobs: Jobs, listeners: Sequence[EditListener]) -> None:
+        """Each listener gets every applied edit, and the plan after it."""
         self._jobs = jobs
-        self._listeners: list[EditListener] = []
+        self._listeners = listeners
         self._numbers = itertools.count(1)
-        plan_store.listen(self._on_event)
-
-    def listen(self, listener: EditListener) -> None:
-        """Call `listener` with every applied edit, and the plan after it."""
-        self._listeners.append(listener)
 
     async def followed_up(self, plan_id: PlanId) -> None:
         """Wait until every listener has finished with the plan's edits so far."""
         await self._jobs.join(f"edit-applied:{plan_id}:")
 
-    def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
+    def on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
+        """Start the listeners where the event is an applied edit."""
         if not isinstance(recorded.event, ev.EditApplied):
             return
         edit = plan.edits.find(recorded.event.edit_id)

@@ -64,9 +64,6 @@ class StagingArea:
         self._gate = gate
         self._applied = applied
         self._areas: dict[PlanId, _Area] = {}
-        plan_store.listen(self._on_event)
-        # Its steps must stage it again.
-        plan_store.on_forget(lambda plan_id: self._areas.pop(plan_id, None))
 
     def base(self, plan: Plan) -> WorkspaceView | Overlay:
         """The base of a step's own overlay: what its plan has staged, or the workspace itself."""
@@ -205,7 +202,12 @@ class StagingArea:
     def _area(self, plan_id: PlanId) -> _Area:
         return self._areas.setdefault(plan_id, _Area(self._view))
 
-    def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
+    def forget(self, plan_id: PlanId) -> None:
+        """Drop what is staged of a plan that is no longer live here: its steps must stage it again."""
+        self._areas.pop(plan_id, None)
+
+    def on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
+        """Take what is made out of what is staged, and forget a plan that has ended."""
         area = self._areas.get(plan.plan_id)
         if area is not None and isinstance(recorded.event, ev.EditApplied):
             # What is made must not be asked for again, whatever becomes of the rest.

@@ -20,7 +20,6 @@ from planloom.execution.plan_store import PlanStore
 from planloom.execution.step_run import StepRun
 from planloom.tools.fetch_url import Fetcher
 from planloom.web.addresses import WebAddress, refusal, web_address
-from planloom.web.fetching import fetch
 from planloom.web.pages import Fetched, NotFetched, Page, Picture, Redirected
 
 _KEPT: Final = 4
@@ -58,6 +57,9 @@ class StepFetches:
             if verdict.cancelled:
                 raise CancelledByUser
             raise CallDenied(verdict.reason, "The page was not fetched")
+        # httpx is imported when something is sent: it takes as long as a third of the start.
+        from planloom.web.fetching import fetch
+
         fetched = await fetch(address, allow_internal=allow_internal)
         if isinstance(fetched, Page):
             self._pages.pop(address.url, None)

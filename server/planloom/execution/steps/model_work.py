@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
 from planloom.agent.answer_decoder import mode_of
 from planloom.agent.conversation import Conversation, Thread
@@ -27,7 +27,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.plan import FileRead, Plan, Step
 from planloom.domain.plans.revision import check_line
-from planloom.domain.values import Args, PlanId, Sha256, StepId, Uri
+from planloom.domain.values import Args, Sha256, Uri
 from planloom.execution.commands.running import CancelledByUser
 from planloom.execution.effects.previous_calls import call_fate, changed_so_far, earlier_results, not_made
 from planloom.execution.effects.proposals import Denied
@@ -62,7 +62,6 @@ _CHANGED: Final = (
     "from here."
 )
 _ANSWERED: Final = "The user was asked: COMPLETED TASKS has the answer."
-Stream = Callable[[PlanId, StepId, Literal["text", "reasoning"], str], None]
 
 
 class SubmittedPlans(Protocol):
@@ -92,16 +91,15 @@ class ModelWork:
         staging: StagingArea,
         context_factory: ToolContextFactory,
         surroundings: Callable[[Plan], Awaitable[Surroundings]],
-        stream: Stream,
         submitted: SubmittedPlans,
+        threads: PlanThreads,
     ) -> None:
         self._model = model
         self._staging = staging
         self._context_factory = context_factory
         self._surroundings = surroundings
-        self._stream = stream
         self._submitted = submitted
-        self.threads = PlanThreads()
+        self.threads = threads
         self._counters: dict[str, TokenCounter] = {}
 
     async def is_possible(self) -> bool:
@@ -156,7 +154,7 @@ class ModelWork:
             limit=settings.execution.max_tool_calls_per_step,
             completion_seconds=settings.execution.completion_timeout_seconds,
             fallback=settings.enable_fallback_function_parsing,
-            stream=lambda kind, text: self._stream(run.plan_id, run.step_id, kind, text),
+            stream=lambda kind, text: self._context_factory.stream(run.plan_id, run.step_id, kind, text),
             spend=run.spend,
             allow=run.require_budget,
             waiting=run.waiting,

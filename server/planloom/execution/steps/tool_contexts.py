@@ -32,7 +32,7 @@ from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.paths.roots import Root
 from planloom.workspace.view import WorkspaceView
 
-OutputStream = Callable[[PlanId, StepId, Literal["stdout", "stderr"], str], None]
+StepStream = Callable[[PlanId, StepId, Literal["text", "reasoning", "stdout", "stderr"], str], None]
 
 
 class StepEffects(NamedTuple):
@@ -44,7 +44,10 @@ class StepEffects(NamedTuple):
 
 
 class ToolContextFactory:
-    """Builds the tool context of each run of a step, and what is made from it. `stream` publishes commands' output."""
+    """Builds the tool context of each run of a step, and what is made from it.
+
+    `stream` publishes the text of models and commands.
+    """
 
     def __init__(
         self,
@@ -53,7 +56,7 @@ class ToolContextFactory:
         effects: StepEffects,
         tools: Registry,
         rules: StepRules,
-        stream: OutputStream,
+        stream: StepStream,
     ) -> None:
         self._session = session
         self._index = index
@@ -62,14 +65,14 @@ class ToolContextFactory:
         self._gate = effects.gate
         self._tools = tools
         self._rules = rules
-        self._stream = stream
+        self.stream = stream
         self._lacking = Lacking(session)
 
     def context(self, run: StepRun) -> ToolContext:
         """The context of a step's tools, with nothing staged."""
 
         def on_output(kind: Literal["stdout", "stderr"], text: str) -> None:
-            self._stream(run.plan_id, run.step_id, kind, text)
+            self.stream(run.plan_id, run.step_id, kind, text)
 
         return replace(
             self.reading(run.plan),

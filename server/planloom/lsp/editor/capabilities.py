@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls.capabilities import ServerCapabilitiesBuilder, get_capability
@@ -33,10 +34,6 @@ class Client(NamedTuple):
     process: int | None
     name: str = ""
     locale: str = "en"
-
-
-NO_CLIENT = Client(types.ClientCapabilities(), ClientExtensions(), "utf-16", {}, None, None)
-"""The client before `initialize`."""
 
 
 def client_of(params: types.InitializeParams) -> Client:
@@ -91,6 +88,4 @@ def folders(params: types.InitializeParams) -> dict[str, str]:
 
 
 def _last_name(uri: str) -> str:
-    from urllib.parse import unquote
-
     return unquote(uri.rstrip("/").rpartition("/")[2])

@@ -8,6 +8,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from planloom.domain.events import catalog as ev
+from planloom.lsp.wire import plan as wire
+from planloom.lsp.wire import to_wire
+from planloom.lsp.wire.methods.editor import SpentParams
+from planloom.lsp.wire.to_wire_events import event
 
 if TYPE_CHECKING:
     from planloom.domain.events.catalog import Recorded
@@ -29,8 +33,6 @@ Channel = tuple[str | None, str]
 
 def send_events(protocol: PlanloomProtocol) -> Callable[[Recorded, Plan], None]:
     """A listener that sends each event to the client at once; the ledger has it already."""
-    # Imported here and below, with the models of all messages: nothing is sent before the first plan.
-    from planloom.lsp.wire.to_wire_events import event
 
     def send(recorded: Recorded, after: Plan) -> None:
         try:
@@ -48,8 +50,6 @@ def send_waits(protocol: PlanloomProtocol) -> Callable[[PlanId, tuple[StepWait, 
     """A listener that sends which steps of a plan wait for what another step uses."""
 
     def send(plan_id: PlanId, waits: tuple[StepWait, ...]) -> None:
-        from planloom.lsp.wire import to_wire
-
         protocol.notify("planloom/waits", to_wire.waits(plan_id, waits))
 
     return send
@@ -62,9 +62,6 @@ def send_spent(
 
     def send(recorded: Recorded, after: Plan) -> None:
         if isinstance(recorded.event, ev.ModelUsed | ev.TaskUpdate) and recorded.event.usage:
-            from planloom.lsp.wire import plan as wire
-            from planloom.lsp.wire.methods.editor import SpentParams
-
             params = SpentParams(plan_id=after.plan_id, spent=wire.Spent.of(spent(after)))
             protocol.notify("planloom/spent", params)
 

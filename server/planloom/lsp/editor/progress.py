@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from planloom.domain.errors import PlanloomError
 from planloom.domain.plans.plan import Plan, progress
 from planloom.domain.text.counted import at_work, counted
 from planloom.domain.text.hidden_characters import in_message
@@ -71,8 +72,6 @@ class ProgressReporter:
             self._jobs.start(f"progress-cancel:{plan_id}", self._cancel_plan(plan_id))
 
     async def _cancel_plan(self, plan_id: PlanId) -> None:
-        from planloom.domain.errors import PlanloomError
-
         try:
             await self._cancel(plan_id)
         except PlanloomError as error:

@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from planloom.domain.text.positions import LineIndex, Position
+from planloom.domain.values import Uri
+from planloom.intake.reference_sources import Context
+from planloom.lsp.handlers import plan_documents
+
 if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
@@ -26,16 +31,10 @@ def register(server: LanguageServer, connection: Connection) -> None:
 
 
 async def _complete(connection: Connection, params: types.CompletionParams) -> types.CompletionList:
-    from planloom.domain.text.positions import LineIndex, Position
-    from planloom.domain.values import Uri
-    from planloom.intake.reference_sources import Context
-
     app = await connection.application()
     document = connection.documents.get(params.text_document.uri)
     if document is None:
         return types.CompletionList(is_incomplete=False, items=[])
-    from planloom.lsp.handlers import plan_documents
-
     of_plan = await plan_documents.completions(connection, params)
     if of_plan:
         return types.CompletionList(is_incomplete=False, items=of_plan)
@@ -58,8 +57,6 @@ async def _complete(connection: Connection, params: types.CompletionParams) -> t
 def _item(
     item: ReferenceItem, number: int, line: LineIndex, row: int, encoding: Encoding
 ) -> types.CompletionItem:
-    from planloom.domain.text.positions import Position
-
     start, end = (line.offset(Position(line=0, character=units), "utf-16") for units in item.replace)
     ends = [line.position(offset, encoding).character for offset in (start, end)]
     kinds = {

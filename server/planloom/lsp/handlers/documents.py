@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from planloom.domain.text.positions import ContentChange, Position, Range
+
 if TYPE_CHECKING:
     from planloom.domain.text.positions import ContentChange
     from planloom.lsp.connection import Connection
@@ -41,9 +43,6 @@ def register(server: Any, connection: Connection) -> None:
 
 
 def _change(change: types.TextDocumentContentChangeEvent) -> ContentChange:
-    # Imported here so that the answer to `initialize` need not wait for the domain's types.
-    from planloom.domain.text.positions import ContentChange, Position, Range
-
     if isinstance(change, types.TextDocumentContentChangeWholeDocument):
         return ContentChange(text=change.text)
     start, end = change.range.start, change.range.end

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from lsprotocol import types
 
+from planloom.domain.values import Uri
+from planloom.workspace.index.file_index import Changed
+from planloom.workspace.paths.uris import normalized
+
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
 
@@ -58,10 +62,6 @@ def register(server: Any, connection: Connection) -> None:
 
 def _update_index(connection: Connection, changes: Iterable[tuple[str, Kind]]) -> None:
     """Pass changes on to the index, in the order in which they arrive."""
-    from planloom.domain.values import Uri
-    from planloom.workspace.index.file_index import Changed
-    from planloom.workspace.paths.uris import normalized
-
     changed = tuple(Changed(Uri(uri), kind) for uri, kind in changes)
 
     async def pass_on() -> None:

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
+from planloom.domain.document.reader import read_document
+from planloom.lsp.editor import served_texts
+from planloom.lsp.plan_documents import features, hovers
+from planloom.lsp.plan_documents.features import View
 from planloom.lsp.plan_documents.names import ENDING
+from planloom.lsp.plan_documents.offers import lenses, offers
+from planloom.tools.registry import builtin
 
 if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
@@ -35,15 +41,11 @@ def register(server: LanguageServer, connection: Connection) -> None:
         view = await _view(connection, params.text_document.uri)
         if view is None:
             return None
-        from planloom.lsp.plan_documents import hovers
-
         return await hovers.hover(connection.app, view, params)
 
     @server.feature(types.WORKSPACE_TEXT_DOCUMENT_CONTENT)
     async def content(params: types.TextDocumentContentParams) -> types.TextDocumentContentResult:
         app = await connection.application()
-        from planloom.lsp.editor import served_texts
-
         return types.TextDocumentContentResult(await served_texts.text_at(app, params.uri))
 
 
@@ -52,8 +54,6 @@ def _answering(connection: Connection, name: str) -> Any:
         view = await _view(connection, params.text_document.uri)
         if view is None:
             return _offers(connection, params, name)
-        from planloom.lsp.plan_documents import features
-
         return getattr(features, name)(view, params)
 
     return answer
@@ -63,8 +63,6 @@ def _offers(connection: Connection, params: Any, name: str) -> Any:
     """The actions and lenses of a document that shows no plan; None for anything else."""
     if name not in ("actions", "lenses"):
         return None
-    from planloom.lsp.plan_documents.offers import lenses, offers
-
     document = connection.documents.get(params.text_document.uri)
     if document is None:
         return []
@@ -81,8 +79,6 @@ async def completions(
     view = await _view(connection, params.text_document.uri)
     if view is None:
         return None
-    from planloom.lsp.plan_documents import features
-
     return features.completions(view, params)
 
 
@@ -90,10 +86,6 @@ async def _view(connection: Connection, uri: str) -> View | None:
     """The document as it stands, if it shows a plan."""
     if not uri.endswith(ENDING):
         return None
-    from planloom.domain.document.reader import read_document
-    from planloom.lsp.plan_documents.features import View
-    from planloom.tools.registry import builtin
-
     app = await connection.application()
     document = connection.documents.get(uri)
     shown = await connection.plan_documents.find(uri)

@@ -12,6 +12,7 @@ from planloom.domain.document.top import Place
 from planloom.domain.plans.validation import Problem
 from planloom.domain.text.positions import Encoding, LineIndex
 from planloom.domain.values import StepId
+from planloom.tools.registry import builtin
 from planloom.workspace.documents import Document
 
 _ERROR, _INFORMATION = 1, 3
@@ -38,8 +39,6 @@ def refused(problems: Sequence[Problem], written: Written, found: Difference) ->
 
 def _near_tool(problem: Problem, written: Written, ids: Sequence[StepId]) -> str | None:
     """The tool whose name is near the one that the problem is about."""
-    from planloom.tools.registry import builtin
-
     said = dict(zip(ids, (str(each.values.get("tool")) for each in written.steps), strict=True))
     if problem.field != "tool" or problem.step_id is None or problem.step_id not in said:
         return None

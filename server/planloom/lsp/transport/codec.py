@@ -8,9 +8,11 @@ methods stay plain JSON here; `routing` parses them.
 from __future__ import annotations
 
 import contextvars
+import json
 import logging
 from collections.abc import Awaitable, Callable, Generator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import cattrs
@@ -25,6 +27,8 @@ from planloom.lsp.transport.outgoing import OutgoingProtocol
 
 logger = logging.getLogger(__name__)
 
+ANNOUNCED = Path(__file__).with_name("announced.json")
+"""The capabilities of the server, written by `python -m codegen`: the handlers that have them are imported later."""
 _TEXT_SYNCHRONISATION = (
     types.TEXT_DOCUMENT_DID_OPEN,
     types.TEXT_DOCUMENT_DID_CHANGE,
@@ -45,24 +49,30 @@ class PlanloomProtocol(OutgoingProtocol):
     """JSON-RPC by the rules of LSP. `receive` handles one message, given as bytes, and never raises.
 
     `endpoints` and `listeners` hold the requests and notifications whose params stay plain JSON; they go before the
-    features of pygls. `on_exit` is called with the exit code when the client sends `exit`.
+    features of pygls. `client_params` are those of `initialize`; before each message that follows it, `on_initialized`
+    is called. `on_exit` is called with the exit code when the client sends `exit`.
     """
 
     def __init__(self, server: LanguageServer, converter: cattrs.Converter) -> None:
         self.endpoints: dict[str, Endpoint] = {}
         self.listeners: dict[str, Listener] = {}
-        self.experimental: Any = None
-        self.commands: list[str] = []
+        self.client_params: types.InitializeParams | None = None
+        self.on_initialized: Callable[[], object] = lambda: None
         self.on_exit: Callable[[int], None] = lambda _: None
-        self._initialized = False
         self._shutting_down = False
         self._is_shut_down = False
         super().__init__(server, converter)
+
+    @property
+    def _initialized(self) -> bool:
+        return self.client_params is not None
 
     # Incoming messages.
 
     def receive(self, body: bytes) -> None:
         """Run the handler of one message, or answer with an error."""
+        if self._initialized:
+            self.on_initialized()
         message = envelope.read_envelope(body)
         context = contextvars.copy_context()
         match message:
@@ -209,14 +219,15 @@ class PlanloomProtocol(OutgoingProtocol):
     # The methods of LSP that pygls handles differently.
 
     @lsp_method(types.INITIALIZE)
-    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
-        """Answer with the server's capabilities. Other messages are refused until this has run."""
-        result: types.InitializeResult = yield from super().lsp_initialize(params)
-        result.capabilities.experimental = self.experimental
-        if self.commands:
-            result.capabilities.execute_command_provider = types.ExecuteCommandOptions(commands=self.commands)
-        self._initialized = True
-        return result
+    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, Any]:
+        """Answer with the announced capabilities. Other messages are refused until this has run."""
+        result = yield from super().lsp_initialize(params)
+        self.client_params = params
+        encoding = result.capabilities.position_encoding
+        return {
+            "capabilities": {**json.loads(ANNOUNCED.read_bytes()), "positionEncoding": encoding},
+            "serverInfo": result.server_info,
+        }
 
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:

@@ -11,6 +11,7 @@ from planloom.domain.plans import editing
 from planloom.domain.plans.editing import StepChanges, StepEdit
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import WHEN_USED, StepId, Uri
+from planloom.execution.effects.edited_proposals import ProposalEdit
 from planloom.intake.reference_sources import Context
 from planloom.lsp.wire import edits as wire_edits
 from planloom.lsp.wire import review as wire_review
@@ -55,9 +56,6 @@ def confinement(choice: wire_review.Confinement | None) -> Confinement | None:
 
 def proposal_edit(edit: decisions.ProposalEdit) -> ProposalEdit:
     """The text that a file is to get instead of the proposed one."""
-    # Imported here, with the comparison of texts: approvals are rare.
-    from planloom.execution.effects.edited_proposals import ProposalEdit
-
     return ProposalEdit(uri=Uri(edit.uri), text=edit.text, before=edit.before)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 from planloom.domain.errors import ContextOverflow, ModelCause, ModelFailed, ModelProblem, PlanloomError
@@ -333,9 +334,6 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
         text = headers.get(name, "").strip()
         if re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]{1,9})?", text):
             return float(text) / scale
-    # Imported here since few servers say when to come back, and it is a megabyte.
-    from email.utils import parsedate_to_datetime
-
     try:
         then = parsedate_to_datetime(headers.get("retry-after", ""))
     except (ValueError, IndexError, TypeError, OverflowError):

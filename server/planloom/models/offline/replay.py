@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from pydantic import ValidationError
 
@@ -87,8 +88,6 @@ async def open_replay(location: str, *, strict: bool = False) -> ReplayModel:
 def path_of(location: str) -> Path:
     """The path of a setting that is a path (`~` allowed) or a `file:` URL."""
     if location.startswith("file:"):
-        from urllib.request import url2pathname
-
         return Path(url2pathname(urlsplit(location).path))
     return Path(location).expanduser()
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from planloom.domain.errors import ModelFailed, ModelProblem
 from planloom.models.http.adapter import ModelListing
 from planloom.models.http.endpoint import origin_of, shown_url
+from planloom.models.offline.replay import open_replay
 from planloom.models.port import Capabilities, Model, ModelEvent, ModelIdentity, ModelRequest
 from planloom.models.providers.editor_model import EditorCompletion, EditorModel
 from planloom.models.providers.servers import ModelServers, accepts
@@ -120,9 +121,6 @@ async def choose_configured(context: SelectionContext, configured: str) -> Choic
         case "editor":
             return _choice(_editor(context, reason))
         case "replay":
-            # Imported here, since few servers replay.
-            from planloom.models.offline.replay import open_replay
-
             try:
                 return _choice(await open_replay(chosen.base_url, strict=chosen.name == STRICT))
             except ModelFailed as failure:

@@ -47,7 +47,6 @@ class Messages:
         self._plans = plans
         self._drafts = drafts
         self._model = model
-        plan_store.listen(self._on_event)
 
     async def send(self, plan_id: PlanId, text: str, attached: Attached = NOTHING_ATTACHED) -> MessageResult:
         """Say something to a plan, by its status. What the text and `attached` refer to is the plan's from then on.
@@ -109,7 +108,8 @@ class Messages:
         )
         return MessageResult(outcome="continued", plan=created.plan, unresolved=created.unresolved)
 
-    def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
+    def on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
+        """Continue a plan that has ended before it has read every message."""
         if isinstance(recorded.event, ev.PlanCompleted) and plan.unread:
             text = "\n".join(message.text for message in plan.unread)
             # References in the text are resolved again from it; images of files may not be named in it.

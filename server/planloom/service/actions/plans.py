@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from planloom.domain.document.adoption import adoption
 from planloom.domain.errors import InvalidParams, InvalidPlan, StaleVersion, WrongState
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.attachments import Attachment, additional
@@ -20,7 +21,9 @@ from planloom.execution.session import Session
 from planloom.execution.step_rules import StepRules
 from planloom.execution.summary import cancelled
 from planloom.intake.reference_sources import Resolution
+from planloom.service.actions.moving import read_document
 from planloom.service.actions.reading import PlanReader
+from planloom.service.actions.undo import UndoService
 from planloom.service.drafts.drafts import Drafts
 from planloom.service.requests import Attached, CreateRequest, CreateResult, UndoResult
 from planloom.service.running.states import require
@@ -54,9 +57,6 @@ class Plans(PlanReader):
 
     @cached_property
     def _undo(self) -> UndoService:
-        # Imported here, with the making of edits: nothing is undone before something was done.
-        from planloom.service.actions.undo import UndoService
-
         return UndoService(self._session, self._plan_store, self._turns, self._ledger.compaction)
 
     async def create(self, request: CreateRequest) -> CreateResult:
@@ -104,9 +104,6 @@ class Plans(PlanReader):
 
         Raises InvalidParams for a text without steps, InvalidPlan for one with errors, and what `adopt` raises.
         """
-        # Imported here, with all that reads plans written as documents.
-        from planloom.domain.document.adoption import adoption
-
         found = adoption(text)
         if found is None:
             problem = "it has no steps, or no line “## Steps” above them"
@@ -244,8 +241,6 @@ class Plans(PlanReader):
 
         Raises InvalidParams for a document that is refused, WrongState if the ledger has the plan, StorageFailed.
         """
-        from planloom.service.actions.moving import read_document
-
         moved = await asyncio.to_thread(read_document, text, self._session.folders, self._plan_store.clock())
         plan_id = moved.plan.plan_id
         await self._plan_store.ready()

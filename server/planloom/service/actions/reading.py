@@ -33,6 +33,8 @@ from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.summary import changes_of_file
 from planloom.intake.languages import language_of
+from planloom.service.actions.export import as_markdown, as_raw_json, sentence
+from planloom.service.actions.moving import as_document
 from planloom.service.requests import FileDiff, Until
 from planloom.storage.leases import owned_elsewhere
 from planloom.storage.ledger import Ledger, PlanRow, workspace_key
@@ -212,8 +214,6 @@ class PlanReader:
         if digest is not None and text is None:
             compaction = self._ledger.compaction(plan_id)
             if compaction is not None:
-                from planloom.service.actions.export import sentence
-
                 status = self._read(plan_id).status
                 raise WrongState(
                     f"{sentence(compaction)} What changed can no longer be shown.", status=status
@@ -223,23 +223,16 @@ class PlanReader:
 
     def markdown(self, plan_id: PlanId) -> str:
         """The plan as Markdown."""
-        # Imported here, like the other forms: few plans are exported.
-        from planloom.service.actions.export import as_markdown
-
         plan = self._read(plan_id)
         return as_markdown(plan, self._ledger.compaction(plan_id))
 
     def full(self, plan_id: PlanId) -> str:
         """The plan with its events and texts, for `Plans.import_plan`. Raises WrongState while it is at work."""
-        from planloom.service.actions.moving import as_document
-
         plan = self._read(plan_id)
         return as_document(plan, self._ledger.events(plan_id), self._ledger.texts(plan_id))
 
     def raw(self, plan_id: PlanId) -> str:
         """The events of an unreadable plan as they are in the ledger, as JSON."""
-        from planloom.service.actions.export import as_raw_json
-
         here = workspace_key(self._session.folders)
         if not self._all_workspaces and plan_id not in self._ledger.plans(workspace=here, limit=_ALL):
             raise UnknownThing("plan", plan_id)

@@ -9,6 +9,7 @@ from planloom.domain.values import StepId
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_rules import StepRules
+from planloom.planning.rules.planner import plan_by_rules
 from planloom.tools.registry import Registry
 
 HEADLINE = 80
@@ -42,9 +43,6 @@ def direct_run(plan: Plan, tools: Registry, session: Session) -> ev.PlanDirect:
         if tool is None or (may_ask and tool.effect != "read"):
             return False
         return tool.effect in allowed_effects(plan, step.agent)
-
-    # Imported here, since a server without requests needs no rules, and they are long.
-    from planloom.planning.rules.planner import plan_by_rules
 
     review = session.settings.execution.review
     steps = plan_by_rules(plan.request, tools, plan.attachments, session.view.has)

@@ -41,7 +41,10 @@ class FollowUp:
         self._plan_store = plan_store
         self._ledger = ledger
         self._found: dict[PlanId, Previous] = {}
-        plan_store.on_forget(lambda plan_id: self._found.pop(plan_id, None))
+
+    def forget(self, plan_id: PlanId) -> None:
+        """Drop what was found for a plan that is no longer live here."""
+        self._found.pop(plan_id, None)
 
     def of(self, plan: Plan) -> Previous:
         """The session's last ended plan."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,15 @@ from planloom.domain.plans.attachments import images_of
 from planloom.domain.plans.plan import Plan
 from planloom.execution.session import Session
 from planloom.models.port import Capabilities, Model
+from planloom.planning.investigations.draft_investigations import DraftInvestigations, InvestigationOptions
+from planloom.planning.investigations.planner import InvestigatingPlanner
+from planloom.planning.model.planner import DraftOptions, ModelPlanner
+from planloom.planning.model.prompt_budget import SMALL_CONTEXT
+from planloom.planning.model.prompts import told_templates
+from planloom.planning.perspectives.planner import PerspectivesPlanner
 from planloom.planning.port import Planner, PlanningRequest
+from planloom.planning.rules.planner import RulesPlanner
+from planloom.planning.templates.planner import TemplatePlanner
 from planloom.service.drafts.planning_requests import PlanningRequests
 from planloom.service.models import Models
 from planloom.service.templates import Templates
@@ -24,7 +31,7 @@ RULES_ONLY = "Perspectives need a language model, so rules alone have written th
 
 
 class PlannerFactory:
-    """Picks planners, each with the request that it is to plan. A planner is imported when it is picked."""
+    """Picks planners, each with the request that it is to plan."""
 
     def __init__(
         self,
@@ -33,9 +40,8 @@ class PlannerFactory:
         models: Models,
         templates: Templates,
         requests: PlanningRequests,
-        conversations: Callable[[], PlanningConversations],
+        conversations: PlanningConversations,
     ) -> None:
-        """`conversations` are made when a model first plans."""
         self._session = session
         self._tools = tools
         self._models = models
@@ -49,8 +55,6 @@ class PlannerFactory:
         Raises UnknownThing and InvalidParams for a template.
         """
         if plan.template_id is not None and not plan.unread:
-            from planloom.planning.templates.planner import TemplatePlanner
-
             template, steps = self._templates.filled(plan.template_id, plan.template_parameters)
             planner: Planner = TemplatePlanner(
                 template.name, steps, self._tools, sequential=template.sequential
@@ -58,8 +62,6 @@ class PlannerFactory:
             return planner, self._requests.request(plan)
         model = await self._models.current()
         if model is None:
-            from planloom.planning.rules.planner import RulesPlanner
-
             note = RULES_ONLY if plan.route == "perspectives" else ""
             planner = RulesPlanner(self._tools, self._session.view.has, note=note)
             return planner, self._requests.request(plan)
@@ -73,11 +75,6 @@ class PlannerFactory:
         self, model: Model, can: Capabilities, plan: Plan, request: PlanningRequest
     ) -> Planner:
         """An investigation if the model takes tools and has the room, else a single request."""
-        from planloom.planning.investigations.planner import InvestigatingPlanner
-        from planloom.planning.model.planner import DraftOptions, ModelPlanner
-        from planloom.planning.model.prompt_budget import SMALL_CONTEXT
-        from planloom.planning.model.prompts import told_templates
-
         settings = self._session.settings
         small = can.context_tokens is not None and can.context_tokens < SMALL_CONTEXT
         options = DraftOptions(
@@ -88,11 +85,11 @@ class PlannerFactory:
             template_of=self._templates.find,
             templates=() if small else told_templates(self._templates.saved()),
         )
-        tools = await self._conversations().for_models(plan, self._tools)
+        tools = await self._conversations.for_models(plan, self._tools)
         several = plan.route == "perspectives"
         opening = None
         if can.tools and not small and not several and options.style == "auto":
-            opening = await self._conversations().opening(model, plan, request, options.templates)
+            opening = await self._conversations.opening(model, plan, request, options.templates)
         investigations = self._investigations(model, plan, tools, () if opening is None else opening.runs)
         planner: Planner
         if can.tools and not small and options.style == "auto":
@@ -101,18 +98,11 @@ class PlannerFactory:
             planner = ModelPlanner(model, tools, options, synthesis=several)
         if not several:
             return planner
-        from planloom.planning.perspectives.planner import PerspectivesPlanner
-
         return PerspectivesPlanner(investigations, planner, self._session.clock, extra=options.extra)
 
     def _investigations(
         self, model: Model, plan: Plan, tools: Registry, runs: tuple[str, ...]
     ) -> DraftInvestigations:
-        from planloom.planning.investigations.draft_investigations import (
-            DraftInvestigations,
-            InvestigationOptions,
-        )
-
         settings = self._session.settings
         # Without tools a model still sees the attachments.
         tools = Registry(()) if settings.approvals.read == "deny" else tools
@@ -124,5 +114,5 @@ class PlannerFactory:
             tokens=settings.budget.max_tokens,
             fallback=settings.enable_fallback_function_parsing,
         )
-        context = partial(self._conversations().context, plan, runs)
+        context = partial(self._conversations.context, plan, runs)
         return DraftInvestigations(model, tools, context, options, plan.before_draft)

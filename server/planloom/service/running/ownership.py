@@ -14,12 +14,15 @@ from planloom.domain.plans.commands import CommandProcess, running_in_background
 from planloom.domain.plans.plan import ENDED, PauseReason, Plan, PlanError, has_open_work
 from planloom.domain.values import PlanId
 from planloom.execution.conductor import Conductor
+from planloom.execution.effects.reconcile import drop_staged, reconcile_intents
 from planloom.execution.jobs import Jobs, background_jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.summary import execution_summary
 from planloom.storage.leases import LEASE_SECONDS, owned_elsewhere
 from planloom.storage.ledger import Ledger, workspace_key
+from planloom.tools.processes.left_over import end_left_over
+from planloom.workspace.edits.after_crash import clear_leftovers
 
 STOPPED = "The plan was stopped, because its progress could not be written to the plan ledger."
 _ENDED = "The server ended while the plan ran."
@@ -70,9 +73,6 @@ class Ownership:
             plan = self.claim(plan_id)
             if plan_id in self._unreconciled:
                 # Few servers have something to reconcile.
-                from planloom.execution.effects.reconcile import drop_staged, reconcile_intents
-                from planloom.workspace.edits.after_crash import clear_leftovers
-
                 await clear_leftovers(self._session.view, plan)
                 reconciled = await reconcile_intents(
                     self._plan_store, self._session.view, plan, trusted=self._session.trusted
@@ -118,8 +118,6 @@ class Ownership:
         self._released.discard(plan_id)
         if has_intents:
             return plan
-        from planloom.execution.effects.reconcile import drop_staged
-
         return drop_staged(self._plan_store, plan)
 
     def _adopt(self, plan: Plan) -> Plan:
@@ -128,8 +126,6 @@ class Ownership:
         What it was waiting for is withdrawn, its background commands are ended. A draft fails.
         """
         for step_id, command in running_in_background(plan):
-            from planloom.tools.processes.left_over import end_left_over
-
             line = end_left_over(CommandProcess(pid=command.pid, stamp=command.process))
             ended = ev.BackgroundEnded(
                 task_id=step_id, command_id=command.command_id, reason="crash", line=line

@@ -44,8 +44,6 @@ class UserUndo:
         self._last: dict[Uri, PlanId] = {}
         view.documents.listen(self._on_document_event)
         view.on_rename(self._on_rename)
-        plan_store.listen(self._on_plan_event)
-        plan_store.on_forget(lambda plan_id: self._files.pop(plan_id, None))
 
     async def file_changed(self, uri: str) -> None:
         """Somebody has created or deleted a file in the editor, which its undo and redo of such a change do too."""
@@ -74,7 +72,12 @@ class UserUndo:
         for plan in plans:
             self._look_at_file(plan, key)
 
-    def _on_plan_event(self, recorded: ev.Recorded, plan: Plan) -> None:
+    def forget(self, plan_id: PlanId) -> None:
+        """Drop what is known of a plan that is no longer live here."""
+        self._files.pop(plan_id, None)
+
+    def on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
+        """Note what a plan writes, and look at its files when it rests."""
         event = recorded.event
         if isinstance(event, ev.EditStarted | ev.EditApplied):
             self._last.update((normalized(uri), plan.plan_id) for each in event.files for uri in each.uris)

@@ -18,7 +18,6 @@ from planloom.domain.text.counted import counted
 from planloom.execution.jobs import Jobs
 from planloom.models.http.endpoint import shown_url
 from planloom.service.tracing.spans import Span, document
-from planloom.web.collector import send_json
 
 CLOSE_SECONDS = 2.0
 """How long the last traces may take when the server ends."""
@@ -152,6 +151,9 @@ class TraceExporter:
         """Send the first traces; returns what is wrong, empty for nothing, and whether they wait to be sent again."""
         traces = self._waiting.taken(_MOST_SENT)
         body = _encoded([span for trace in traces for span in trace])
+        # httpx is imported when something is sent: it takes as long as a third of the start.
+        from planloom.web.collector import send_json
+
         problem = await send_json(target, body, self._headers(), default_path="/v1/traces")
         if problem is None:
             return "", False

@@ -7,6 +7,8 @@ import sys
 from functools import cache
 
 from planloom.domain.safety.confinement import Abilities
+from planloom.tools.confinement.linux_command import tried_means
+from planloom.tools.confinement.macos import SANDBOX_EXEC
 from planloom.tools.confinement.policy import Means
 
 _PROTECTED_CHANGE = (
@@ -24,11 +26,7 @@ def means() -> Means:
     if sys.platform == "win32":
         return Means(job_object=True)
     if sys.platform == "darwin":
-        from planloom.tools.confinement.macos import SANDBOX_EXEC
-
         return Means(sandbox_exec=SANDBOX_EXEC.is_file())
-    from planloom.tools.confinement.linux_command import tried_means
-
     return tried_means()
 
 

@@ -15,6 +15,14 @@ from typing import Final, NamedTuple
 from planloom.domain.safety.confinement import Confinement
 from planloom.tools.confinement.abilities import means
 from planloom.tools.confinement.git_folder import GitFolder, Reserved, git_folder, reserved
+from planloom.tools.confinement.linux_command import (
+    follow_servers,
+    launcher_argv,
+    loopback_network,
+    own_network,
+    policy_file,
+)
+from planloom.tools.confinement.macos import SANDBOX_EXEC, profile
 from planloom.tools.confinement.places import CACHE_VARIABLES, Places, Reach, places
 from planloom.tools.confinement.policy import Means, Policy
 
@@ -87,8 +95,6 @@ def prepared(argv: Sequence[str], cwd: Path, environment: Mapping[str, str], con
                 taken.release()
             raise
     if has.sandbox_exec and confined.confinement.confined:
-        from planloom.tools.confinement.macos import SANDBOX_EXEC, profile
-
         rules = profile(found, str(confined.plan_folder), confined.confinement.network)
         return Prepared((str(SANDBOX_EXEC), "-p", rules, *argv), own)
     return Prepared(tuple(argv), own)
@@ -192,14 +198,6 @@ def most_memory() -> int:
 def _by_launcher(
     argv: Sequence[str], cwd: Path, environment: dict[str, str], confined: Confined, found: Places
 ) -> Prepared:
-    from planloom.tools.confinement.linux_command import (
-        follow_servers,
-        launcher_argv,
-        loopback_network,
-        own_network,
-        policy_file,
-    )
-
     has, wanted = confined.has or Means(), confined.confinement
     is_confined = wanted.confined
     joined: tuple[int, ...] = ()
