@@ -69,7 +69,7 @@ def _files(edit: EditRecord) -> Iterator[tuple[EditedFile, bool]]:
 
 
 def _changed(edit: EditRecord, file: EditedFile, t: Words, *, lasting: bool) -> ChangedFile:
-    state = _STATE[edit.state]
+    state = "reverted" if file.uri in edit.undone else _STATE[edit.state]
     return ChangedFile(
         edit_id=edit.edit_id,
         step_id=edit.step_id,
