@@ -48,6 +48,11 @@ CHAINS: dict[str, tuple[str, dict[str, str | None]]] = {
         '1. Rename d to e\n2. Create file d/f.txt with content "new"\n3. Rename e/f.txt to d/g.txt',
         {"a.txt": "A\n", "b.txt": "B\n", "d": None, "d/f.txt": "new", "d/g.txt": "F\n", "e": None},
     ),
+    "folder made by a rename": (
+        "1. Rename a.txt to m/a.txt\n2. Rename m/ to n\n3. Create folder m\n4. Rename n/a.txt to x.txt\n"
+        "5. Rename n/ to m/n",
+        {"b.txt": "B\n", "m": None, "m/n": None, "m/n/x.txt": "A\n", **KEPT},
+    ),
 }
 
 
