@@ -107,6 +107,15 @@ def test_a_redo_that_was_cut_off_is_completed_by_another_or_taken_back() -> None
     assert (at.stands, at.can_be_redone) == ("a/1 a/2", "")
 
 
+def test_what_is_left_of_an_undo_is_redone_with_what_completed_it() -> None:
+    """A rename and the one back leave the files as they are, so that nobody asks for the redo again."""
+    at = History(edit("a", "1"), edit("there", "2"), edit("back", "3"))
+    half = edit("half", "1:a/1", "3:back/3")
+    half = half.model_copy(update={"reverts": (*half.reverts, EditId("there"))})
+    at.made(half, edit("rest", "2:there/2"), edit("redo", "1:half/1"))
+    assert at.made(edit("undo", "1:a/1")).can_be_redone == "half/3 rest/2 undo/1"
+
+
 def test_what_the_user_undoes_or_redoes_in_the_editor_counts_as_well() -> None:
     at = History(edit("a", "1", "2"), edit("b", "3")).reverted("a", "1")
     assert at.stands == "a/2 b/3"

@@ -25,15 +25,19 @@ def standing(edits: Iterable[EditRecord], *, renames: bool = False) -> tuple[Edi
 
 
 def undone(edits: Iterable[EditRecord], step_id: StepId | None = None) -> tuple[EditRecord, ...]:
-    """The undos that a redo reverts, oldest first: the last one in force, and interrupted ones of the same edits; each
-    with those of its files in which it is in force.
+    """The undos that a redo reverts, oldest first: the last one in force, and interrupted ones of the same edits, with
+    all that completed these; each with those of its files in which it is in force.
 
     With `step_id` only undos of that step alone: an undo of the whole plan is reverted as a whole.
     """
     chains = _Chains(edits)
     undos = [edit for edit in chains.undos() if step_id is None or chains.steps(edit) == {step_id}]
-    last = chains.origins(undos[-1]) if undos else frozenset()
-    return tuple(edit.standing for edit in undos if last & chains.origins(edit))
+    all_origins = [chains.origins(edit) for edit in undos]
+    related, grown = frozenset[EditId](), frozenset().union(*all_origins[-1:])
+    while grown != related:
+        related = grown
+        grown = related.union(*(each for each in all_origins if related & each))
+    return tuple(edit.standing for edit in undos if related & chains.origins(edit))
 
 
 def steps_undone(edits: Iterable[EditRecord]) -> frozenset[StepId]:
