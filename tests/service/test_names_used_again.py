@@ -48,6 +48,17 @@ CHAINS: dict[str, tuple[str, dict[str, str | None]]] = {
         '1. Rename d to e\n2. Create file d/f.txt with content "new"\n3. Rename e/f.txt to d/g.txt',
         {"a.txt": "A\n", "b.txt": "B\n", "d": None, "d/f.txt": "new", "d/g.txt": "F\n", "e": None},
     ),
+    "swap beside a longer chain": (
+        "1. Rename a.txt to t.txt\n2. Rename b.txt to a.txt\n3. Rename t.txt to b.txt\n4. Rename d/f.txt to d/g.txt\n"
+        '5. Rename d/g.txt to d/h.txt\n6. Replace "F" with "FF" in d/h.txt\n7. Rename d/h.txt to d/i.txt\n'
+        "8. Rename d/i.txt to d/j.txt",
+        {"a.txt": "B\n", "b.txt": "A\n", "d": None, "d/j.txt": "FF\n"},
+    ),
+    "folder made by a rename": (
+        "1. Rename a.txt to m/a.txt\n2. Rename m/ to n\n3. Create folder m\n4. Rename n/a.txt to x.txt\n"
+        "5. Rename n/ to m/n",
+        {"b.txt": "B\n", "m": None, "m/n": None, "m/n/x.txt": "A\n", **KEPT},
+    ),
 }
 
 
@@ -141,18 +152,23 @@ async def test_killed_at_every_event_it_is_made_once(tmp_path: Path, chain: str,
             await after.app.close()
 
 
+@pytest.mark.parametrize("redo", [False, True])
 @pytest.mark.parametrize("review", ["end", "auto"])
 @pytest.mark.parametrize("chain", CHAINS)
-async def test_an_undo_that_was_killed_between_two_edits_goes_on(
-    tmp_path: Path, chain: str, review: Review
+async def test_an_undo_or_redo_that_was_killed_between_two_edits_goes_on(
+    tmp_path: Path, chain: str, review: Review, redo: bool
 ) -> None:
     settings = {"execution.review": review}
-    for nth in range(1, 4):
+    for nth in range(1, 5):
         folder = tmp_path / f"{nth}"
         folder.mkdir()
         ledger = DyingLedger(folder / "l.db")
         before = Studio(folder, FILES, settings=settings, ledger=ledger)
         plan = await finished(before, await before.approve(await before.ask(CHAINS[chain][0], mode="plan")))
+        wanted = [started(before), CHAINS[chain][1]]
+        if redo:
+            await undone(before, plan)
+            wanted.reverse()
         made = 0
 
         def dies(event: ev.Event, nth: int = nth) -> bool:
@@ -162,7 +178,7 @@ async def test_an_undo_that_was_killed_between_two_edits_goes_on(
 
         ledger.at = dies
         with contextlib.suppress(Crash):
-            await undone(before, plan)
+            await undone(before, plan, redo=redo)
         ledger.dead = True
         await before.app._jobs.stop("")
         ledger.release()
@@ -170,11 +186,11 @@ async def test_an_undo_that_was_killed_between_two_edits_goes_on(
         try:
             await after.app._ownership.reconcile_adopted()
             (found,) = after.app.plans.list(None, (), None, True)
-            if seen(after) != started(after):
-                await undone(after, found)
-            assert seen(after) == started(after), f"killed at edit {nth}"
-            await undone(after, found, redo=True)
-            assert seen(after) == CHAINS[chain][1], f"killed at edit {nth}"
+            if seen(after) != wanted[0]:
+                await undone(after, found, redo=redo)
+            assert seen(after) == wanted[0], f"killed at edit {nth}"
+            await undone(after, found, redo=not redo)
+            assert seen(after) == wanted[1], f"killed at edit {nth}"
         finally:
             await after.app.close()
 

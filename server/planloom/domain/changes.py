@@ -13,6 +13,11 @@ EditOutcome = Literal["verified", "normalized", "unverified"]
 Cause = CallId | EditId
 
 
+def taken_back(edit_id: EditId, uri: Uri) -> Cause:
+    """The cause of a change that reverts what an edit has changed under this URI."""
+    return EditId(f"{edit_id} {uri}")
+
+
 def sha256(text: str) -> Sha256:
     """The hash of a text as UTF-8; lone surrogates, which some editors send, are hashed as they are."""
     return Sha256(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
@@ -137,9 +142,9 @@ class EditedFile(Value):
 class EditRecord(Value):
     """An edit in the journal. The outcome of an intent that a crash cut off is found by comparing the files.
 
-    `reverts`: the edits that the same undo or redo reverts; `partly`: those of them that this edit does not revert, or
-    only in part, since the user has changed the same lines. `whole`: every file that was to change
-    did. `settles`: the steps whose staged changes this edit applies, if it is the one edit of a whole plan.
+    `reverts`: the edits that the same undo or redo reverts; the causes of `files` say which of their files this edit
+    reverts. `undone`: the files in which this edit is reverted; in all of them, its state says so. `settles`: the steps
+    whose staged changes this edit applies, if it is the one edit of a whole plan.
 
     `reason`: why it was rejected. `command`: a command has made these changes, and those of `unknown`, whose texts from
     before are not known, so that they cannot be taken back; `notes` are sentences on it for the user. `by_user`: the
@@ -153,8 +158,7 @@ class EditRecord(Value):
     merged: bool = False
     outcome: EditOutcome | None = None
     reverts: tuple[EditId, ...] = ()
-    partly: tuple[EditId, ...] = ()
-    whole: bool = True
+    undone: frozenset[Uri] = frozenset()
     settles: tuple[StepId, ...] = ()
     reason: str | None = None
     command: str | None = None
@@ -163,12 +167,10 @@ class EditRecord(Value):
     by_user: bool = False
 
     @property
-    def completes(self) -> tuple[EditId, ...]:
-        """The edits that are reverted once this one is made; of an undo of many files, those that all of its edits
-        revert together.
-        """
-        partly = frozenset(self.partly)
-        return tuple(each for each in self.reverts if each not in partly) or self.reverts
+    def standing(self) -> Self:
+        """The edit with those of its files alone in which it is not reverted."""
+        files = tuple(file for file in self.files if file.uri not in self.undone)
+        return self.model_copy(update={"files": files}) if self.undone else self
 
     @property
     def key(self) -> EditId:

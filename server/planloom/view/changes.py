@@ -73,7 +73,7 @@ def _files(edit: EditRecord) -> Iterator[tuple[EditedFile, bool]]:
 def _changed(
     edit: EditRecord, file: EditedFile, t: Words, before: ChangedFile | None, *, lasting: bool
 ) -> ChangedFile:
-    state = _STATE[edit.state]
+    state = "reverted" if file.uri in edit.undone else _STATE[edit.state]
     is_new = before is not None and before.change == "create" and before.state == "applied"
     change: ChangeKind = "create" if is_new and file.change == "edit" else file.change
     creator = before.created_by if is_new and before is not None else edit.step_id

@@ -394,9 +394,9 @@ class ApprovalResolved(Value):
 class EditStarted(Value):
     """The intent to change files, recorded on disk before the editor is asked to change them.
 
-    `reverts` are the edits that its undo or redo reverts, `partly` those of them that it does not revert, or only in
-    part, `settles` the steps whose staged changes it applies. `covered_by` is the version of the plan whose approval
-    covers it, None if it has its own.
+    `reverts` are the edits that its undo or redo reverts, `settles` the steps whose staged changes it applies.
+    `covered_by` is the version of the plan whose approval covers it, None if it has its own. `partly` is of older
+    ledgers, and unused.
     """
 
     type: Literal["edit_started"] = "edit_started"

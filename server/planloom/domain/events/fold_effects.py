@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from planloom.domain.changes import EditRecord
@@ -26,9 +26,9 @@ from planloom.domain.events.folding import (
     with_usage,
     without_questions,
 )
-from planloom.domain.events.reverts import State, states_after
+from planloom.domain.events.reverts import undone_after
 from planloom.domain.plans.plan import AskedQuestion, Plan, Question, Recovery, Step
-from planloom.domain.values import EditId, Instant, Uri
+from planloom.domain.values import EditId, Instant, StepId, Uri
 
 
 @folds(ev.EditStarted, when=ALIVE | UNDOABLE)
@@ -40,7 +40,6 @@ def edit_started(plan: Plan, event: ev.EditStarted, _at: Instant) -> Plan:
         files=event.files,
         state="intended",
         reverts=event.reverts,
-        partly=event.partly,
         settles=event.settles,
     )
     return updated(plan, edits=plan.edits.appended(record))
@@ -65,12 +64,11 @@ def edit_applied(plan: Plan, event: ev.EditApplied, _at: Instant) -> Plan:
         files=event.files,
         merged=event.merged,
         outcome=event.outcome,
-        whole=intent.whole and len(event.files) == len(intent.files),
     )
     edit = made.edits.find(event.edit_id)
     if edit is None or not (edit.reverts or redone):
         return made
-    return _with_states(made, states_after(made.edits, edit, "applied"))
+    return _with_undone(made, undone_after(made.edits.find, edit, event.files, back=True))
 
 
 @folds(ev.EditRejected, when=ALIVE | UNDOABLE)
@@ -87,13 +85,9 @@ def edit_reverted(plan: Plan, event: ev.EditReverted, _at: Instant) -> Plan:
     target = plan.edits.find(event.edit_id)
     if target is None:
         return plan
-    reverted_uris = {file.uri for file in event.files}
-    whole = all(file.uri in reverted_uris for file in target.files)
-    states: Mapping[EditId, State] = {target.edit_id: "reverted" if whole else "applied"}
-    if whole and target.state == "applied":
-        states = states_after(plan.edits, target, "reverted")
     plan = fold_reverted(plan, target, event.files, back=False)
-    return _with_states(plan, states, partly=frozenset() if whole else frozenset({target.edit_id}))
+    files = [file for file in event.files if file.uri not in target.undone]
+    return _with_undone(plan, undone_after(plan.edits.find, target, files, back=False))
 
 
 @folds(ev.CommandChanged, when=ANY)
@@ -136,35 +130,34 @@ def _edited(plan: Plan, edit_id: EditId, **changes: Any) -> Plan:
     return updated(plan, edits=plan.edits.replaced({index: updated(plan.edits[index], **changes)}))
 
 
-def _with_states(plan: Plan, states: Mapping[EditId, State], partly: Set[EditId] = frozenset()) -> Plan:
-    """The plan with the new states of these edits, and with its steps and calls updated to match."""
+def _with_undone(plan: Plan, undone: Mapping[EditId, frozenset[Uri]]) -> Plan:
+    """The plan with the files in which these edits are reverted, and its steps and calls updated to match."""
     changed: dict[int, EditRecord] = {}
-    for edit_id, state in states.items():
+    for edit_id, uris in undone.items():
         index = plan.edits.index_of(edit_id)
         if index is not None:
             edit = plan.edits[index]
-            if state != edit.state:
-                plan = fold_reverted(plan, edit, edit.files, back=state == "applied")
-            changed[index] = updated(edit, state=state)
+            for back, those in ((True, edit.undone - uris), (False, uris - edit.undone)):
+                files = [file for file in edit.files if file.uri in those]
+                plan = fold_reverted(plan, edit, files, back=back)
+            whole = all(file.uri in uris for file in edit.files)
+            changed[index] = updated(edit, undone=uris, state="reverted" if whole else "applied")
     now = updated(plan, edits=plan.edits.replaced(changed))
     steps: dict[int, Step] = {}
     for edit in changed.values():
         for step_id in edit.references:
             found = plan.index_of(step_id)
             if found is not None:
-                of_step = [each for each in now.edits_of(step_id) if each.has_changes and not each.reverts]
-                how_much = _how_much(
-                    {each.state for each in of_step}, partly=any(each.edit_id in partly for each in of_step)
-                )
-                steps[found] = updated(plan.steps[found], reverted=how_much)
+                steps[found] = updated(plan.steps[found], reverted=_how_much(now, step_id))
     return updated(now, steps=plan.steps.replaced(steps))
 
 
-def _how_much(states: Set[str], *, partly: bool) -> Literal["whole", "part"] | None:
+def _how_much(plan: Plan, step_id: StepId) -> Literal["whole", "part"] | None:
     """How much of a step's changes to files has been reverted."""
-    if "reverted" not in states:
-        return "part" if partly else None
-    return "part" if "applied" in states else "whole"
+    of_step = [each for each in plan.edits_of(step_id) if each.has_changes and not each.reverts]
+    if not any(each.undone for each in of_step):
+        return None
+    return "part" if any(each.state == "applied" for each in of_step) else "whole"
 
 
 @folds(ev.ApprovalRequested, when=DRAFT | ALIVE)

@@ -22,11 +22,9 @@ class EditJournal:
         plan_id: PlanId,
         step_id: StepId | None,
         reverts: tuple[EditId, ...] = (),
-        partly: tuple[EditId, ...] = (),
     ) -> None:
-        """`reverts` are the edits that an undo reverts, `partly` those of them that these edits revert in part only."""
+        """`reverts` are the edits that an undo reverts."""
         self._reverts = reverts
-        self._partly = partly
         self._plan_store = plan_store
         self._plan_id = plan_id
         self._step_id = step_id
@@ -48,7 +46,6 @@ class EditJournal:
             edit_id=edit_id,
             files=edited,
             reverts=self._reverts,
-            partly=self._partly,
             settles=self._staged_by({cause for file in files for cause in file.causes}),
             covered_by=grant.version if grant.covers else None,
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planloom.domain.changes import EditedFile, EditOutcome, EditRecord
+from planloom.domain.changes import EditedFile, EditOutcome, EditRecord, taken_back
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import StepId
@@ -105,7 +105,6 @@ async def _reconcile(plan_store: PlanStore, view: WorkspaceView, plan: Plan, edi
         reason=_reason(made, missing, doubtful),
     )
     happened = list(outcome_of(edit.step_id, edit.edit_id, result))
-    happened += completed_reverts(plan, edit, made, (*missing, *doubtful))
     if doubtful or (made and missing):
         happened.append(ev.Log(level="warning", message=result.reason or "", task_id=edit.step_id))
     return plan_store.record(plan.plan_id, *happened)
@@ -127,33 +126,9 @@ def _names(files: Sequence[EditedFile]) -> str:
     return display_names(file.new_uri or file.uri for file in files)
 
 
-def completed_reverts(
-    plan: Plan, edit: EditRecord, made: Sequence[EditedFile], unmade: Sequence[EditedFile]
-) -> list[ev.Event]:
-    """The reverts that an undo made in the files of `made`, as events of the edits that it reverts.
-
-    A file with `unmade` changes is not reverted: another undo reverts it.
-    """
-    happened: list[ev.Event] = []
-    for edit_id in edit.reverts:
-        undone = plan.edits.find(edit_id)
-        done, left = (
-            {uri for file in files if not file.causes or edit_id in file.causes for uri in file.uris}
-            for files in (made, unmade)
-        )
-        files = tuple(
-            file
-            for file in (undone.files if undone is not None and undone.state == "applied" else ())
-            if done.intersection(file.uris) and left.isdisjoint(file.uris)
-        )
-        if undone is not None and files:
-            happened.append(ev.EditReverted(task_id=undone.step_id, edit_id=edit_id, files=files))
-    return happened
-
-
 def journal_files(edits: tuple[EditRecord, ...], store: EventStore) -> tuple[JournalFile, ...]:
-    """The files of edits with their texts from before and after, in the order in which they were changed; the edits
-    are the causes.
+    """The files of edits with their texts from before and after, in the order in which they were changed; the causes
+    are those of a change that reverts them.
     """
     return tuple(
         JournalFile(
@@ -163,7 +138,7 @@ def journal_files(edits: tuple[EditRecord, ...], store: EventStore) -> tuple[Jou
             before=store.text(file.before_sha256) if file.before_sha256 else None,
             after=store.text(file.after_sha256) if file.after_sha256 else None,
             form=file.form,
-            causes=(edit.edit_id,),
+            causes=(taken_back(edit.edit_id, file.uri),),
             by_user=edit.by_user,
         )
         for edit in edits

@@ -23,7 +23,7 @@ from planloom.service.requests import UndoResult
 from planloom.service.running.states import ALLOWED
 from planloom.service.running.turns import Turns
 from planloom.storage.ledger import Compaction
-from planloom.workspace.edits.apply import BATCH, apply_changeset
+from planloom.workspace.edits.apply import apply_changeset
 from planloom.workspace.edits.batch import Edit
 from planloom.workspace.edits.order import in_order
 from planloom.workspace.edits.outcomes import (
@@ -83,8 +83,12 @@ class UndoService:
                 raise _refused(
                     plan, f"There is {'no undo to take back' if redo else 'nothing to take back'}."
                 )
-            wanted = {edit.edit_id for edit in chosen}
-            chosen = tuple(edit for edit in plan.edits if edit.by_user or edit.edit_id in wanted)
+            wanted = {edit.edit_id: edit for edit in chosen}
+            chosen = tuple(
+                wanted.get(edit.edit_id, edit)
+                for edit in plan.edits
+                if edit.by_user or edit.edit_id in wanted
+            )
             files = journal_files(chosen, self._plan_store.store)
             self._require_texts(plan, chosen, files)
             reversal = await reverse(
@@ -140,30 +144,12 @@ class UndoService:
     ) -> None:
         """Make the reverse changes, one set after the other where their order matters.
 
-        Each set completes the edits of which it makes the last changes, so that an undo that is cut off between two
-        sets goes on with the rest. Raises WrongState if they could not be made.
+        Each change names what it reverts, so that an undo that is cut off goes on with the rest. Raises WrongState if
+        they could not be made.
         """
-        parts = in_order(reversal.changeset.changes)
-        covered = {edit.edit_id: edit for edit, files in _covered(chosen, reversal) if files}
-        whole = {edit.edit_id for edit, files in _covered(chosen, reversal) if len(files) == len(edit.files)}
-        last = {
-            cause: number
-            for number, part in enumerate(parts)
-            for each in part.changes
-            for cause in each.causes
-        }
-        for number, part in enumerate(parts):
-            # A set that needs several edits of the editor is complete only after the last of them.
-            completed = {
-                cause for cause in last if last[cause] == number and len(part.changes) <= BATCH
-            } & whole
-            journal = EditJournal(
-                self._plan_store,
-                plan.plan_id,
-                step_id,
-                reverts=tuple(covered),
-                partly=tuple(edit_id for edit_id in covered if edit_id not in completed),
-            )
+        reverts = tuple(edit.edit_id for edit, files in _covered(chosen, reversal) if files)
+        for part in in_order(reversal.changeset.changes):
+            journal = EditJournal(self._plan_store, plan.plan_id, step_id, reverts)
             edit = Edit(
                 self._session.view,
                 self._session.editor,
@@ -230,7 +216,7 @@ def _folders_of_reverted(plan: Plan) -> list[Uri]:
         for file in edit.files:
             if edit.by_user:
                 folders = [after_rename(uri, file.uri, file.new_uri or file.uri) for uri in folders]
-            elif edit.state == "reverted" and not edit.reverts and file.change == "createFolder":
+            elif file.uri in edit.undone and not edit.reverts and file.change == "createFolder":
                 folders.append(file.uri)
     return folders
 

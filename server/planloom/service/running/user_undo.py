@@ -13,7 +13,6 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, PlanStatus
 from planloom.domain.text.live_text import LiveText
 from planloom.domain.values import EditId, PlanId, Sha256, Uri
-from planloom.execution.effects.reconcile import completed_reverts
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.workspace.moves import Move
@@ -81,14 +80,8 @@ class UserUndo:
         event = recorded.event
         if isinstance(event, ev.EditStarted | ev.EditApplied):
             self._last.update((normalized(uri), plan.plan_id) for each in event.files for uri in each.uris)
-        if isinstance(event, ev.EditApplied | ev.EditReverted):
-            undone = event.files if isinstance(event, ev.EditReverted) else ()
-            edit = plan.edits.find(event.edit_id)
-            in_part = edit is not None and len(undone) < len(edit.files)
-            known = self._known(plan.plan_id).undone_in_part
-            known[event.edit_id] = frozenset(file.uri for file in undone if in_part)
-            if isinstance(event, ev.EditApplied):
-                self._closed.difference_update(normalized(uri) for file in event.files for uri in file.uris)
+        if isinstance(event, ev.EditApplied):
+            self._closed.difference_update(normalized(uri) for file in event.files for uri in file.uris)
         elif plan.edits and event.type in _RESTS:
             # Later, so that all listeners get this event before those recorded here.
             asyncio.get_running_loop().call_soon(self._look_at_all, plan.plan_id)
@@ -151,15 +144,12 @@ class UserUndo:
 
     def _record(self, plan: Plan, edit: EditRecord, file: EditedFile, *, is_undone: bool) -> bool:
         """Record that a file of the edit was undone or redone; False if this is known."""
-        known = self._known(plan.plan_id).undone_in_part.get(edit.edit_id, frozenset())
-        if edit.state == "reverted":
-            known = frozenset(each.uri for each in edit.files)
-        if is_undone == (file.uri in known):
+        if is_undone == (file.uri in edit.undone):
             return False
         if not is_undone and self._last.get(normalized(file.uri), plan.plan_id) != plan.plan_id:
             # Another plan has written the same text since.
             return False
-        left = tuple(each for each in edit.files if (is_undone if each == file else each.uri in known))
+        left = tuple(each for each in edit.files if (is_undone if each == file else each.uri in edit.undone))
         happened: list[ev.Event] = []
         if not is_undone:
             happened.append(
@@ -171,7 +161,6 @@ class UserUndo:
                     outcome=edit.outcome or "verified",
                 )
             )
-            happened += completed_reverts(plan, edit, edit.files, ())
         if left:
             happened.append(ev.EditReverted(task_id=edit.step_id, edit_id=edit.edit_id, files=left))
         self._plan_store.record(plan.plan_id, *happened)
@@ -226,12 +215,10 @@ class UserUndo:
 class _EditsByFile:
     """Maps each file to the edits of one plan that were intended for it. Edits are only ever added to a plan.
 
-    `undone_in_part` are the files in which an edit that otherwise stands was recorded as undone; `lengths` those of
-    texts in the ledger.
+    `lengths` are those of texts in the ledger.
     """
 
     def __init__(self) -> None:
-        self.undone_in_part: dict[EditId, frozenset[Uri]] = {}
         self.lengths: dict[Sha256, int | None] = {}
         self._indices: dict[Uri, list[int]] = {}
         self._mapped = 0

@@ -22,6 +22,9 @@ from planloom.workspace.view import WorkspaceView
 DELETE_LIMIT: Final = 1000
 """Most entries of a folder that one deletion may remove."""
 
+_IMPLIED: Final = "made with what is staged in it"
+"""The detail of a folder that no operation makes by itself."""
+
 _SAMPLE_FILES: Final = 8
 _SAMPLE_BYTES: Final = 65_536
 
@@ -112,6 +115,9 @@ class Overlay:
     def _seen_from_here(self, key: Uri, found: Snapshot | None) -> Snapshot:
         """A file as this overlay shows it, `found` below it; None if nothing was looked up."""
         at = self._stage.look(key)
+        there = not at.deleted if isinstance(at, Staged) else found is not None and found.exists
+        if not there and self._stage.holds_below(key):
+            return Snapshot(uri=key, exists=True, problem="folder", detail=_IMPLIED, source="staged")
         if isinstance(at, Staged):
             return staged_snapshot(key, at)
         if found is None or at is None:
@@ -138,12 +144,9 @@ class Overlay:
             here = child(key, entry.name)
             if self._stage.origin(here) == child(self._stage.origin(key) or key, entry.name):
                 entries[here] = entry._replace(uri=here)
-        at = self._stage.staged(key)
-        there = listing.problem is None or (at is not None and at.folder)
         for place, staged in self._stage.placed():
             if not is_below(place, key) or not (await self.peek(place)).exists:
                 continue
-            there = True
             direct = Uri(key + "/" + place[len(key) + 1 :].partition("/")[0])
             if direct != place:
                 entries.setdefault(direct, entry_at(direct, folder=True))
@@ -151,7 +154,7 @@ class Overlay:
                 is_folder = staged.folder or (staged.to is not None and staged.base.problem == "folder")
                 text = staged.text if staged.to is None else staged.base.text
                 entries[place] = entry_at(place, folder=is_folder, text=text)
-        if not there:
+        if listing.problem is not None and (await self.peek(key)).problem != "folder":
             return listing
         return Listing(uri=key, entries=tuple(sorted(entries.values(), key=lambda entry: entry.name)))
 
@@ -196,8 +199,6 @@ class Overlay:
         above = self.file_above(key)
         if above is not None:
             return StageRefused(reason=f"{named(above)} is a file, so nothing can be written below it.")
-        if self._stage.holds_below(key):
-            return StageRefused(reason=f"{named(key)} is a folder, so it cannot be written as text.")
         last = self._stage.last(key)
         earlier = None if last is None else self._stage.layers[last][key]
         if earlier is not None and earlier.base.problem == "folder":
@@ -220,10 +221,14 @@ class Overlay:
         return None
 
     async def stage_create_folder(self, uri: str) -> StageRefused | None:
-        """Stage the creation of a folder and its missing parents; None on success, or if it exists."""
+        """Stage the creation of a folder and its missing parents; None on success, or if it exists. One that exists
+        only by what is staged in it gets an operation of its own, since that may be denied.
+        """
         missing = []
         found = await self.peek(uri)
-        while found.problem != "folder":
+        while not _is_made(found):
+            if found.detail == _IMPLIED:
+                found = Snapshot(uri=found.uri, exists=False, source="staged")
             if found.exists:
                 return StageRefused(reason=f"{named(found.uri)} is a file, so it cannot be a folder.")
             if found.problem is not None:
@@ -238,7 +243,7 @@ class Overlay:
         if missing:
             self._stage.keep_folders(missing[0].uri)
         for place in reversed(missing):
-            if not (await self.peek(place.uri)).exists:
+            if not _is_made(await self.peek(place.uri)):
                 self._stage.put(Staged(place.uri, place, folder=True, causes=self.causes))
         return None
 
@@ -267,7 +272,8 @@ class Overlay:
                 " only a person can delete it."
             )
         for place in places:
-            self._stage.remove(place, self.causes)
+            if place.detail != _IMPLIED or (await self.peek(place.uri)).exists:
+                self._stage.remove(place, self.causes)
         return None
 
     async def stage_rename(self, uri: str, new_uri: str) -> StageRefused | None:
@@ -279,7 +285,7 @@ class Overlay:
         if old == new:
             return None
         case_only = old.casefold() == new.casefold() and found.fingerprint == target.fingerprint is not None
-        if (target.exists or self._stage.holds_below(new)) and not case_only:
+        if target.exists and not case_only:
             return StageRefused(reason=f"{named(new)} exists already: choose another name.")
         if target.problem is not None and not target.exists:
             return StageRefused(reason=target.detail)
@@ -457,6 +463,11 @@ class Overlay:
 def _is_after(staged: Staged, before: Staged) -> bool:
     """Whether a change is of what an earlier one has changed, so that it needs that one."""
     return any(overlap(end, other) for end in staged.ends for other in before.ends)
+
+
+def _is_made(found: Snapshot) -> bool:
+    """Whether it is a folder that does not only exist by what is staged in it."""
+    return found.problem == "folder" and found.detail != _IMPLIED
 
 
 def _kind(found: Snapshot) -> str:

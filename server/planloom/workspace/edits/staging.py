@@ -24,7 +24,7 @@ from planloom.workspace.edits.order import in_order, overlap
 from planloom.workspace.moves import Move
 from planloom.workspace.paths.listings import Entry
 from planloom.workspace.paths.names import quoted
-from planloom.workspace.paths.uris import after_rename, folders_of, to_path
+from planloom.workspace.paths.uris import after_rename, folders_of, is_below, to_path
 from planloom.workspace.snapshots import Snapshot
 
 
@@ -147,18 +147,20 @@ class Stage:
                     yield place, each
 
     def holds_below(self, key: Uri) -> bool:
-        """Whether something is staged below the URI, so that it must be a folder."""
+        """Whether something is or was staged below the URI, so that it must be a folder."""
         for number in range(len(self.moves), -1, -1):
-            if any(
-                place.startswith(f"{key}/") and not each.deleted
-                for place, each in self.layers[number].items()
-            ):
+            layer = self.layers[number]
+            if any(place.startswith(f"{key}/") and not each.deleted for place, each in layer.items()):
                 return True
+            if key in layer and layer[key].deleted:
+                return False
             if number:
-                move = self.moves[number - 1]
-                if move.ends[1].startswith(f"{key}/"):
+                old, new = self.moves[number - 1].ends
+                if is_below(new, key):
                     return True
-                key = after_rename(key, move.ends[1], move.place)
+                if at_or_below(key, old) and not at_or_below(key, new):
+                    return False
+                key = after_rename(key, new, old)
         return False
 
     def last(self, key: Uri) -> int | None:

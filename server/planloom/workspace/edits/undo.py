@@ -86,7 +86,19 @@ async def reverse(view: WorkspaceView, files: Sequence[JournalFile], folders: Se
     overlay.causes = ()
     for uri in sorted(folders, key=len, reverse=True):
         await _reverse_folder(overlay, uri)
-    return Reversal(overlay.changeset(), tuple(kept), reverted, tuple(staying))
+    changeset = _with_unneeded(overlay.changeset(), [files[index] for index in reverted])
+    return Reversal(changeset, tuple(kept), reverted, tuple(staying))
+
+
+def _with_unneeded(changeset: Changeset, reverted: Sequence[JournalFile]) -> Changeset:
+    """The changes, the first of which reverts those files too that need no change, since that is seen only now."""
+    needed = {cause for change in changeset.changes for cause in change.causes}
+    causes = [cause for file in reverted for cause in file.causes if cause not in needed]
+    if not causes or not changeset.changes:
+        return changeset
+    first, *rest = changeset.changes
+    first = first.model_copy(update={"causes": (*first.causes, *causes)})
+    return changeset.model_copy(update={"changes": (first, *rest)})
 
 
 def _under_new_names(file: JournalFile, moves: Sequence[Move]) -> JournalFile:
