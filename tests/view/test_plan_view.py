@@ -301,6 +301,20 @@ def test_files_are_shown_with_what_became_of_them_and_what_can_be_done() -> None
     assert [each.command for each in undone.steps[0].actions] == ["planloom.redo"]
 
 
+def test_each_step_counts_the_files_that_it_has_changed_also_where_another_has_changed_them_since() -> None:
+    history = running(step("a"), step("b")).add(
+        *edited("n.txt", "e"), *edited("m.txt", "f"), *edited("n.txt", "g")
+    )
+    started, applied = edited("n.txt", "h")
+    history.add(*(each.model_copy(update={"task_id": B}) for each in (started, applied)))
+    shown = view(history.plan, AROUND)
+    assert [each.changed for each in shown.steps] == [2, 1]
+    assert [(each.uri, each.step_id) for each in shown.files] == [
+        ("file:///w/n.txt", B),
+        ("file:///w/m.txt", A),
+    ]
+
+
 def test_what_a_refused_edit_says_and_what_the_user_was_told_stay() -> None:
     (started, _) = edited("n.txt", "e")
     files = started.files

@@ -56,6 +56,17 @@ def changed_files(plan: Plan, t: Words) -> tuple[ChangedFile, ...]:
     return tuple(found.values())
 
 
+def standing_files(plan: Plan) -> frozenset[tuple[StepId | None, Uri]]:
+    """The files that steps have changed, each with its step, as far as the changes are not undone."""
+    return frozenset(
+        (edit.step_id, file.uri)
+        for edit in plan.edits
+        if edit.state == "applied" and not edit.reverts and not edit.by_user
+        for file, _ in _files(edit)
+        if file.uri not in edit.undone
+    )
+
+
 def _moved(changed: ChangedFile, moves: Sequence[EditedFile]) -> ChangedFile:
     """The change under the name to which the user has moved its file, or a folder that holds it."""
     for move in moves:

@@ -140,7 +140,7 @@ def view(plan: Plan, around: Around) -> PlanView:
         log=tuple(LogView(line.level, t(line.message, *line.values), line.at) for line in plan.log),
         waits_for=_waits_for(plan, around, t),
         actions=tuple(each for each in offered if each.step_id is None),
-        steps=steps.views(plan, around, files, offered),
+        steps=steps.views(plan, around, offered),
     )
 
 

@@ -14,7 +14,7 @@ from planloom.domain.plans.unrolling import most_rounds
 from planloom.domain.values import StepId
 from planloom.execution.resources import StepWait
 from planloom.view.actions import Button
-from planloom.view.changes import ChangedFile
+from planloom.view.changes import standing_files
 from planloom.view.figures import agent_name, usage_words
 from planloom.view.states import Around, Wait, resource_words, step_waits, wait_words
 from planloom.view.words import Words
@@ -76,16 +76,14 @@ class StepView(NamedTuple):
     actions: tuple[Button, ...]
 
 
-def views(
-    plan: Plan, around: Around, files: Sequence[ChangedFile], offered: Sequence[Button]
-) -> tuple[StepView, ...]:
+def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepView, ...]:
     """The views of all steps of a plan."""
     t = around.words
     shown = graph.shown_statuses(plan)
     blocks = graph.all_blocks(plan.steps)
     waits = step_waits(plan)
     stalls = {wait.step_id: wait for wait in reversed(around.waits)}
-    changed = Counter(file.step_id for file in files if file.state == "applied")
+    changed = Counter(step_id for step_id, _ in standing_files(plan))
     background = {step_id: command.command for step_id, command in running_in_background(plan)}
     calls: defaultdict[StepId, list[OpenCall]] = defaultdict(list)
     for call in plan.open_calls:
