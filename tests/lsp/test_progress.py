@@ -203,3 +203,15 @@ async def test_a_token_that_is_none_is_answered_without_a_defect(token: object) 
             await answer
         except Failed as error:
             assert error.word != "internal"
+
+
+async def test_a_bar_speaks_the_language_of_the_user() -> None:
+    app = FakeApplication()
+    async with connected(app.make, locale="de") as client:
+        await client.request("planloom/status")
+        running = a_plan(status="executing", approved_version=1)
+        step = running.steps[0].model_copy(update={"status": "running", "attempts": 2})
+        now = running.model_copy(update={"steps": (step, *running.steps[1:])})
+        app.feed.happen(ev.TaskStarted(task_id=step.step_id, agent="koda"), now)
+        await client.until(lambda: bars(client))
+        assert bars(client)[-1]["message"] == "0/2 Read · Versuch 2"

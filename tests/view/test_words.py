@@ -34,7 +34,8 @@ def sentences() -> set[str]:
     """The English sentences of the room."""
     found = {*RECORDED, *actions._RECOVERY.values(), *actions.CONFLICT.values()}
     found |= {actions.ALLOW, actions.ALLOW_PLAN, actions.DENY}
-    for module in Path(str(resources.files("planloom.view"))).glob("*.py"):
+    room = Path(str(resources.files("planloom.view")))
+    for module in (*room.glob("*.py"), room.parent / "lsp" / "editor" / "progress.py"):
         for node in ast.walk(ast.parse(module.read_text())):
             if not isinstance(node, ast.Call):
                 continue

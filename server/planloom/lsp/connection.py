@@ -154,7 +154,8 @@ class Connection:
         app.feed.subscribe_notices(
             lambda level, message: self.protocol.show_message(level, f"Planloom: {message}")
         )
-        self.views = Views(self.protocol.notify, self._congested, app.plans.spent, Words(self.client.locale))
+        words = Words(self.client.locale)
+        self.views = Views(self.protocol.notify, self._congested, app.plans.spent, words)
         self.plan_documents = self._plan_documents(app)
         if self.client.declared.events:
             app.feed.subscribe_health(
@@ -174,7 +175,9 @@ class Connection:
             app.feed.subscribe(self.views.on_event)
             app.feed.waits.listen(self.views.on_waits)
         if get_capability(self.client.capabilities, "window.work_done_progress", False):
-            self.progress = ProgressReporter(self.protocol, self.jobs, app.plans.cancel, self._congested)
+            self.progress = ProgressReporter(
+                self.protocol, self.jobs, app.plans.cancel, self._congested, words
+            )
             app.feed.subscribe(self.progress.on_event)
         app.feed.subscribe(self.plan_documents.on_event)
         if self.client.declared.left_questions:

@@ -12,12 +12,12 @@ from lsprotocol import types
 
 from planloom.domain.errors import PlanloomError
 from planloom.domain.plans.plan import Plan, progress
-from planloom.domain.text.counted import at_work, counted
 from planloom.domain.text.hidden_characters import in_message
 from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs
 from planloom.lsp.transport.codec import PlanloomProtocol
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
+from planloom.view.words import Words
 
 if TYPE_CHECKING:
     from planloom.domain.events.catalog import Recorded
@@ -39,12 +39,14 @@ class ProgressReporter:
         jobs: Jobs,
         cancel: Callable[[PlanId], Awaitable[Any]],
         congested: Callable[[], bool],
+        words: Words,
     ) -> None:
-        """`cancel` cancels a plan. While the client is `congested`, bars only begin and end."""
+        """`cancel` cancels a plan. While the client is `congested`, bars only begin and end. `words` are its user's."""
         self._protocol = protocol
         self._jobs = jobs
         self._cancel = cancel
         self._congested = congested
+        self._words = words
         self._latest: dict[PlanId, Plan] = {}
         self._changed: dict[PlanId, asyncio.Event] = {}
         self._tokens: dict[str, PlanId] = {}
@@ -111,19 +113,21 @@ class ProgressReporter:
             await changed.wait()
 
     def _value(self, plan_id: PlanId) -> dict[str, Any]:
-        plan = self._latest[plan_id]
+        plan, t = self._latest[plan_id], self._words
         if plan.status == "draft":
-            steps = counted(len(plan.steps), "step") if plan.steps else ""
-            what = "waits for your approval" if plan.pending.approvals else steps
-            return {"message": f"Planning: {what}" if what else "Planning"}
+            steps = t.plural(len(plan.steps), "1 step", "{0} steps") if plan.steps else ""
+            what = t("waits for your approval") if plan.pending.approvals else steps
+            return {"message": t("Planning: {0}", what) if what else t("Planning")}
         waiting = {approval.step_id for approval in plan.pending.approvals}
         running = [step for step in plan.steps if step.status == "running" and step.step_id not in waiting]
         now = progress(plan)
         if running:
             step = running[0]
-            what = at_work(step.active_title or step.title, step.progress, step.attempts)
+            what = step.active_title or step.title
+            what += "" if step.progress is None else f" · {t('{0} %', step.progress)}"
+            what += f" · {t('attempt {0}', step.attempts)}" if step.attempts > 1 else ""
         else:
-            what = "waits for your approval" if waiting else plan.summary
+            what = t("waits for your approval") if waiting else plan.summary
         count = f"{now.completed}/{now.total}"
         return {
             "message": in_message(f"{count} {what}").strip()[:200],
