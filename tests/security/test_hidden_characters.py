@@ -116,12 +116,12 @@ def test_messages_have_no_links_with_other_words(text: str, shown: str) -> None:
 
 
 def test_the_answer_of_a_model_has_no_link_with_other_words() -> None:
-    from tests.cli.test_screen import STEPS, plan, screen
+    from tests.cli.test_screen import STEPS, of, plan, screen
 
     at, out = screen(terminal=True)
     text = "See [https://docs.python.org/](https://evil.example/?d=1)\u00a0: [b](vscode://x)"
     event: Any = {"type": "answer", "taskId": "s1", "text": text}
-    at.event(event, plan(STEPS))  # type: ignore[arg-type]
+    at.event(event, of(plan(STEPS)))
     printed = out.getvalue()
     assert "https://evil.example/?d=1" in printed and "vscode://x" in printed
     assert "\x1b]8" not in printed and "<U+00A0>" not in printed
