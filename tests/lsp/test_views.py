@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from planloom.domain.events import catalog as ev
+from planloom.lsp.editor import view_stream
 from planloom.service.requests import StreamDelta
 from tests.support.fake_application import FakeApplication, a_plan
 from tests.support.lsp_client import EXTENSION, LspClient, connected
@@ -119,3 +120,15 @@ async def test_a_run_is_shown_before_the_text_that_belongs_to_it() -> None:
             name for name, _ in client.notifications if name in ("planloom/plan/view", "planloom/stream")
         ]
         assert names == ["planloom/plan/view", "planloom/plan/view", "planloom/stream"]
+
+
+async def test_a_plan_is_shown_though_many_others_have_changed_since(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view_stream, "_KEPT", 1)
+    app = FakeApplication()
+    async with connected(app.make, extension={**EXTENSION, "views": True}) as client:
+        await client.request("planloom/status")
+        first = a_plan(status="executing", approved_version=1)
+        app.feed.happen(ev.PlanExecuting(), first)
+        app.feed.happen(ev.PlanPaused(reason="user"), first.model_copy(update={"status": "paused", "seq": 4}))
+        app.feed.happen(ev.PlanExecuting(), a_plan("p2", status="executing", approved_version=1))
+        await client.until(lambda: followed(client, "p1")[1]["state"] == "Paused")

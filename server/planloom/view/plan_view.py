@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
+from planloom.domain.events.folding import OPEN
 from planloom.domain.plans.agents import Agent
 from planloom.domain.plans.plan import ENDED, Plan, Progress, Step, progress
 from planloom.domain.values import PlanId, StepId
 from planloom.view import figures, steps
 from planloom.view.actions import Button, Situation, buttons
 from planloom.view.changes import ChangedFile, changed_files
-from planloom.view.states import LIVE, Around, Sign, causes, resource_words, sign_of, state_words, waiting_for
+from planloom.view.states import Around, Sign, causes, resource_words, sign_of, state_words, waiting_for
 from planloom.view.steps import StepView
 from planloom.view.words import Words
 
@@ -98,7 +99,7 @@ class PlanView(NamedTuple):
     steps: tuple[StepView, ...]
 
 
-_AGENTS: tuple[Agent, ...] = ("chapo", "koda", "devo")
+_AGENTS: tuple[Agent, ...] = get_args(Agent)
 
 
 def view(plan: Plan, around: Around) -> PlanView:
@@ -118,7 +119,7 @@ def view(plan: Plan, around: Around) -> PlanView:
         waits=waiting_for(plan, t),
         causes=causes(plan),
         decisions=decisions,
-        live=plan.status in LIVE,
+        live=plan.status in OPEN,
         partly=partly,
         worked_on=plan.version > 1 or plan.author == "user" or counts.completed > 0,
         progress=counts,

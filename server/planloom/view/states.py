@@ -30,8 +30,6 @@ Sign = Literal[
     "rejected",
 ]
 """The state shown first of a plan: its status, unless it waits for the user or for another step, or is done in part."""
-LIVE: frozenset[PlanStatus] = frozenset({"draft", "pending_approval", "approved", "executing", "paused"})
-"""Statuses of a plan that has not ended."""
 Wait = Literal["approval", "conflict", "answer", "recovery"]
 """The reason why a step, or the plan, waits."""
 

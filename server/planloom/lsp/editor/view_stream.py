@@ -6,10 +6,12 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from planloom.domain.events import catalog as ev
+from planloom.domain.events.folding import OPEN
 from planloom.domain.plans.outcome import Spent
 from planloom.domain.plans.plan import Plan, PlanSummary
 from planloom.domain.values import PlanId, StepId
@@ -17,7 +19,7 @@ from planloom.lsp.wire import plan as wire_plan
 from planloom.lsp.wire import to_wire_view
 from planloom.lsp.wire import view as wire
 from planloom.view.plan_view import PlanView, view
-from planloom.view.states import LIVE, Around, summary_state
+from planloom.view.states import Around, summary_state
 
 if TYPE_CHECKING:
     from planloom.execution.resources import StepWait
@@ -29,23 +31,33 @@ logger = logging.getLogger(__name__)
 VIEW_SECONDS: Final = 1 / 30
 """The least time between two messages with the view of one plan."""
 _KEPT: Final = 50
-"""How many plans are followed by patches; one that is not among the last ones is sent whole again."""
+"""How many plans are followed by patches; one that is not among those changed last is sent whole again."""
 
 
 class _Sent(NamedTuple):
-    """What the client has of a plan."""
+    """The view of a plan that the client has."""
 
     view: PlanView
     head: dict[str, Any]
     number: int
 
 
-class _Stalls(NamedTuple):
-    """Which steps of a plan wait for what others use, since when, and how long their runs have waited before."""
+@dataclass(slots=True)
+class _Followed:
+    """A plan that the client follows: as it is now, and as the client has it.
 
-    waits: tuple[StepWait, ...]
-    since: dict[StepId, datetime]
-    waited_ms: dict[StepId, int]
+    `waits` are its steps that wait for what other steps use, `since` is when each began to, `waited_ms` how long their
+    runs waited before. `due`: something has changed since the last message; None if the next one may be sent at once.
+    `begun`: a run has begun that the client has not been shown.
+    """
+
+    plan: Plan | None = None
+    sent: _Sent | None = None
+    waits: tuple[StepWait, ...] = ()
+    since: dict[StepId, datetime] = field(default_factory=dict)
+    waited_ms: dict[StepId, int] = field(default_factory=dict)
+    due: bool | None = None
+    begun: bool = False
 
 
 class Views:
@@ -59,114 +71,114 @@ class Views:
         words: Words,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`spent` says what a plan has used of models. While the client is `congested`, nothing is sent."""
+        """`spent` returns what a plan has used of models. While the client is `congested`, nothing is sent."""
         self._notify = notify
         self._congested = congested
         self._spent = spent
         self._words = words
         self._clock = clock
-        self._sent: OrderedDict[PlanId, _Sent] = OrderedDict()
-        self._latest: dict[PlanId, Plan] = {}
-        self._stalls: dict[PlanId, _Stalls] = {}
-        self._waiting: dict[PlanId, bool] = {}
-        self._begun: set[PlanId] = set()
+        self._plans: OrderedDict[PlanId, _Followed] = OrderedDict()
 
     def on_event(self, recorded: ev.Recorded, after: Plan) -> None:
         """Show the plan after an event."""
+        followed = self._follow(after.plan_id)
+        followed.plan = after
         if isinstance(recorded.event, ev.TaskStarted):
-            self._begun.add(after.plan_id)
-            if stalls := self._stalls.get(after.plan_id):
-                stalls.waited_ms.pop(recorded.event.task_id, None)
-        self._latest[after.plan_id] = after
-        self._changed(after.plan_id)
+            followed.begun = True
+            followed.waited_ms.pop(recorded.event.task_id, None)
+        self._changed(followed)
 
     def before_text(self, delta: StreamDelta) -> None:
         """Show that a run has begun before the text that belongs to it."""
-        if delta.plan_id in self._begun and self._waiting.get(delta.plan_id):
-            self._waiting[delta.plan_id] = False
-            self._send(delta.plan_id)
+        followed = None if delta.plan_id is None else self._plans.get(delta.plan_id)
+        if followed is not None and followed.begun and followed.due:
+            followed.due = False
+            self._send(followed)
 
     def on_waits(self, plan_id: PlanId, waits: tuple[StepWait, ...]) -> None:
         """Show which steps wait for what other steps use."""
-        now, before = self._clock(), self._stalls.get(plan_id) or _Stalls((), {}, {})
+        followed, now = self._follow(plan_id), self._clock()
         ids = {wait.step_id for wait in waits}
-        waited = dict(before.waited_ms)
-        for step_id, since in before.since.items():
+        for step_id, since in followed.since.items():
             if step_id not in ids:
                 passed = max(0, round((now - since).total_seconds() * 1000))
-                waited[step_id] = waited.get(step_id, 0) + passed
-        self._stalls[plan_id] = _Stalls(waits, {each: before.since.get(each, now) for each in ids}, waited)
-        if plan_id in self._latest:
-            self._changed(plan_id)
+                followed.waited_ms[step_id] = followed.waited_ms.get(step_id, 0) + passed
+        followed.waits, followed.since = waits, {each: followed.since.get(each, now) for each in ids}
+        self._changed(followed)
 
     def whole(self, plan: Plan) -> wire.ViewResult:
         """The whole view of a plan, which the client follows from then on."""
-        self._latest[plan.plan_id] = plan
-        shown = self._view(plan)
-        number = self._keep(plan.plan_id, shown, to_wire_view.head(shown))
+        followed = self._follow(plan.plan_id)
+        followed.plan = plan
+        shown = self._view(followed, plan)
+        number = _kept(followed, shown, to_wire_view.head(shown))
         return wire.ViewResult(number=number, view=to_wire_view.whole(shown))
 
     def summary(self, found: PlanSummary) -> wire_plan.PlanSummary:
         """A plan in a list, in the user's language."""
         state, sign = summary_state(found, self._words)
-        return wire_plan.PlanSummary.of(found, state=state, sign=sign, live=found.status in LIVE)
+        return wire_plan.PlanSummary.of(found, state=state, sign=sign, live=found.status in OPEN)
 
-    def _changed(self, plan_id: PlanId) -> None:
-        """Send what has changed at once if nothing of the plan was sent within `VIEW_SECONDS`, else then."""
-        if plan_id in self._waiting:
-            self._waiting[plan_id] = True
+    def _follow(self, plan_id: PlanId) -> _Followed:
+        followed = self._plans.setdefault(plan_id, _Followed())
+        self._plans.move_to_end(plan_id)
+        while len(self._plans) > _KEPT and next(iter(self._plans.values())).due is None:
+            self._plans.popitem(last=False)
+        return followed
+
+    def _changed(self, followed: _Followed) -> None:
+        """Send the change at once if nothing of the plan was sent within `VIEW_SECONDS`, else then."""
+        if followed.due is None:
+            self._send(followed)
+            self._schedule(followed, due=False)
+        else:
+            followed.due = True
+
+    def _schedule(self, followed: _Followed, *, due: bool) -> None:
+        followed.due = due
+        asyncio.get_running_loop().call_later(VIEW_SECONDS, self._send_due, followed)
+
+    def _send_due(self, followed: _Followed) -> None:
+        if not followed.due:
+            followed.due = None
+        elif self._congested():
+            self._schedule(followed, due=True)
+        else:
+            self._send(followed)
+            self._schedule(followed, due=False)
+
+    def _send(self, followed: _Followed) -> None:
+        followed.begun = False
+        if followed.plan is None:
             return
-        self._send(plan_id)
-        self._schedule(plan_id)
-
-    def _schedule(self, plan_id: PlanId) -> None:
-        self._waiting[plan_id] = False
-        asyncio.get_running_loop().call_later(VIEW_SECONDS, self._send_waiting, plan_id)
-
-    def _send_waiting(self, plan_id: PlanId) -> None:
-        if not self._waiting.pop(plan_id):
-            return
-        if self._congested():
-            self._schedule(plan_id)
-            self._waiting[plan_id] = True
-            return
-        self._send(plan_id)
-        self._schedule(plan_id)
-
-    def _send(self, plan_id: PlanId) -> None:
-        self._begun.discard(plan_id)
         try:
-            message = self._message(plan_id)
+            message = self._message(followed, followed.plan)
         except Exception:
             # A defect here must not stop the plan. The next message is a whole view.
-            logger.exception("The view of plan %s could not be sent", plan_id)
-            self._sent.pop(plan_id, None)
+            logger.exception("The view of plan %s could not be sent", followed.plan.plan_id)
+            followed.sent = None
             return
         if message is not None:
             self._notify("planloom/plan/view", message)
 
-    def _message(self, plan_id: PlanId) -> wire.ViewParams | None:
-        plan, before = self._latest[plan_id], self._sent.get(plan_id)
-        shown = self._view(plan)
+    def _message(self, followed: _Followed, plan: Plan) -> wire.ViewParams | None:
+        before, shown = followed.sent, self._view(followed, plan)
         head = to_wire_view.head(shown)
         if before is None:
-            number = self._keep(plan_id, shown, head)
-            return wire.ViewParams(plan_id=plan_id, number=number, view=to_wire_view.whole(shown))
+            number = _kept(followed, shown, head)
+            return wire.ViewParams(plan_id=plan.plan_id, number=number, view=to_wire_view.whole(shown))
         patch = to_wire_view.patch(before.view, shown, before.head, head)
         if patch is None:
             return None
-        return wire.ViewParams(plan_id=plan_id, number=self._keep(plan_id, shown, head), patch=patch)
+        return wire.ViewParams(plan_id=plan.plan_id, number=_kept(followed, shown, head), patch=patch)
 
-    def _view(self, plan: Plan) -> PlanView:
-        stalls = self._stalls.get(plan.plan_id) or _Stalls((), {}, {})
-        around = Around(self._words, self._spent(plan), stalls.waits, stalls.waited_ms, stalls.since)
-        return view(plan, around)
+    def _view(self, followed: _Followed, plan: Plan) -> PlanView:
+        spent = self._spent(plan)
+        return view(plan, Around(self._words, spent, followed.waits, followed.waited_ms, followed.since))
 
-    def _keep(self, plan_id: PlanId, shown: PlanView, head: dict[str, Any]) -> int:
-        before = self._sent.pop(plan_id, None)
-        number = 1 if before is None else before.number + 1
-        self._sent[plan_id] = _Sent(shown, head, number)
-        while len(self._sent) > _KEPT:
-            forgotten, _ = self._sent.popitem(last=False)
-            self._latest.pop(forgotten, None)
-        return number
+
+def _kept(followed: _Followed, shown: PlanView, head: dict[str, Any]) -> int:
+    """Keep a view as the one that the client has, and return its number."""
+    number = 1 if followed.sent is None else followed.sent.number + 1
+    followed.sent = _Sent(shown, head, number)
+    return number
