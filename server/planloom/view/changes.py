@@ -9,6 +9,7 @@ from planloom.domain.changes import ChangeKind, EditedFile, EditRecord
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import EditId, StepId, Uri
 from planloom.view.words import Words
+from planloom.workspace.paths.uris import after_rename
 
 State = Literal["writing", "applied", "refused", "reverted", "conflict"]
 _STATE: dict[str, State] = {
@@ -69,11 +70,10 @@ def standing_files(plan: Plan) -> frozenset[tuple[StepId | None, Uri]]:
 
 def _moved(changed: ChangedFile, moves: Sequence[EditedFile]) -> ChangedFile:
     """The change under the name to which the user has moved its file, or a folder that holds it."""
+    before = name = changed.new_uri or changed.uri
     for move in moves:
-        name = changed.new_uri or changed.uri
-        if move.new_uri is not None and (name == move.uri or name.startswith(f"{move.uri}/")):
-            changed = changed._replace(new_uri=Uri(move.new_uri + name[len(move.uri) :]))
-    return changed
+        name = after_rename(name, move.uri, move.new_uri or move.uri)
+    return changed if name == before else changed._replace(new_uri=name)
 
 
 def _files(edit: EditRecord) -> Iterator[tuple[EditedFile, bool]]:

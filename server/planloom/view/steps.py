@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from planloom.domain.plans import graph
 from planloom.domain.plans.commands import running_in_background
 from planloom.domain.plans.plan import SETTLED, AskedQuestion, OpenCall, Plan, Step, StepStatus
-from planloom.domain.plans.unrolling import most_rounds
+from planloom.domain.plans.unrolling import is_under_way, most_rounds
 from planloom.domain.values import StepId
 from planloom.execution.resources import StepWait
 from planloom.view.actions import Button
@@ -33,6 +33,7 @@ StepSign = Literal[
     "unchanged",
     "warning",
 ]
+S = TypeVar("S", OpenCall, AskedQuestion, Button)
 _OPEN: frozenset[StepStatus] = frozenset({"pending", "blocked", "ready"})
 
 
@@ -85,16 +86,9 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
     stalls = {wait.step_id: wait for wait in reversed(around.waits)}
     changed = Counter(step_id for step_id, _ in standing_files(plan))
     background = {step_id: command.command for step_id, command in running_in_background(plan)}
-    calls: defaultdict[StepId, list[OpenCall]] = defaultdict(list)
-    for call in plan.open_calls:
-        calls[call.step_id].append(call)
-    asked: defaultdict[StepId, list[AskedQuestion]] = defaultdict(list)
-    for question in plan.asked:
-        if question.answer is not None:
-            asked[question.step_id].append(question)
-    actions: defaultdict[StepId | None, list[Button]] = defaultdict(list)
-    for button in offered:
-        actions[button.step_id].append(button)
+    calls = _by_step(plan.open_calls)
+    asked = _by_step(question for question in plan.asked if question.answer is not None)
+    actions = _by_step(offered)
     found = []
     for number, step in enumerate(plan.steps, start=1):
         under_way = _under_way(plan, step)
@@ -112,22 +106,29 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
                 words=words,
                 waits=wait,
                 stalled=None if stall is None else resource_words(stall, t),
-                calls=tuple(calls[step.step_id]) if step.step_id in calls else (),
+                calls=calls.get(step.step_id, ()),
                 background=background.get(step.step_id),
                 retry=_retry(step),
                 skipped=skip_words(step, t) if step.status == "skipped" else None,
                 position=_position(plan, step, t) if under_way else None,
-                asked=tuple(asked[step.step_id]) if step.step_id in asked else (),
+                asked=asked.get(step.step_id, ()),
                 changed=changed[step.step_id],
                 lost=_lost(plan, step, blocks, t) if wait not in (None, "answer") else None,
                 worked_ms=worked,
                 clock=clock,
                 agent=agent_name(step.agent, t),
                 used=None if step.usage is None else usage_words(step.usage, t),
-                actions=tuple(actions[step.step_id]) if step.step_id in actions else (),
+                actions=actions.get(step.step_id, ()),
             )
         )
     return tuple(found)
+
+
+def _by_step(values: Iterable[S]) -> Mapping[StepId | None, tuple[S, ...]]:
+    found: defaultdict[StepId | None, list[S]] = defaultdict(list)
+    for value in values:
+        found[value.step_id].append(value)
+    return {step_id: tuple(those) for step_id, those in found.items()}
 
 
 def skip_words(step: Step, t: Words) -> str:
@@ -184,8 +185,8 @@ def _status_words(status: StepStatus, t: Words) -> str:
 
 
 def _under_way(plan: Plan, step: Step) -> bool:
-    """Whether a step is a loop or a sub-plan that waits for its steps."""
-    return plan.status == "executing" and bool(step.children) and step.status not in SETTLED
+    """Whether a step is a loop or a sub-plan whose steps run."""
+    return plan.status == "executing" and is_under_way(step)
 
 
 def _position(plan: Plan, step: Step, t: Words) -> str:
@@ -199,8 +200,8 @@ def _position(plan: Plan, step: Step, t: Words) -> str:
 
 def _retry(step: Step) -> str | None:
     """Why a step that is run again has failed."""
-    failed = step.status == "pending" and step.result is not None and not step.result.ok
-    return step.result.error if failed and step.result is not None else None
+    result = step.result
+    return result.error if step.status == "pending" and result is not None and not result.ok else None
 
 
 def _clock(step: Step, around: Around) -> tuple[int | None, Clock | None]:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Final
 
 LANGUAGES: Final = ("de",)
@@ -71,6 +71,12 @@ class Words:
             return f"< {self.number(_SMALLEST, 4)}"
         return self.number(cost, 4 if cost < 1 else 2, 2)
 
+    def at_work(self, what: str, percent: int | None, attempt: int) -> str:
+        """`Testing · 50 % · attempt 2`: what a running step does; no percentage if unknown, no first attempt."""
+        so_far = "" if percent is None else f" · {self('{0} %', percent)}"
+        again = f" · {self('attempt {0}', attempt)}" if attempt > 1 else ""
+        return f"{what}{so_far}{again}"
+
     def _text(self, values: Sequence[str | int], index: int, place: str) -> str:
         if index >= len(values):
             return place
@@ -87,6 +93,6 @@ def catalogue(language: str) -> Mapping[str, str]:
     """The sentences of a language by the English ones; none of English."""
     if language not in LANGUAGES:
         return {}
-    text = resources.files(__package__).joinpath(f"{language}.json").read_text(encoding="utf-8")
+    text = Path(__file__).with_name(f"{language}.json").read_text(encoding="utf-8")
     found: dict[str, str] = json.loads(text)
     return found

@@ -23,7 +23,8 @@ class Snapshot(NamedTuple):
     The text never contains a byte-order mark; `bom` says that the file has one. For an open buffer `bom` and
     `encoding` are unreliable, since the editor may hide them. `version` is that of the open buffer. `uri` is that
     of the document, if the file is open under another name. `dirty`: the buffer has unsaved text. `size` is in
-    bytes, 0 for a buffer. `fingerprint` is that of the file on disk.
+    bytes, 0 for a buffer. `fingerprint` is that of the file on disk. The source `implied` is that of a folder which
+    exists only by what is staged in it.
     """
 
     uri: Uri
@@ -34,7 +35,7 @@ class Snapshot(NamedTuple):
     eol: Eol | None = None
     bom: bool = False
     encoding: FileEncoding = "utf-8"
-    source: Literal["staged", "buffer", "acknowledged", "disk"] = "disk"
+    source: Literal["staged", "implied", "buffer", "acknowledged", "disk"] = "disk"
     problem: Problem | None = None
     detail: str = ""
     size: int = 0

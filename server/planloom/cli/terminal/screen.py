@@ -26,7 +26,8 @@ from planloom.cli.plain import as_json, one_line, visible
 from planloom.cli.terminal import show, show_approval, show_report
 from planloom.cli.terminal.edit_plan import Send, edit_plan
 from planloom.cli.terminal.person import Terminal
-from planloom.domain.text.counted import at_work, counted
+from planloom.domain.text.counted import counted
+from planloom.view.words import Words
 
 _MOST_WORDS = 600
 _AFTER_WORDS = frozenset({"tool_started", "task_completed", "task_failed", "answer"})
@@ -282,7 +283,7 @@ class Screen:
 
     def _at_work(self, event: Json, step: Step) -> None:
         words = event.get("activeForm") or step.get("activeForm") or step.get("description", "")
-        self._busy(step["stepId"], at_work(words, event.get("progress"), event.get("attempt") or 1))
+        self._busy(step["stepId"], Words().at_work(words, event.get("progress"), event.get("attempt") or 1))
 
     def _idle(self, key: str) -> None:
         self._running.pop(key, None)

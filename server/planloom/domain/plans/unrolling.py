@@ -50,9 +50,14 @@ def share_done(plan: Plan, step: Step) -> int | None:
     return min(100, done // (len(children) if step.repeat_until is None else most_rounds(step)))
 
 
+def is_under_way(step: Step) -> bool:
+    """Whether a loop or a sub-plan waits for the steps that it was unrolled into."""
+    return bool(step.children) and step.status not in SETTLED
+
+
 def under_way(step: Step) -> str | None:
     """Where a loop or a sub-plan stands whose steps are at work, in words; None of any other step."""
-    if not step.children or step.status in SETTLED:
+    if not is_under_way(step):
         return None
     if step.repeat_until is not None:
         return f"Round {len(step.children)} of at most {most_rounds(step)}"

@@ -10,13 +10,6 @@ def counted(count: int, noun: str, *, or_more: bool = False) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def at_work(words: str, percent: int | None, attempt: int) -> str:
-    """The activity of a running step: `Testing · 50 % · attempt 2`; no percentage if unknown, no first attempt."""
-    so_far = "" if percent is None else f" · {percent} %"
-    again = f" · attempt {attempt}" if attempt > 1 else ""
-    return f"{words}{so_far}{again}"
-
-
 def cut(text: str, most: int) -> str:
     """At most so many characters of a text."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

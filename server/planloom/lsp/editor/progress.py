@@ -123,9 +123,7 @@ class ProgressReporter:
         now = progress(plan)
         if running:
             step = running[0]
-            what = step.active_title or step.title
-            what += "" if step.progress is None else f" · {t('{0} %', step.progress)}"
-            what += f" · {t('attempt {0}', step.attempts)}" if step.attempts > 1 else ""
+            what = t.at_work(step.active_title or step.title, step.progress, step.attempts)
         else:
             what = t("waits for your approval") if waiting else plan.summary
         count = f"{now.completed}/{now.total}"

@@ -22,9 +22,6 @@ from planloom.workspace.view import WorkspaceView
 DELETE_LIMIT: Final = 1000
 """Most entries of a folder that one deletion may remove."""
 
-_IMPLIED: Final = "made with what is staged in it"
-"""The detail of a folder that no operation makes by itself."""
-
 _SAMPLE_FILES: Final = 8
 _SAMPLE_BYTES: Final = 65_536
 
@@ -117,7 +114,7 @@ class Overlay:
         at = self._stage.look(key)
         there = not at.deleted if isinstance(at, Staged) else found is not None and found.exists
         if not there and self._stage.holds_below(key):
-            return Snapshot(uri=key, exists=True, problem="folder", detail=_IMPLIED, source="staged")
+            return Snapshot(uri=key, exists=True, problem="folder", source="implied")
         if isinstance(at, Staged):
             return staged_snapshot(key, at)
         if found is None or at is None:
@@ -227,7 +224,7 @@ class Overlay:
         missing = []
         found = await self.peek(uri)
         while not _is_made(found):
-            if found.detail == _IMPLIED:
+            if found.source == "implied":
                 found = Snapshot(uri=found.uri, exists=False, source="staged")
             if found.exists:
                 return StageRefused(reason=f"{named(found.uri)} is a file, so it cannot be a folder.")
@@ -272,7 +269,7 @@ class Overlay:
                 " only a person can delete it."
             )
         for place in places:
-            if place.detail != _IMPLIED or (await self.peek(place.uri)).exists:
+            if place.source != "implied" or (await self.peek(place.uri)).exists:
                 self._stage.remove(place, self.causes)
         return None
 
@@ -467,7 +464,7 @@ def _is_after(staged: Staged, before: Staged) -> bool:
 
 def _is_made(found: Snapshot) -> bool:
     """Whether it is a folder that does not only exist by what is staged in it."""
-    return found.problem == "folder" and found.detail != _IMPLIED
+    return found.problem == "folder" and found.source != "implied"
 
 
 def _kind(found: Snapshot) -> str:
