@@ -128,7 +128,7 @@ export const storm = {
       Object.assign(window, { seen, arrived });
       const read = (text) => /^(Lone|Storm) (\d+) (\d+)$/.exec(text ?? "");
       window.addEventListener("message", ({ data }) => {
-        const steps = (data?.views ?? []).flatMap(({ patch }) => patch?.steps ?? []);
+        const steps = (data?.updates ?? []).flatMap(({ patch }) => patch?.steps ?? []);
         for (const { step } of steps) {
           const found = read(step.activeForm);
           if (found !== null) arrived[found[1]].set(Number(found[2]), { sent: Number(found[3]), at: Date.now() });

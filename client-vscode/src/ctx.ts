@@ -410,7 +410,7 @@ export class Ctx implements vscode.Disposable {
 
   private receiveText(delta: StreamParams): void {
     this.state = withStream(this.state, delta);
-    this.panel.stream(delta);
+    this.panel.forward(delta);
   }
 
   /** Hold a request until a model is chosen, or none is wanted; show that in the panel. */

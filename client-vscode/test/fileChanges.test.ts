@@ -94,6 +94,6 @@ test("a change that overlaps with typing says so", () => {
 
 test("the texts of an approval are forgotten once it is answered", () => {
   propose();
-  panel.update((ui) => taken(ui, { kind: "views", views: [] }, stateOf(viewOf(plan([step("a")])))));
+  panel.update((ui) => taken(ui, { kind: "updates", updates: [] }, stateOf(viewOf(plan([step("a")])))));
   expect(panel.ui.proposals).toEqual({});
 });

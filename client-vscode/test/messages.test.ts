@@ -54,8 +54,16 @@ test.each(REFUSED)("the extension refuses %j", (message) => {
 
 test("the panel takes what the extension says, and nothing else", () => {
   expect(readToPanel({ kind: "state", state: { plans: {} } })).toBeDefined();
-  expect(readToPanel({ kind: "views", views: [{ planId: "p", number: 1, patch: {} }] })).toBeDefined();
-  expect(readToPanel({ kind: "views", views: [{ planId: "p" }] })).toBeUndefined();
+  expect(
+    readToPanel({
+      kind: "updates",
+      updates: [
+        { planId: "p", number: 1, patch: {} },
+        { planId: "p", kind: "text", delta: "x" },
+      ],
+    }),
+  ).toBeDefined();
+  expect(readToPanel({ kind: "updates", updates: [{ planId: "p" }] })).toBeUndefined();
   expect(readToPanel({ kind: "notice", level: "shout", message: "x" })).toBeUndefined();
   expect(readToPanel({ command: "x" })).toBeUndefined();
 });

@@ -2,7 +2,8 @@ import { expect, test, vi } from "vitest";
 import type { LogOutputChannel, Uri, WebviewView } from "vscode";
 
 import type { ToPanel } from "../src/panel/messages";
-import { EMPTY } from "../src/plan/views";
+import { EMPTY, withUpdate } from "../src/plan/views";
+import { plan, step, stepView, viewOf as planView } from "./plans";
 
 const nothing = vi.hoisted(() => ({ dispose: () => undefined }));
 vi.mock("vscode", () => ({
@@ -33,7 +34,7 @@ function viewOf() {
   return { view: view as unknown as WebviewView, sent, ready: () => receive({ kind: "ready" }) };
 }
 
-test("a page that was not there hears of every notice, and of what happened last of each other kind, once", () => {
+function panelWith(page: ReturnType<typeof viewOf>) {
   const source = {
     state: EMPTY,
     server: { kind: "idle" } as const,
@@ -43,8 +44,14 @@ test("a page that was not there hears of every notice, and of what happened last
     perform: () => undefined,
   };
   const panel = new PlanPanel("" as unknown as Uri, source, {} as LogOutputChannel);
-  const { view, sent, ready } = viewOf();
-  panel.resolveWebviewView(view);
+  panel.resolveWebviewView(page.view);
+  return panel;
+}
+
+test("a page that was not there hears of every notice, and of what happened last of each other kind, once", () => {
+  const page = viewOf();
+  const { sent, ready } = page;
+  const panel = panelWith(page);
   for (let times = 0; times < 3; times++) {
     panel.postWhenReady({ kind: "display" });
     panel.postWhenReady({ kind: "plans", plans: [] });
@@ -59,4 +66,18 @@ test("a page that was not there hears of every notice, and of what happened last
   expect(later()).toEqual(["plans", "two", "one", "display"]);
   ready();
   expect(later()).toEqual(["plans", "two", "one", "display"]);
+});
+
+test("what a model says as its step begins is taken after the beginning, however slowly the page takes it", async () => {
+  const page = viewOf();
+  const panel = panelWith(page);
+  page.ready();
+  const begun = stepView(step("a", { status: "running", attempts: 1 }), 0);
+  panel.forward({ planId: "p1", number: 1, view: planView(plan([step("a")])) });
+  panel.forward({ planId: "p1", number: 2, patch: { steps: [begun] } });
+  panel.forward({ planId: "p1", stepId: "a", kind: "text", delta: "All is well." });
+  await vi.waitFor(() => expect(JSON.stringify(page.sent)).toContain("All is well."));
+  const updates = page.sent.flatMap((each) => (each.kind === "updates" ? each.updates : []));
+  const shown = updates.reduce((state, each) => withUpdate(state, each).state, EMPTY);
+  expect(shown.plans.p1?.words).toEqual({ a: "All is well." });
 });

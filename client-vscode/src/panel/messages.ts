@@ -238,8 +238,7 @@ export type ShownProposal = v.InferOutput<typeof shownProposal>;
 /** Messages of the extension. */
 const toPanel = v.variant("kind", [
   v.strictObject({ ...kind("state"), state: known }),
-  v.strictObject({ ...kind("views"), views: v.array(view) }),
-  v.strictObject({ ...kind("streams"), deltas: v.array(delta) }),
+  v.strictObject({ ...kind("updates"), updates: v.array(v.union([view, delta])) }),
   v.strictObject({ ...kind("server"), server: serverState }),
   v.strictObject({ ...kind("completions"), requestId: v.number(), items: v.array(completion) }),
   v.strictObject({ ...kind("detection"), requestId: v.number(), detection, planned: v.boolean() }),

@@ -3,8 +3,8 @@
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import type { Mend } from "../models/mends";
-import type { PanelState } from "../plan/views";
-import type { StreamParams, Template, ViewParams } from "../protocol";
+import type { PanelState, Update } from "../plan/views";
+import type { Template } from "../protocol";
 import { plural } from "../words";
 import { type FromPanel, type Mode, readFromPanel, type ServerState, type ToPanel } from "./messages";
 
@@ -34,8 +34,7 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   private composing: Composing | undefined;
   /** What the page is sent when it is ready: every notice, and of each other kind the latest, in the order in which they came. */
   private readonly later = new Map<string, ToPanel>();
-  private views: ViewParams[] = [];
-  private deltas: StreamParams[] = [];
+  private updates: Update[] = [];
   private sending = false;
   /** Called when the panel comes into view. */
   onShown: () => void = () => undefined;
@@ -93,18 +92,14 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
 
   /** Send the whole state: after a reload of the page, or when the state was rebuilt. */
   reset(): void {
-    [this.views, this.deltas] = [[], []];
+    this.updates = [];
     this.post({ kind: "state", state: this.source.state });
     this.badge();
   }
 
-  forward(message: ViewParams): void {
-    this.views.push(message);
-    void this.send();
-  }
-
-  stream(delta: StreamParams): void {
-    this.deltas.push(delta);
+  /** Send a part of a view, or text that belongs to one; the page takes them in the order of these calls. */
+  forward(update: Update): void {
+    this.updates.push(update);
     void this.send();
   }
 
@@ -171,21 +166,18 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   }
 
   /**
-   * Sends the first view at once, and all that come before the editor has taken it in the next message. So a
+   * Sends the first update at once, and all that come before the editor has taken it in the next message. So a
    * busy editor gets fewer messages instead of a queue.
    */
   private async send(): Promise<void> {
     if (this.sending) return;
     this.sending = true;
-    while (this.views.length > 0 || this.deltas.length > 0) {
-      const [views, deltas] = [this.views, this.deltas];
-      [this.views, this.deltas] = [[], []];
-      const sent = [
-        deltas.length > 0 ? this.deliver({ kind: "streams", deltas }) : undefined,
-        views.length > 0 ? this.deliver({ kind: "views", views }) : undefined,
-      ];
+    while (this.updates.length > 0) {
+      const { updates } = this;
+      this.updates = [];
+      const sent = this.deliver({ kind: "updates", updates });
       this.badge();
-      await Promise.all(sent);
+      await sent;
     }
     this.sending = false;
   }

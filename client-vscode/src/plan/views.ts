@@ -51,6 +51,14 @@ export function offers({ actions }: Pick<PlanView, "actions">, command: string):
   return actions.some((each) => each.command === command);
 }
 
+/** A part of the view of a plan, or text that streams in. */
+export type Update = ViewParams | StreamParams;
+
+/** Take an update; `gap` is the id of a plan whose whole view must be asked for first. */
+export function withUpdate(state: PanelState, update: Update): { state: PanelState; gap?: string } {
+  return "delta" in update ? { state: withStream(state, update) } : withMessage(state, update);
+}
+
 /** Take a message about a plan; `gap` is the id of a plan whose whole view must be asked for first. */
 export function withMessage(state: PanelState, message: ViewParams): { state: PanelState; gap?: string } {
   const { planId, number, view, patch } = message;

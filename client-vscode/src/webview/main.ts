@@ -12,7 +12,7 @@ import { html, nothing, render } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 
 import { type FromPanel, readToPanel, type ToPanel } from "../panel/messages";
-import { currentView, EMPTY, type PanelState, type PlanView, withMessage, withStream } from "../plan/views";
+import { currentView, EMPTY, type PanelState, type PlanView, withUpdate } from "../plan/views";
 import { type Bundle, speak, t } from "../words";
 import { cards } from "./cards/cards";
 import { composer, referenceBefore, sendWhatWaited } from "./composer/composer";
@@ -93,8 +93,7 @@ window.addEventListener("message", (event: MessageEvent<unknown>) => {
 function receive(message: ToPanel): void {
   const { current } = state;
   if (message.kind === "state") state = message.state;
-  if (message.kind === "views") for (const each of message.views) state = withMessage(state, each).state;
-  if (message.kind === "streams") for (const delta of message.deltas) state = withStream(state, delta);
+  if (message.kind === "updates") for (const each of message.updates) state = withUpdate(state, each).state;
   if (state.current !== current) {
     panel.update(withOtherPlan);
     asked.clear();

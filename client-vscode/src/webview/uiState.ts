@@ -295,7 +295,7 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
   switch (message.kind) {
     case "state":
       return withoutSentDraft(ui, state);
-    case "views":
+    case "updates":
       return withoutSentDraft(withoutAnswered(ui, state), state);
     case "server":
       return { ...ui, server: message.server };
@@ -357,8 +357,6 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
       });
     case "settled":
       return settled(ui, message.requestId, message.ok);
-    case "streams":
-      return ui;
   }
 }
 
