@@ -311,6 +311,27 @@ async def test_requests_that_came_while_it_opened_are_answered_in_order() -> Non
         assert [call[1] for call in app.calls] == [f"p{number}" for number in range(5)]
 
 
+async def test_a_request_that_comes_as_it_opens_does_not_overtake_those_before() -> None:
+    app = FakeApplication()
+    asked: list[Any] = []
+
+    async def make(opening: Any) -> Any:
+        asyncio.get_running_loop().call_soon(ask, 40)
+        return await app.make(opening)
+
+    def ask(more: int) -> None:
+        asked.append(client.start("planloom/plan/cancel", {"planId": f"p{more}"})[1])
+        if more:
+            asyncio.get_running_loop().call_soon(ask, more - 1)
+
+    async with connected(make, initialize=False) as client:
+        await client.request("initialize", {"processId": None, "capabilities": BARE})
+        await client.request("planloom/plan/cancel", {"planId": "first"})
+        await client.until(lambda: len(app.calls) > 41)
+        await asyncio.gather(*asked)
+        assert [call[1] for call in app.calls] == ["first", *(f"p{number}" for number in range(40, -1, -1))]
+
+
 async def test_a_request_opens_it_if_initialized_never_comes() -> None:
     app = FakeApplication()
     async with connected(app.make, initialize=False) as client:

@@ -79,6 +79,7 @@ class Connection:
         self.decisions = self._user_decisions()
         self._make_application = make_application
         self._opening: asyncio.Task[None] | None = None
+        self._turn = asyncio.Lock()
         self._trusted: bool | None = client.declared.trusted
         self._trust_is_stated = False
         self._trust_question: asyncio.Task[None] | None = None
@@ -106,22 +107,21 @@ class Connection:
             self.protocol.on_exit(1)
 
     async def application(self) -> Application:
-        """The application, once it is open. Opens it if the client never sent `initialized`, or if opening failed."""
-        if self._opening is None or (self._opening.done() and self._failed()):
-            self._begin()
-        if self._opening is not None and not self._opening.done():
-            await asyncio.shield(self._opening)
-        elif self._opening is not None:
-            self._opening.result()
+        """The application, once it is open. Opens it if the client never sent `initialized`, or if opening failed.
+
+        Whoever asks first goes on first.
+        """
+        opening = self._begin()
+        async with self._turn:
+            await asyncio.shield(opening)
         return self.app
 
-    def _begin(self) -> None:
-        if self._opening is None or self._opening.done():
-            self._opening = self.jobs.start("open", self._open())
-
-    def _failed(self) -> bool:
+    def _begin(self) -> asyncio.Task[None]:
+        """The opening of the application, which is begun unless it is under way or done."""
         opening = self._opening
-        return opening is not None and (opening.cancelled() or opening.exception() is not None)
+        if opening is None or (opening.done() and (opening.cancelled() or opening.exception() is not None)):
+            opening = self._opening = self.jobs.start("open", self._open())
+        return opening
 
     async def _open(self) -> None:
         pull = self.jobs.start("settings", self.pull()) if self._can_pull() else None
