@@ -27,11 +27,11 @@ def answered(ask: Callable[[Session, Namespace], Awaitable[int]], *, trusted: bo
     """The work of a command that asks in a session of its own; a failure of it is printed."""
 
     @functools.wraps(ask)
-    async def work(server: Server, given: Namespace) -> int:
+    async def work(server: Server, args: Namespace) -> int:
         code = FAILED
         with reported(partial(show.failure, show.console(stderr=True))):
-            async with session(server, given.workspace, trusted=trusted) as running:
-                code = await ask(running, given)
+            async with session(server, args.workspace, trusted=trusted) as running:
+                code = await ask(running, args)
         return code
 
     return work

@@ -39,16 +39,16 @@ def main(arguments: Sequence[str], *, server_command: Sequence[str] = SERVER_COM
 
 
 def _carry_out(arguments: Sequence[str], server_command: Sequence[str]) -> int:
-    given = parsed(arguments)
-    check(given)
-    if given.command == "trust":
+    args = parsed(arguments)
+    check(args)
+    if args.command == "trust":
         from planloom.cli.trust_command import trust
 
-        return trust(given)
-    with started([*server_command, *server_options(given)]) as server:
+        return trust(args)
+    with started([*server_command, *server_options(args)]) as server:
         # Imported while the server starts, which takes longest.
         import asyncio
 
         from planloom.cli.commands import COMMANDS
 
-        return asyncio.run(COMMANDS[given.command](server, given))
+        return asyncio.run(COMMANDS[args.command](server, args))

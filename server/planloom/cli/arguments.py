@@ -36,21 +36,21 @@ def parsed(words: Sequence[str]) -> Namespace:
         )
     chosen = _COMMANDS.choices[name]
     # Options may stand between arguments; but in Python 3.11 arguments are then read as options even after `--`.
-    given = chosen.parse_args(rest) if "--" in rest else chosen.parse_intermixed_args(rest)
-    given.command = name
-    given.terminal = sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
-    given.workspace = getattr(given, "workspace", None) or [Path()]
-    return given
+    args = chosen.parse_args(rest) if "--" in rest else chosen.parse_intermixed_args(rest)
+    args.command = name
+    args.terminal = sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
+    args.workspace = getattr(args, "workspace", None) or [Path()]
+    return args
 
 
-def check(given: Namespace) -> None:
+def check(args: Namespace) -> None:
     """End with the exit code for wrong usage where the values do not go together; read the texts that they name."""
-    if given.command == "doctor":
+    if args.command == "doctor":
         # A folder that is missing is what it looks for.
-        given.workspace = [path.resolve() for path in given.workspace]
+        args.workspace = [path.resolve() for path in args.workspace]
     else:
-        given.workspace = [folder(path) for path in given.workspace]
-    given.check(given)
+        args.workspace = [folder(path) for path in args.workspace]
+    args.check(args)
 
 
 def folder(path: Path) -> Path:
@@ -61,17 +61,17 @@ def folder(path: Path) -> Path:
     return found
 
 
-def server_options(given: Namespace) -> list[str]:
+def server_options(args: Namespace) -> list[str]:
     """The options of the server with the settings of this command line, which override all others."""
-    if given.set:
-        _check_settings(given.set)
-    named = vars(given)
+    if args.set:
+        _check_settings(args.set)
+    named = vars(args)
     values = {f"model.{name}": named.get(option) for name, option in _MODEL_SETTINGS}
     # Quoted as JSON, a name that looks like a number stays a string.
     options = [f"{name}={json.dumps(value)}" for name, value in values.items() if value is not None]
     # A plan that a flag has approved was read by nobody, so its approval covers no command.
     unread = ["approvals.plan=none"] if named.get("yes") else []
-    settings = [f"{name}={value}" for name, value in given.set]
+    settings = [f"{name}={value}" for name, value in args.set]
     return [f"--setting={assignment}" for assignment in settings + options + unread]
 
 
@@ -132,51 +132,51 @@ def _new_file(text: str) -> Path:
     return Path(text)
 
 
-def _read_request(given: Namespace) -> None:
+def _read_request(args: Namespace) -> None:
     """Read the request from standard input for `-`, where nobody can be asked then; no text is empty."""
-    given.terminal &= given.text != "-"
-    if given.text == "-":
-        given.text = sys.stdin.read()
-    if given.text is not None and not given.text.strip():
+    args.terminal &= args.text != "-"
+    if args.text == "-":
+        args.text = sys.stdin.read()
+    if args.text is not None and not args.text.strip():
         usage("The request is empty.")
-    given.text = given.text or ""
+    args.text = args.text or ""
 
 
-def _check_run(given: Namespace) -> None:
-    if not given.terminal and not given.yes:
+def _check_run(args: Namespace) -> None:
+    if not args.terminal and not args.yes:
         usage(
             "There is no terminal to ask at. Use --yes to approve the plan and its writes, or `planloom plan`."
         )
-    if given.text is None and given.template is None:
+    if args.text is None and args.template is None:
         usage("Give a request, or --template NAME.")
-    _read_request(given)
+    _read_request(args)
 
 
-def _check_plan(given: Namespace) -> None:
-    if (given.text is None and given.template is None) == (given.document is None):
+def _check_plan(args: Namespace) -> None:
+    if (args.text is None and args.template is None) == (args.document is None):
         usage("Give either a request, --template NAME or --from FILE.")
-    if given.document is not None:
-        given.document = _text_of(given.document)
-    _read_request(given)
+    if args.document is not None:
+        args.document = _text_of(args.document)
+    _read_request(args)
 
 
-def _check_memory(given: Namespace) -> None:
-    if sum((bool(given.words), given.forget is not None, given.forget_all)) > 1:
+def _check_memory(args: Namespace) -> None:
+    if sum((bool(args.words), args.forget is not None, args.forget_all)) > 1:
         usage("Give words, --forget or --forget-all.")
 
 
-def _check_import(given: Namespace) -> None:
-    given.text = _text_of(given.text)
+def _check_import(args: Namespace) -> None:
+    args.text = _text_of(args.text)
 
 
-def _check_trust(given: Namespace) -> None:
-    if given.list and not (given.rules or given.rule) and (given.paths or given.revoke):
+def _check_trust(args: Namespace) -> None:
+    if args.list and not (args.rules or args.rule) and (args.paths or args.revoke):
         usage("--list takes no folder and no other option.")
 
 
 def _check_answerable(what: str) -> Callable[[Namespace], None]:
-    def check(given: Namespace) -> None:
-        if not given.terminal and not given.yes:
+    def check(args: Namespace) -> None:
+        if not args.terminal and not args.yes:
             usage(f"There is no terminal to ask at. Use --yes to {what}.")
 
     return check

@@ -39,26 +39,26 @@ Carry = Callable[[Session, RequestRun], Awaitable[PlanView]]
 """What carries a plan to its end, on an opened session."""
 
 
-async def run_request(server: Server, given: Namespace) -> int:
+async def run_request(server: Server, args: Namespace) -> int:
     """Plan or execute a request; returns the exit code of the command line."""
     request = Request(
-        given.text,
-        given.mode,
-        given.review,
-        until_ready=given.command == "plan",
-        follows=given.follows,
-        document=given.document,
-        template=given.template,
-        parameters=dict(given.param),
+        args.text,
+        args.mode,
+        args.review,
+        until_ready=args.command == "plan",
+        follows=args.follows,
+        document=args.document,
+        template=args.template,
+        parameters=dict(args.param),
     )
-    return await _run(server, given, lambda _, request_run: request_run.carry_out(request))
+    return await _run(server, args, lambda _, request_run: request_run.carry_out(request))
 
 
-async def resume_plan(server: Server, given: Namespace) -> int:
+async def resume_plan(server: Server, args: Namespace) -> int:
     """Go on with the plan whose id begins so, or the newest that has not ended; returns the exit code."""
 
     async def carry(running: Session, request_run: RequestRun) -> PlanView:
-        plan = await plans.named(running, given.plan, _OPEN, "plan that could be resumed")
+        plan = await plans.named(running, args.plan, _OPEN, "plan that could be resumed")
         view = await running.view(plan["planId"])
         if not view["live"]:
             raise ServerError(
@@ -68,7 +68,7 @@ async def resume_plan(server: Server, given: Namespace) -> int:
             )
         return await request_run.resume(view)
 
-    return await _run(server, given, carry)
+    return await _run(server, args, carry)
 
 
 COMMANDS: Mapping[str, Work] = {
@@ -89,16 +89,16 @@ COMMANDS: Mapping[str, Work] = {
 """The work of each command that needs a server."""
 
 
-async def _run(server: Server, given: Namespace, carry: Carry) -> int:
-    folders: Sequence[Path] = given.workspace
-    flags = Flags(given.yes, given.yes_commands, given.terminal)
-    console = show.console(stderr=given.json or (flags.terminal and not sys.stdout.isatty()))
-    screen = Screen(console, folders, as_json=given.json)
+async def _run(server: Server, args: Namespace, carry: Carry) -> int:
+    folders: Sequence[Path] = args.workspace
+    flags = Flags(args.yes, args.yes_commands, args.terminal)
+    console = show.console(stderr=args.json or (flags.terminal and not sys.stdout.isatty()))
+    screen = Screen(console, folders, as_json=args.json)
     person = Terminal(console, folders) if flags.terminal else NonInteractive(yes=flags.yes)
     code = FAILED
     try:
         person_at_hand = person if isinstance(person, Terminal) else None
-        untrusted = await first_untrusted(folders, trust=given.trust, person=person_at_hand)
+        untrusted = await first_untrusted(folders, trust=args.trust, person=person_at_hand)
         if untrusted is not None:
             screen.failure(read_only(untrusted), None)
         with reported(screen.failure) as failure:

@@ -56,15 +56,15 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
-async def doctor(process: Server, given: Namespace) -> int:
+async def doctor(process: Server, args: Namespace) -> int:
     """Print every finding, or repair the ledger. Returns 1 if something that is needed is missing, else 0.
 
     A model is needed only if the command line names one, since literal steps run without a model.
     """
-    if given.repair:
-        return await _repair_ledger(process, given)
-    folders: list[Path] = given.workspace
-    needed = bool(given.base_url or given.model or given.provider)
+    if args.repair:
+        return await _repair_ledger(process, args)
+    folders: list[Path] = args.workspace
+    needed = bool(args.base_url or args.model or args.provider)
     findings = [
         python(sys.version_info[:3]),
         *packages(),
@@ -231,7 +231,7 @@ def _table(findings: Sequence[Finding]) -> Table:
     return table
 
 
-async def _repair_ledger(process: Server, given: Namespace) -> int:
+async def _repair_ledger(process: Server, args: Namespace) -> int:
     """Repair the ledger that the server's settings name. Returns 1 if it is damaged and was not repaired, else 0.
 
     The server is asked for the place of the ledger only, and has ended before the ledger is opened. Without `--yes`
@@ -254,7 +254,7 @@ async def _repair_ledger(process: Server, given: Namespace) -> int:
                 show.say(f"The plan ledger {path} is in order: {plans}.", "green")
                 return DONE
             _describe(path, found)
-            if not given.yes and not (given.terminal and await _agreed()):
+            if not args.yes and not (args.terminal and await _agreed()):
                 show.say("Nothing was changed. --yes repairs it without asking.", "yellow")
                 return FAILED
             repaired = found.repair(datetime.now())

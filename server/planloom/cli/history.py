@@ -31,32 +31,32 @@ _STYLES = {"+": "green", "-": "red", "@": "cyan", "d": "bold", "r": "bold"}
 
 
 @answered
-async def list_plans(running: Session, given: Namespace) -> int:
+async def list_plans(running: Session, args: Namespace) -> int:
     """Print the newest plans as a table."""
-    params: Json = {"limit": given.limit, "allWorkspaces": given.everywhere}
+    params: Json = {"limit": args.limit, "allWorkspaces": args.everywhere}
     listed = await running.request(
-        "planloom/plan/list", params | ({"status": given.status} if given.status else {})
+        "planloom/plan/list", params | ({"status": args.status} if args.status else {})
     )
-    if given.json:
+    if args.json:
         return print_json(listed)
     found = listed["plans"]
     if not found:
-        show.say("There is no such plan in this folder." if given.status else _NONE)
+        show.say("There is no such plan in this folder." if args.status else _NONE)
         return DONE
     everything = await running.request("planloom/plan/list", {"limit": plans.MOST} | plans.EVERYWHERE)
     ids = plans.short_ids(
         (each["planId"] for each in found), (each["planId"] for each in everything["plans"])
     )
-    table = show_history.plans_table(found, ids, datetime.now(UTC), with_folders=given.everywhere)
+    table = show_history.plans_table(found, ids, datetime.now(UTC), with_folders=args.everywhere)
     show.console().print(table)
     return DONE
 
 
 @answered
-async def show_plan(running: Session, given: Namespace) -> int:
+async def show_plan(running: Session, args: Namespace) -> int:
     """Print a plan with its steps and its report."""
-    got = await plans.answer_for(running, given.plan)
-    if given.json:
+    got = await plans.answer_for(running, args.plan)
+    if args.json:
         return print_json(got)
     view = await running.view(got["plan"]["planId"])
     console = show.console()
@@ -66,9 +66,9 @@ async def show_plan(running: Session, given: Namespace) -> int:
 
 
 @answered
-async def show_changes(running: Session, given: Namespace) -> int:
+async def show_changes(running: Session, args: Namespace) -> int:
     """Print the changes of a plan as a unified diff that `git apply` and `patch` can read."""
-    plan = await plans.named(running, given.plan)
+    plan = await plans.named(running, args.plan)
     report = plan.get("report")
     if report is None:
         show.say("The plan has no report: it has not ended, or has not run.", "yellow", stderr=True)
@@ -106,17 +106,17 @@ def _diff_lines(file: ReportedFile, diff: DiffResult, roots: Sequence[Path]) -> 
 
 
 @answered
-async def export_plan(running: Session, given: Namespace) -> int:
+async def export_plan(running: Session, args: Namespace) -> int:
     """Write a plan to a file that only its user can read, or to standard output."""
-    plan = await plans.named(running, given.plan)
-    params: Json = {"planId": plan["planId"], "format": given.format} | plans.EVERYWHERE
+    plan = await plans.named(running, args.plan)
+    params: Json = {"planId": plan["planId"], "format": args.format} | plans.EVERYWHERE
     text: str = (await running.request("planloom/plan/export", params))["text"]
-    if given.output is None:
+    if args.output is None:
         sys.stdout.write(text)
-    elif not _written(given.output, text):
-        show.say(f"{given.output} could not be written, or exists already.", "bold red", stderr=True)
+    elif not _written(args.output, text):
+        show.say(f"{args.output} could not be written, or exists already.", "bold red", stderr=True)
         return FAILED
-    if given.format == "full":
+    if args.format == "full":
         show.say(
             "It holds the texts of the files that the plan has changed or read, and what was said to it,"
             " secrets among them. Give it only to whom you would give these files.",
@@ -127,12 +127,12 @@ async def export_plan(running: Session, given: Namespace) -> int:
 
 
 @answered
-async def import_plan(running: Session, given: Namespace) -> int:
+async def import_plan(running: Session, args: Namespace) -> int:
     """Have the server take over a plan, and say how to go on with it."""
-    if len(given.text) > _MOST_BYTES:
+    if len(args.text) > _MOST_BYTES:
         show.say("The file is too large: 60 MB can be imported.", "bold red", stderr=True)
         return FAILED
-    got = await running.request("planloom/plan/import", {"text": given.text})
+    got = await running.request("planloom/plan/import", {"text": args.text})
     show.console().print(show_history.imported_line(await running.view(got["plan"]["planId"])))
     return DONE
 

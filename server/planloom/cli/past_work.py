@@ -25,12 +25,12 @@ _WHOLE_ID = 32
 
 
 @answered
-async def show_stats(running: Session, given: Namespace) -> int:
+async def show_stats(running: Session, args: Namespace) -> int:
     """Print the figures of the plans that have ended, of the last days if their number is given."""
-    days = given.days
+    days = args.days
     span = {} if days is None else {"since": (datetime.now(UTC) - timedelta(days=days)).isoformat()}
     stats = await running.request("planloom/stats", span)
-    if given.json:
+    if args.json:
         return print_json(stats)
     if not stats["plans"]:
         show.say("No plan has ended yet." if days is None else "No plan of these days has ended.")
@@ -68,15 +68,15 @@ def _models(uses: Sequence[Json], costs: Json) -> Table:
 
 
 @answered
-async def show_memory(running: Session, given: Namespace) -> int:
+async def show_memory(running: Session, args: Namespace) -> int:
     """Print the entries that share a word with those given, else the newest; or delete some."""
-    if given.forget is not None or given.forget_all:
-        return await _forget(running, given.forget)
-    found = await running.request("planloom/memory/search", {"words": " ".join(given.words)})
-    if given.json:
+    if args.forget is not None or args.forget_all:
+        return await _forget(running, args.forget)
+    found = await running.request("planloom/memory/search", {"words": " ".join(args.words)})
+    if args.json:
         return print_json(found)
     if not found["entries"]:
-        more = " with these words." if given.words else "."
+        more = " with these words." if args.words else "."
         show.say(f"Nothing is kept of earlier plans of this folder{more}")
     for entry in found["entries"]:
         _print_entry(show.console(), entry)

@@ -21,12 +21,12 @@ from planloom.cli.terminal import show
 
 
 @answered
-async def show_templates(running: Session, given: Namespace) -> int:
+async def show_templates(running: Session, args: Namespace) -> int:
     """Print the templates with their parameters, or the steps of one; fails if it cannot be planned with its values."""
-    if given.name is not None:
-        return await _show_template(running, given)
+    if args.name is not None:
+        return await _show_template(running, args)
     listed = await running.request("planloom/template/list")
-    if given.json:
+    if args.json:
         return print_json(listed)
     table = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False, header_style="bold")
     for heading in ("Template", "Parameters", "What it does"):
@@ -38,12 +38,12 @@ async def show_templates(running: Session, given: Namespace) -> int:
     return DONE
 
 
-async def _show_template(running: Session, given: Namespace) -> int:
-    template = await named(running.connection, given.name)
-    params = {"templateId": template["templateId"], "parameters": dict(given.param)}
+async def _show_template(running: Session, args: Namespace) -> int:
+    template = await named(running.connection, args.name)
+    params = {"templateId": template["templateId"], "parameters": dict(args.param)}
     shown = await running.request("planloom/template/preview", params)
     code = FAILED if shown["problems"] else DONE
-    if given.json:
+    if args.json:
         print_json(shown)
         return code
     console = show.console()

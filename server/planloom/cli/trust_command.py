@@ -33,19 +33,19 @@ _BASH: Final = re.compile(r"Bash\((.+)\)", re.DOTALL)
 _MOST_BYTES: Final = 1_000_000
 
 
-def trust(given: Namespace) -> int:
+def trust(args: Namespace) -> int:
     """Trust a folder, so that Planloom may follow its instructions, run git in it and, if you allow it, change it."""
     decided = decisions()
-    if given.rules or given.rule:
-        return _rules(given, decided)
-    if given.list:
+    if args.rules or args.rule:
+        return _rules(args, decided)
+    if args.list:
         _show(decided)
         return DONE
     # What was decided on a folder that is gone can be forgotten, too.
-    chosen = [path.resolve() if given.revoke else checked(path) for path in given.paths or [Path()]]
+    chosen = [path.resolve() if args.revoke else checked(path) for path in args.paths or [Path()]]
     try:
         for folder in chosen:
-            if given.revoke:
+            if args.revoke:
                 found = decided.forget_folder(folder)
                 _say(f"{folder}: {'no longer decided' if found else 'nothing was decided'}.")
             else:
@@ -57,17 +57,17 @@ def trust(given: Namespace) -> int:
     return DONE
 
 
-def _rules(given: Namespace, decided: Decisions) -> int:
+def _rules(args: Namespace, decided: Decisions) -> int:
     """Show, add or take back rules of the folders."""
-    wanted = [(text, rule_of(text)) for text in given.rule]
-    if given.imports:
+    wanted = [(text, rule_of(text)) for text in args.rule]
+    if args.imports:
         wanted += imported(Path.home())
     refused = [(text, rule) for text, rule in wanted if isinstance(rule, str)]
     rules = [rule for _, rule in wanted if isinstance(rule, CommandRule)]
     try:
-        for folder in map(checked, given.paths or [Path()]):
-            if given.revoke:
-                texts = [rule.text for rule in rules] if given.rule else [None]
+        for folder in map(checked, args.paths or [Path()]):
+            if args.revoke:
+                texts = [rule.text for rule in rules] if args.rule else [None]
                 gone = sum(decided.forget_rules(folder, text) for text in texts)
                 _say(f"{folder}: {counted(gone, 'rule')} taken back.")
             elif rules:
@@ -79,7 +79,7 @@ def _rules(given: Namespace, decided: Decisions) -> int:
         return FAILED
     for text, why in refused:
         _say(f"Left out: {text}: {why}.", err=True)
-    return FAILED if given.rule and refused else DONE
+    return FAILED if args.rule and refused else DONE
 
 
 def _show(found: Decisions) -> None:
@@ -107,8 +107,8 @@ def rule_of(text: str) -> CommandRule | str:
         return "it is not one plain command"
     if is_too_wide(parts[0]) or "*" in words:
         return "it would allow any command"
-    given = Confinement(git=".git") if needs_of(words).git else Confinement()
-    return CommandRule(parts[0], given, exact=not more)
+    rights = Confinement(git=".git") if needs_of(words).git else Confinement()
+    return CommandRule(parts[0], rights, exact=not more)
 
 
 def imported(home: Path) -> Iterator[tuple[str, CommandRule | str]]:
@@ -132,9 +132,9 @@ def lines_of(decided: Decisions, folder: Path | None) -> list[str]:
     ]
 
 
-def _rights(given: Confinement) -> str:
-    network = {"none": "", "loopback": "this machine's network", "all": "the network"}[given.network]
-    more = [each for each in (network, "git's folder" if given.git else "") if each]
+def _rights(confinement: Confinement) -> str:
+    network = {"none": "", "loopback": "this machine's network", "all": "the network"}[confinement.network]
+    more = [each for each in (network, "git's folder" if confinement.git else "") if each]
     return f"  (with {' and '.join(more)})" if more else ""
 
 
@@ -154,9 +154,9 @@ def _codex_rules(path: Path) -> Iterator[tuple[list[str], bool]]:
         for call in calls:
             if not isinstance(call, ast.Call) or getattr(call.func, "id", "") != "prefix_rule":
                 continue
-            given = {each.arg: ast.literal_eval(each.value) for each in call.keywords if each.arg}
-            if given.get("decision", "allow") == "allow":
-                choices = [[each] if isinstance(each, str) else each for each in given["pattern"]]
+            keywords = {each.arg: ast.literal_eval(each.value) for each in call.keywords if each.arg}
+            if keywords.get("decision", "allow") == "allow":
+                choices = [[each] if isinstance(each, str) else each for each in keywords["pattern"]]
                 yield from (([*words], True) for words in product(*choices))
     except (SyntaxError, ValueError, KeyError, TypeError, RecursionError, MemoryError):
         return

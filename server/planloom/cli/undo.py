@@ -33,19 +33,19 @@ _UNDONE = ("completed", "failed", "cancelled", "paused")
 """The statuses of a plan whose changes can be taken back."""
 
 
-async def undo_plan(server: Server, given: Namespace) -> int:
+async def undo_plan(server: Server, args: Namespace) -> int:
     """Undo a plan, or its step N from 1. Returns 1 if something could not be taken back, 3 without trust."""
-    person = Terminal(show.console(), given.workspace) if given.terminal else None
-    untrusted = await first_untrusted(given.workspace, trust=given.trust, person=person)
+    person = Terminal(show.console(), args.workspace) if args.terminal else None
+    untrusted = await first_untrusted(args.workspace, trust=args.trust, person=person)
     if untrusted is not None:
         show.say(read_only(untrusted), "bold red", stderr=True)
         return UNTRUSTED
-    return await answered(_undo, trusted=True)(server, given)
+    return await answered(_undo, trusted=True)(server, args)
 
 
-async def _undo(running: Session, given: Namespace) -> int:
-    console, number, folders = show.console(), given.step, given.workspace
-    plan = await plans.named(running, given.plan, _UNDONE, "plan that could be undone")
+async def _undo(running: Session, args: Namespace) -> int:
+    console, number, folders = show.console(), args.step, args.workspace
+    plan = await plans.named(running, args.plan, _UNDONE, "plan that could be undone")
     view = await running.view(plan["planId"])
     if number is not None and number > len(view["steps"]):
         show.say(f"The plan has {len(view['steps'])} steps.", "bold red")
@@ -61,7 +61,7 @@ async def _undo(running: Session, given: Namespace) -> int:
     console.print(_what_happens(view, number, folders))
     person = Terminal(console, folders)
     choices = {"y": "take it back", "n": "leave it"}
-    if not given.yes and not await person.agrees("Take this back?", choices):
+    if not args.yes and not await person.agrees("Take this back?", choices):
         person.say("Nothing was taken back.", "dim")
         return FAILED
     params: Json = {"planId": plan["planId"]}

@@ -78,8 +78,10 @@ def plan_resumed(plan: Plan, _event: ev.PlanResumed, _at: Instant) -> Plan:
 @folds(ev.PlanImported, when=ANY)
 def plan_imported(plan: Plan, _event: ev.PlanImported, at: Instant) -> Plan:
     """The plan, all of whose edits so far were made elsewhere."""
-    told = logged(plan, LogLine(level="info", message="The plan was imported from another machine.", at=at))
-    return updated(told, made_elsewhere=frozenset(edit.edit_id for edit in plan.edits))
+    with_line = logged(
+        plan, LogLine(level="info", message="The plan was imported from another machine.", at=at)
+    )
+    return updated(with_line, made_elsewhere=frozenset(edit.edit_id for edit in plan.edits))
 
 
 @folds(ev.PlanCompleted, when={"executing"})

@@ -225,7 +225,7 @@ def background_started(plan: Plan, event: ev.BackgroundStarted, _at: Instant) ->
 
 @folds(ev.BackgroundEnded, when=ANY)
 def background_ended(plan: Plan, event: ev.BackgroundEnded, at: Instant) -> Plan:
-    """The plan with a background command ended; one that nobody has stopped is told."""
+    """The plan with a background command ended, and a log line for it unless it was stopped."""
     ended = end_background(plan, event)
     running = (command for _, command in running_in_background(plan))
     command = next((each.command for each in running if each.command_id == event.command_id), None)
@@ -290,11 +290,11 @@ def model_used(plan: Plan, event: ev.ModelUsed, _at: Instant) -> Plan:
 @folds(ev.Log, when=ANY)
 def log(plan: Plan, event: ev.Log, at: Instant) -> Plan:
     """The plan with a message for the user; a warning before the plan is approved is about its draft."""
-    told = logged(plan, LogLine(level=event.level, message="{0}", values=(event.message,), at=at))
+    with_line = logged(plan, LogLine(level=event.level, message="{0}", values=(event.message,), at=at))
     draft = plan.last_draft
     if draft is None or event.level in ("debug", "info") or plan.status not in ("draft", "pending_approval"):
-        return told
-    return updated(told, last_draft=updated(draft, warnings=(*draft.warnings, event.message)))
+        return with_line
+    return updated(with_line, last_draft=updated(draft, warnings=(*draft.warnings, event.message)))
 
 
 def _denial(event: ev.TaskSkipped, at: Instant) -> StepResult:

@@ -75,19 +75,19 @@ def command_output(call: plans.ExecutedTool) -> CommandOutput:
     )
 
 
-def waits(plan_id: PlanId, told: Iterable[StepWait]) -> editor.WaitsParams:
+def waits(plan_id: PlanId, found: Iterable[StepWait]) -> editor.WaitsParams:
     """The steps of a plan that wait for what another step uses."""
-    return editor.WaitsParams(plan_id=plan_id, waits=tuple(_wait(each) for each in told))
+    return editor.WaitsParams(plan_id=plan_id, waits=tuple(_wait(each) for each in found))
 
 
-def _wait(told: StepWait) -> editor.StepWait:
-    kind, path = described(told.resource)
+def _wait(wait: StepWait) -> editor.StepWait:
+    kind, path = described(wait.resource)
     return editor.StepWait(
-        step_id=told.step_id,
+        step_id=wait.step_id,
         resource=kind,
         path=path,
-        used_by_plan=told.used_by_plan,
-        used_by_step=told.used_by_step,
+        used_by_plan=wait.used_by_plan,
+        used_by_step=wait.used_by_step,
     )
 
 
