@@ -1729,7 +1729,7 @@ export interface OfPlan {
   at: string;
 }
 
-export interface OfTask extends OfPlan {
+export interface OfStep extends OfPlan {
   taskId: string;
 }
 
@@ -1783,7 +1783,7 @@ export interface PlanMessage extends OfPlan {
 }
 
 /** A step's model has been sent the first `count` messages of the plan. */
-export interface MessagesRead extends OfTask {
+export interface MessagesRead extends OfStep {
   type: "messages_read";
   count: number;
 }
@@ -1809,7 +1809,7 @@ export interface PerspectiveComplete extends OfPlan {
 }
 
 /** A step was read from a draft that is still being written. */
-export interface TaskCreated extends OfPlan {
+export interface StepCreated extends OfPlan {
   type: "task_created";
   task: Step;
 }
@@ -1855,7 +1855,7 @@ export interface PlanExecuting extends OfPlan {
 }
 
 /** A step has started. */
-export interface TaskStarted extends OfTask {
+export interface StepStarted extends OfStep {
   type: "task_started";
   agent: Agent;
   activeForm?: string;
@@ -1863,7 +1863,7 @@ export interface TaskStarted extends OfTask {
 }
 
 /** A running step reports progress, or goes back to pending. */
-export interface TaskUpdate extends OfTask {
+export interface StepUpdate extends OfStep {
   type: "task_update";
   status: "pending" | "running" | "completed";
   progress?: number;
@@ -1881,14 +1881,14 @@ export interface ModelUsed extends OfPlan {
 }
 
 /** A step is done. */
-export interface TaskCompleted extends OfTask {
+export interface StepCompleted extends OfStep {
   type: "task_completed";
   result: StepResult;
   usage?: Usage;
 }
 
 /** A step failed. */
-export interface TaskFailed extends OfTask {
+export interface StepFailed extends OfStep {
   type: "task_failed";
   error: string;
   code?: string;
@@ -1897,26 +1897,26 @@ export interface TaskFailed extends OfTask {
 }
 
 /** A step will not run, or what it has done is not wanted. */
-export interface TaskSkipped extends OfTask {
+export interface StepSkipped extends OfStep {
   type: "task_skipped";
   reason: SkipReason;
   detail?: string;
 }
 
 /** The condition of a running step was evaluated; if it does not hold, the step is skipped. */
-export interface ConditionEvaluated extends OfTask {
+export interface ConditionEvaluated extends OfStep {
   type: "condition_evaluated";
   holds: boolean;
 }
 
 /** A running loop or sub-plan was unrolled: it waits for these new steps, which stand behind it. */
-export interface StepsUnrolled extends OfTask {
+export interface StepsUnrolled extends OfStep {
   type: "steps_unrolled";
   tasks: readonly Step[];
 }
 
 /** A tool call of a step has started. */
-export interface ToolStarted extends OfTask {
+export interface ToolStarted extends OfStep {
   type: "tool_started";
   callId: string;
   tool: string;
@@ -1924,7 +1924,7 @@ export interface ToolStarted extends OfTask {
 }
 
 /** A tool call has settled. */
-export interface ToolCompleted extends OfTask {
+export interface ToolCompleted extends OfStep {
   type: "tool_completed";
   callId: string;
   ok: boolean;
@@ -1936,7 +1936,7 @@ export interface ToolCompleted extends OfTask {
 /**
  * The command of the step's open call runs in the background from now on; the fields are those of `BackgroundCommand`.
  */
-export interface BackgroundStarted extends OfTask {
+export interface BackgroundStarted extends OfStep {
   type: "background_started";
   commandId: string;
   command: string;
@@ -1945,7 +1945,7 @@ export interface BackgroundStarted extends OfTask {
 }
 
 /** A background command has ended, or was stopped. */
-export interface BackgroundEnded extends OfTask {
+export interface BackgroundEnded extends OfStep {
   type: "background_ended";
   commandId: string;
   reason: "exit" | "stopped" | "time_limit" | "plan_ended" | "server_ended" | "crash";
@@ -1954,7 +1954,7 @@ export interface BackgroundEnded extends OfTask {
 }
 
 /** The user is asked for permission. */
-export interface ApprovalRequest extends OfPlan {
+export interface ApprovalRequested extends OfPlan {
   type: "approval_request";
   approval: Approval;
 }
@@ -2014,13 +2014,13 @@ export interface FilesRenamed extends OfPlan {
 }
 
 /** The user and the step changed the same lines. */
-export interface EditConflict extends OfTask {
+export interface EditConflict extends OfStep {
   type: "edit_conflict";
   conflict: Conflict;
 }
 
 /** The user decided which text to keep. */
-export interface ConflictResolved extends OfTask {
+export interface ConflictResolved extends OfStep {
   type: "conflict_resolved";
   editId: string;
   files: readonly ResolvedFile[];
@@ -2028,26 +2028,26 @@ export interface ConflictResolved extends OfTask {
 }
 
 /** A check of a step has run. */
-export interface CheckCompleted extends OfTask {
+export interface CheckCompleted extends OfStep {
   type: "check_completed";
   check: Check;
 }
 
 /** A step cannot go on without an answer. */
-export interface ClarificationRequest extends OfTask {
+export interface ClarificationRequest extends OfStep {
   type: "clarification_request";
   question: string;
   options?: readonly string[];
 }
 
 /** The user answered the question of a step. */
-export interface ClarificationProvided extends OfTask {
+export interface ClarificationProvided extends OfStep {
   type: "clarification_provided";
   answer: string;
 }
 
 /** A failed step waits for a decision. */
-export interface RecoveryRequest extends OfTask {
+export interface RecoveryRequest extends OfStep {
   type: "recovery_request";
   error: string;
   code?: string;
@@ -2056,7 +2056,7 @@ export interface RecoveryRequest extends OfTask {
 }
 
 /** The decision on a failed step: of the user, of the model whose proposal the user accepted, or of the setting. */
-export interface RecoveryChosen extends OfTask {
+export interface RecoveryChosen extends OfStep {
   type: "recovery_chosen";
   action: RecoveryAction;
   args?: JsonObject;
@@ -2073,7 +2073,7 @@ export interface ContextCompacted extends OfPlan {
 }
 
 /** The list of steps changed as a whole; the wire carries it. */
-export interface TasksList extends OfPlan {
+export interface StepsList extends OfPlan {
   type: "tasks_list";
   tasks: readonly Step[];
 }
@@ -2107,7 +2107,7 @@ export interface PlanImported extends OfPlan {
 }
 
 /** The whole answer of a direct request. */
-export interface Answer extends OfTask {
+export interface Answer extends OfStep {
   type: "answer";
   text: string;
   confidence?: "high" | "medium" | "low";
@@ -2162,26 +2162,26 @@ export type Event =
   | PlanDirect
   | PerspectiveStart
   | PerspectiveComplete
-  | TaskCreated
+  | StepCreated
   | PlanReady
   | PlanApprovalRequest
   | PlanEdited
   | PlanApproved
   | PlanRejected
   | PlanExecuting
-  | TaskStarted
-  | TaskUpdate
+  | StepStarted
+  | StepUpdate
   | ModelUsed
-  | TaskCompleted
-  | TaskFailed
-  | TaskSkipped
+  | StepCompleted
+  | StepFailed
+  | StepSkipped
   | ConditionEvaluated
   | StepsUnrolled
   | ToolStarted
   | ToolCompleted
   | BackgroundStarted
   | BackgroundEnded
-  | ApprovalRequest
+  | ApprovalRequested
   | ApprovalResolved
   | EditStarted
   | EditApplied
@@ -2197,7 +2197,7 @@ export type Event =
   | RecoveryRequest
   | RecoveryChosen
   | ContextCompacted
-  | TasksList
+  | StepsList
   | PlanPaused
   | PlanResumed
   | PlanImported

@@ -58,17 +58,17 @@ DONE = step("a", status="completed", result=result())
 READY = ev.PlanReady(
     version=1, steps=(step("a"), step("b", "a")), summary="", sequential=False, author="model"
 )
-ENDED_STEP = ev.TaskCompleted(task_id=A, result=result())
-FAILED = ev.TaskFailed(task_id=A, error="It broke.", will_retry=False)
-AGAIN = ev.TaskFailed(task_id=A, error="It broke.", will_retry=True)
+ENDED_STEP = ev.StepCompleted(step_id=A, result=result())
+FAILED = ev.StepFailed(step_id=A, error="It broke.", will_retry=False)
+AGAIN = ev.StepFailed(step_id=A, error="It broke.", will_retry=True)
 CREATED = edited("n.txt", "e")
 FILE = CREATED[0].files[0]
 EDITED = EditedFile(uri=FILE.uri, change="edit", before_sha256=Sha256("x"), after_sha256=Sha256("y"))
 MOVED = EditedFile(uri=Uri("file:///w"), change="rename", new_uri=Uri("file:///v"))
-REFUSED = ev.EditRejected(task_id=A, edit_id=EditId("e"), files=(FILE,), reason="read-only")
+REFUSED = ev.EditRejected(step_id=A, edit_id=EditId("e"), files=(FILE,), reason="read-only")
 EDITED_LATER = (
-    ev.EditStarted(task_id=A, edit_id=EditId("f"), files=(EDITED,)),
-    ev.EditApplied(task_id=A, edit_id=EditId("f"), files=(EDITED,), merged=False, outcome="verified"),
+    ev.EditStarted(step_id=A, edit_id=EditId("f"), files=(EDITED,)),
+    ev.EditApplied(step_id=A, edit_id=EditId("f"), files=(EDITED,), merged=False, outcome="verified"),
 )
 STATES: dict[str, Plan] = {
     "drafting": History(ev.PlanDrafting(version=1)).plan,

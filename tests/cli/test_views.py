@@ -18,7 +18,7 @@ from tests.view.test_plan_view import PLAN, edited, running, step
 
 HISTORY = running(step("a"), step("b", "a"))
 SHOWN = [view(HISTORY.plan, Around(Words()))]
-for event in (*edited("n.txt", "e"), ev.TaskFailed(task_id=step("a").step_id, error="no", will_retry=False)):
+for event in (*edited("n.txt", "e"), ev.StepFailed(step_id=step("a").step_id, error="no", will_retry=False)):
     SHOWN.append(view(HISTORY.add(event).plan, Around(Words())))
 
 

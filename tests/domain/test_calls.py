@@ -21,11 +21,11 @@ START = (
     ready(step("s"), step("t")),
     ev.PlanApproved(version=1, review="end"),
     ev.PlanExecuting(),
-    ev.TaskStarted(task_id=S, agent="koda"),
+    ev.StepStarted(step_id=S, agent="koda"),
 )
 RESULT = StepResult(ok=True, summary="did it", duration_ms=1, timestamp=AT)
-PENDING = ev.TaskUpdate(task_id=S, status="pending")
-DONE = ev.TaskCompleted(task_id=S, result=RESULT)
+PENDING = ev.StepUpdate(step_id=S, status="pending")
+DONE = ev.StepCompleted(step_id=S, result=RESULT)
 
 
 def call(
@@ -34,9 +34,9 @@ def call(
     """A write of a step, from its start to its end."""
     call_id = CallId(f"c{number}")
     return (
-        ev.ToolStarted(task_id=task, call_id=call_id, tool=tool, args={"path": f"{number}"}, effect="write"),
+        ev.ToolStarted(step_id=task, call_id=call_id, tool=tool, args={"path": f"{number}"}, effect="write"),
         ev.ToolCompleted(
-            task_id=task,
+            step_id=task,
             call_id=call_id,
             ok=True,
             summary="",
@@ -63,19 +63,19 @@ def edit(
     meant = meant or made
     lost = tuple(uri for uri in meant if uri not in made)
     happened: list[ev.Event] = [
-        ev.EditStarted(task_id=of, edit_id=ident, files=edited(*meant), settles=settles)
+        ev.EditStarted(step_id=of, edit_id=ident, files=edited(*meant), settles=settles)
     ]
     if lost:
-        happened.append(ev.EditRejected(task_id=of, edit_id=ident, files=edited(*lost), reason="no", **more))
+        happened.append(ev.EditRejected(step_id=of, edit_id=ident, files=edited(*lost), reason="no", **more))
     if made:
         happened.append(
-            ev.EditApplied(task_id=of, edit_id=ident, files=edited(*made), merged=False, outcome="verified")
+            ev.EditApplied(step_id=of, edit_id=ident, files=edited(*made), merged=False, outcome="verified")
         )
     return tuple(happened)
 
 
-def staged(**more: Any) -> ev.TaskUpdate:
-    return ev.TaskUpdate(task_id=more.pop("task", S), status="running", held="staged", **more)
+def staged(**more: Any) -> ev.StepUpdate:
+    return ev.StepUpdate(step_id=more.pop("task", S), status="running", held="staged", **more)
 
 
 def asked(
@@ -140,22 +140,22 @@ def test_every_change_of_a_call_has_one_fate(
 
 
 def test_an_intent_that_is_not_settled_keeps_its_files_until_they_are_compared() -> None:
-    meant = ev.EditStarted(task_id=S, edit_id=EditId("e"), files=edited(A))
-    made = ev.EditApplied(task_id=S, edit_id=EditId("e"), files=edited(A), merged=False, outcome="verified")
+    meant = ev.EditStarted(step_id=S, edit_id=EditId("e"), files=edited(A))
+    made = ev.EditApplied(step_id=S, edit_id=EditId("e"), files=edited(A), merged=False, outcome="verified")
     waiting = after(*START, *call(1, A, B), meant, PENDING)
     assert fates(waiting) == [{"a": "held", "b": "lost"}]
     assert fates(after(*START, *call(1, A, B), meant, PENDING, made)) == [{"a": "made", "b": "lost"}]
 
 
 def test_a_step_that_renames_what_another_has_staged_is_made_with_it() -> None:
-    second = (ev.TaskStarted(task_id=T, agent="koda"), *call(2, A, D, task=T))
+    second = (ev.StepStarted(step_id=T, agent="koda"), *call(2, A, D, task=T))
     plan = after(*START, *call(1, A), staged(), DONE, *second, staged(task=T, replaces=(A,)))
     assert (fates(plan), fates(plan, T)) == ([{"d": "staged"}], [{"d": "staged"}])
 
 
 def test_a_step_that_failed_keeps_its_status_when_what_it_staged_is_lost() -> None:
-    failed = ev.TaskFailed(task_id=S, error="no")
-    plan = after(*START, *call(1, A), staged(), failed, ev.TasksList(settled=(S,)))
+    failed = ev.StepFailed(step_id=S, error="no")
+    plan = after(*START, *call(1, A), staged(), failed, ev.StepsList(settled=(S,)))
     assert (plan.steps[0].status, fates(plan)) == ("failed", [{"a": "lost"}])
 
 
@@ -169,7 +169,7 @@ def test_a_step_is_staged_only_while_something_of_it_is() -> None:
 
 
 def test_what_a_person_takes_back_is_neither_made_nor_lost() -> None:
-    back = ev.EditReverted(task_id=S, edit_id=EditId("e"), files=edited(A))
+    back = ev.EditReverted(step_id=S, edit_id=EditId("e"), files=edited(A))
     paused = (*START, *call(1, A), *edit(A), PENDING, ev.PlanPaused(reason="user"))
     assert fates(after(*paused, back)) == [{"a": "undone"}]
 
@@ -178,13 +178,13 @@ def test_what_a_person_takes_back_is_neither_made_nor_lost() -> None:
     ("happened", "end"),
     [
         ((), None),
-        ((ev.TaskUpdate(task_id=S, status="running", command_started=True),), "cut_off"),
+        ((ev.StepUpdate(step_id=S, status="running", command_started=True),), "cut_off"),
     ],
 )
 def test_only_a_command_that_was_started_is_cut_off(
     happened: tuple[ev.Event, ...], end: CommandEnd | None
 ) -> None:
-    begun = ev.ToolStarted(task_id=S, call_id=CallId("c"), tool="run_command", args={}, effect="execute")
+    begun = ev.ToolStarted(step_id=S, call_id=CallId("c"), tool="run_command", args={}, effect="execute")
     found = after(*START, begun, *happened, PENDING).steps[0].tools_executed
     assert [each.command for each in found] == ([end] if end else [])
 
@@ -210,9 +210,9 @@ def test_a_file_that_was_renamed_and_not_edited_yet_has_a_call_made_and_one_left
     meant = (renamed, EditedFile(uri=B, change="edit"))
     happened = (
         *calls,
-        ev.EditStarted(task_id=S, edit_id=EditId("e"), files=meant),
-        ev.EditRejected(task_id=S, edit_id=EditId("e"), files=meant[1:], reason="It was cut off."),
-        ev.EditApplied(task_id=S, edit_id=EditId("e"), files=meant[:1], merged=False, outcome="verified"),
+        ev.EditStarted(step_id=S, edit_id=EditId("e"), files=meant),
+        ev.EditRejected(step_id=S, edit_id=EditId("e"), files=meant[1:], reason="It was cut off."),
+        ev.EditApplied(step_id=S, edit_id=EditId("e"), files=meant[:1], merged=False, outcome="verified"),
         PENDING,
     )
     assert fates(after(*START, *happened)) == expected

@@ -108,8 +108,8 @@ def test_every_pair_of_status_and_event_is_in_the_table_or_refused(status: PlanS
                 ready(step("a")),
                 APPROVED,
                 ev.PlanExecuting(),
-                ev.TaskStarted(task_id=StepId("a"), agent="koda"),
-                ev.TaskCompleted(task_id=StepId("a"), result=RESULT),
+                ev.StepStarted(step_id=StepId("a"), agent="koda"),
+                ev.StepCompleted(step_id=StepId("a"), result=RESULT),
                 ev.PlanCompleted(summary="1 of 1 steps done."),
             ),
             "completed",
@@ -142,8 +142,8 @@ def test_a_plan_does_not_complete_with_open_steps() -> None:
 def test_regeneration_keeps_finished_steps_and_what_was_before() -> None:
     plan = after(
         *RUNNING,
-        ev.TaskStarted(task_id=StepId("a"), agent="koda"),
-        ev.TaskCompleted(task_id=StepId("a"), result=RESULT),
+        ev.StepStarted(step_id=StepId("a"), agent="koda"),
+        ev.StepCompleted(step_id=StepId("a"), result=RESULT),
         ev.PlanPaused(reason="user"),
         ev.PlanDrafting(version=1, feedback="shorter"),
     )
@@ -154,9 +154,9 @@ def test_regeneration_keeps_finished_steps_and_what_was_before() -> None:
 def test_an_answer_is_merged_into_the_instruction() -> None:
     plan = after(
         *RUNNING,
-        ev.TaskStarted(task_id=StepId("a"), agent="koda"),
-        ev.ClarificationRequest(task_id=StepId("a"), question="Which colour?"),
-        ev.ClarificationProvided(task_id=StepId("a"), answer="blue"),
+        ev.StepStarted(step_id=StepId("a"), agent="koda"),
+        ev.ClarificationRequest(step_id=StepId("a"), question="Which colour?"),
+        ev.ClarificationProvided(step_id=StepId("a"), answer="blue"),
     )
     answered = plan.step(StepId("a"))
     assert answered is not None and answered.status == "pending"
@@ -241,7 +241,7 @@ class Histories(RuleBasedStateMachine):
             edits=(),
             steps=execution_order(kept),
             by="model",
-            task_id=self.running()[0],
+            step_id=self.running()[0],
         )
         self.happen(narrowed)
         assert self.now.status == "executing" and self.now.approved_version == self.now.version
@@ -264,18 +264,18 @@ class Histories(RuleBasedStateMachine):
                     done = self.now.step(need)
                     assert done is not None and done.frees_dependents
                 assert len(self.running()) < self.limits.max_parallel_steps
-                self.happen(ev.TaskStarted(task_id=directive.step_id, agent="koda"))
+                self.happen(ev.StepStarted(step_id=directive.step_id, agent="koda"))
             case do.AskClarification():
-                self.happen(ev.ClarificationRequest(task_id=directive.step_id, question="?"))
+                self.happen(ev.ClarificationRequest(step_id=directive.step_id, question="?"))
                 self.happen(ev.PlanPaused(reason="clarification"))
             case do.AskRecovery():
                 self.happen(
-                    ev.RecoveryRequest(task_id=directive.step_id, error="e", options=("retry", "skip"))
+                    ev.RecoveryRequest(step_id=directive.step_id, error="e", options=("retry", "skip"))
                 )
                 if self.now.status == "executing":
                     self.happen(ev.PlanPaused(reason="recovery"))
             case do.Skip():
-                self.happen(ev.TaskSkipped(task_id=directive.step_id, reason=directive.reason))
+                self.happen(ev.StepSkipped(step_id=directive.step_id, reason=directive.reason))
             case do.Resume():
                 self.happen(ev.PlanResumed())
             case do.Complete():
@@ -290,33 +290,33 @@ class Histories(RuleBasedStateMachine):
         step_id = data.draw(st.sampled_from(self.running()))
         match luck:
             case "done":
-                self.happen(ev.TaskCompleted(task_id=step_id, result=RESULT))
+                self.happen(ev.StepCompleted(step_id=step_id, result=RESULT))
             case "failed":
                 chosen = self.now.step(step_id)
                 assert chosen is not None
                 again = do.will_retry(chosen, self.limits)
-                self.happen(ev.TaskFailed(task_id=step_id, error="no", will_retry=again))
+                self.happen(ev.StepFailed(step_id=step_id, error="no", will_retry=again))
             case "pending":
-                self.happen(ev.TaskUpdate(task_id=step_id, status="pending"))
+                self.happen(ev.StepUpdate(step_id=step_id, status="pending"))
             case _:
-                self.happen(ev.ClarificationRequest(task_id=step_id, question="?"))
+                self.happen(ev.ClarificationRequest(step_id=step_id, question="?"))
 
     @precondition(lambda self: self.now.pending.questions)
     @rule()
     def answer(self) -> None:
         question = self.now.pending.questions[0]
         asked = self.now.step(question.step_id)
-        self.happen(ev.ClarificationProvided(task_id=question.step_id, answer="yes"))
+        self.happen(ev.ClarificationProvided(step_id=question.step_id, answer="yes"))
         if asked is not None and asked.kind == "clarification":
-            self.happen(ev.TaskCompleted(task_id=question.step_id, result=RESULT))
+            self.happen(ev.StepCompleted(step_id=question.step_id, result=RESULT))
 
     @precondition(lambda self: self.now.pending.recoveries)
     @rule(action=st.sampled_from(["retry", "skip", "go_on"]))
     def recover(self, action: str) -> None:
         recovery = self.now.pending.recoveries[0]
-        self.happen(ev.RecoveryChosen(task_id=recovery.step_id, action=action))  # type: ignore[arg-type]
+        self.happen(ev.RecoveryChosen(step_id=recovery.step_id, action=action))  # type: ignore[arg-type]
         if action != "retry":
-            self.happen(ev.TaskSkipped(task_id=recovery.step_id, reason="user"))
+            self.happen(ev.StepSkipped(step_id=recovery.step_id, reason="user"))
 
     @precondition(lambda self: self.now.status == "executing" and not self.running())
     @rule()
@@ -356,7 +356,7 @@ class Histories(RuleBasedStateMachine):
             elif found := directives(self.now, self.limits):
                 self.perform(found[0])
             elif self.running():
-                self.happen(ev.TaskCompleted(task_id=self.running()[0], result=RESULT))
+                self.happen(ev.StepCompleted(step_id=self.running()[0], result=RESULT))
             elif self.now.status == "paused":
                 self.happen(ev.PlanResumed())
         raise AssertionError(f"the plan did not end: {self.now.status}")
@@ -397,7 +397,7 @@ def test_a_running_plan_is_not_widened_without_an_approval(approval: ApprovalId 
     )
     steps = (plan.steps[0], second.model_copy(update={"instruction": "Delete all."}))
     widened = ev.PlanEdited(
-        version=2, edits=(), steps=steps, by="model", task_id=StepId("a"), approval_id=approval
+        version=2, edits=(), steps=steps, by="model", step_id=StepId("a"), approval_id=approval
     )
     recorded = ev.Recorded(
         seq=1,

@@ -84,13 +84,13 @@ def happens(chance: random.Random, run: Run, due: tuple[do.Directive, ...]) -> l
     for directive in due:
         match directive:
             case do.RunStep():
-                choices.append(ev.TaskStarted(task_id=directive.step_id, agent="koda"))
+                choices.append(ev.StepStarted(step_id=directive.step_id, agent="koda"))
             case do.Skip():
-                choices.append(ev.TaskSkipped(task_id=directive.step_id, reason=directive.reason))
+                choices.append(ev.StepSkipped(step_id=directive.step_id, reason=directive.reason))
             case do.AskClarification():
-                choices.append(ev.ClarificationRequest(task_id=directive.step_id, question="?"))
+                choices.append(ev.ClarificationRequest(step_id=directive.step_id, question="?"))
             case do.AskRecovery():
-                choices.append(ev.RecoveryRequest(task_id=directive.step_id, error="e", options=("retry",)))
+                choices.append(ev.RecoveryRequest(step_id=directive.step_id, error="e", options=("retry",)))
             case do.Resume():
                 choices.append(ev.PlanResumed())
             case _:
@@ -99,18 +99,18 @@ def happens(chance: random.Random, run: Run, due: tuple[do.Directive, ...]) -> l
     for step in run.plan.steps:
         if step.status == "running":
             choices += [
-                ev.TaskCompleted(task_id=step.step_id, result=result),
-                ev.TaskFailed(task_id=step.step_id, error="e", will_retry=chance.random() < 0.3),
-                ev.TaskUpdate(task_id=step.step_id, status="pending"),
+                ev.StepCompleted(step_id=step.step_id, result=result),
+                ev.StepFailed(step_id=step.step_id, error="e", will_retry=chance.random() < 0.3),
+                ev.StepUpdate(step_id=step.step_id, status="pending"),
             ]
         elif step.status == "completed" and step.staged:
-            choices.append(ev.TaskUpdate(task_id=step.step_id, status="pending"))
+            choices.append(ev.StepUpdate(step_id=step.step_id, status="pending"))
         elif step.status == "needs_clarification":
-            choices.append(ev.ClarificationProvided(task_id=step.step_id, answer="a"))
+            choices.append(ev.ClarificationProvided(step_id=step.step_id, answer="a"))
     for recovery in run.plan.pending.recoveries:
-        choices.append(ev.RecoveryChosen(task_id=recovery.step_id, action="retry"))
-        choices.append(ev.RecoveryChosen(task_id=recovery.step_id, action="go_on"))
-        choices.append(ev.TaskSkipped(task_id=recovery.step_id, reason="user"))
+        choices.append(ev.RecoveryChosen(step_id=recovery.step_id, action="retry"))
+        choices.append(ev.RecoveryChosen(step_id=recovery.step_id, action="go_on"))
+        choices.append(ev.StepSkipped(step_id=recovery.step_id, reason="user"))
     if run.plan.status == "executing" and chance.random() < 0.1:
         choices.append(ev.PlanPaused(reason="recovery"))
     return choices
@@ -162,12 +162,12 @@ def test_a_step_waits_for_one_that_went_back_behind_a_completed_one() -> None:
     run = Run((step("s1", tools_executed=(STAGED,)), step("s2", "s1"), step("s3", "s2")), sequential=False)
     result = StepResult(ok=True, duration_ms=1, timestamp=AT)
     for name in ("s1", "s2"):
-        run.add(ev.TaskStarted(task_id=StepId(name), agent="koda"))
-        run.add(ev.TaskCompleted(task_id=StepId(name), result=result))
-    run.add(ev.TaskUpdate(task_id=StepId("s1"), status="pending"))
+        run.add(ev.StepStarted(step_id=StepId(name), agent="koda"))
+        run.add(ev.StepCompleted(step_id=StepId(name), result=result))
+    run.add(ev.StepUpdate(step_id=StepId("s1"), status="pending"))
     assert run.plan is not None and run.schedule is not None
     assert run.schedule.directives(run.plan, do.Limits()) == (do.RunStep(step_id=StepId("s1")),)
-    run.add(ev.TaskStarted(task_id=StepId("s1"), agent="koda"))
+    run.add(ev.StepStarted(step_id=StepId("s1"), agent="koda"))
     assert run.schedule.directives(run.plan, do.Limits()) == ()
-    run.add(ev.TaskCompleted(task_id=StepId("s1"), result=result))
+    run.add(ev.StepCompleted(step_id=StepId("s1"), result=result))
     assert run.schedule.directives(run.plan, do.Limits()) == (do.RunStep(step_id=StepId("s3")),)

@@ -182,7 +182,7 @@ async def test_the_confinement_with_which_a_command_has_started_is_recorded_and_
         (started,) = [
             each.event
             for each in room.events
-            if isinstance(each.event, ev.TaskUpdate) and each.event.command_started
+            if isinstance(each.event, ev.StepUpdate) and each.event.command_started
         ]
         given = started.command_confinement
         assert given is not None

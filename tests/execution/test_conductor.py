@@ -211,7 +211,7 @@ async def test_a_failed_step_pauses_the_plan_and_a_retry_carries_on() -> None:
     assert [(r.step_id, r.error, r.options) for r in paused.pending.recoveries] == [
         ("a", "no luck", ("retry", "skip", "go_on", "abort"))
     ]
-    world.plan_store.record(PLAN, ev.RecoveryChosen(task_id=StepId("a"), action="retry"))
+    world.plan_store.record(PLAN, ev.RecoveryChosen(step_id=StepId("a"), action="retry"))
     await world.until("completed")
     assert world.statuses() == {"a": "completed", "b": "completed"}
 
@@ -250,7 +250,7 @@ async def test_an_interrupted_run_is_no_failed_attempt() -> None:
     failures = [
         recorded.event
         for recorded in world.plan_store.store.events(PLAN)
-        if isinstance(recorded.event, ev.TaskFailed)
+        if isinstance(recorded.event, ev.StepFailed)
     ]
     assert [failure.will_retry for failure in failures] == [True] and world.waits == [1.0]
 
@@ -287,7 +287,7 @@ async def test_a_question_pauses_and_its_answer_carries_on() -> None:
     world = World([step("a"), step("b", "a")], ScriptedSteps({"a": [Asked(question="Which?"), DONE]}))
     paused = await world.until("paused")
     assert paused.pending.questions[0].question == "Which?"
-    world.plan_store.record(PLAN, ev.ClarificationProvided(task_id=StepId("a"), answer="this"))
+    world.plan_store.record(PLAN, ev.ClarificationProvided(step_id=StepId("a"), answer="this"))
     await world.until("completed")
 
 
@@ -302,7 +302,7 @@ async def test_a_plan_that_is_resumed_beside_a_question_runs_what_does_not_wait_
         while world.statuses()["d"] != "completed":
             await asyncio.sleep(0)
     assert [*world.statuses().values()] == ["needs_clarification", "completed", "pending", "completed"]
-    world.plan_store.record(PLAN, ev.ClarificationProvided(task_id=StepId("a"), answer="this"))
+    world.plan_store.record(PLAN, ev.ClarificationProvided(step_id=StepId("a"), answer="this"))
     await world.until("completed")
 
 
@@ -465,6 +465,6 @@ async def test_a_failed_step_that_the_setting_skips_is_not_told_as_skipped_by_th
     world = World([step("a"), step("b")], runner, on_failure="skip")
     await world.until("completed")
     skipped = [
-        each.event for each in world.plan_store.store.events(PLAN) if isinstance(each.event, ev.TaskSkipped)
+        each.event for each in world.plan_store.store.events(PLAN) if isinstance(each.event, ev.StepSkipped)
     ]
     assert [each.reason for each in skipped] == ["policy"]

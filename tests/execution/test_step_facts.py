@@ -38,8 +38,8 @@ async def run(at: Studio, plan: Plan) -> Plan:
     return plan
 
 
-def updates(at: Studio) -> list[ev.TaskUpdate]:
-    return [each.event for each in at.events if isinstance(each.event, ev.TaskUpdate)]
+def updates(at: Studio) -> list[ev.StepUpdate]:
+    return [each.event for each in at.events if isinstance(each.event, ev.StepUpdate)]
 
 
 async def test_a_run_reports_the_expected_files_that_it_has_written(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ async def test_the_end_of_a_step_names_the_tokens_that_it_used(tmp_path: Path) -
         plan = await one_step(at, instruction="Write them.", expected_files=("a.txt", "b.txt"))
         at.model.model = ScriptedModel([turn.model_copy(update=COST) for turn in BOTH])
         plan = await run(at, plan)
-        (done,) = [each.event for each in at.events if isinstance(each.event, ev.TaskCompleted)]
+        (done,) = [each.event for each in at.events if isinstance(each.event, ev.StepCompleted)]
         assert done.usage == Usage(requests=3, prompt_tokens=30, completion_tokens=6)
         assert plan.usage == done.usage == plan.steps[0].usage
 

@@ -383,11 +383,11 @@ EVENTS: dict[str, Any] = {
     "plan_routed": ev.PlanRouted(detection=DETECTION, qualification=QUALIFICATION, route="perspectives"),
     "plan_drafting": ev.PlanDrafting(version=2, feedback="Shorter"),
     "plan_message": ev.PlanMessage(text="Use pytest instead", outcome="queued", attachments=(ATTACHMENT,)),
-    "messages_read": _value(ev.MessagesRead, task_id="step_2", count=1),
+    "messages_read": _value(ev.MessagesRead, step_id="step_2", count=1),
     "plan_direct": ev.PlanDirect(steps=STEPS, sequential=True, author="rules"),
     "perspective_start": ev.PerspectiveStart(agent="chapo"),
     "perspective_complete": ev.PerspectiveComplete(agent="koda", perspective=KODA),
-    "task_created": ev.TaskCreated(task=STEPS[1]),
+    "task_created": ev.StepCreated(step=STEPS[1]),
     "plan_ready": ev.PlanReady(
         version=3, steps=STEPS, summary="Add a main function", sequential=True, author="model", usage=USAGE
     ),
@@ -396,10 +396,10 @@ EVENTS: dict[str, Any] = {
     "plan_approved": ev.PlanApproved(version=3, review="each"),
     "plan_rejected": ev.PlanRejected(reason="Too much"),
     "plan_executing": ev.PlanExecuting(),
-    "task_started": _value(ev.TaskStarted, task_id="step_1", agent="koda"),
+    "task_started": _value(ev.StepStarted, step_id="step_1", agent="koda"),
     "task_update": _value(
-        ev.TaskUpdate,
-        task_id="step_1",
+        ev.StepUpdate,
+        step_id="step_1",
         status="running",
         progress=50,
         active_form="Reading",
@@ -407,34 +407,34 @@ EVENTS: dict[str, Any] = {
         usage=USAGE,
     ),
     "model_used": ev.ModelUsed(usage=USAGE, model="ollama/qwen3"),
-    "task_completed": _value(ev.TaskCompleted, task_id="step_1", result=RESULT, usage=USAGE),
+    "task_completed": _value(ev.StepCompleted, step_id="step_1", result=RESULT, usage=USAGE),
     "task_failed": _value(
-        ev.TaskFailed, task_id="step_2", error="No such file", code="path_denied", will_retry=True
+        ev.StepFailed, step_id="step_2", error="No such file", code="path_denied", will_retry=True
     ),
-    "task_skipped": _value(ev.TaskSkipped, task_id="step_4", reason="dependency_failed"),
-    "condition_evaluated": _value(ev.ConditionEvaluated, task_id="step_4", holds=False),
-    "steps_unrolled": _value(ev.StepsUnrolled, task_id="step_1", steps=(STEPS[1],)),
+    "task_skipped": _value(ev.StepSkipped, step_id="step_4", reason="dependency_failed"),
+    "condition_evaluated": _value(ev.ConditionEvaluated, step_id="step_4", holds=False),
+    "steps_unrolled": _value(ev.StepsUnrolled, step_id="step_1", steps=(STEPS[1],)),
     "tool_started": _value(
         ev.ToolStarted,
-        task_id="step_1",
+        step_id="step_1",
         call_id="c1",
         tool="read_file",
         args={"path": "a", "x": None},
         effect="read",
     ),
     "tool_completed": _value(
-        ev.ToolCompleted, task_id="step_1", call_id="c1", ok=True, summary="12 lines", duration_ms=3
+        ev.ToolCompleted, step_id="step_1", call_id="c1", ok=True, summary="12 lines", duration_ms=3
     ),
     "background_started": _value(
         ev.BackgroundStarted,
-        task_id="step_1",
+        step_id="step_1",
         command_id="c1",
         command="npm run dev",
         pid=4711,
         process="b:9",
     ),
     "background_ended": _value(
-        ev.BackgroundEnded, task_id="step_1", command_id="c1", reason="exit", exit_code=1, line="port in use"
+        ev.BackgroundEnded, step_id="step_1", command_id="c1", reason="exit", exit_code=1, line="port in use"
     ),
     "approval_request": ev.ApprovalRequested(approval=APPROVAL),
     "approval_resolved": _value(
@@ -446,15 +446,15 @@ EVENTS: dict[str, Any] = {
         files=(URI,),
         confinement=Confinement(network="all"),
     ),
-    "edit_started": _value(ev.EditStarted, task_id="step_2", edit_id="e1", files=FILES),
+    "edit_started": _value(ev.EditStarted, step_id="step_2", edit_id="e1", files=FILES),
     "edit_applied": _value(
-        ev.EditApplied, task_id="step_2", edit_id="e1", files=FILES, merged=True, outcome="verified"
+        ev.EditApplied, step_id="step_2", edit_id="e1", files=FILES, merged=True, outcome="verified"
     ),
-    "edit_rejected": _value(ev.EditRejected, task_id="step_2", edit_id="e1", files=FILES, reason="read-only"),
-    "edit_reverted": _value(ev.EditReverted, task_id=None, edit_id="e1", files=FILES),
+    "edit_rejected": _value(ev.EditRejected, step_id="step_2", edit_id="e1", files=FILES, reason="read-only"),
+    "edit_reverted": _value(ev.EditReverted, step_id=None, edit_id="e1", files=FILES),
     "command_changed": _value(
         ev.CommandChanged,
-        task_id="step_2",
+        step_id="step_2",
         edit_id="e2",
         command="`make format`",
         files=FILES,
@@ -462,43 +462,43 @@ EVENTS: dict[str, Any] = {
         notes=("`make format` changed 3 more files.",),
     ),
     "files_renamed": _value(ev.FilesRenamed, edit_id="e3", files=FILES),
-    "edit_conflict": _value(ev.EditConflict, task_id="step_2", conflict=CONFLICT),
+    "edit_conflict": _value(ev.EditConflict, step_id="step_2", conflict=CONFLICT),
     "conflict_resolved": _value(
         ev.ConflictResolved,
-        task_id="step_2",
+        step_id="step_2",
         edit_id="e1",
         files=(ev.ConflictChoice.model_validate({"uri": URI, "choice": "text", "text": "secret text"}),),
     ),
-    "check_completed": _value(ev.CheckCompleted, task_id="step_2", check=CHECK),
+    "check_completed": _value(ev.CheckCompleted, step_id="step_2", check=CHECK),
     "clarification_request": _value(
-        ev.ClarificationRequest, task_id="step_3", question="Which port?", options=("80", "8080")
+        ev.ClarificationRequest, step_id="step_3", question="Which port?", options=("80", "8080")
     ),
-    "clarification_provided": _value(ev.ClarificationProvided, task_id="step_3", answer="80"),
+    "clarification_provided": _value(ev.ClarificationProvided, step_id="step_3", answer="80"),
     "recovery_request": _value(
         ev.RecoveryRequest,
-        task_id="step_2",
+        step_id="step_2",
         error="No such file",
         code="path_denied",
         options=("retry", "skip"),
         proposal=PROPOSAL,
     ),
     "recovery_chosen": _value(
-        ev.RecoveryChosen, task_id="step_2", action="retry", args={"path": "b"}, version=4
+        ev.RecoveryChosen, step_id="step_2", action="retry", args={"path": "b"}, version=4
     ),
     "context_compacted": ev.ContextCompacted(
         before_tokens=9000, after_tokens=800, by="rules", summary="Not told"
     ),
-    "tasks_list": ev.TasksList(),
+    "tasks_list": ev.StepsList(),
     "plan_paused": ev.PlanPaused(reason="clarification", detail="Which port?", model_problem=PROBLEM),
     "plan_resumed": ev.PlanResumed(),
     "plan_imported": ev.PlanImported(),
-    "answer": _value(ev.Answer, task_id="step_1", text="It is 12 lines long.", confidence="high"),
+    "answer": _value(ev.Answer, step_id="step_1", text="It is 12 lines long.", confidence="high"),
     "plan_completed": ev.PlanCompleted(summary="4 of 4 steps done", report=REPORT),
     "plan_failed": ev.PlanFailed(
         summary="1 of 4 steps done", error=PlanError(code="internal", message="No step can run.")
     ),
     "plan_cancelled": ev.PlanCancelled(summary="1 of 4 steps done"),
-    "log": _value(ev.Log, level="warning", message="Slow", task_id="step_1"),
+    "log": _value(ev.Log, level="warning", message="Slow", step_id="step_1"),
 }
 
 

@@ -11,7 +11,7 @@ from planloom.domain.events import catalog
 from planloom.domain.plans.plan import Step
 from planloom.domain.values import Args, EditId, Instant, StepId, Uri, Value
 from planloom.lsp.wire import declared_events, plan
-from planloom.lsp.wire.declared_events import OfEdit, OfPlan, OfTask
+from planloom.lsp.wire.declared_events import OfEdit, OfPlan, OfStep
 from planloom.lsp.wire.events import message, message_of, messages, type_of
 
 PLACE = {"seq": 1, "planId": "p", "sessionId": "s", "at": "2026-01-01T00:00:00Z"}
@@ -19,7 +19,7 @@ PLACE = {"seq": 1, "planId": "p", "sessionId": "s", "at": "2026-01-01T00:00:00Z"
 
 class StepMoved(Value):
     type: Literal["step_moved"] = "step_moved"
-    task_id: StepId
+    step_id: StepId
     step: Step
     place: int
     whole: bool = False
@@ -32,7 +32,7 @@ def test_a_message_has_the_fields_of_its_event_in_the_forms_of_the_wire() -> Non
     found = message_of(StepMoved)
     assert found.__name__ == "StepMoved"
     assert notation.fields(found, (*OfPlan.model_fields, "type")) == (
-        "{ taskId: string, step: Step, place: int, whole: bool, args?: { [name]: any }, files?: string[], "
+        "{ taskId: string, task: Step, place: int, whole: bool, args?: { [name]: any }, files?: string[], "
         'why?: "user" | "model" }'
     )
     assert notation.plain(found.model_fields["step"].annotation) is plan.Step
@@ -52,15 +52,15 @@ def test_what_is_empty_is_left_out_of_a_message() -> None:
 def test_a_message_is_of_a_plan_a_step_or_an_edit() -> None:
     class Edited(Value):
         type: Literal["edited"] = "edited"
-        task_id: StepId | None
+        step_id: StepId | None
         edit_id: EditId
         files: tuple[Uri, ...]
 
     class Said(Value):
         type: Literal["said"] = "said"
-        task_id: StepId | None = None
+        step_id: StepId | None = None
 
-    assert [message_of(each).__base__ for each in (Edited, StepMoved, Said)] == [OfEdit, OfTask, OfPlan]
+    assert [message_of(each).__base__ for each in (Edited, StepMoved, Said)] == [OfEdit, OfStep, OfPlan]
 
 
 def test_a_field_without_a_form_on_the_wire_needs_a_declared_message() -> None:

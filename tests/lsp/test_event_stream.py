@@ -60,7 +60,7 @@ async def test_an_event_may_hold_what_utf8_and_json_lack() -> None:
         await client.request("planloom/status")
         args = {"text": "\ud83d|😀\u2028", "most": [float("inf"), 1.5]}
         odd = ev.ToolStarted(
-            task_id=StepId("step_1"), call_id=CallId("c"), tool="read_file", args=args, effect="read"
+            step_id=StepId("step_1"), call_id=CallId("c"), tool="read_file", args=args, effect="read"
         )
         app.feed.happen(odd, PLAN)
         app.feed.happen(odd.model_copy(update={"args": {**args, "text": "😀\u2028"}}), PLAN)
@@ -102,7 +102,7 @@ async def test_the_words_of_a_step_come_before_its_event() -> None:
             app.feed.speak(delta(word, step="step_2"))
         app.feed.happen(
             ev.ToolStarted(
-                task_id=StepId("step_1"), call_id=CallId("c1"), tool="read_file", args={}, effect="read"
+                step_id=StepId("step_1"), call_id=CallId("c1"), tool="read_file", args={}, effect="read"
             ),
             a_plan(seq=4),
         )

@@ -212,6 +212,6 @@ async def test_a_bar_speaks_the_language_of_the_user() -> None:
         running = a_plan(status="executing", approved_version=1)
         step = running.steps[0].model_copy(update={"status": "running", "attempts": 2})
         now = running.model_copy(update={"steps": (step, *running.steps[1:])})
-        app.feed.happen(ev.TaskStarted(task_id=step.step_id, agent="koda"), now)
+        app.feed.happen(ev.StepStarted(step_id=step.step_id, agent="koda"), now)
         await client.until(lambda: bars(client))
         assert bars(client)[-1]["message"] == "0/2 Read · Versuch 2"

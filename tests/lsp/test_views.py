@@ -112,7 +112,7 @@ async def test_a_run_is_shown_before_the_text_that_belongs_to_it() -> None:
         app.feed.happen(ev.PlanExecuting(), begun)
         running = begun.steps[0].model_copy(update={"status": "running", "attempts": 1})
         started = begun.model_copy(update={"steps": begun.steps.replaced({0: running}), "seq": 5})
-        app.feed.happen(ev.TaskStarted(task_id=running.step_id, agent="koda"), started)
+        app.feed.happen(ev.StepStarted(step_id=running.step_id, agent="koda"), started)
         app.feed.speak(
             StreamDelta(plan_id=begun.plan_id, step_id=running.step_id, kind="text", delta="I read it.")
         )

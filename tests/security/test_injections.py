@@ -237,7 +237,7 @@ class Outcome:
     @property
     def commands(self) -> int:
         """How many commands were started."""
-        return sum(isinstance(each, ev.TaskUpdate) and each.command_started for each in self.events)
+        return sum(isinstance(each, ev.StepUpdate) and each.command_started for each in self.events)
 
 
 async def _run(

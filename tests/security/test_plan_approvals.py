@@ -65,7 +65,7 @@ def covering(at: Studio) -> list[int]:
     return [
         each.covered_by
         for each in events
-        if isinstance(each, ev.EditStarted | ev.TaskUpdate) and each.covered_by is not None
+        if isinstance(each, ev.EditStarted | ev.StepUpdate) and each.covered_by is not None
     ]
 
 

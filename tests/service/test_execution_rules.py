@@ -156,7 +156,7 @@ async def test_a_slow_model_does_not_use_up_the_minutes_of_a_plan(tmp_path: Path
         at.model.model = Slow([makes(("list_files", {}), DONE)])
         plan = await at.approve(plan)
         assert plan.status == "completed"
-        updates = [update for update in happened(at, ev.TaskUpdate) if update.usage is not None]
+        updates = [update for update in happened(at, ev.StepUpdate) if update.usage is not None]
         assert [update.model_seconds >= 0.5 for update in updates] == [True]
 
 

@@ -53,7 +53,7 @@ async def test_what_narrows_the_rest_is_recorded_and_goes_on(
         assert plan.status == "completed" and "".join(step.step_id for step in plan.steps) == order
         assert sorted(path.stem for path in at.folder.glob("*.txt")) == sorted(order)
         (edited,) = (each.event for each in at.events if isinstance(each.event, ev.PlanEdited))
-        assert (edited.by, edited.task_id, edited.version) == ("model", "a", 2)
+        assert (edited.by, edited.step_id, edited.version) == ("model", "a", 2)
         assert model.requests[2].messages[-1].text.startswith(
             "The rest of the plan is now as you wrote it."
         ) or ("The rest of the plan is now as you wrote it." in str(model.requests[2].messages))
@@ -117,7 +117,7 @@ async def test_what_is_allowed_is_a_new_approved_version(tmp_path: Path) -> None
         assert sorted(path.name for path in at.folder.glob("*.txt")) == ["a.txt", "b.txt", "n.txt"]
         (edited,) = (each.event for each in at.events if isinstance(each.event, ev.PlanEdited))
         allowed = next(each.event for each in at.events if isinstance(each.event, ev.ApprovalResolved))
-        assert (edited.version, edited.task_id, edited.approval_id) == (2, "a", allowed.approval_id)
+        assert (edited.version, edited.step_id, edited.approval_id) == (2, "a", allowed.approval_id)
         assert plan.approved_version == 2
         assert told(model.requests[2]).startswith("The user has allowed it")
         last = plan

@@ -187,7 +187,7 @@ async def test_a_loop_a_round_and_a_check_say_how_far_they_have_come(tmp_path: P
         told: list[tuple[str, int | None, str]] = []
 
         def heard(recorded: ev.Recorded, now: Plan) -> None:
-            step = now.step(StepId(getattr(recorded.event, "task_id", "") or ""))
+            step = now.step(StepId(getattr(recorded.event, "step_id", "") or ""))
             whole = step and (now.step(step.parent) if step.parent else step)
             if whole is not None and recorded.event.type in (
                 "check_completed",

@@ -249,7 +249,7 @@ async def test_a_sentence_reaches_the_running_step_before_its_next_request(
         assert shown(model.requests[2]).count(heading) == 1
         assert [each.state for each in plan.messages] == ["read"]
         read_by = [each.event for each in at.events if isinstance(each.event, ev.MessagesRead)]
-        assert [(each.task_id, each.count) for each in read_by] == [("work", 1)]
+        assert [(each.step_id, each.count) for each in read_by] == [("work", 1)]
 
 
 async def planned_step(at: Studio) -> Plan:

@@ -73,7 +73,7 @@ async def test_a_finished_step_does_not_run_again_after_a_restart(tmp_path: Path
     settings = {"execution.review": "end", "approvals.write": "allow", "approvals.execute": "allow"}
 
     def second_is_staged(event: ev.Event) -> bool:
-        return isinstance(event, ev.TaskCompleted) and event.task_id == "step_2"
+        return isinstance(event, ev.StepCompleted) and event.step_id == "step_2"
 
     ledger = DyingLedger(tmp_path / "l.db", second_is_staged)
     before = Studio(tmp_path, FILES, settings=settings, ledger=ledger)
@@ -211,7 +211,7 @@ async def test_a_step_whose_changes_were_all_denied_is_skipped(tmp_path: Path) -
         plan = await at.until(plan, lambda now: now.steps[0].status != "running")
         assert plan.steps[0].status == "skipped"
         assert [
-            event.reason for recorded in at.events if isinstance(event := recorded.event, ev.TaskSkipped)
+            event.reason for recorded in at.events if isinstance(event := recorded.event, ev.StepSkipped)
         ] == ["approval_denied"]
         shown = [prompt for prompt in prompts(at) if "edit_file [SUCCESS]" in prompt]
         assert "The changes were not made: not that" in shown[-1].partition("edit_file [SUCCESS]")[2]
@@ -341,7 +341,7 @@ async def cut_off(folder: Path) -> Studio:
     at.app.feed.subscribe(
         lambda recorded, _: (
             heard.set()
-            if isinstance(event := recorded.event, ev.TaskUpdate) and event.command_started
+            if isinstance(event := recorded.event, ev.StepUpdate) and event.command_started
             else None
         )
     )

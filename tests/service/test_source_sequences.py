@@ -30,7 +30,7 @@ OF_PLAN = ("plan_executing", "plan_paused", "plan_resumed", "plan_completed", "p
 def told(at: Studio) -> list[str]:
     """The events that a row lists, each with its step if it names one."""
     events = [recorded.event for recorded in at.events if recorded.event.type.startswith(OF_STEPS + OF_PLAN)]
-    return [f"{event.type} {getattr(event, 'task_id', '')}".strip() for event in events]
+    return [f"{event.type} {getattr(event, 'step_id', '')}".strip() for event in events]
 
 
 def add(step: dict[str, Any]) -> AddStep:

@@ -144,7 +144,7 @@ def told(at: Studio, plan: Plan, step: Step, file: str) -> Words:
         if not isinstance(event, ev.EditApplied | ev.EditRejected | ev.EditReverted):
             continue
         meant = edits[event.edit_id]
-        is_of_step = step.step_id in (meant.task_id, *meant.settles)
+        is_of_step = step.step_id in (meant.step_id, *meant.settles)
         if names.isdisjoint(file.uri for file in event.files) or not (is_of_step or meant.reverts):
             continue
         if isinstance(event, ev.EditReverted):

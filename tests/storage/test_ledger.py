@@ -285,16 +285,16 @@ def test_what_waits_for_the_disk() -> None:
     plan_store.open(PlanId("p"), SessionId("s"), START)
     plan_store.record(PlanId("p"), READY)
     plan_store.record(PlanId("p"), ev.PlanApproved(version=1, review="each"), ev.PlanExecuting())
-    plan_store.record(PlanId("p"), ev.TaskStarted(task_id=step_id, agent="devo"))
-    called = ev.ToolStarted(task_id=step_id, call_id=call, tool="run_command", args={}, effect="execute")
-    reading = ev.ToolStarted(task_id=step_id, call_id=read, tool="read_file", args={}, effect="read")
-    runs = ev.TaskUpdate(task_id=step_id, status="running", command_started=True)
-    seen = ev.ToolCompleted(task_id=step_id, call_id=read, ok=True, summary="", duration_ms=1)
+    plan_store.record(PlanId("p"), ev.StepStarted(step_id=step_id, agent="devo"))
+    called = ev.ToolStarted(step_id=step_id, call_id=call, tool="run_command", args={}, effect="execute")
+    reading = ev.ToolStarted(step_id=step_id, call_id=read, tool="read_file", args={}, effect="read")
+    runs = ev.StepUpdate(step_id=step_id, status="running", command_started=True)
+    seen = ev.ToolCompleted(step_id=step_id, call_id=read, ok=True, summary="", duration_ms=1)
     ended = ev.ToolCompleted(
-        task_id=step_id, call_id=call, ok=True, summary="", duration_ms=1, command="ended"
+        step_id=step_id, call_id=call, ok=True, summary="", duration_ms=1, command="ended"
     )
     result = StepResult(ok=True, duration_ms=1, timestamp=datetime(2026, 1, 2, tzinfo=UTC))
-    completed = ev.TaskCompleted(task_id=step_id, result=result)
+    completed = ev.StepCompleted(step_id=step_id, result=result)
     plan = plan_store.record(PlanId("p"), called, reading, seen)
     assert ev.is_durable(runs, plan) and not ev.is_durable(reading, plan)
     assert ev.is_durable(ended, plan) and not ev.is_durable(seen, plan)
@@ -312,18 +312,18 @@ def test_the_end_of_a_literal_step_waits_for_no_disk_since_its_call_is_found_aga
     plan_store.open(PlanId("p"), SessionId("s"), START)
     plan_store.record(PlanId("p"), READY.model_copy(update={"steps": (step,)}))
     plan_store.record(PlanId("p"), ev.PlanApproved(version=1, review="each"), ev.PlanExecuting())
-    plan_store.record(PlanId("p"), ev.TaskStarted(task_id=step_id, agent="koda"))
+    plan_store.record(PlanId("p"), ev.StepStarted(step_id=step_id, agent="koda"))
 
     def calls(call_id: CallId) -> Plan:
-        started = ev.ToolStarted(task_id=step_id, call_id=call_id, tool="write_file", args={}, effect="write")
+        started = ev.ToolStarted(step_id=step_id, call_id=call_id, tool="write_file", args={}, effect="write")
         ended = ev.ToolCompleted(
-            task_id=step_id, call_id=call_id, ok=True, summary="", duration_ms=1, changes=(uri,)
+            step_id=step_id, call_id=call_id, ok=True, summary="", duration_ms=1, changes=(uri,)
         )
-        made = ev.TaskUpdate(task_id=step_id, status="running", held="made")
+        made = ev.StepUpdate(step_id=step_id, status="running", held="made")
         return plan_store.record(PlanId("p"), started, ended, made)
 
     result = StepResult(ok=True, duration_ms=1, timestamp=datetime(2026, 1, 2, tzinfo=UTC))
-    completed = ev.TaskCompleted(task_id=step_id, result=result)
+    completed = ev.StepCompleted(step_id=step_id, result=result)
     assert not ev.is_durable(completed, calls(CallId("one")))
     # A model has taken the step over.
     assert ev.is_durable(completed, calls(CallId("another")))

@@ -211,7 +211,7 @@ class Scripted(FakeApplication):
             await self.perspectives(plan_id)
         for step in STEPS:
             await asyncio.sleep(0.005 if plan.request.startswith("storm") else 0.25)
-            self.happen(plan_id, ev.TaskCreated(task=step))
+            self.happen(plan_id, ev.StepCreated(step=step))
         ready = ev.PlanReady(
             version=1,
             steps=STEPS,
@@ -261,47 +261,47 @@ class Scripted(FakeApplication):
         args = {"path": "src/greeting.py"}
         self.happen(
             plan_id,
-            ev.TaskStarted(task_id=READ, agent="koda"),
-            ev.ToolStarted(task_id=READ, call_id=call, tool="read_file", args=args, effect="read"),
+            ev.StepStarted(step_id=READ, agent="koda"),
+            ev.ToolStarted(step_id=READ, call_id=call, tool="read_file", args=args, effect="read"),
         )
         await asyncio.sleep(0.4)
-        read = ev.ToolCompleted(task_id=READ, call_id=call, ok=True, summary="Read 12 lines.", duration_ms=8)
+        read = ev.ToolCompleted(step_id=READ, call_id=call, ok=True, summary="Read 12 lines.", duration_ms=8)
         result = _done("Read 12 lines of src/greeting.py.", 420)
-        self.happen(plan_id, read, ev.TaskCompleted(task_id=READ, result=result))
-        self.happen(plan_id, ev.TaskStarted(task_id=ADD, agent="koda"))
+        self.happen(plan_id, read, ev.StepCompleted(step_id=READ, result=result))
+        self.happen(plan_id, ev.StepStarted(step_id=ADD, agent="koda"))
         words = "The greeting capitalises names, so the farewell should do the same…"
         self.feed.speak(StreamDelta(plan_id=plan_id, step_id=ADD, kind="text", delta=words))
         error = 'README.md has no text "# Greeting".'
         self.happen(
             plan_id,
-            ev.TaskStarted(task_id=README, agent="koda"),
+            ev.StepStarted(step_id=README, agent="koda"),
             ev.ApprovalRequested(approval=_change(plan_id, uri, self.folder)),
             ev.ApprovalRequested(approval=_command(plan_id)),
             ev.ClarificationRequest(
-                task_id=ASK,
+                step_id=ASK,
                 question="Which languages must the farewell know?",
                 options=("English only", "English and German"),
             ),
-            ev.TaskFailed(task_id=README, error=error),
-            ev.RecoveryRequest(task_id=README, error=error, options=("retry", "skip", "model", "abort")),
-            ev.EditConflict(task_id=ADD, conflict=_conflict(uri)),
+            ev.StepFailed(step_id=README, error=error),
+            ev.RecoveryRequest(step_id=README, error=error, options=("retry", "skip", "model", "abort")),
+            ev.EditConflict(step_id=ADD, conflict=_conflict(uri)),
         )
 
     async def storm(self, plan: Plan) -> None:
         """Events that come alone tell what the way costs on this machine now; the storm is measured against them."""
         plan_id, count = plan.plan_id, int(([*plan.request.split(), "500"])[1])
-        self.happen(plan_id, ev.TaskStarted(task_id=READ, agent="koda"))
+        self.happen(plan_id, ev.StepStarted(step_id=READ, agent="koda"))
         for name, events, every in (("Lone", 40, 0.1), ("Storm", count, 0.01)):
             began = time.monotonic()
             for index in range(events):
                 await asyncio.sleep(max(0.0, began + index * every - time.monotonic()))
                 words = f"{name} {index} {time.time_ns() // 1_000_000}"
-                update = ev.TaskUpdate(
-                    task_id=READ, status="running", progress=index % 100, active_form=words
+                update = ev.StepUpdate(
+                    step_id=READ, status="running", progress=index % 100, active_form=words
                 )
                 self.happen(plan_id, update)
             await asyncio.sleep(0.5)
-        self.happen(plan_id, ev.TaskCompleted(task_id=READ, result=_done("Storm over", 1)))
+        self.happen(plan_id, ev.StepCompleted(step_id=READ, result=_done("Storm over", 1)))
 
 
 def _done(summary: str, duration_ms: int) -> StepResult:

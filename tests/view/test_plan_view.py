@@ -87,7 +87,7 @@ def plan(*steps: Step, **more: Any) -> Plan:
 def running(*steps: Step) -> History:
     """A plan whose first step runs."""
     drafted = ev.PlanReady(version=1, steps=steps, summary="", sequential=False, author="rules")
-    started = ev.TaskStarted(task_id=steps[0].step_id, agent="koda")
+    started = ev.StepStarted(step_id=steps[0].step_id, agent="koda")
     approved = ev.PlanApproved(version=1, review="each")
     return History(ev.PlanDrafting(version=1), drafted, approved, ev.PlanExecuting(), started)
 
@@ -182,7 +182,7 @@ def test_a_clock_leaves_out_the_time_in_which_the_user_is_asked() -> None:
     history.add(ev.ApprovalResolved(approval_id=ApprovalId("y"), decision="allow", by="user"))
     assert worked(history, 11) == 2000
     ended = StepResult(ok=True, duration_ms=5024, timestamp=NOON)
-    history.add(ev.TaskCompleted(task_id=A, result=ended))
+    history.add(ev.StepCompleted(step_id=A, result=ended))
     assert worked(history, 100) == 2024
 
 
@@ -190,10 +190,10 @@ def test_a_new_run_has_a_new_clock() -> None:
     history = running(step("a")).add(
         ev.ApprovalRequested(approval=approval("x")),
         ev.ApprovalResolved(approval_id=ApprovalId("x"), decision="allow", by="user"),
-        ev.TaskFailed(task_id=A, error="no", will_retry=True),
+        ev.StepFailed(step_id=A, error="no", will_retry=True),
     )
     assert view(history.plan, AROUND).steps[0].retry == "no"
-    assert worked(history.add(ev.TaskStarted(task_id=A, agent="koda")), 12) == 2000
+    assert worked(history.add(ev.StepStarted(step_id=A, agent="koda")), 12) == 2000
 
 
 def test_a_clock_leaves_out_the_time_in_which_another_step_is_waited_for() -> None:
@@ -271,8 +271,8 @@ def test_the_rest_of_a_plan_is_a_request_that_the_rules_can_plan_and_a_model_can
 def edited(name: str, edit_id: str, **more: Any) -> tuple[ev.EditStarted, ev.EditApplied]:
     files = (EditedFile(uri=Uri(f"file:///w/{name}"), change="create", after_sha256=Sha256("x")),)
     return (
-        ev.EditStarted(task_id=A, edit_id=EditId(edit_id), files=files, **more),
-        ev.EditApplied(task_id=A, edit_id=EditId(edit_id), files=files, merged=False, outcome="verified"),
+        ev.EditStarted(step_id=A, edit_id=EditId(edit_id), files=files, **more),
+        ev.EditApplied(step_id=A, edit_id=EditId(edit_id), files=files, merged=False, outcome="verified"),
     )
 
 
@@ -282,7 +282,7 @@ def test_files_are_shown_with_what_became_of_them_and_what_can_be_done() -> None
     assert [(each.kind, each.state, each.words) for each in shown.files] == [("new file", "applied", "")]
     assert shown.steps[0].changed == 1
     history.add(
-        ev.TaskCompleted(task_id=A, result=StepResult(ok=True, duration_ms=1, timestamp=NOON)),
+        ev.StepCompleted(step_id=A, result=StepResult(ok=True, duration_ms=1, timestamp=NOON)),
         ev.PlanCompleted(summary="done"),
     )
     assert [each.command for each in view(history.plan, AROUND).actions] == ["planloom.undo"]
@@ -291,9 +291,9 @@ def test_files_are_shown_with_what_became_of_them_and_what_can_be_done() -> None
     assert [each.new_uri for each in view(history.plan, AROUND).files] == ["file:///v/n.txt"]
     started, applied = edited("n.txt", "u", reverts=(EditId("e"),))
     history.add(
-        started.model_copy(update={"task_id": None}),
-        applied.model_copy(update={"task_id": None}),
-        ev.EditReverted(task_id=A, edit_id=EditId("e"), files=started.files),
+        started.model_copy(update={"step_id": None}),
+        applied.model_copy(update={"step_id": None}),
+        ev.EditReverted(step_id=A, edit_id=EditId("e"), files=started.files),
     )
     undone = view(history.plan, AROUND)
     assert [(each.uri, each.words) for each in undone.files] == [("file:///w/n.txt", "undone")]
@@ -306,7 +306,7 @@ def test_each_step_counts_the_files_that_it_has_changed_also_where_another_has_c
         *edited("n.txt", "e"), *edited("m.txt", "f"), *edited("n.txt", "g")
     )
     started, applied = edited("n.txt", "h")
-    history.add(*(each.model_copy(update={"task_id": B}) for each in (started, applied)))
+    history.add(*(each.model_copy(update={"step_id": B}) for each in (started, applied)))
     shown = view(history.plan, AROUND)
     assert [each.changed for each in shown.steps] == [2, 1]
     assert [(each.uri, each.step_id) for each in shown.files] == [
@@ -320,7 +320,7 @@ def test_what_a_refused_edit_says_and_what_the_user_was_told_stay() -> None:
     files = started.files
     history = running(step("a")).add(
         started,
-        ev.EditRejected(task_id=A, edit_id=EditId("e"), files=files, reason="read-only"),
+        ev.EditRejected(step_id=A, edit_id=EditId("e"), files=files, reason="read-only"),
         ev.Log(level="warning", message="Look {0}"),
         ev.ContextCompacted(before_tokens=12000, after_tokens=3000, by="rules", summary=""),
     )
@@ -334,11 +334,11 @@ def test_what_a_refused_edit_says_and_what_the_user_was_told_stay() -> None:
 
 def test_calls_questions_and_background_commands_stand_with_their_step() -> None:
     history = running(step("a")).add(
-        ev.ClarificationRequest(task_id=A, question="Which port?"),
-        ev.ClarificationProvided(task_id=A, answer="80"),
-        ev.TaskStarted(task_id=A, agent="koda"),
+        ev.ClarificationRequest(step_id=A, question="Which port?"),
+        ev.ClarificationProvided(step_id=A, answer="80"),
+        ev.StepStarted(step_id=A, agent="koda"),
         ev.ToolStarted(
-            task_id=A, call_id=CallId("c"), tool="run_command", args={"command": "serve"}, effect="execute"
+            step_id=A, call_id=CallId("c"), tool="run_command", args={"command": "serve"}, effect="execute"
         ),
     )
     shown = view(history.plan, AROUND).steps[0]

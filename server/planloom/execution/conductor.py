@@ -215,15 +215,15 @@ class Conductor:
                 step = _step(plan, directive.step_id)
                 self.questions.clarify(
                     plan,
-                    ev.ClarificationRequest(task_id=step.step_id, question=step.asks, options=step.options),
+                    ev.ClarificationRequest(step_id=step.step_id, question=step.asks, options=step.options),
                 )
             case do.AskRecovery():
                 self.questions.recover(plan, _step(plan, directive.step_id))
             case do.Skip():
                 step_id, reason = directive.step_id, directive.reason
-                skipped: list[ev.Event] = [ev.TaskSkipped(task_id=step_id, reason=reason)]
+                skipped: list[ev.Event] = [ev.StepSkipped(step_id=step_id, reason=reason)]
                 if reason == "policy":
-                    skipped.insert(0, ev.RecoveryChosen(task_id=step_id, action="skip", by="policy"))
+                    skipped.insert(0, ev.RecoveryChosen(step_id=step_id, action="skip", by="policy"))
                 self._plan_store.record(plan_id, *skipped)
             case do.Resume():
                 self._plan_store.record(plan_id, ev.PlanResumed())
@@ -270,7 +270,7 @@ class Conductor:
         if (plan.plan_id, step_id) in self._waiting or not self._resources.claim(plan, step):
             return False
         try:
-            self._plan_store.record(plan.plan_id, ev.TaskStarted(task_id=step_id, agent=step.agent))
+            self._plan_store.record(plan.plan_id, ev.StepStarted(step_id=step_id, agent=step.agent))
         except BaseException:
             self._release(plan.plan_id, step_id)
             raise
@@ -321,7 +321,7 @@ class Conductor:
         plan = self._plan_store.load(plan_id)
         step = plan.step(step_id) if plan else None
         if plan and step and plan.status in ("executing", "paused") and step.status == "running":
-            self._plan_store.record(plan_id, ev.TaskUpdate(task_id=step_id, status="pending"))
+            self._plan_store.record(plan_id, ev.StepUpdate(step_id=step_id, status="pending"))
 
     def _record_outcome(self, plan_id: PlanId, step_id: StepId, outcome: Outcome, took_ms: int) -> None:
         plan = self._plan_store.load(plan_id)
@@ -342,7 +342,7 @@ class Conductor:
                 )
                 self._plan_store.record(
                     plan_id,
-                    ev.TaskCompleted(task_id=step_id, result=result, usage=_step(plan, step_id).usage),
+                    ev.StepCompleted(step_id=step_id, result=result, usage=_step(plan, step_id).usage),
                 )
             case Failed():
                 self._failed(plan, step_id, outcome, took_ms)
@@ -350,11 +350,11 @@ class Conductor:
                 self._skipped(plan_id, step_id, outcome)
             case Asked():
                 question = ev.ClarificationRequest(
-                    task_id=step_id, question=outcome.question, options=outcome.options
+                    step_id=step_id, question=outcome.question, options=outcome.options
                 )
                 self.questions.clarify(plan, question)
             case Interrupted():
-                back = ev.TaskUpdate(task_id=step_id, status="pending")
+                back = ev.StepUpdate(step_id=step_id, status="pending")
                 paused = ev.PlanPaused(
                     reason=outcome.reason, detail=outcome.detail, model_problem=outcome.model_problem
                 )
@@ -366,18 +366,18 @@ class Conductor:
 
     def _skipped(self, plan_id: PlanId, step_id: StepId, outcome: Skipped) -> None:
         happened: list[ev.Event] = [
-            ev.TaskSkipped(task_id=step_id, reason=outcome.reason, detail=outcome.detail or None)
+            ev.StepSkipped(step_id=step_id, reason=outcome.reason, detail=outcome.detail or None)
         ]
         if outcome.detail:
-            happened.append(ev.Log(level="info", message=outcome.detail, task_id=step_id))
+            happened.append(ev.Log(level="info", message=outcome.detail, step_id=step_id))
         self._plan_store.record(plan_id, *happened)
 
     def _failed(self, plan: Plan, step_id: StepId, outcome: Failed, took_ms: int) -> None:
         step = _step(plan, step_id)
         is_round = do.is_round(plan, step)
         again = not is_round and do.will_retry(step, self._limits())
-        failure = ev.TaskFailed(
-            task_id=step_id,
+        failure = ev.StepFailed(
+            step_id=step_id,
             error=outcome.error,
             code=outcome.code,
             will_retry=again,
@@ -395,8 +395,8 @@ class Conductor:
         happened: list[ev.Event] = [failure]
         if is_round:
             # The loop decides whether there is another round.
-            happened.append(ev.RecoveryChosen(task_id=step_id, action="go_on", by="policy"))
-            happened.append(ev.TaskSkipped(task_id=step_id, reason="policy"))
+            happened.append(ev.RecoveryChosen(step_id=step_id, action="go_on", by="policy"))
+            happened.append(ev.StepSkipped(step_id=step_id, reason="policy"))
         self._plan_store.record(plan.plan_id, *happened)
 
     async def _wait_to_retry(self, plan_id: PlanId, step_id: StepId, seconds: float) -> None:

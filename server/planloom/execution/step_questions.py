@@ -88,7 +88,7 @@ class StepQuestions:
         ):
             return
         if proposed.note is not None:
-            self._plan_store.record(plan_id, ev.Log(level="warning", message=proposed.note, task_id=step_id))
+            self._plan_store.record(plan_id, ev.Log(level="warning", message=proposed.note, step_id=step_id))
         self.recover(now, step, proposed.proposal)
 
     def recover(self, plan: Plan, step: Step, proposal: RecoveryProposal | None = None) -> None:
@@ -104,7 +104,7 @@ class StepQuestions:
             options = ("accept", *options)
         happened: list[ev.Event] = [
             ev.RecoveryRequest(
-                task_id=step.step_id,
+                step_id=step.step_id,
                 error=error,
                 code=step.result.code if step.result else None,
                 options=options,

@@ -67,11 +67,11 @@ class StepRun:
         self.update(usage=usage, model_seconds=seconds, model=self.model)
 
     def update(self, **news: Any) -> None:
-        """Record what is new of the running step: fields of `TaskUpdate`."""
+        """Record what is new of the running step: fields of `StepUpdate`."""
         now = self.now
         self.record(
-            ev.TaskUpdate(
-                task_id=self.step_id,
+            ev.StepUpdate(
+                step_id=self.step_id,
                 status="running",
                 active_form=now.active_form or None,
                 attempt=now.attempts,

@@ -83,7 +83,7 @@ class Feed:
 
         An event of one step says nothing of the streams of others, nor one of a draft that goes on of the draft's.
         """
-        step_id = getattr(recorded.event, "task_id", None)
+        step_id = getattr(recorded.event, "step_id", None)
         for source in [each for each in self._masked if each.plan_id == plan.plan_id]:
             ended = plan.status != "draft" if source.step_id is None else source.step_id == step_id
             if ended or plan.status in ENDED:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from planloom.domain.changes import Conflict, EditedFile, EditOutcome
 from planloom.domain.errors import ModelProblem
@@ -52,8 +52,22 @@ from planloom.domain.values import (
     Value,
 )
 
+WRITTEN_AS = {"step_id": "task_id", "step": "task"}
+"""The names that fields of events have in the ledger and on the wire, by those in the code."""
 
-class PlanStart(Value):
+
+class PlanEvent(Value):
+    """A change of a plan; `WRITTEN_AS` renames its fields in the ledger."""
+
+    model_config = ConfigDict(
+        alias_generator=lambda name: WRITTEN_AS.get(name, name),
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+    )
+
+
+class PlanStart(PlanEvent):
     """A request was received."""
 
     type: Literal["plan_start"] = "plan_start"
@@ -69,7 +83,7 @@ class PlanStart(Value):
     template_parameters: dict[str, str] = Field(default_factory=dict)
 
 
-class PlanRouted(Value):
+class PlanRouted(PlanEvent):
     """The route of an undecided request: a model's (`detection.rule` is `model`), or that of the rules without one."""
 
     type: Literal["plan_routed"] = "plan_routed"
@@ -78,7 +92,7 @@ class PlanRouted(Value):
     route: Route
 
 
-class PlanDrafting(Value):
+class PlanDrafting(PlanEvent):
     """A planner has begun to write steps. `feedback` is what the user wants changed."""
 
     type: Literal["plan_drafting"] = "plan_drafting"
@@ -86,7 +100,7 @@ class PlanDrafting(Value):
     feedback: str | None = None
 
 
-class PlanMessage(Value):
+class PlanMessage(PlanEvent):
     """The user has said something to the plan; `attachments` are the plan's from then on."""
 
     type: Literal["plan_message"] = "plan_message"
@@ -95,15 +109,15 @@ class PlanMessage(Value):
     attachments: tuple[Attachment, ...] = ()
 
 
-class MessagesRead(Value):
+class MessagesRead(PlanEvent):
     """A step's model has been sent the first `count` messages of the plan."""
 
     type: Literal["messages_read"] = "messages_read"
-    task_id: StepId
+    step_id: StepId
     count: int
 
 
-class PlanDirect(Value):
+class PlanDirect(PlanEvent):
     """The request runs without a plan review: the request itself is the approval of these steps.
 
     `review` is how its changes are reviewed.
@@ -116,14 +130,14 @@ class PlanDirect(Value):
     review: Review | None = None
 
 
-class PerspectiveStart(Value):
+class PerspectiveStart(PlanEvent):
     """One agent has begun its report on the request."""
 
     type: Literal["perspective_start"] = "perspective_start"
     agent: Agent
 
 
-class PerspectiveComplete(Value):
+class PerspectiveComplete(PlanEvent):
     """One agent has completed its report, or failed."""
 
     type: Literal["perspective_complete"] = "perspective_complete"
@@ -132,14 +146,14 @@ class PerspectiveComplete(Value):
     error: str | None = None
 
 
-class TaskCreated(Value):
+class StepCreated(PlanEvent):
     """A step was read from a draft that is still being written."""
 
     type: Literal["task_created"] = "task_created"
-    task: Step
+    step: Step
 
 
-class PlanReady(Value):
+class PlanReady(PlanEvent):
     """The draft is complete and waits for review. `restored`: an older version replaces it.
 
     `files_read` and `commands_run` are what its planner has read and run, `stated_duration` the seconds that it states,
@@ -164,19 +178,19 @@ class PlanReady(Value):
     commands_run: tuple[CommandRun, ...] = ()
 
 
-class PlanApprovalRequest(Value):
+class PlanApprovalRequest(PlanEvent):
     """The user is asked to approve the present version."""
 
     type: Literal["plan_approval_request"] = "plan_approval_request"
 
 
-class PlanEdited(Value):
+class PlanEdited(PlanEvent):
     """The steps were changed by the user, or by a proposal of the model that the user accepted.
 
     `request` and `summary` are the plan's new words, None where they stay. `attachments` are those that the new request
     adds.
 
-    With a `task_id`, the model of that running step has changed the steps still to come. What only narrows them needs
+    With a `step_id`, the model of that running step has changed the steps still to come. What only narrows them needs
     no approval; `approval_id` is the one by which the user has allowed more.
     """
 
@@ -189,11 +203,11 @@ class PlanEdited(Value):
     attachments: tuple[Attachment, ...] = ()
     overall_risk: Risk | None = None
     by: Literal["user", "model"] = "user"
-    task_id: StepId | None = None
+    step_id: StepId | None = None
     approval_id: ApprovalId | None = None
 
 
-class PlanApproved(Value):
+class PlanApproved(PlanEvent):
     """The user approved exactly this version. `covers`: also its literal calls (`domain/plans/covered_calls.py`);
     older ledgers lack it.
     """
@@ -204,28 +218,28 @@ class PlanApproved(Value):
     covers: bool = False
 
 
-class PlanRejected(Value):
+class PlanRejected(PlanEvent):
     """The user rejected the plan."""
 
     type: Literal["plan_rejected"] = "plan_rejected"
     reason: str | None = None
 
 
-class PlanExecuting(Value):
+class PlanExecuting(PlanEvent):
     """Steps may run now."""
 
     type: Literal["plan_executing"] = "plan_executing"
 
 
-class TaskStarted(Value):
+class StepStarted(PlanEvent):
     """A step has started."""
 
     type: Literal["task_started"] = "task_started"
-    task_id: StepId
+    step_id: StepId
     agent: Agent
 
 
-class TaskUpdate(Value):
+class StepUpdate(PlanEvent):
     """A running step reports progress, or goes back to pending; `usage` counts since the last update.
 
     `progress` is the percentage of the files the step expects that it has written, None if that is unknown;
@@ -240,7 +254,7 @@ class TaskUpdate(Value):
     """
 
     type: Literal["task_update"] = "task_update"
-    task_id: StepId
+    step_id: StepId
     status: Literal["pending", "running", "completed"]
     progress: int | None = None
     active_form: str | None = None
@@ -258,7 +272,7 @@ class TaskUpdate(Value):
     covered_by: int | None = None
 
 
-class ModelUsed(Value):
+class ModelUsed(PlanEvent):
     """A model was asked outside of the steps: for the route, a draft or a recovery. `usage` is that of the requests."""
 
     type: Literal["model_used"] = "model_used"
@@ -266,70 +280,70 @@ class ModelUsed(Value):
     model: str | None = None
 
 
-class TaskCompleted(Value):
+class StepCompleted(PlanEvent):
     """A step is done; `usage` is what all its runs have used of the model, which the plan's usage holds already."""
 
     type: Literal["task_completed"] = "task_completed"
-    task_id: StepId
+    step_id: StepId
     result: StepResult
     usage: Usage | None = None
 
 
-class TaskFailed(Value):
+class StepFailed(PlanEvent):
     """A step failed; `will_retry`: it is retried automatically."""
 
     type: Literal["task_failed"] = "task_failed"
-    task_id: StepId
+    step_id: StepId
     error: str
     code: str | None = None
     will_retry: bool = False
     duration_ms: int = 0
 
 
-class TaskSkipped(Value):
+class StepSkipped(PlanEvent):
     """A step will not run, or what it has done is not wanted. `detail` is the reason in words, if somebody gave one."""
 
     type: Literal["task_skipped"] = "task_skipped"
-    task_id: StepId
+    step_id: StepId
     reason: SkipReason
     detail: str | None = None
 
 
-class ConditionEvaluated(Value):
+class ConditionEvaluated(PlanEvent):
     """The condition of a running step was evaluated; if it does not hold, the step is skipped."""
 
     type: Literal["condition_evaluated"] = "condition_evaluated"
-    task_id: StepId
+    step_id: StepId
     holds: bool
 
 
-class StepsUnrolled(Value):
+class StepsUnrolled(PlanEvent):
     """A running loop or sub-plan was unrolled: it waits for these new steps, which stand behind it."""
 
     type: Literal["steps_unrolled"] = "steps_unrolled"
-    task_id: StepId
+    step_id: StepId
     steps: tuple[Step, ...]
 
 
-class ToolStarted(Value):
+class ToolStarted(PlanEvent):
     """A tool call of a step has started."""
 
     type: Literal["tool_started"] = "tool_started"
-    task_id: StepId
+    step_id: StepId
     call_id: CallId
     tool: str
     args: Args
     effect: Effect
 
 
-class ToolCompleted(Value):
+class ToolCompleted(PlanEvent):
     """A tool call has settled. The step now holds its changes to the files of `changes`, in place of earlier ones to
     those of `replaces`; the files of `same` had this content already. `command` and `outcome` say how a command ended,
     `output` the beginning and the end of what the model was told of it; older ledgers lack it.
     """
 
     type: Literal["tool_completed"] = "tool_completed"
-    task_id: StepId
+    step_id: StepId
     call_id: CallId
     ok: bool
     deduplicated: bool = False
@@ -343,38 +357,38 @@ class ToolCompleted(Value):
     output: str | None = None
 
 
-class BackgroundStarted(Value):
+class BackgroundStarted(PlanEvent):
     """The command of the step's open call runs in the background from now on; the fields are those of
     `BackgroundCommand`.
     """
 
     type: Literal["background_started"] = "background_started"
-    task_id: StepId
+    step_id: StepId
     command_id: str
     command: str
     pid: int
     process: str | None = None
 
 
-class BackgroundEnded(Value):
+class BackgroundEnded(PlanEvent):
     """A background command has ended, or was stopped. `exit_code` is None unless it ended by itself."""
 
     type: Literal["background_ended"] = "background_ended"
-    task_id: StepId
+    step_id: StepId
     command_id: str
     reason: BackgroundReason
     exit_code: int | None = None
     line: str = ""
 
 
-class ApprovalRequested(Value):
+class ApprovalRequested(PlanEvent):
     """The user is asked for permission."""
 
     type: Literal["approval_request"] = "approval_request"
     approval: Approval
 
 
-class ApprovalResolved(Value):
+class ApprovalResolved(PlanEvent):
     """Permission was given or refused. `files` are the files that it covers; None means all.
 
     `confinement` is that in which an allowed command may run. `edited` are the files whose proposed text the user has
@@ -391,7 +405,7 @@ class ApprovalResolved(Value):
     edited: tuple[EditedProposal, ...] | None = None
 
 
-class EditStarted(Value):
+class EditStarted(PlanEvent):
     """The intent to change files, recorded on disk before the editor is asked to change them.
 
     `reverts` are the edits that its undo or redo reverts, `settles` the steps whose staged changes it applies.
@@ -400,7 +414,7 @@ class EditStarted(Value):
     """
 
     type: Literal["edit_started"] = "edit_started"
-    task_id: StepId | None
+    step_id: StepId | None
     edit_id: EditId
     files: tuple[EditedFile, ...]
     reverts: tuple[EditId, ...] = ()
@@ -409,48 +423,48 @@ class EditStarted(Value):
     covered_by: int | None = None
 
 
-class EditApplied(Value):
+class EditApplied(PlanEvent):
     """The files hold the intended text, or its merge with what the user wrote meanwhile; again, if the user has redone
     the edit in the editor.
     """
 
     type: Literal["edit_applied"] = "edit_applied"
-    task_id: StepId | None
+    step_id: StepId | None
     edit_id: EditId
     files: tuple[EditedFile, ...]
     merged: bool
     outcome: EditOutcome
 
 
-class EditRejected(Value):
+class EditRejected(PlanEvent):
     """The editor or the disk refused the change. For the files of `doubtful` this is unknown: they hold neither the
     old text nor the new one.
     """
 
     type: Literal["edit_rejected"] = "edit_rejected"
-    task_id: StepId | None
+    step_id: StepId | None
     edit_id: EditId
     files: tuple[EditedFile, ...]
     reason: str
     doubtful: tuple[Uri, ...] = ()
 
 
-class EditReverted(Value):
+class EditReverted(PlanEvent):
     """An applied edit was reverted, by an undo or by the user in the editor."""
 
     type: Literal["edit_reverted"] = "edit_reverted"
-    task_id: StepId | None
+    step_id: StepId | None
     edit_id: EditId
     files: tuple[EditedFile, ...]
 
 
-class CommandChanged(Value):
+class CommandChanged(PlanEvent):
     """Files differ after a command from before it. For those of `unknown` the text from before is not known, so that
     they cannot be taken back; `notes` are sentences on the changes. It replaces an earlier one with its `edit_id`.
     """
 
     type: Literal["command_changed"] = "command_changed"
-    task_id: StepId
+    step_id: StepId
     edit_id: EditId
     command: str
     files: tuple[EditedFile, ...] = ()
@@ -458,7 +472,7 @@ class CommandChanged(Value):
     notes: tuple[str, ...] = ()
 
 
-class FilesRenamed(Value):
+class FilesRenamed(PlanEvent):
     """The user has renamed files that the plan has changed, or folders above them."""
 
     type: Literal["files_renamed"] = "files_renamed"
@@ -466,15 +480,15 @@ class FilesRenamed(Value):
     files: tuple[EditedFile, ...]
 
 
-class EditConflict(Value):
+class EditConflict(PlanEvent):
     """The user and the step changed the same lines."""
 
     type: Literal["edit_conflict"] = "edit_conflict"
-    task_id: StepId
+    step_id: StepId
     conflict: Conflict
 
 
-class ConflictChoice(Value):
+class ConflictChoice(PlanEvent):
     """The text that one conflicted file gets; `sha256` is that of the text the user saw, if the client sends it."""
 
     uri: Uri
@@ -483,49 +497,49 @@ class ConflictChoice(Value):
     sha256: Sha256 | None = None
 
 
-class ConflictResolved(Value):
+class ConflictResolved(PlanEvent):
     """The user decided which text to keep."""
 
     type: Literal["conflict_resolved"] = "conflict_resolved"
-    task_id: StepId
+    step_id: StepId
     edit_id: EditId
     files: tuple[ConflictChoice, ...]
     by: Literal["user", "server"] = "user"
 
 
-class CheckCompleted(Value):
+class CheckCompleted(PlanEvent):
     """A check of a step has run."""
 
     type: Literal["check_completed"] = "check_completed"
-    task_id: StepId
+    step_id: StepId
     check: Check
 
 
-class ClarificationRequest(Value):
+class ClarificationRequest(PlanEvent):
     """A step cannot go on without an answer."""
 
     type: Literal["clarification_request"] = "clarification_request"
-    task_id: StepId
+    step_id: StepId
     question: str
     options: tuple[str, ...] = ()
 
 
-class ClarificationProvided(Value):
+class ClarificationProvided(PlanEvent):
     """The user answered the question of a step."""
 
     type: Literal["clarification_provided"] = "clarification_provided"
-    task_id: StepId
+    step_id: StepId
     answer: str
 
 
-class RecoveryRequest(Value):
+class RecoveryRequest(PlanEvent):
     """A failed step waits for a decision; `code` is that of its failure.
 
     `usage` is that of the model's proposal in older ledgers, without ModelUsed.
     """
 
     type: Literal["recovery_request"] = "recovery_request"
-    task_id: StepId
+    step_id: StepId
     error: str
     code: str | None = None
     options: tuple[RecoveryAction, ...]
@@ -533,21 +547,21 @@ class RecoveryRequest(Value):
     usage: Usage | None = None
 
 
-class RecoveryChosen(Value):
+class RecoveryChosen(PlanEvent):
     """The decision on a failed step: of the user, of the model whose proposal the user accepted, or of the setting.
 
     If the user gives new arguments, the plan gets the version `version`.
     """
 
     type: Literal["recovery_chosen"] = "recovery_chosen"
-    task_id: StepId
+    step_id: StepId
     action: RecoveryAction
     args: Args | None = None
     version: int | None = None
     by: Literal["user", "model", "policy"] = "user"
 
 
-class ContextCompacted(Value):
+class ContextCompacted(PlanEvent):
     """Older results were merged into the summary. It alone describes the steps of `steps` in later prompts."""
 
     type: Literal["context_compacted"] = "context_compacted"
@@ -558,7 +572,7 @@ class ContextCompacted(Value):
     steps: tuple[StepId, ...] = ()
 
 
-class TasksList(Value):
+class StepsList(PlanEvent):
     """The list of steps changed as a whole; the wire carries it. `staged` is the final fate of everything that the
     steps of `settled` had staged, where no status changes with it.
     """
@@ -568,7 +582,7 @@ class TasksList(Value):
     staged: Literal["made", "denied", "lost"] = "lost"
 
 
-class PlanPaused(Value):
+class PlanPaused(PlanEvent):
     """The plan is paused: no further step starts."""
 
     type: Literal["plan_paused"] = "plan_paused"
@@ -577,28 +591,28 @@ class PlanPaused(Value):
     model_problem: ModelProblem | None = None
 
 
-class PlanResumed(Value):
+class PlanResumed(PlanEvent):
     """The plan goes on."""
 
     type: Literal["plan_resumed"] = "plan_resumed"
 
 
-class PlanImported(Value):
+class PlanImported(PlanEvent):
     """The plan was taken over from another machine: nobody here has seen what happened before."""
 
     type: Literal["plan_imported"] = "plan_imported"
 
 
-class Answer(Value):
+class Answer(PlanEvent):
     """The whole answer of a direct request."""
 
     type: Literal["answer"] = "answer"
-    task_id: StepId
+    step_id: StepId
     text: str
     confidence: Literal["high", "medium", "low"] | None = None
 
 
-class PlanCompleted(Value):
+class PlanCompleted(PlanEvent):
     """The plan completed."""
 
     type: Literal["plan_completed"] = "plan_completed"
@@ -606,7 +620,7 @@ class PlanCompleted(Value):
     report: Report | None = None
 
 
-class PlanFailed(Value):
+class PlanFailed(PlanEvent):
     """The plan failed. `usage` is that of a draft in older ledgers, without ModelUsed."""
 
     type: Literal["plan_failed"] = "plan_failed"
@@ -616,7 +630,7 @@ class PlanFailed(Value):
     usage: Usage = Usage()
 
 
-class PlanCancelled(Value):
+class PlanCancelled(PlanEvent):
     """The user ended the plan."""
 
     type: Literal["plan_cancelled"] = "plan_cancelled"
@@ -624,13 +638,13 @@ class PlanCancelled(Value):
     report: Report | None = None
 
 
-class Log(Value):
+class Log(PlanEvent):
     """A message for the user."""
 
     type: Literal["log"] = "log"
     level: Literal["debug", "info", "warning", "error"]
     message: str
-    task_id: StepId | None = None
+    step_id: StepId | None = None
 
 
 Event = Annotated[
@@ -642,19 +656,19 @@ Event = Annotated[
     | PlanDirect
     | PerspectiveStart
     | PerspectiveComplete
-    | TaskCreated
+    | StepCreated
     | PlanReady
     | PlanApprovalRequest
     | PlanEdited
     | PlanApproved
     | PlanRejected
     | PlanExecuting
-    | TaskStarted
-    | TaskUpdate
+    | StepStarted
+    | StepUpdate
     | ModelUsed
-    | TaskCompleted
-    | TaskFailed
-    | TaskSkipped
+    | StepCompleted
+    | StepFailed
+    | StepSkipped
     | ConditionEvaluated
     | StepsUnrolled
     | ToolStarted
@@ -677,7 +691,7 @@ Event = Annotated[
     | RecoveryRequest
     | RecoveryChosen
     | ContextCompacted
-    | TasksList
+    | StepsList
     | PlanPaused
     | PlanResumed
     | PlanImported
@@ -727,16 +741,16 @@ def is_durable(event: Event, plan: Plan | None) -> bool:
             # Durable where a person has approved a plan that they have seen. A request that runs at once can be made
             # again, and its first effect writes all earlier events to the disk.
             return plan is not None and plan.version > 0
-        case TaskUpdate():
+        case StepUpdate():
             return event.command_started
         case ToolCompleted():
             return event.command is not None
-        case TaskCompleted():
+        case StepCompleted():
             # A step that has only read may run again; that costs less than to wait for the disk each time.
             # So may one that is a single call: it finds the outcome of that call, which is on the disk.
-            step = None if plan is None else plan.step(event.task_id)
+            step = None if plan is None else plan.step(event.step_id)
             is_found = step is not None and step.kind == "tool_call" and len(step.tools_executed) == 1
-            return plan is not None and not is_found and _had_effects(plan, event.task_id)
+            return plan is not None and not is_found and _had_effects(plan, event.step_id)
         case _:
             return isinstance(event, DURABLE)
 

@@ -21,18 +21,18 @@ _UNSETTLED: frozenset[Fate] = frozenset({"held", "staged", "doubtful"})
 def open_call(plan: Plan, event: ev.ToolStarted) -> Plan:
     """The plan with one more open call."""
     call = OpenCall(
-        call_id=event.call_id, step_id=event.task_id, tool=event.tool, args=event.args, effect=event.effect
+        call_id=event.call_id, step_id=event.step_id, tool=event.tool, args=event.args, effect=event.effect
     )
     return updated(plan, open_calls=(*plan.open_calls, call))
 
 
-def start_command(plan: Plan, event: ev.TaskUpdate) -> Plan:
+def start_command(plan: Plan, event: ev.StepUpdate) -> Plan:
     """The plan after the command of the step's open call has started, and again once its process is known."""
     news: dict[str, object] = {"running": True, "process": event.command_process}
     if event.command_started:
         news["confinement"] = event.command_confinement
     calls = tuple(
-        call.model_copy(update=news) if call.step_id == event.task_id and call.effect == "execute" else call
+        call.model_copy(update=news) if call.step_id == event.step_id and call.effect == "execute" else call
         for call in plan.open_calls
     )
     return updated(plan, open_calls=calls)
@@ -45,7 +45,7 @@ def start_background(plan: Plan, event: ev.BackgroundStarted) -> Plan:
     )
     calls = tuple(
         call.model_copy(update={"background": command})
-        if call.step_id == event.task_id and call.running
+        if call.step_id == event.step_id and call.running
         else call
         for call in plan.open_calls
     )
@@ -66,7 +66,7 @@ def end_background(plan: Plan, event: ev.BackgroundEnded) -> Plan:
         for call in plan.open_calls
     )
     plan = updated(plan, open_calls=opened)
-    step = plan.step(event.task_id)
+    step = plan.step(event.step_id)
     if step is None:
         return plan
     calls = tuple(
@@ -144,13 +144,13 @@ def close_run(plan: Plan, step_id: StepId) -> Plan:
     )
 
 
-def settle_held(plan: Plan, event: ev.TaskUpdate) -> Plan:
+def settle_held(plan: Plan, event: ev.StepUpdate) -> Plan:
     """The plan after the changes that the running step held got the fate `event.held`.
 
     What is refused while an earlier change of the step to the same file is in doubt is in doubt with it.
     """
     fate = event.held
-    step = plan.step(event.task_id)
+    step = plan.step(event.step_id)
     if fate is None or step is None:
         return plan
     in_doubt = step.in_doubt if fate == "refused" else ()
@@ -165,10 +165,10 @@ def settle_held(plan: Plan, event: ev.TaskUpdate) -> Plan:
         theirs = tuple(Uri(uri) for uri in mine if uri not in event.replaces)
         for each in tuple(plan.steps):
             plan = _with_step(plan, each, _without_replaced(each, event.replaces, theirs, "staged"))
-        step = _without_replaced(plan.step(event.task_id) or step, event.replaces, (), "held")
+        step = _without_replaced(plan.step(event.step_id) or step, event.replaces, (), "held")
     return _with_step(
         plan,
-        plan.step(event.task_id) or step,
+        plan.step(event.step_id) or step,
         _with_fates(step, lambda _, uri, each: settled(uri, each), event.reason),
     )
 
@@ -295,7 +295,7 @@ def fold_conflict(plan: Plan, event: ev.ConflictResolved) -> Plan:
     if not uris:
         return plan
     why = "The user kept their own text where both had changed it."
-    return _deny(_deny(plan, event.task_id, uris, why), None, uris, why)
+    return _deny(_deny(plan, event.step_id, uris, why), None, uris, why)
 
 
 def _deny(plan: Plan, step_id: StepId | None, uris: Collection[str], why: str | None) -> Plan:

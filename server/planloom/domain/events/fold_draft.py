@@ -98,10 +98,10 @@ def perspective_complete(plan: Plan, event: ev.PerspectiveComplete, _at: Instant
     return updated(plan, perspectives=(*others, event.perspective))
 
 
-@folds(ev.TaskCreated, when=DRAFT)
-def task_created(plan: Plan, event: ev.TaskCreated, at: Instant) -> Plan:
+@folds(ev.StepCreated, when=DRAFT)
+def task_created(plan: Plan, event: ev.StepCreated, at: Instant) -> Plan:
     """The plan with one more step."""
-    return updated(plan, steps=plan.steps.appended(with_creation_time(event.task, at)))
+    return updated(plan, steps=plan.steps.appended(with_creation_time(event.step, at)))
 
 
 @folds(ev.PlanReady, when=DRAFT | ALIVE)
@@ -136,8 +136,8 @@ def plan_ready(plan: Plan, event: ev.PlanReady, at: Instant) -> Plan:
 @folds(ev.PlanEdited, when=REVIEW | {"paused", "executing"})
 def plan_edited(plan: Plan, event: ev.PlanEdited, at: Instant) -> Plan:
     """The plan with its edited steps: in review as a new version, or running on if a step has changed the rest."""
-    if event.task_id is not None:
-        return _revised(plan, event, event.task_id, at)
+    if event.step_id is not None:
+        return _revised(plan, event, event.step_id, at)
     if plan.status == "executing":
         raise IllegalTransition("the steps of a running plan were edited")
     by_hand = _changed(plan, event.steps) if event.by == "user" else frozenset()
@@ -173,22 +173,22 @@ def _still_edited(before: Plan | None, steps: Iterable[Step]) -> frozenset[StepI
     return before.edited & {step.step_id for step in steps} - _changed(before, steps)
 
 
-def _revised(plan: Plan, event: ev.PlanEdited, task_id: StepId, at: Instant) -> Plan:
+def _revised(plan: Plan, event: ev.PlanEdited, step_id: StepId, at: Instant) -> Plan:
     """The plan with the rest as a running step wants it. Steps that are not still to come must stay as they are."""
-    step = plan.step(task_id)
+    step = plan.step(step_id)
     if plan.status not in ALIVE or step is None or step.status != "running":
-        raise IllegalTransition(f"{task_id} changed the rest of the plan but does not run")
+        raise IllegalTransition(f"{step_id} changed the rest of the plan but does not run")
     if event.approval_id is None and (
         widened := widening(plan.steps, event.steps, sequential=plan.sequential)
     ):
-        raise IllegalTransition(f"{task_id} widened the plan without approval: {' '.join(widened)}")
+        raise IllegalTransition(f"{step_id} widened the plan without approval: {' '.join(widened)}")
     after = {each.step_id: each for each in event.steps}
-    own = updated(step, checks=after.get(task_id, step).checks)
-    stay = {each.step_id: each for each in plan.steps if not is_to_come(each)} | {task_id: own}
+    own = updated(step, checks=after.get(step_id, step).checks)
+    stay = {each.step_id: each for each in plan.steps if not is_to_come(each)} | {step_id: own}
     if any(after.get(step_id) != each for step_id, each in stay.items()):
-        raise IllegalTransition(f"{task_id} changed a step that is not still to come")
+        raise IllegalTransition(f"{step_id} changed a step that is not still to come")
     if own != step:
-        after[task_id] = updated(own, checks_changed=True)
+        after[step_id] = updated(own, checks_changed=True)
     steps = as_plan_steps(after.values(), at)
     covering = plan.covering_version
     if event.approval_id is None and covering == plan.version:

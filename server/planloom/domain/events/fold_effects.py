@@ -36,7 +36,7 @@ def edit_started(plan: Plan, event: ev.EditStarted, _at: Instant) -> Plan:
     """The plan with the intent of an edit."""
     record = EditRecord(
         edit_id=event.edit_id,
-        step_id=event.task_id,
+        step_id=event.step_id,
         files=event.files,
         state="intended",
         reverts=event.reverts,
@@ -95,7 +95,7 @@ def command_changed(plan: Plan, event: ev.CommandChanged, _at: Instant) -> Plan:
     """The plan with what a command has changed as one more edit."""
     record = EditRecord(
         edit_id=event.edit_id,
-        step_id=event.task_id,
+        step_id=event.step_id,
         files=event.files,
         state="applied",
         command=event.command,
@@ -185,50 +185,50 @@ def conflict_resolved(plan: Plan, event: ev.ConflictResolved, _at: Instant) -> P
 @folds(ev.ClarificationRequest, when=ALIVE)
 def clarification_request(plan: Plan, event: ev.ClarificationRequest, _at: Instant) -> Plan:
     """The plan with a step that waits for an answer."""
-    question = Question(step_id=event.task_id, question=event.question, options=event.options)
+    question = Question(step_id=event.step_id, question=event.question, options=event.options)
     waiting = change_step(
-        close_run(plan, event.task_id),
-        event.task_id,
+        close_run(plan, event.step_id),
+        event.step_id,
         {"pending", "running"},
         lambda step: updated(step, status="needs_clarification", question=event.question),
     )
     return updated(
         waiting,
         pending=updated(plan.pending, questions=(*plan.pending.questions, question)),
-        asked=(*plan.asked, AskedQuestion(step_id=event.task_id, question=event.question)),
+        asked=(*plan.asked, AskedQuestion(step_id=event.step_id, question=event.question)),
     )
 
 
 @folds(ev.ClarificationProvided, when=ALIVE)
 def clarification_provided(plan: Plan, event: ev.ClarificationProvided, _at: Instant) -> Plan:
     """The plan with the answer in the step's instruction, and the step pending again."""
-    step = plan.step(event.task_id)
+    step = plan.step(event.step_id)
     question = step.question if step else None
     note = f"{question}\nAnswer: {event.answer}" if question else f"Answer: {event.answer}"
     answered = change_step(
         plan,
-        event.task_id,
+        event.step_id,
         {"needs_clarification"},
         lambda step: updated(step, status="pending", instruction=f"{step.instruction}\n\n{note}".strip()),
     )
     asked = tuple(
-        updated(each, answer=event.answer) if each.step_id == event.task_id and each.answer is None else each
+        updated(each, answer=event.answer) if each.step_id == event.step_id and each.answer is None else each
         for each in plan.asked
     )
-    return updated(without_questions(answered, event.task_id), asked=asked)
+    return updated(without_questions(answered, event.step_id), asked=asked)
 
 
 @folds(ev.RecoveryRequest, when=ALIVE)
 def recovery_request(plan: Plan, event: ev.RecoveryRequest, _at: Instant) -> Plan:
     """The plan with the question of what to do about a failed step."""
     recovery = Recovery(
-        step_id=event.task_id,
+        step_id=event.step_id,
         error=event.error,
         code=event.code,
         options=event.options,
         proposal=event.proposal,
     )
-    others = tuple(each for each in plan.pending.recoveries if each.step_id != event.task_id)
+    others = tuple(each for each in plan.pending.recoveries if each.step_id != event.step_id)
     waiting = updated(plan, pending=updated(plan.pending, recoveries=(*others, recovery)))
     return with_usage(waiting, event.usage)
 
@@ -241,17 +241,17 @@ def recovery_chosen(plan: Plan, event: ev.RecoveryChosen, _at: Instant) -> Plan:
     """
     if event.action == "model":
         return plan
-    left = tuple(each for each in plan.pending.recoveries if each.step_id != event.task_id)
+    left = tuple(each for each in plan.pending.recoveries if each.step_id != event.step_id)
     recovered = updated(plan, pending=updated(plan.pending, recoveries=left))
     if event.version is not None:
         recovered = updated(recovered, version=event.version, approved_version=event.version)
     if event.action == "go_on":
-        return change_step(recovered, event.task_id, {"failed"}, lambda step: updated(step, passed_over=True))
+        return change_step(recovered, event.step_id, {"failed"}, lambda step: updated(step, passed_over=True))
     if event.action != "retry":
         return recovered
     return change_step(
         recovered,
-        event.task_id,
+        event.step_id,
         {"failed"},
         lambda step: updated(
             step,

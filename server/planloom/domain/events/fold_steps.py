@@ -38,14 +38,14 @@ from planloom.domain.plans.unrolling import share_done
 from planloom.domain.values import Instant, StepId
 
 
-@folds(ev.TaskStarted, when={"executing"})
-def task_started(plan: Plan, event: ev.TaskStarted, at: Instant) -> Plan:
+@folds(ev.StepStarted, when={"executing"})
+def task_started(plan: Plan, event: ev.StepStarted, at: Instant) -> Plan:
     """The plan with a step running, which its approved version holds."""
     if plan.approved_version != plan.version:
-        raise IllegalTransition(f"{event.task_id} started without approval of version {plan.version}")
+        raise IllegalTransition(f"{event.step_id} started without approval of version {plan.version}")
     return change_step(
         plan,
-        event.task_id,
+        event.step_id,
         {"pending"},
         lambda step: updated(
             step,
@@ -64,19 +64,19 @@ def task_started(plan: Plan, event: ev.TaskStarted, at: Instant) -> Plan:
     )
 
 
-@folds(ev.TaskUpdate, when=ALIVE | REVIEW)
-def task_update(plan: Plan, event: ev.TaskUpdate, _at: Instant) -> Plan:
+@folds(ev.StepUpdate, when=ALIVE | REVIEW)
+def task_update(plan: Plan, event: ev.StepUpdate, _at: Instant) -> Plan:
     """Update a running step, or settle the staged changes of a step that no longer runs."""
-    step = plan.step(event.task_id)
+    step = plan.step(event.step_id)
     is_at_rest = step is not None and step.status in ("pending", "completed")
     if step is not None and is_at_rest and (step.waits or step.is_doubtful):
         if event.status != "pending":
-            return settle_staged(plan, event.task_id, "made")
-        lost = settle_staged(plan, event.task_id, "lost")
-        return reset_step(lost, event.task_id) if step.status == "completed" else lost
+            return settle_staged(plan, event.step_id, "made")
+        lost = settle_staged(plan, event.step_id, "lost")
+        return reset_step(lost, event.step_id) if step.status == "completed" else lost
     changed = change_step(
         plan,
-        event.task_id,
+        event.step_id,
         {"running", "needs_clarification"},
         lambda each: updated(
             each,
@@ -87,26 +87,26 @@ def task_update(plan: Plan, event: ev.TaskUpdate, _at: Instant) -> Plan:
         ),
     )
     if event.status == "pending":
-        changed = close_run(changed, event.task_id)
+        changed = close_run(changed, event.step_id)
     elif event.command_started or event.command_process is not None:
         changed = start_command(changed, event)
     if event.progress is not None:
-        changed = _with_progress_above(changed, event.task_id)
+        changed = _with_progress_above(changed, event.step_id)
     return with_usage(settle_held(changed, event), event.usage, event.model, event.model_seconds)
 
 
-@folds(ev.TaskCompleted, when=ALIVE)
-def task_completed(plan: Plan, event: ev.TaskCompleted, at: Instant) -> Plan:
+@folds(ev.StepCompleted, when=ALIVE)
+def task_completed(plan: Plan, event: ev.StepCompleted, at: Instant) -> Plan:
     """The plan with a step completed."""
     completed = change_step(
-        accept_doubtful(close_run(plan, event.task_id), event.task_id),
-        event.task_id,
+        accept_doubtful(close_run(plan, event.step_id), event.step_id),
+        event.step_id,
         {"running", "needs_clarification", "pending"},
         lambda step: with_staged(
             updated(step, status="completed", result=event.result, completed_at=at, progress=100)
         ),
     )
-    return _with_progress_above(completed, event.task_id)
+    return _with_progress_above(completed, event.step_id)
 
 
 def _with_progress_above(plan: Plan, step_id: StepId) -> Plan:
@@ -120,16 +120,16 @@ def _with_progress_above(plan: Plan, step_id: StepId) -> Plan:
     return _with_progress_above(changed, loop.step_id)
 
 
-@folds(ev.TaskFailed, when=ALIVE)
-def task_failed(plan: Plan, event: ev.TaskFailed, at: Instant) -> Plan:
+@folds(ev.StepFailed, when=ALIVE)
+def task_failed(plan: Plan, event: ev.StepFailed, at: Instant) -> Plan:
     """The plan with a step failed, or pending if it is retried."""
     result = StepResult(
         ok=False, error=event.error, code=event.code, duration_ms=event.duration_ms, timestamp=at
     )
     status = "pending" if event.will_retry else "failed"
     failed = change_step(
-        close_run(plan, event.task_id),
-        event.task_id,
+        close_run(plan, event.step_id),
+        event.step_id,
         {"running", "pending"},
         lambda step: updated(
             step,
@@ -142,22 +142,22 @@ def task_failed(plan: Plan, event: ev.TaskFailed, at: Instant) -> Plan:
             calls_closed=len(step.tools_executed),
         ),
     )
-    return _with_progress_above(failed, event.task_id)
+    return _with_progress_above(failed, event.step_id)
 
 
-@folds(ev.TaskSkipped, when=ALIVE)
-def task_skipped(plan: Plan, event: ev.TaskSkipped, at: Instant) -> Plan:
+@folds(ev.StepSkipped, when=ALIVE)
+def task_skipped(plan: Plan, event: ev.StepSkipped, at: Instant) -> Plan:
     """The plan with a step skipped; a completed one only if none of its changes is made.
 
     A step that failed and is left so by the setting stays failed.
     """
-    step = plan.step(event.task_id)
+    step = plan.step(event.step_id)
     reopened = step is not None and (step.staged or step.was_turned_down)
     if reopened:
-        plan = settle_staged(plan, event.task_id, "denied")
+        plan = settle_staged(plan, event.step_id, "denied")
     skipped = change_step(
-        close_run(plan, event.task_id),
-        event.task_id,
+        close_run(plan, event.step_id),
+        event.step_id,
         {"pending", "failed", "running", "needs_clarification"} | ({"completed"} if reopened else set()),
         lambda step: updated(
             step,
@@ -169,38 +169,38 @@ def task_skipped(plan: Plan, event: ev.TaskSkipped, at: Instant) -> Plan:
             calls_closed=len(step.tools_executed),
         ),
     )
-    return _with_progress_above(without_questions(skipped, event.task_id), event.task_id)
+    return _with_progress_above(without_questions(skipped, event.step_id), event.step_id)
 
 
 @folds(ev.ConditionEvaluated, when=ALIVE)
 def condition_evaluated(plan: Plan, event: ev.ConditionEvaluated, _at: Instant) -> Plan:
     """The plan with what became of the condition of a running step."""
     return change_step(
-        plan, event.task_id, {"running"}, lambda step: updated(step, condition_held=event.holds)
+        plan, event.step_id, {"running"}, lambda step: updated(step, condition_held=event.holds)
     )
 
 
 @folds(ev.StepsUnrolled, when=ALIVE)
 def steps_unrolled(plan: Plan, event: ev.StepsUnrolled, at: Instant) -> Plan:
     """The plan with the new steps behind those there are; what was unrolled is pending until they have ended."""
-    index = plan.index_of(event.task_id)
+    index = plan.index_of(event.step_id)
     ids = tuple(step.step_id for step in event.steps)
     if index is None or not ids or any(plan.step(step_id) is not None for step_id in ids):
-        raise IllegalTransition(f"{event.task_id} cannot be unrolled into {', '.join(ids)}")
+        raise IllegalTransition(f"{event.step_id} cannot be unrolled into {', '.join(ids)}")
     waiting = change_step(
-        close_run(plan, event.task_id),
-        event.task_id,
+        close_run(plan, event.step_id),
+        event.step_id,
         {"running"},
         lambda step: updated(step, status="pending", children=(*step.children, *ids)),
     )
-    places = map(plan.index_of, plan.made_of(event.task_id))
+    places = map(plan.index_of, plan.made_of(event.step_id))
     end = 1 + max((place for place in places if place is not None), default=index)
     steps = (*waiting.steps[:end], *event.steps, *waiting.steps[end:])
     return _with_progress_above(updated(waiting, steps=as_plan_steps(steps, at)), ids[0])
 
 
-@folds(ev.TasksList, when=ANY)
-def tasks_list(plan: Plan, event: ev.TasksList, _at: Instant) -> Plan:
+@folds(ev.StepsList, when=ANY)
+def tasks_list(plan: Plan, event: ev.StepsList, _at: Instant) -> Plan:
     """The plan with the staged changes of the named steps settled."""
     return reduce(lambda now, step_id: settle_staged(now, step_id, event.staged), event.settled, plan)
 
@@ -252,8 +252,8 @@ def check_completed(plan: Plan, event: ev.CheckCompleted, _at: Instant) -> Plan:
         checked = updated(step, checks=tuple(same) if listed else (*step.checks, event.check))
         return updated(checked, progress=_share_checked(checked)) if step.kind == "check" else checked
 
-    changed = change_step(plan, event.task_id, None, with_check)
-    return _with_progress_above(changed, event.task_id)
+    changed = change_step(plan, event.step_id, None, with_check)
+    return _with_progress_above(changed, event.step_id)
 
 
 def _to_be_made(step: Step) -> tuple[Check, ...]:
@@ -297,6 +297,6 @@ def log(plan: Plan, event: ev.Log, at: Instant) -> Plan:
     return updated(with_line, last_draft=updated(draft, warnings=(*draft.warnings, event.message)))
 
 
-def _denial(event: ev.TaskSkipped, at: Instant) -> StepResult:
+def _denial(event: ev.StepSkipped, at: Instant) -> StepResult:
     """The result of a step that was not allowed, so that its reason stays with it."""
     return StepResult(ok=False, error=event.detail or "It was not allowed.", duration_ms=0, timestamp=at)

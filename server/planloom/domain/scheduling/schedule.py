@@ -18,11 +18,11 @@ _Key = tuple[int, int, int]
 _FAILED_OR_SKIPPED = ("failed", "skipped")
 _UNSTARTED = ("pending", "blocked", "ready")
 _STEP_EVENTS = (
-    ev.TaskStarted,
-    ev.TaskUpdate,
-    ev.TaskCompleted,
-    ev.TaskFailed,
-    ev.TaskSkipped,
+    ev.StepStarted,
+    ev.StepUpdate,
+    ev.StepCompleted,
+    ev.StepFailed,
+    ev.StepSkipped,
     ev.ClarificationRequest,
     ev.ClarificationProvided,
     ev.RecoveryRequest,
@@ -86,13 +86,13 @@ class Schedule:
         if len(plan.steps) != len(self._status) or changed_args:
             self._build(plan)
         elif isinstance(event, _STEP_EVENTS):
-            index = self._links.index.get(event.task_id)
-            if index is None or plan.steps[index].step_id != event.task_id:
+            index = self._links.index.get(event.step_id)
+            if index is None or plan.steps[index].step_id != event.step_id:
                 self._build(plan)
             else:
                 self._set_status(index, plan.steps[index])
         elif isinstance(
-            event, ev.PlanReady | ev.PlanEdited | ev.PlanDirect | ev.PlanDrafting | ev.TaskCreated
+            event, ev.PlanReady | ev.PlanEdited | ev.PlanDirect | ev.PlanDrafting | ev.StepCreated
         ):
             self._build(plan)
 

@@ -249,7 +249,7 @@ class BackgroundCommands:
         await self._plan_store.wait_unlocked()
         running.run.record(
             ev.BackgroundStarted(
-                task_id=running.run.step_id,
+                step_id=running.run.step_id,
                 command_id=running.command_id,
                 command=running.command.name,
                 pid=pid,
@@ -272,7 +272,7 @@ class BackgroundCommands:
             else:
                 running.end = _STOPPED[running.reason].format(limit=duration(running.seconds))
             ended = ev.BackgroundEnded(
-                task_id=running.run.step_id,
+                step_id=running.run.step_id,
                 command_id=running.command_id,
                 reason=running.reason,
                 exit_code=running.code,

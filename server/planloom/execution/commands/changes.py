@@ -518,7 +518,7 @@ def _is_put_back(change: _Change) -> bool:
 
 def _record(watched: Watched, **found: Any) -> ev.CommandChanged:
     return ev.CommandChanged(
-        task_id=watched.run.step_id, edit_id=EditId(uuid.uuid4().hex), command=watched.name, **found
+        step_id=watched.run.step_id, edit_id=EditId(uuid.uuid4().hex), command=watched.name, **found
     )
 
 

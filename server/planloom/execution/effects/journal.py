@@ -42,7 +42,7 @@ class EditJournal:
         edit_id = EditId(uuid.uuid4().hex)
         edited = tuple(file.edited() for file in files)
         started = ev.EditStarted(
-            task_id=self._step_id,
+            step_id=self._step_id,
             edit_id=edit_id,
             files=edited,
             reverts=self._reverts,
@@ -80,12 +80,12 @@ def outcome_of(step_id: StepId | None, edit_id: EditId, result: EditResult) -> t
         reason = result.reason or "The files do not have the intended text."
         doubtful = tuple(file.uri for file in result.unexpected)
         happened.append(
-            ev.EditRejected(task_id=step_id, edit_id=edit_id, files=failed, reason=reason, doubtful=doubtful)
+            ev.EditRejected(step_id=step_id, edit_id=edit_id, files=failed, reason=reason, doubtful=doubtful)
         )
     if result.applied:
         happened.append(
             ev.EditApplied(
-                task_id=step_id,
+                step_id=step_id,
                 edit_id=edit_id,
                 files=result.applied,
                 merged=result.merged,

@@ -54,7 +54,7 @@ class PendingConflicts:
         conflict = Conflict(edit_id=edit_id, step_id=step_id, files=files)
         future: asyncio.Future[tuple[ev.ConflictChoice, ...]] = asyncio.get_running_loop().create_future()
         self._pending[edit_id] = _Pending(future, proposal.changeset, shown)
-        happened: list[ev.Event] = [ev.EditConflict(task_id=step_id, conflict=conflict)]
+        happened: list[ev.Event] = [ev.EditConflict(step_id=step_id, conflict=conflict)]
         if self._plan_store.plan(proposal.plan_id).status == "executing":
             names = display_names(file.uri for file in files)
             happened.append(
@@ -75,7 +75,7 @@ class PendingConflicts:
         plan = self._plan_store.plan(plan_id)
         if conflict in plan.pending.conflicts and plan.status in ("executing", "paused"):
             withdrawn = ev.ConflictResolved(
-                task_id=conflict.step_id, edit_id=conflict.edit_id, files=(), by="server"
+                step_id=conflict.step_id, edit_id=conflict.edit_id, files=(), by="server"
             )
             self._plan_store.record(plan_id, withdrawn)
 
@@ -88,7 +88,7 @@ class PendingConflicts:
             raise UnknownThing("edit", edit_id)
         files = tuple(choices)
         plan = self._plan_store.record(
-            plan_id, ev.ConflictResolved(task_id=conflict.step_id, edit_id=edit_id, files=files)
+            plan_id, ev.ConflictResolved(step_id=conflict.step_id, edit_id=edit_id, files=files)
         )
         pending.choices.set_result(files)
         return plan

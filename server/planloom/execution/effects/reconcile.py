@@ -54,14 +54,14 @@ def drop_staged(plan_store: PlanStore, plan: Plan) -> Plan:
     others: list[StepId] = []
     for step in plan.steps:
         if step.was_turned_down and plan.status != "pending_approval":
-            happened.append(ev.TaskSkipped(task_id=step.step_id, reason="approval_denied"))
+            happened.append(ev.StepSkipped(step_id=step.step_id, reason="approval_denied"))
         elif step.status == "completed" and (step.waits or step.is_doubtful):
             again += [step.description] if step.waits else []
-            happened.append(ev.TaskUpdate(task_id=step.step_id, status="pending"))
+            happened.append(ev.StepUpdate(step_id=step.step_id, status="pending"))
         elif step.waits:
             others.append(step.step_id)
     if others:
-        happened.append(ev.TasksList(settled=tuple(others)))
+        happened.append(ev.StepsList(settled=tuple(others)))
     if again:
         message = (
             "The server ended before it asked for these changes, so their steps run again: "
@@ -106,7 +106,7 @@ async def _reconcile(plan_store: PlanStore, view: WorkspaceView, plan: Plan, edi
     )
     happened = list(outcome_of(edit.step_id, edit.edit_id, result))
     if doubtful or (made and missing):
-        happened.append(ev.Log(level="warning", message=result.reason or "", task_id=edit.step_id))
+        happened.append(ev.Log(level="warning", message=result.reason or "", step_id=edit.step_id))
     return plan_store.record(plan.plan_id, *happened)
 
 

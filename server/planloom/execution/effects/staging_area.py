@@ -105,10 +105,10 @@ class StagingArea:
         if proposal.step_id is None:
             return refused
         area.steps[proposal.step_id] = None
-        happened = [ev.TaskUpdate(task_id=proposal.step_id, status="running", held="staged")]
+        happened = [ev.StepUpdate(step_id=proposal.step_id, status="running", held="staged")]
         if refused is not None:
-            left = ev.TaskUpdate(
-                task_id=proposal.step_id,
+            left = ev.StepUpdate(
+                step_id=proposal.step_id,
                 status="running",
                 held="refused",
                 files=tuple(clashed),
@@ -173,7 +173,7 @@ class StagingArea:
                 continue
             if step.was_turned_down or (step.staged and isinstance(verdict, Denied)):
                 why = verdict.reason if isinstance(verdict, Denied) else None
-                happened.append(ev.TaskSkipped(task_id=step_id, reason="approval_denied", detail=why))
+                happened.append(ev.StepSkipped(step_id=step_id, reason="approval_denied", detail=why))
             elif step.status == "running":
                 # It may have staged more by now, so the outcome is that of the plan's staged files only.
                 files = [
@@ -181,15 +181,15 @@ class StagingArea:
                 ]
                 if files:
                     uris = tuple(Uri(uri) for uri in dict.fromkeys(files))
-                    update = ev.TaskUpdate(task_id=step_id, status="running", held=fate, files=uris)
+                    update = ev.StepUpdate(step_id=step_id, status="running", held=fate, files=uris)
                     happened.append(update)
             elif step.staged:
                 # The files already had the step's content before the edit.
-                happened.append(ev.TaskUpdate(task_id=step_id, status="completed"))
+                happened.append(ev.StepUpdate(step_id=step_id, status="completed"))
             elif step.waits:
                 others.append(step_id)
         if others:
-            happened.append(ev.TasksList(settled=tuple(others), staged=fate))
+            happened.append(ev.StepsList(settled=tuple(others), staged=fate))
         if isinstance(verdict, Denied):
             happened.append(ev.Log(level="info", message=f"The changes were not made: {verdict.reason}"))
         elif verdict.denied:

@@ -54,7 +54,7 @@ async def condition(run: StepRun, context: ToolContext, tools: Registry) -> Outc
         held = holds(expression, await facts(run.plan, expression, context, tools))
     except (Malformed, Unanswerable) as error:
         return Failed(error=f"The condition of the step cannot be evaluated: {error}", code="invalid_plan")
-    run.record(ev.ConditionEvaluated(task_id=step.step_id, holds=held))
+    run.record(ev.ConditionEvaluated(step_id=step.step_id, holds=held))
     return None if held else Skipped(reason="condition")
 
 

@@ -78,7 +78,7 @@ async def _repeat(run: StepRun, step: Step, context: ToolContext, tools: Registr
 
 
 def _unrolled(run: StepRun, steps: tuple[Step, ...]) -> Outcome:
-    run.record(ev.StepsUnrolled(task_id=run.step_id, steps=steps))
+    run.record(ev.StepsUnrolled(step_id=run.step_id, steps=steps))
     return Rerouted()
 
 

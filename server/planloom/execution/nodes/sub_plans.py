@@ -48,7 +48,7 @@ async def run_sub_plan(run: StepRun, gate: Gate, template_of: TemplateOf) -> Out
             if verdict.cancelled:
                 return Rerouted()
             return Skipped(reason="approval_denied", detail=verdict.reason)
-    run.record(ev.StepsUnrolled(task_id=step.step_id, steps=steps))
+    run.record(ev.StepsUnrolled(step_id=step.step_id, steps=steps))
     return Rerouted()
 
 

@@ -91,7 +91,7 @@ class StepAttachments:
         # The draft of a plan says it too.
         if unseen and plan.route == "direct":
             self._plan_store.record(
-                plan.plan_id, ev.Log(level="warning", message=not_shown(unseen), task_id=step.step_id)
+                plan.plan_id, ev.Log(level="warning", message=not_shown(unseen), step_id=step.step_id)
             )
         shares = shares_of(capabilities, self._session.settings)
         return render(tuple(found), most_characters=shares.attached_characters, images=capabilities.images)
@@ -118,7 +118,7 @@ class StepAttachments:
         message = (
             f"{attachment.reference} has changed since it was attached; the step uses its current content."
         )
-        self._plan_store.record(plan.plan_id, ev.Log(level="info", message=message, task_id=step.step_id))
+        self._plan_store.record(plan.plan_id, ev.Log(level="info", message=message, step_id=step.step_id))
 
 
 def question_for(attachment: Attachment, gone: Unresolved) -> str:

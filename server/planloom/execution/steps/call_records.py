@@ -58,7 +58,7 @@ async def recorded_call(run: StepRun, tool: Tool, args: Args) -> AsyncIterator[C
     """Record the start and the end of the call in its block. The end is left out if the plan has closed the call."""
     call = CallRecord(CallId(uuid.uuid4().hex))
     started = ev.ToolStarted(
-        task_id=run.step_id, call_id=call.call_id, tool=tool.name, args=args, effect=tool.effect
+        step_id=run.step_id, call_id=call.call_id, tool=tool.name, args=args, effect=tool.effect
     )
     await run.plan_store.wait_unlocked()
     run.record(started)
@@ -77,7 +77,7 @@ async def recorded_call(run: StepRun, tool: Tool, args: Args) -> AsyncIterator[C
         if opened is not None:
             changes, replaces = _differences(call.before, call.after)
             ended = ev.ToolCompleted(
-                task_id=run.step_id,
+                step_id=run.step_id,
                 call_id=call.call_id,
                 ok=call.result is not None and call.result.ok,
                 deduplicated=call.deduplicated,

@@ -110,7 +110,7 @@ class StepChecks:
         for check in checks:
             answer = await self._answer(check)
             done = check.model_copy(update={"outcome": answer.outcome, "detail": answer.detail})
-            self._run.record(ev.CheckCompleted(task_id=self._step.step_id, check=done))
+            self._run.record(ev.CheckCompleted(step_id=self._step.step_id, check=done))
             if answer.outcome == "failed":
                 sentence = answer.detail or f"The check {check.kind} does not hold."
                 missing.append(f"{sentence}\n{answer.output}" if answer.output else sentence)

@@ -240,7 +240,7 @@ class ModelWork:
 
     def _outcome(self, run: StepRun, end: TaskDone | ChangesDenied | NeedsAnswer | GaveUp) -> Outcome:
         if isinstance(end, TaskDone | ChangesDenied) and end.answer is not None:
-            answer = ev.Answer(task_id=run.step_id, text=end.answer, confidence=end.confidence)
+            answer = ev.Answer(step_id=run.step_id, text=end.answer, confidence=end.confidence)
             run.record(answer)
         match end:
             case ChangesDenied():
@@ -261,7 +261,7 @@ class ModelWork:
 def _read(run: StepRun, count: int) -> None:
     """Record that the step's model has been sent the first messages of the plan, unless that is known."""
     if any(message.state == "open" for message in run.plan.messages[:count]):
-        run.record(ev.MessagesRead(task_id=run.step_id, count=count))
+        run.record(ev.MessagesRead(step_id=run.step_id, count=count))
 
 
 def _become_of_the_plan(plan: Plan, thread: Thread) -> str:

@@ -163,14 +163,14 @@ class PlanRevisions:
                 edits=proposal.edits,
                 steps=proposal.steps,
                 by="model",
-                task_id=run.step_id,
+                step_id=run.step_id,
                 approval_id=approval_id,
             )
-            happened += (edited, ev.TasksList())
+            happened += (edited, ev.StepsList())
         time = run.plan_store.clock()
         for step_id, why in proposal.done:
             result = StepResult(ok=True, value=why, summary=shortened(why), duration_ms=0, timestamp=time)
-            happened.append(ev.TaskCompleted(task_id=step_id, result=result))
+            happened.append(ev.StepCompleted(step_id=step_id, result=result))
         if not happened:
             return _SAME
         run.record(*happened)

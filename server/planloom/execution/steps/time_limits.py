@@ -154,7 +154,7 @@ class PlanTimeBudget:
         `plan` is the plan after it. Before a step has begun there is no time to count, so a draft is not read again.
         """
         clock = WorkClock()
-        begun = sum(step.attempts for step in plan.steps) - isinstance(recorded.event, ev.TaskStarted)
+        begun = sum(step.attempts for step in plan.steps) - isinstance(recorded.event, ev.StepStarted)
         if begun:
             for earlier, after in self._plan_store.history(recorded.plan_id, 0, recorded.seq - 1):
                 clock.on_event(earlier.event, after, earlier.at.timestamp())
@@ -235,7 +235,7 @@ class WorkClock:
 
     def deduct_model_time(self, event: ev.Event) -> None:
         """Deduct the time that a request took in an earlier process: of steps side by side each has its share."""
-        if isinstance(event, ev.TaskUpdate) and event.model_seconds:
+        if isinstance(event, ev.StepUpdate) and event.model_seconds:
             self._before -= event.model_seconds / max(1, len(self._running))
 
     def _start_or_stop(self, plan: Plan, time: float) -> None:
@@ -250,19 +250,19 @@ class WorkClock:
     def _follow(self, event: ev.Event) -> None:
         """Track which steps run, by the events alone: looking at every step of a long plan would be too slow."""
         match event:
-            case ev.TaskStarted():
-                self._running.add(event.task_id)
-            case ev.TaskUpdate() if event.status == "running":
+            case ev.StepStarted():
+                self._running.add(event.step_id)
+            case ev.StepUpdate() if event.status == "running":
                 return
             case (
-                ev.TaskUpdate()
-                | ev.TaskCompleted()
-                | ev.TaskFailed()
-                | ev.TaskSkipped()
+                ev.StepUpdate()
+                | ev.StepCompleted()
+                | ev.StepFailed()
+                | ev.StepSkipped()
                 | ev.ClarificationRequest()
             ):
-                self._running.discard(event.task_id)
-            case ev.PlanEdited() if event.task_id is not None:
+                self._running.discard(event.step_id)
+            case ev.PlanEdited() if event.step_id is not None:
                 return
             case ev.PlanReady() | ev.PlanEdited() | ev.PlanDrafting():
                 self._running.clear()

@@ -61,7 +61,7 @@ def send_spent(
     """A listener that sends what a plan has used of models, after each event that adds to it."""
 
     def send(recorded: Recorded, after: Plan) -> None:
-        if isinstance(recorded.event, ev.ModelUsed | ev.TaskUpdate) and recorded.event.usage:
+        if isinstance(recorded.event, ev.ModelUsed | ev.StepUpdate) and recorded.event.usage:
             params = SpentParams(plan_id=after.plan_id, spent=wire.Spent.of(spent(after)))
             protocol.notify("planloom/spent", params)
 
@@ -95,7 +95,7 @@ class TextStream:
 
     def before_event(self, recorded: Recorded, _after: Plan) -> None:
         """Send what waits of the event's step, so that words stand before the calls that follow them."""
-        step = (recorded.plan_id, getattr(recorded.event, "task_id", None))
+        step = (recorded.plan_id, getattr(recorded.event, "step_id", None))
         waiting = self._waiting.get(step, {})
         while waiting:
             channel = next(iter(waiting))

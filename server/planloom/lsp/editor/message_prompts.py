@@ -132,11 +132,11 @@ class MessagePrompts:
                 self._ask(plan_id, event.conflict.edit_id, partial(self._conflict, plan_id, event.conflict))
             case ev.RecoveryRequest() as event if not client.recovery:
                 for recovery in after.pending.recoveries:
-                    if recovery.step_id == event.task_id:
+                    if recovery.step_id == event.step_id:
                         self._ask(plan_id, recovery.step_id, partial(self._recovery, after, recovery))
             case ev.ClarificationRequest() as event if not client.clarifications:
                 for question in after.pending.questions:
-                    if question.step_id == event.task_id:
+                    if question.step_id == event.step_id:
                         self._ask(plan_id, question.step_id, partial(self._question, after, question))
             case ev.PlanPaused() as event if after.pause_reason not in _ASKED_OTHERWISE:
                 if not client.recovery:
@@ -151,7 +151,7 @@ class MessagePrompts:
             case ev.ConflictResolved() as event:
                 self._take_back(plan_id, event.edit_id)
             case ev.RecoveryChosen() | ev.ClarificationProvided() as event:
-                self._take_back(plan_id, event.task_id)
+                self._take_back(plan_id, event.step_id)
             case ev.PlanApproved() | ev.PlanEdited() | ev.PlanDrafting() | ev.PlanDirect():
                 self._take_back(plan_id, _REVIEW)
             case _:

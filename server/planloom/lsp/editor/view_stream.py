@@ -83,9 +83,9 @@ class Views:
         """Show the plan after an event."""
         followed = self._follow(after.plan_id)
         followed.plan = after
-        if isinstance(recorded.event, ev.TaskStarted):
+        if isinstance(recorded.event, ev.StepStarted):
             followed.begun = True
-            followed.waited_ms.pop(recorded.event.task_id, None)
+            followed.waited_ms.pop(recorded.event.step_id, None)
         self._changed(followed)
 
     def before_text(self, delta: StreamDelta) -> None:

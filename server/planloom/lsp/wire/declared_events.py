@@ -5,6 +5,10 @@ The message of every other event is derived from the event itself; see `events`.
 
 from typing import Literal
 
+from pydantic import ConfigDict
+from pydantic.alias_generators import to_camel
+
+from planloom.domain.events.catalog import WRITTEN_AS
 from planloom.lsp.wire.base import Bool, Int, Maybe, Time, Wire
 from planloom.lsp.wire.edits import StepEdit
 from planloom.lsp.wire.plan import (
@@ -26,18 +30,20 @@ from planloom.lsp.wire.review import Attachment, EditedFile, Unresolved
 
 
 class OfPlan(Wire):
+    model_config = ConfigDict(alias_generator=lambda name: to_camel(WRITTEN_AS.get(name, name)))
+
     seq: Int
     plan_id: str
     session_id: str
     at: Time
 
 
-class OfTask(OfPlan):
-    task_id: str
+class OfStep(OfPlan):
+    step_id: str
 
 
 class OfEdit(OfPlan):
-    task_id: Maybe[str] = None
+    step_id: Maybe[str] = None
     edit_id: str
     files: tuple[EditedFile, ...]
 
@@ -78,14 +84,14 @@ class PlanEdited(OfPlan):
     by: Literal["user", "model"]
 
 
-class TaskStarted(OfTask):
+class StepStarted(OfStep):
     type: Literal["task_started"] = "task_started"
     agent: Agent
     active_form: Maybe[str] = None
     attempt: Maybe[Int] = None
 
 
-class TaskUpdate(OfTask):
+class StepUpdate(OfStep):
     type: Literal["task_update"] = "task_update"
     status: Literal["pending", "running", "completed"]
     progress: Maybe[Int] = None
@@ -95,7 +101,7 @@ class TaskUpdate(OfTask):
     covered_by: Maybe[Int] = None
 
 
-class TaskFailed(OfTask):
+class StepFailed(OfStep):
     type: Literal["task_failed"] = "task_failed"
     error: str
     code: Maybe[str] = None
@@ -103,14 +109,14 @@ class TaskFailed(OfTask):
     duration_ms: Maybe[Int] = None
 
 
-class ToolStarted(OfTask):
+class ToolStarted(OfStep):
     type: Literal["tool_started"] = "tool_started"
     call_id: str
     tool: str
     args: Args
 
 
-class ToolCompleted(OfTask):
+class ToolCompleted(OfStep):
     type: Literal["tool_completed"] = "tool_completed"
     call_id: str
     ok: Bool
@@ -136,14 +142,14 @@ class ResolvedFile(Wire):
     choice: Literal["mine", "theirs", "both", "text"]
 
 
-class ConflictResolved(OfTask):
+class ConflictResolved(OfStep):
     type: Literal["conflict_resolved"] = "conflict_resolved"
     edit_id: str
     files: tuple[ResolvedFile, ...]
     by: Literal["user", "server"]
 
 
-class RecoveryRequest(OfTask):
+class RecoveryRequest(OfStep):
     type: Literal["recovery_request"] = "recovery_request"
     error: str
     code: Maybe[str] = None
@@ -158,19 +164,19 @@ class ContextCompacted(OfPlan):
     by: Literal["model", "rules"]
 
 
-class StepsUnrolled(OfTask):
+class StepsUnrolled(OfStep):
     """`tasks` is the whole list of steps afterwards."""
 
     type: Literal["steps_unrolled"] = "steps_unrolled"
     tasks: tuple[Step, ...]
 
 
-class TasksList(OfPlan):
+class StepsList(OfPlan):
     type: Literal["tasks_list"] = "tasks_list"
     tasks: tuple[Step, ...]
 
 
-class Answer(OfTask):
+class Answer(OfStep):
     # Derived, `confidence` would be shown as a Risk: Python's typing does not tell apart words in another order.
     type: Literal["answer"] = "answer"
     text: str

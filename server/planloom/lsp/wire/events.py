@@ -17,7 +17,7 @@ from planloom.domain.events import catalog
 from planloom.domain.values import Args, Value
 from planloom.lsp.wire import declared_events, plan, review
 from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Wire
-from planloom.lsp.wire.declared_events import OfEdit, OfPlan, OfTask
+from planloom.lsp.wire.declared_events import OfEdit, OfPlan, OfStep
 
 # mypy takes a parameter of an alias for a type, which is known here only at run time.
 _MAYBE: Final[Any] = Maybe
@@ -43,8 +43,7 @@ def message_of(event: type[Value]) -> type[OfPlan]:
             fields[name] = (_MAYBE_MANY[get_args(form)[0]], None)
         else:
             fields[name] = (form, ...)
-    words = event_type.title().replace("_", "")
-    return create_model(words, __base__=base, __module__=__name__, **fields)
+    return create_model(event.__name__, __base__=base, __module__=__name__, **fields)
 
 
 def type_of(event: type[BaseModel]) -> str:
@@ -56,7 +55,7 @@ def _base(event: type[Value]) -> type[OfPlan]:
     fields = event.model_fields
     if fields.keys() >= OfEdit.model_fields.keys() - OfPlan.model_fields.keys():
         return OfEdit
-    return OfTask if "task_id" in fields and fields["task_id"].is_required() else OfPlan
+    return OfStep if "step_id" in fields and fields["step_id"].is_required() else OfPlan
 
 
 def _form(kind: Any) -> Any:

@@ -36,15 +36,15 @@ def _computed(happened: ev.Event, after: Plan) -> dict[str, object]:
             return {"plan": to.plan(after), "edits": tuple(step_edit(edit) for edit in happened.edits)}
         case ev.PlanCompleted() | ev.PlanCancelled() | ev.PlanFailed():
             return {"progress": to.progress(after), "usage": after.usage}
-        case ev.TaskStarted():
-            step = after.step(happened.task_id)
+        case ev.StepStarted():
+            step = after.step(happened.step_id)
             return (
                 {} if step is None else {"active_form": step.active_title or None, "attempt": step.attempts}
             )
-        case ev.TasksList() | ev.StepsUnrolled():
+        case ev.StepsList() | ev.StepsUnrolled():
             return {"tasks": to.steps(after)}
-        case ev.TaskCreated():
-            return {"task": to.step(after, after.step(happened.task.step_id) or happened.task)}
+        case ev.StepCreated():
+            return {"step": to.step(after, after.step(happened.step.step_id) or happened.step)}
         case ev.RecoveryRequest():
             return {"proposal": happened.proposal and to.recovery_proposal(after, happened.proposal)}
         case _:

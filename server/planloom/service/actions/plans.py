@@ -153,7 +153,7 @@ class Plans(PlanReader):
                 summary=words.summary,
                 attachments=attachments,
             )
-            return self._plan_store.record(plan_id, changed, ev.TasksList())
+            return self._plan_store.record(plan_id, changed, ev.StepsList())
 
     def problems_of_new(self, edits: Sequence[StepEdit]) -> tuple[Problem, ...]:
         """Why these edits make no plan out of none; nothing is changed."""
@@ -253,7 +253,7 @@ class Plans(PlanReader):
         self._plan_store.plan(plan_id)
         self._turns.ownership.add(plan_id)
         # No event of the document is published, so this one tells listeners of the plan.
-        return self._plan_store.record(plan_id, ev.TasksList())
+        return self._plan_store.record(plan_id, ev.StepsList())
 
     async def delete(self, plan_id: PlanId) -> None:
         """Delete an ended plan with its events and texts."""
@@ -271,7 +271,7 @@ def _still_waiting(plan: Plan) -> Iterator[ev.Log]:
     ]
     for step_id, what in waits:
         number = (plan.index_of(step_id) or 0) + 1
-        yield ev.Log(level="info", message=f"Step {number} still waits for {what}", task_id=step_id)
+        yield ev.Log(level="info", message=f"Step {number} still waits for {what}", step_id=step_id)
 
 
 def invalid(problems: Sequence[Problem]) -> InvalidPlan:

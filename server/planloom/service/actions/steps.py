@@ -39,7 +39,7 @@ class Steps:
                 raise WrongState(
                     f"The step “{step.title}” asks nothing.", status=step.status, allowed=(), by="user"
                 )
-            happened: list[ev.Event] = [ev.ClarificationProvided(task_id=step_id, answer=answer)]
+            happened: list[ev.Event] = [ev.ClarificationProvided(step_id=step_id, answer=answer)]
             if step.kind == "clarification":
                 result = StepResult(
                     ok=True,
@@ -48,7 +48,7 @@ class Steps:
                     duration_ms=0,
                     timestamp=self._plan_store.clock(),
                 )
-                happened.append(ev.TaskCompleted(task_id=step_id, result=result))
+                happened.append(ev.StepCompleted(step_id=step_id, result=result))
             answered = self._plan_store.record(plan_id, *happened)
             self._conductor.conduct(plan_id)
             return answered
@@ -76,7 +76,7 @@ class Steps:
                     return await self._insert(plan_id, step, proposal)
                 action, args = proposal.action, proposal.args
             if action == "model":
-                asked = self._plan_store.record(plan_id, ev.RecoveryChosen(task_id=step_id, action="model"))
+                asked = self._plan_store.record(plan_id, ev.RecoveryChosen(step_id=step_id, action="model"))
                 self._conductor.questions.propose(plan_id, step_id)
                 return asked
             if action == "abort":
@@ -84,7 +84,7 @@ class Steps:
             decided = self._plan_store.record(
                 plan_id,
                 *self._chosen(
-                    plan, step, ev.RecoveryChosen(task_id=step_id, action=action, args=args, by=by)
+                    plan, step, ev.RecoveryChosen(step_id=step_id, action=action, args=args, by=by)
                 ),
             )
             self._conductor.conduct(plan_id)
@@ -93,8 +93,8 @@ class Steps:
     def _chosen(self, plan: Plan, step: Step, chosen: ev.RecoveryChosen) -> tuple[ev.Event, ...]:
         """The events of a decision to skip or retry the step. Raises InvalidPlan if its new arguments are invalid."""
         if chosen.action in ("skip", "go_on"):
-            return chosen.model_copy(update={"args": None}), ev.TaskSkipped(
-                task_id=step.step_id, reason="user"
+            return chosen.model_copy(update={"args": None}), ev.StepSkipped(
+                step_id=step.step_id, reason="user"
             )
         if chosen.args is None:
             return (chosen,)
@@ -103,7 +103,7 @@ class Steps:
         errors = [each for each in self._rules.errors(plan, others) if each.step_id == step.step_id]
         if errors:
             raise invalid(errors)
-        return chosen.model_copy(update={"version": plan.version + 1}), ev.TasksList()
+        return chosen.model_copy(update={"version": plan.version + 1}), ev.StepsList()
 
     async def _insert(self, plan_id: PlanId, step: Step, proposal: RecoveryProposal) -> Plan:
         """Insert the proposed steps before the failed one; the new version needs an approval."""
@@ -111,15 +111,15 @@ class Steps:
             if plan.status == "executing":
                 self._plan_store.record(plan_id, ev.PlanPaused(reason="recovery"))
             retried = self._plan_store.record(
-                plan_id, ev.RecoveryChosen(task_id=step.step_id, action="retry", by="model")
+                plan_id, ev.RecoveryChosen(step_id=step.step_id, action="retry", by="model")
             )
             steps = self._rules.with_approvals(inserted(retried, step.step_id, proposal))
             changed = ev.PlanEdited(version=plan.version + 1, edits=(), steps=steps, by="model")
-            return self._plan_store.record(plan_id, changed, ev.TasksList(), ev.PlanApprovalRequest())
+            return self._plan_store.record(plan_id, changed, ev.StepsList(), ev.PlanApprovalRequest())
 
     async def _abort(self, plan_id: PlanId, step_id: StepId, by: Literal["user", "model"]) -> Plan:
         async with self._turns.halted(plan_id, "step/recover") as plan:
-            chosen = ev.RecoveryChosen(task_id=step_id, action="abort", by=by)
+            chosen = ev.RecoveryChosen(step_id=step_id, action="abort", by=by)
             ended = cancelled(plan, self._plan_store.store.text)
             return self._plan_store.record(plan_id, chosen, ended)
 

@@ -176,7 +176,7 @@ class UndoService:
         happened: list[ev.Event] = []
         for edit, files in reversed(_covered(chosen, reversal)):
             if files:
-                happened.append(ev.EditReverted(task_id=edit.step_id, edit_id=edit.edit_id, files=files))
+                happened.append(ev.EditReverted(step_id=edit.step_id, edit_id=edit.edit_id, files=files))
         happened += [ev.Log(level="warning", message=each.reason) for each in reversal.kept]
         if unknown := [file.new_uri or file.uri for edit in chosen for file in edit.unknown]:
             names = listed([quoted(name_in(uri, plan.workspace_folders)) for uri in unknown], _NAMED)

@@ -134,7 +134,7 @@ class Drafting:
         if plan.step(step.step_id) is not None:
             used = {each.step_id for each in plan.steps}
             step = step.model_copy(update={"step_id": unused_id(used, 2, stem=step.step_id)})
-        self._plan_store.record(plan_id, ev.TaskCreated(task=self._rules.with_approvals((step,))[0]))
+        self._plan_store.record(plan_id, ev.StepCreated(step=self._rules.with_approvals((step,))[0]))
 
     def put_to_review(
         self, plan_id: PlanId, drafted: PlanDrafted, model: str | None, finished: Sequence[Step]
@@ -207,4 +207,4 @@ class Drafting:
 
 
 def _warning(problem: Problem) -> ev.Log:
-    return ev.Log(level="warning", message=problem.sentence, task_id=problem.step_id)
+    return ev.Log(level="warning", message=problem.sentence, step_id=problem.step_id)

@@ -128,7 +128,7 @@ class Ownership:
         for step_id, command in running_in_background(plan):
             line = end_left_over(CommandProcess(pid=command.pid, stamp=command.process))
             ended = ev.BackgroundEnded(
-                task_id=step_id, command_id=command.command_id, reason="crash", line=line
+                step_id=step_id, command_id=command.command_id, reason="crash", line=line
             )
             plan = self._plan_store.record(plan.plan_id, ended)
         stopped = plan.plan_id in self._released
@@ -150,11 +150,11 @@ class Ownership:
             for each in plan.pending.approvals
         ]
         happened += [
-            ev.ConflictResolved(task_id=each.step_id, edit_id=each.edit_id, files=(), by="server")
+            ev.ConflictResolved(step_id=each.step_id, edit_id=each.edit_id, files=(), by="server")
             for each in plan.pending.conflicts
         ]
         happened += [
-            ev.TaskUpdate(task_id=step.step_id, status="pending")
+            ev.StepUpdate(step_id=step.step_id, status="pending")
             for step in plan.steps
             if step.status == "running"
         ]

@@ -154,7 +154,7 @@ class UserUndo:
         if not is_undone:
             happened.append(
                 ev.EditApplied(
-                    task_id=edit.step_id,
+                    step_id=edit.step_id,
                     edit_id=edit.edit_id,
                     files=edit.files,
                     merged=edit.merged,
@@ -162,7 +162,7 @@ class UserUndo:
                 )
             )
         if left:
-            happened.append(ev.EditReverted(task_id=edit.step_id, edit_id=edit.edit_id, files=left))
+            happened.append(ev.EditReverted(step_id=edit.step_id, edit_id=edit.edit_id, files=left))
         self._plan_store.record(plan.plan_id, *happened)
         return True
 

@@ -82,13 +82,13 @@ def _failure(step: Step) -> str | None:
 
 def call_span(plan: Plan, call: ev.ToolCompleted, began: Instant, ended: Instant) -> Span:
     """The span of a call that has ended."""
-    step = plan.step(call.task_id)
+    step = plan.step(call.step_id)
     made = (
         next((each for each in step.tools_executed if each.call_id == call.call_id), None) if step else None
     )
     tool = made.tool if made is not None else "unknown"
     return {
-        **_named(plan.plan_id, f"call {call.call_id}", f"step {call.task_id}"),
+        **_named(plan.plan_id, f"call {call.call_id}", f"step {call.step_id}"),
         **_timed(f"execute_tool {tool}", began, ended, None if call.ok else "tool_failed"),
         "attributes": _attributes({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool}),
     }
