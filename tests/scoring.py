@@ -10,7 +10,7 @@ from typing import Any
 
 from planloom.agent.toolcalls.events import ReaderEvent
 from planloom.agent.toolcalls.reader import CallReader, gathered
-from planloom.intake.detection import detect
+from planloom.intake.routing.detection import detect
 from planloom.models.port import ToolSpec
 from planloom.planning.formats.draft import NoPlan
 from planloom.planning.formats.reader import read_plan

@@ -32,8 +32,8 @@ from planloom.domain.text.live_text import LiveText
 from planloom.domain.text.merge import merge
 from planloom.domain.text.positions import ContentChange, Position, Range
 from planloom.domain.values import PlanId, SessionId, StepId
-from planloom.intake.detection import detect
 from planloom.intake.references import find_references
+from planloom.intake.routing.detection import detect
 from planloom.lsp.plan_documents.features import View, lenses
 from planloom.lsp.wire import to_wire
 from planloom.planning.rules.planner import plan_by_rules

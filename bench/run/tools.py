@@ -23,10 +23,10 @@ from planloom.tools.search.find_files import find_files
 from planloom.tools.search.search_files import search_text
 from planloom.workspace.disk import Folder
 from planloom.workspace.documents import DocumentStore
-from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.index.file_index import FileIndex
 from planloom.workspace.index.programs import environment
 from planloom.workspace.paths.roots import Roots, root_at
+from planloom.workspace.staged.overlay import Overlay
 from planloom.workspace.view import WorkspaceView
 
 WORDS: Final = (

@@ -15,7 +15,7 @@ from planloom.agent.answer import Turn, control_specs
 from planloom.agent.answer_decoder import AnswerDecoder, ToolCallMode, mode_of, turn_request
 from planloom.agent.fenced_files import fenced_files
 from planloom.agent.plan_spec import plan_in_words_spec
-from planloom.agent.toolcalls.answers import BESIDE
+from planloom.agent.toolcalls.shapes import BESIDE
 from planloom.models.offline.scripted import ScriptedModel, makes, says
 from planloom.models.port import Capabilities, ToolSpec
 from planloom.models.tool_lines import tool_line

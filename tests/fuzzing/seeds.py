@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from planloom.agent.toolcalls.tokens import TOKENS
-from planloom.intake.words import QUESTIONS, SCOPES, VERBS
+from planloom.intake.routing.words import QUESTIONS, SCOPES, VERBS
 from tests.agent.toolcalls.cases import ALL
 from tests.support.messy_plans import NOTHING, cases
 

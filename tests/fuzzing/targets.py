@@ -13,9 +13,9 @@ from planloom.agent.toolcalls.tokens import TOKEN_SET
 from planloom.domain.model_text.surrogates import mend
 from planloom.domain.plans.validation import ToolRules
 from planloom.domain.text.positions import with_eol
-from planloom.intake.detection import count_items, detect
-from planloom.intake.qualification import qualify
 from planloom.intake.references import find_references
+from planloom.intake.routing.detection import count_items, detect
+from planloom.intake.routing.qualification import qualify
 from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
 from planloom.planning.formats.reader import read_plan
 from planloom.planning.formats.stream import PlanStream

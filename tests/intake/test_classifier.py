@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.plans.plan import Qualification
-from planloom.intake.classifier import classify, read_classification
-from planloom.intake.qualification import Classification
+from planloom.intake.routing.classifier import classify, read_classification
+from planloom.intake.routing.qualification import Classification
 from planloom.models.port import Capabilities, Finished, ModelEvent, ModelIdentity, ModelRequest, TextDelta
 
 RULES = Qualification(task_type="code", complexity="trivial", risk_level="low", reasons=(), by="rules")

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planloom.domain.plans.plan import DetectionRule
-from planloom.intake.detection import count_items, detect, request_body, without_paths
-from planloom.intake.words import SCOPES, VERBS, plural
+from planloom.intake.routing.detection import count_items, detect, request_body, without_paths
+from planloom.intake.routing.words import SCOPES, VERBS, plural
 from tests.scoring import planned
 
 EXAMPLES = Path(__file__).parents[1] / "data" / "detection_examples.jsonl"

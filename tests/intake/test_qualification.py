@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from planloom.domain.plans.attachments import Attachment
 from planloom.domain.values import AttachmentId, Uri
-from planloom.intake.detection import detect
-from planloom.intake.qualification import Classification, Mode, Routing, qualify, refine, route
+from planloom.intake.routing.detection import detect
+from planloom.intake.routing.qualification import Classification, Mode, Routing, qualify, refine, route
 from planloom.settings import PlanningSettings
 
 AUTO = PlanningSettings()

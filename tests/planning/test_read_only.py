@@ -15,8 +15,8 @@ from planloom.models.port import ToolCall
 from planloom.planning.investigations.read_only import ReadOnlyToolRunner
 from planloom.tools.registry import Registry, builtin
 from planloom.tools.tool import Tool, ToolResult
-from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.snapshots import Snapshot
+from planloom.workspace.staged.overlay import Overlay
 from planloom.workspace.view import WorkspaceView
 from tests.tools.desk import Desk
 

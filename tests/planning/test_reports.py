@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from planloom.agent.report_texts import reports_text
+from planloom.agent.findings import reports_text
 from planloom.domain.plans.agents import Agent, ChapoPerspective, DevoPerspective, KodaPerspective
 from planloom.planning.perspective_reports import (
     LONGEST_TEXT,

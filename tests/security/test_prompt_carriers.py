@@ -22,7 +22,7 @@ from planloom.agent.prompt_frame import HEADINGS
 from planloom.domain.plans.plan import Qualification
 from planloom.domain.text.positions import Position, Range
 from planloom.domain.values import Uri
-from planloom.intake.classifier import classify
+from planloom.intake.routing.classifier import classify
 from planloom.models.offline.scripted import ALL, ScriptedModel, Turn, When, makes, says
 from planloom.models.port import Capabilities, ModelIdentity, ModelRequest
 from planloom.models.providers.text_tools import describe_in_prompt
@@ -467,9 +467,9 @@ CARRIERS: Final[Mapping[Where, tuple[str, ...]]] = {
     ("agent/conversation", "_native"): _OURS,
     ("agent/conversation", "add_answer"): ("a_call_that_is_printed",),
     ("agent/conversation", "add_failure"): ("a_change_that_cannot_be_made",),
-    ("agent/files_read", "changed_files"): ("what_was_read_while_planning",),
-    ("agent/files_read", "commands_section"): ("what_was_run_while_planning",),
-    ("agent/files_read", "files_read"): ("what_was_read_while_planning",),
+    ("agent/findings", "changed_files"): ("what_was_read_while_planning",),
+    ("agent/findings", "commands_section"): ("what_was_run_while_planning",),
+    ("agent/findings", "files_read"): ("what_was_read_while_planning",),
     ("agent/investigation", "_ask"): _OURS,
     ("agent/investigation", "_in_words"): _OURS,
     ("agent/investigation", "_usable"): ("a_plan_that_cannot_be_used",),
@@ -505,7 +505,7 @@ CARRIERS: Final[Mapping[Where, tuple[str, ...]]] = {
         "what_was_read_while_planning",
     ),
     ("execution/steps/model_work", "run"): _OURS,
-    ("intake/classifier", "classify"): ("the_user_asks_the_classifier",),
+    ("intake/routing/classifier", "classify"): ("the_user_asks_the_classifier",),
     ("models/providers/text_tools", "_as_text"): _RESULTS,
     ("models/providers/text_tools", "_with_system"): _OURS,
     ("planning/investigations/draft_investigations", "run"): ("an_attachment", "a_plan_that_is_revised"),

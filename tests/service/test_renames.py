@@ -146,7 +146,7 @@ async def test_a_staged_rename_gives_no_secret_a_harmless_name(tmp_path: Path, s
 
 
 async def test_a_secret_stays_one_through_the_renames_of_earlier_steps(tmp_path: Path) -> None:
-    from planloom.workspace.edits.overlay import Overlay
+    from planloom.workspace.staged.overlay import Overlay
 
     desk = Desk(tmp_path, {"id_rsa": "CANARY\n"})
     await desk.call("rename_path", path="id_rsa", new_path="x.txt")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planloom.intake.detection import detect
+from planloom.intake.routing.detection import detect
 from planloom.models.offline.scripted import ScriptedModel, fails, makes, says
 from planloom.models.port import Capabilities
 from tests.support.studio import studio

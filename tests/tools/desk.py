@@ -10,7 +10,7 @@ from planloom.domain.changes import Changeset
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import builtin
 from planloom.tools.tool import ToolResult
-from planloom.workspace.edits.overlay import Overlay
+from planloom.workspace.staged.overlay import Overlay
 from tests.workspace.room import Room
 
 

@@ -22,10 +22,10 @@ from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import EditorCapabilities, NewFiles
 from planloom.workspace.edits.apply import apply_changeset
 from planloom.workspace.edits.batch import Edit
-from planloom.workspace.edits.order import in_order
 from planloom.workspace.edits.outcomes import ApplyOutcome, ChangesetApplied, EditResult, JournalFile
 from planloom.workspace.paths.roots import Roots, root_at
 from planloom.workspace.paths.uris import from_path
+from planloom.workspace.staged.order import in_order
 from planloom.workspace.view import WorkspaceView
 from tests.support.fake_editor import EVERYTHING, Behaviour, Closed, FakeEditor
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planloom.domain.changes import FileChange
-from planloom.workspace.edits.overlay import Overlay
+from planloom.workspace.staged.overlay import Overlay
 from tests.workspace.room import Room
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from planloom.domain.changes import FileChange
 from planloom.domain.values import Uri
-from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.paths.uris import is_below
+from planloom.workspace.staged.overlay import Overlay
 from tests.workspace.room import Room, tree
 
 FILES = {"a": "1\n2\n3\n4\n5\n", "b": "b\n", "d/x": "x\ny\nz\n", "d/e/y": "y\n"}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from planloom.workspace.edits.outcomes import JournalFile
-from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.edits.undo import reverse
+from planloom.workspace.staged.overlay import Overlay
 from tests.workspace.room import Room, tree
 
 TEXT = "".join(f"line {n}\n" for n in range(10))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Literal, NamedTuple, get_args
 
-from planloom.agent.toolcalls.answers import CONTROL
+from planloom.agent.toolcalls.shapes import CONTROL
 from planloom.domain.values import Args, CallId, Json
 from planloom.models.port import Reasoning, ToolCall, ToolSpec
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from planloom.agent.answer import REPORTS, Malformed, Turn, readable, turn_of
 from planloom.agent.call_schema import bounded, call_variants, closed, definitions
 from planloom.agent.fenced_files import FENCED_FORM, fenced_files
-from planloom.agent.toolcalls.answers import ANSWER_KEYS, BESIDE, CONTROL, control_calls, listed_calls
 from planloom.agent.toolcalls.events import CallRead, CallsRead, ReaderEvent
 from planloom.agent.toolcalls.offered_tools import decoded, native_call
 from planloom.agent.toolcalls.reader import CallReader, gathered
+from planloom.agent.toolcalls.shapes import ANSWER_KEYS, BESIDE, CONTROL, control_calls, listed_calls
 from planloom.domain.model_text.lenient_json import Unreadable as BrokenJson
 from planloom.domain.model_text.lenient_json import read_container
 from planloom.domain.values import Args, CallId, Json

@@ -17,7 +17,7 @@ from planloom.agent.answer_decoder import ToolCallMode, turn_request
 from planloom.agent.prompt_frame import framed
 from planloom.agent.prompts import Brief, CallFate, Section, ToolNote, tool_result, tool_results
 from planloom.agent.result_budget import beginning, bounded
-from planloom.agent.toolcalls.answers import CONTROL
+from planloom.agent.toolcalls.shapes import CONTROL
 from planloom.domain.values import CallId, Sha256, StepId, Uri
 from planloom.models.port import Message, ModelRequest, ToolCall, ToolSpec
 from planloom.tools.tool import ToolResult

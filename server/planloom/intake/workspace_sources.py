@@ -13,12 +13,12 @@ from planloom.tools.context import ToolContext
 from planloom.tools.git.git_tools import git_diff
 from planloom.workspace.disk import read_bytes
 from planloom.workspace.editor import Editor, EditorSilent, FileDiagnostics
-from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.index.file_index import FileIndex
 from planloom.workspace.index.programs import TRUSTED, Programs
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath, resolve, resolve_uri
 from planloom.workspace.paths.uris import normalized
 from planloom.workspace.snapshots import Snapshot
+from planloom.workspace.staged.overlay import Overlay
 from planloom.workspace.view import WorkspaceView, confined_path
 
 INDEX_SECONDS = 2.0

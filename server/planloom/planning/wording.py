@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from planloom.agent.plan_spec import LONGEST_DESCRIPTION
 from planloom.domain.plans.agents import Agent
-from planloom.intake import words
-from planloom.intake.operations import OPERATION
+from planloom.intake.routing import words
+from planloom.intake.routing.operations import OPERATION
 
 _LITERAL = "append ask copy delete deploy execute insert install list mkdir move read remove rename replace run touch"
 _OTHERS = """

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 from planloom.domain.plans.attachments import Unresolved
 from planloom.domain.plans.plan import Detection, MessageOutcome, Plan
 from planloom.domain.values import CallId, PlanId, SessionId, StepId, TemplateId, Uri, Value
-from planloom.intake.qualification import Mode
 from planloom.intake.reference_sources import Context, Requested
+from planloom.intake.routing.qualification import Mode
 
 Until = Literal["ready", "attention", "ended"]
 

@@ -12,13 +12,13 @@ from planloom.domain.safety.protected import is_secret
 from planloom.domain.values import Uri
 from planloom.tools.context import ToolContext
 from planloom.tools.globs import NameGlob
-from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.index.file_index import MOST_FILES, FileIndex
 from planloom.workspace.index.ignore import IgnoreChain, chain_of, top_chain
 from planloom.workspace.index.scan import walk_files
 from planloom.workspace.paths.resolver import ResolvedPath
 from planloom.workspace.paths.roots import path_of
 from planloom.workspace.paths.uris import after_rename, child, is_at_or_below, normalized, relative
+from planloom.workspace.staged.overlay import Overlay
 from planloom.workspace.view import WorkspaceView
 
 INDEX_SECONDS: Final = 20.0

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Protocol
 from planloom.domain.safety.known_keys import KnownKeys
 from planloom.domain.values import Sha256, Uri
 from planloom.workspace.editor import FileDiagnostics
-from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.index.file_index import FileIndex
 from planloom.workspace.index.programs import TRUSTED, Programs
 from planloom.workspace.paths.resolver import PathRefused, Purpose, ResolvedPath, resolve, resolve_uri
 from planloom.workspace.paths.roots import Root, Roots
 from planloom.workspace.snapshots import Snapshot
+from planloom.workspace.staged.overlay import Overlay
 
 if TYPE_CHECKING:
     from planloom.tools.fetch_url import Fetcher

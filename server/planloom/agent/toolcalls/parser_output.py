@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from planloom.agent.toolcalls.answers import THOUGHT
 from planloom.agent.toolcalls.events import (
     CallProblem,
     CallRead,
@@ -15,6 +14,7 @@ from planloom.agent.toolcalls.events import (
     VisibleText,
 )
 from planloom.agent.toolcalls.offered_tools import OfferedTools, RawCall, opened
+from planloom.agent.toolcalls.shapes import THOUGHT
 
 
 class ParserOutput:

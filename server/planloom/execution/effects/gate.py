@@ -53,7 +53,6 @@ from planloom.workspace.disk import FolderId
 from planloom.workspace.edits.apply import apply_changeset
 from planloom.workspace.edits.batch import Edit
 from planloom.workspace.edits.late import over_unanswered
-from planloom.workspace.edits.order import in_order
 from planloom.workspace.edits.outcomes import (
     ChangesetApplied,
     ChangesetConflicted,
@@ -63,6 +62,7 @@ from planloom.workspace.edits.outcomes import (
 )
 from planloom.workspace.edits.touched_places import Look, Touches
 from planloom.workspace.paths.uris import display_name, normalized
+from planloom.workspace.staged.order import in_order
 
 
 class _Permit(NamedTuple):

@@ -16,8 +16,8 @@ from planloom.domain.values import EditId, PlanId, Uri
 from planloom.execution.effects.proposals import ChangeProposal
 from planloom.execution.plan_store import PlanStore
 from planloom.workspace.edits.outcomes import ChangesetConflicted
-from planloom.workspace.edits.rebase import three_way
 from planloom.workspace.paths.uris import display_names
+from planloom.workspace.staged.rebase import three_way
 from planloom.workspace.view import WorkspaceView
 
 

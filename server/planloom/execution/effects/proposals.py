@@ -27,11 +27,11 @@ from planloom.domain.text.diff import changed_lines
 from planloom.domain.text.hidden_characters import far_text
 from planloom.domain.text.look_alikes import look_alike_warning
 from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri
-from planloom.workspace.edits.staging import changes_after
 from planloom.workspace.edits.touched_places import Look, Touches, look_at
 from planloom.workspace.moves import Move, with_later_names
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.paths.uris import display_name, name_in, to_path
+from planloom.workspace.staged.staging import changes_after
 from planloom.workspace.view import WorkspaceView
 
 

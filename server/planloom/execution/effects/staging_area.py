@@ -26,10 +26,10 @@ from planloom.execution.plan_store import PlanStore
 from planloom.execution.step_run import StepRun
 from planloom.shielded import uninterrupted
 from planloom.tools.context import ToolContext
-from planloom.workspace.edits.overlay import Overlay, Unmerged
 from planloom.workspace.moves import with_later_names
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import display_name
+from planloom.workspace.staged.overlay import Overlay, Unmerged
 from planloom.workspace.view import WorkspaceView
 
 _NAMED = 5

@@ -7,10 +7,9 @@ from typing import Final, Protocol
 
 from planloom.agent.answer_decoder import mode_of
 from planloom.agent.conversation import Conversation, Thread
-from planloom.agent.files_read import changed_files, commands_section, files_read, reads_of
+from planloom.agent.findings import changed_files, commands_section, files_read, reads_of, reports_text
 from planloom.agent.loop import frame_of, work_on
 from planloom.agent.prompts import TASK_LIST, Section
-from planloom.agent.report_texts import reports_text
 from planloom.agent.result_budget import head_and_tail
 from planloom.agent.task import (
     AgentTask,

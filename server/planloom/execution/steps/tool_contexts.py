@@ -28,8 +28,8 @@ from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import READ_ONLY, Registry
 from planloom.workspace.editor import EditorSilent, FileDiagnostics
-from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.paths.roots import Root
+from planloom.workspace.staged.overlay import Overlay
 from planloom.workspace.view import WorkspaceView
 
 StepStream = Callable[[PlanId, StepId, Literal["text", "reasoning", "stdout", "stderr"], str], None]

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from planloom.agent.conversation import NEW_THREAD
-from planloom.agent.files_read import changed_files, commands_section, files_read, with_read
+from planloom.agent.findings import changed_files, commands_section, files_read, with_read
 from planloom.agent.investigation import Investigation, Opening, Report, investigate
 from planloom.agent.prompts import Section
 from planloom.agent.result_budget import FixedContextWindow

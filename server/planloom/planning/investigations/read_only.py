@@ -7,7 +7,7 @@ import contextlib
 import shlex
 from collections.abc import Callable, Sequence
 
-from planloom.agent.files_read import file_read
+from planloom.agent.findings import file_read
 from planloom.agent.result_budget import head_and_tail
 from planloom.domain.plans.plan import CommandRun, FileRead
 from planloom.models.port import ToolCall

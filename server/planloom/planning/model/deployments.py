@@ -8,7 +8,7 @@ from planloom.domain.plans.graph import ancestors, dependency_graph
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import StepId
-from planloom.intake.operations import DEPLOYING_COMMAND, DEPLOYMENT
+from planloom.intake.routing.operations import DEPLOYING_COMMAND, DEPLOYMENT
 
 
 def deployments_in_turn(steps: Sequence[Step]) -> tuple[tuple[Step, ...], tuple[Problem, ...]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from planloom.agent.findings import reports_text
 from planloom.agent.prompt_frame import section
-from planloom.agent.report_texts import reports_text
 from planloom.domain.errors import ContextOverflow
 from planloom.intake.render import Rendered, render
 from planloom.models.port import Capabilities, Image

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from planloom.domain.patterns import pattern
-from planloom.intake.words import any_of
+from planloom.intake.routing.words import any_of
 from planloom.planning.rules.literals import PLACEHOLDER, Masked
 from planloom.planning.rules.translations import translations
 from planloom.planning.wording import COMMAND_START, CONNECTING, KNOWN_VERBS, VERBS

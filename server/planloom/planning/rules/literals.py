@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, get_args
 
 from planloom.domain.patterns import pattern
 from planloom.intake.references import SpecialKind
-from planloom.intake.words import any_of
+from planloom.intake.routing.words import any_of
 from planloom.planning.wording import KNOWN_VERBS
 
 PLACEHOLDER = "\ufdd0"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 
-from planloom.intake.words import LETTER, any_of
+from planloom.intake.routing.words import LETTER, any_of
 
 _FILE = Path(__file__).with_name("translations.txt")
 """The languages in brackets; below each an English word, or none, and the words that stand for it."""

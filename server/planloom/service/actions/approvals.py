@@ -18,8 +18,8 @@ from planloom.execution.plan_store import PlanStore
 from planloom.intake.languages import language_of
 from planloom.service.requests import ConflictTexts, FileDiff, FilePreview
 from planloom.service.running.turns import Turns
-from planloom.workspace.edits.rebase import three_way
 from planloom.workspace.paths.uris import display_name
+from planloom.workspace.staged.rebase import three_way
 from planloom.workspace.view import WorkspaceView
 
 

@@ -25,7 +25,6 @@ from planloom.service.running.turns import Turns
 from planloom.storage.ledger import Compaction
 from planloom.workspace.edits.apply import apply_changeset
 from planloom.workspace.edits.batch import Edit
-from planloom.workspace.edits.order import in_order
 from planloom.workspace.edits.outcomes import (
     ChangesetApplied,
     ChangesetConflicted,
@@ -37,6 +36,7 @@ from planloom.workspace.edits.touched_places import look_at
 from planloom.workspace.edits.undo import Reversal, reverse
 from planloom.workspace.paths.names import listed, quoted
 from planloom.workspace.paths.uris import after_rename, display_name, display_names, name_in
+from planloom.workspace.staged.order import in_order
 
 _NO_TEXT: Final = sha256("")
 _NAMED: Final = 5

@@ -11,10 +11,10 @@ from planloom.domain.plans.attachments import Attachment, Unresolved
 from planloom.domain.plans.plan import Detection, Plan
 from planloom.domain.values import Sha256
 from planloom.execution.session import Session
-from planloom.intake.classifier import classify
-from planloom.intake.detection import detect
-from planloom.intake.qualification import Mode, Routing, qualify, refine, route
 from planloom.intake.reference_sources import Resolution
+from planloom.intake.routing.classifier import classify
+from planloom.intake.routing.detection import detect
+from planloom.intake.routing.qualification import Mode, Routing, qualify, refine, route
 from planloom.models.one_question import Cost
 from planloom.service.models import Models
 from planloom.service.references import WorkspaceReferences

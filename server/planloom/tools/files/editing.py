@@ -14,9 +14,9 @@ from planloom.tools.files.reading import unreadable
 from planloom.tools.files.replacing import CLOSEST, NoMatch, Replacement, replace
 from planloom.tools.files.writing import names_folder
 from planloom.tools.tool import SEVERAL_MATCHES, ToolResult, failed, succeeded
-from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.snapshots import Snapshot
+from planloom.workspace.staged.overlay import Overlay
 
 MOST_FILES = 100
 _SHOWN = 5

@@ -9,11 +9,11 @@ from planloom.domain.plans.plan import Plan
 from planloom.domain.values import Uri
 from planloom.workspace.disk_changes import remove_leftovers
 from planloom.workspace.edits.outcomes import JournalFile
-from planloom.workspace.edits.rebase import hunks, three_way
 from planloom.workspace.edits.verify import FileOutcome, compare
 from planloom.workspace.paths.resolver import PathRefused
 from planloom.workspace.paths.uris import parent
 from planloom.workspace.scratch_files import clear_scratch_folder
+from planloom.workspace.staged.rebase import hunks, three_way
 from planloom.workspace.view import WorkspaceView, confined_path
 
 

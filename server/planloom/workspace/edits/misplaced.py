@@ -17,8 +17,8 @@ from planloom.domain.text.positions import Encoding, LineIndex, TextEdit, apply_
 from planloom.domain.values import Uri
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import Editor, EditorEdit, EditorSilent, TextOperation
-from planloom.workspace.edits.rebase import three_way
 from planloom.workspace.paths.uris import normalized
+from planloom.workspace.staged.rebase import three_way
 
 _MOST: Final = 200
 """How many states of a document are kept; more than that are not typed while one edit is under way."""

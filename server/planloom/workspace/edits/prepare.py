@@ -28,13 +28,13 @@ from planloom.workspace.edits.outcomes import (
     JournalFile,
     recorded,
 )
-from planloom.workspace.edits.rebase import rebase
-from planloom.workspace.edits.staging import named
 from planloom.workspace.edits.touched_places import Look, Touches, look_at
 from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.paths.uris import is_at_or_below, is_below, is_file, normalized, parent
 from planloom.workspace.snapshots import BOM, Snapshot, of_document
+from planloom.workspace.staged.rebase import rebase
+from planloom.workspace.staged.staging import named
 from planloom.workspace.view import ResolvedSnapshot, WorkspaceView, confined_path
 
 

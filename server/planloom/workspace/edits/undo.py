@@ -10,12 +10,12 @@ from planloom.domain.changes import Changeset, ConflictFile
 from planloom.domain.text.positions import FileForm, differ_only_in_eol
 from planloom.domain.values import Uri
 from planloom.workspace.edits.outcomes import JournalFile
-from planloom.workspace.edits.overlay import Overlay, StageRefused
-from planloom.workspace.edits.rebase import conflict_of, three_way
-from planloom.workspace.edits.staging import named
 from planloom.workspace.moves import Move
 from planloom.workspace.paths.uris import after_rename, is_below
 from planloom.workspace.snapshots import Snapshot
+from planloom.workspace.staged.overlay import Overlay, StageRefused
+from planloom.workspace.staged.rebase import conflict_of, three_way
+from planloom.workspace.staged.staging import named
 from planloom.workspace.view import WorkspaceView
 
 

@@ -11,9 +11,9 @@ from planloom.domain.values import Uri
 from planloom.workspace.edits.misplaced import TextHistory
 from planloom.workspace.edits.outcomes import JournalFile, recorded
 from planloom.workspace.edits.prepare import PlannedEffect
-from planloom.workspace.edits.rebase import hunks, three_way
 from planloom.workspace.paths.uris import is_at_or_below
 from planloom.workspace.snapshots import BOM, Snapshot
+from planloom.workspace.staged.rebase import hunks, three_way
 from planloom.workspace.view import WorkspaceView
 
 FileOutcome = EditOutcome | Literal["not_applied", "unexpected"]

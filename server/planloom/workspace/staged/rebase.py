@@ -18,8 +18,8 @@ from planloom.domain.text import merge
 from planloom.domain.text.lines import changed_blocks, split_lines
 from planloom.domain.text.positions import FileForm, differ_only_in_eol, dominant_eol, with_eol
 from planloom.domain.values import Uri
-from planloom.workspace.edits.staging import named
 from planloom.workspace.snapshots import Snapshot
+from planloom.workspace.staged.staging import named
 
 
 class Ready(NamedTuple):

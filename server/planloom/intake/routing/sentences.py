@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from planloom.domain.patterns import pattern
-from planloom.intake import small_words as words
-from planloom.intake.words import WORD_END, any_of
+from planloom.intake.routing import small_words as words
+from planloom.intake.routing.words import WORD_END, any_of
 
 Mood = Literal["asks", "looks", "acts", "talks", "works"]
 

@@ -10,10 +10,10 @@ from planloom.domain.patterns import pattern
 from planloom.domain.plans.attachments import Attachment
 from planloom.domain.plans.plan import Detection, Qualification, Risk, Route
 from planloom.domain.values import Value
-from planloom.intake import operations
-from planloom.intake.detection import count_items, request_body, without_paths
-from planloom.intake.risk import RISKS, risk_of
-from planloom.intake.words import JOINED_TASK, SCOPE_SET, WORD_END, WORD_START, listed
+from planloom.intake.routing import operations
+from planloom.intake.routing.detection import count_items, request_body, without_paths
+from planloom.intake.routing.risk import RISKS, risk_of
+from planloom.intake.routing.words import JOINED_TASK, SCOPE_SET, WORD_END, WORD_START, listed
 from planloom.settings import PlanningSettings
 
 Mode = Literal["auto", "plan", "direct", "perspectives"]

@@ -20,12 +20,12 @@ from planloom.domain.changes import (
 )
 from planloom.domain.text.positions import Eol, FileForm, dominant_eol
 from planloom.domain.values import Uri
-from planloom.workspace.edits.order import in_order, overlap
 from planloom.workspace.moves import Move
 from planloom.workspace.paths.listings import Entry
 from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.uris import after_rename, folders_of, is_below, to_path
 from planloom.workspace.snapshots import Snapshot
+from planloom.workspace.staged.order import in_order, overlap
 
 
 class Staged(NamedTuple):

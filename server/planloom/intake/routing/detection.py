@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from planloom.domain.patterns import pattern
 from planloom.domain.plans.plan import Detection, DetectionRule
-from planloom.intake import words
-from planloom.intake.sentences import needs_no_plan, only_asks
+from planloom.intake.routing import words
+from planloom.intake.routing.sentences import needs_no_plan, only_asks
 
 LONG_REQUEST = 250
 """Code points, after trimming, above which a request is planned for its length alone."""

@@ -14,7 +14,7 @@ from planloom.domain.model_text.fences import fenced
 from planloom.domain.model_text.lenient_json import objects_in
 from planloom.domain.plans.plan import Qualification
 from planloom.domain.values import Json
-from planloom.intake.qualification import Classification
+from planloom.intake.routing.qualification import Classification
 from planloom.models.one_question import Cost, answer_to
 from planloom.models.port import Message, Model, ModelRequest
 

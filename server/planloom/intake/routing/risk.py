@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from planloom.domain.patterns import pattern
 from planloom.domain.plans.plan import Risk
-from planloom.intake.sentences import clauses_of, folded
+from planloom.intake.routing.sentences import clauses_of, folded
 
 _REMOVES = (
     r"\b(?:delet|remov|drop|wipe|eras|purg|truncat|destroy|overwrit|reset|losch|entfern|supprim|efface|borra|elimin|apag|exclu"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from planloom.domain.patterns import pattern
-from planloom.intake.words import VERBS, WORD_END, listed
+from planloom.intake.routing.words import VERBS, WORD_END, listed
 
 
 def _set(text: str) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from planloom.domain.patterns import pattern
-from planloom.intake.words import any_of, listed
+from planloom.intake.routing.words import any_of, listed
 
 TOPICS = listed(
     """

@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 from planloom.domain.changes import Cause, Changeset, EditedFile, sha256
 from planloom.domain.text.positions import Eol, FileForm, adapt_eol, with_eol
 from planloom.domain.values import Sha256, Uri
-from planloom.workspace.edits.order import overlap
-from planloom.workspace.edits.rebase import three_way
-from planloom.workspace.edits.staging import Stage, Staged, entry_at, named, staged_snapshot
 from planloom.workspace.moves import Move
 from planloom.workspace.paths.listings import Listing
 from planloom.workspace.paths.uris import child, is_below, normalized, parent
 from planloom.workspace.snapshots import BOM, Snapshot
+from planloom.workspace.staged.order import overlap
+from planloom.workspace.staged.rebase import three_way
+from planloom.workspace.staged.staging import Stage, Staged, entry_at, named, staged_snapshot
 from planloom.workspace.view import WorkspaceView
 
 DELETE_LIMIT: Final = 1000

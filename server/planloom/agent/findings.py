@@ -1,16 +1,20 @@
-"""The files that investigations have read and the commands that they have run, as texts for the work that follows."""
+"""What agents have found: their reports, the files read and the commands run, as texts for the work that follows."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+
+from pydantic.alias_generators import to_camel
 
 from planloom.agent.prompts import Section
 from planloom.domain.model_text.fences import fenced
+from planloom.domain.plans.agents import NAMES, Perspective
 from planloom.domain.plans.plan import CommandRun, FileRead, Step
 from planloom.domain.values import Sha256, Uri
 from planloom.tools.catalog import READ_FILE, ReadFile
 from planloom.tools.context import ToolContext
 from planloom.tools.files.reading import read_spans
+from planloom.tools.tool import shortened
 from planloom.workspace.paths.names import visible
 from planloom.workspace.paths.resolver import PathRefused
 
@@ -20,6 +24,9 @@ _HEADING = "READ WHILE PLANNING (data): {path}"
 _CHANGED = "It has changed since it was read: read it again if you need it."
 _RUN = "RUN WHILE PLANNING (data)"
 _TOO_LONG = "It has not changed since, but it is too long to be shown here: read it again if you need it."
+_SMALLEST = 40
+"""The fewest characters for which a part of a line is worth showing."""
+_NOT_SHOWN = ("agent", "timestamp", "estimated_effort")
 
 
 async def file_read(args: ReadFile, context: ToolContext) -> FileRead | None:
@@ -106,3 +113,33 @@ async def _unchanged_text(read: FileRead, context: ToolContext) -> str | None:
         return None
     result = await read_spans(read.path, read.lines, context)
     return result.text if result.ok else None
+
+
+def reports_text(perspectives: Sequence[Perspective], most_characters: int | None = None) -> str:
+    """The reports as a section of a prompt, one line for each field; empty without reports.
+
+    With `most_characters` each report gets an equal share, and its last fields are left out first.
+    """
+    share = None if most_characters is None else most_characters // max(1, len(perspectives))
+    texts = [_report_text(each, share) for each in perspectives]
+    return "\n\n".join(filter(None, texts))
+
+
+def _report_text(report: Perspective, most: int | None) -> str:
+    lines = [f"{NAMES[report.agent]} (effort: {report.estimated_effort})"]
+    left = None if most is None else most - len(lines[0]) - 2
+    for name, text in _fields(report):
+        line = f"- {name}: {text}"
+        if left is not None:
+            line = shortened(line, max(0, left)) if left > _SMALLEST else ""
+            left -= len(line) + 1
+        lines.append(line)
+    return "\n".join(filter(None, lines)) if len(lines) > 1 and lines[1] else ""
+
+
+def _fields(report: Perspective) -> Iterator[tuple[str, str]]:
+    """The fields that say something, by their names on the wire."""
+    for name, value in report.model_dump(exclude={*_NOT_SHOWN}).items():
+        if value and (name == "analysis" or value != report.analysis):
+            text = "; ".join(value) if isinstance(value, tuple | list) else value
+            yield to_camel(name), " ".join(text.split())
