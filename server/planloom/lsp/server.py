@@ -32,8 +32,6 @@ OPTIONS = "PLANLOOM_OPTIONS"
 """With the value `user`, whoever starts the server vouches for `initializationOptions`: no folder fills them."""
 QUIET_SECONDS = 0.05
 """Seconds for which a server that has just started waits for `initialize` before it imports the rest."""
-COLLECT_SECONDS = 2.0
-"""Seconds between the end of loading and the first garbage collection."""
 _WHAT_IT_IS = (
     "planloom serve: the language server; an editor starts it and speaks LSP over its stdin and stdout."
 )
@@ -43,7 +41,7 @@ LOG_LIMIT = 5_000_000
 
 def serve(argv: Sequence[str], make_application: MakeApplication | None = None) -> int:
     """Serve one editor over stdin and stdout until it disconnects; returns the exit code that LSP defines."""
-    # Garbage collection would delay the start: it runs once, when that is over, and is enabled then.
+    # Garbage collection would delay the start: it is enabled when that is over.
     gc.disable()
     # Before anything imports lsprotocol.
     deferred_types.load()
@@ -96,18 +94,12 @@ def _ending_signals() -> tuple[int, ...]:
 
 
 def _loaded() -> None:
-    # The first request comes now, and a collection would take as long as a small plan.
-    asyncio.get_running_loop().call_later(COLLECT_SECONDS, _enable_collector)
+    # What is loaded stays: to look through it for garbage would stop the loop for as long as a small plan takes.
+    gc.freeze()
+    gc.enable()
     # Before any command can run.
     make_private()
     forget_variables(SECRET_VARIABLES)
-
-
-def _enable_collector() -> None:
-    """Exempt everything that is loaded from garbage collection, which shortens its pauses, and enable it."""
-    gc.collect()
-    gc.freeze()
-    gc.enable()
 
 
 class CommandLine(NamedTuple):

@@ -65,20 +65,27 @@ def undone_after(
         each, files, back = waiting.pop()
         before, uris = undone.get(each.edit_id, each.undone), {file.uri for file in files}
         undone[each.edit_id] = before - uris if back else before | uris
-        for target in filter(None, map(find, each.reverts)):
-            waiting.append((target, [*_reverted(each, files, target)], not back))
+        targets = filter(None, map(find, each.reverts))
+        waiting += [(target, changed, not back) for target, changed in _reverted(each, files, targets)]
     return undone
 
 
-def _reverted(edit: EditRecord, files: Iterable[EditedFile], target: EditRecord) -> Iterator[EditedFile]:
-    """The files of `target` that the changes of these `files` by an undo or redo revert."""
+def _reverted(
+    edit: EditRecord, files: Iterable[EditedFile], targets: Iterable[EditRecord]
+) -> Iterator[tuple[EditRecord, list[EditedFile]]]:
+    """The files of each of the `targets` that the changes of these `files` by an undo or redo revert."""
     causes = {cause for file in files for cause in file.causes}
     # In older ledgers causes name no file.
     named = any(" " in cause for file in edit.files for cause in file.causes)
-    uris = {uri for file in files if not file.causes or target.edit_id in file.causes for uri in file.uris}
-    for file in target.files:
-        if taken_back(target.edit_id, file.uri) in causes or (not named and not uris.isdisjoint(file.uris)):
-            yield file
+    for target in targets:
+        if named:
+            found = [file for file in target.files if taken_back(target.edit_id, file.uri) in causes]
+        else:
+            uris = {
+                uri for file in files if not file.causes or target.edit_id in file.causes for uri in file.uris
+            }
+            found = [file for file in target.files if not uris.isdisjoint(file.uris)]
+        yield target, found
 
 
 class _Chains:
