@@ -13,7 +13,7 @@ from planloom.domain.plans.plan import Pending, Plan, PlanStatus, Question, Reco
 from planloom.domain.safety.approvals import Approval, ApprovalFile
 from planloom.domain.values import ApprovalId, EditId, PlanId, Sha256, StepId, Uri
 from planloom.lsp import commands
-from planloom.lsp.plan_documents import documents
+from planloom.lsp.plan_documents import shown_documents
 from planloom.view.actions import OFFERED, Situation, buttons
 from tests.lsp.test_fallback import plain
 from tests.lsp.test_plan_documents import KEPT, Reader, adopted, asked, at, plan
@@ -370,7 +370,7 @@ async def test_what_an_approval_without_files_asks_is_served(folder: Path) -> No
 async def test_an_offer_that_nobody_answers_does_not_hold_up_the_questions_of_plans(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(documents, "_OFFER_SECONDS", 0.05)
+    monkeypatch.setattr(shown_documents, "_OFFER_SECONDS", 0.05)
     async with plain(folder) as client:
         reader = Reader(client, Allow="Allow once", Start="Start")
 

@@ -27,7 +27,7 @@ from planloom.lsp.editor.told_messages import ToldMessages
 from planloom.lsp.editor.user_decisions import UserDecisions, can_ask
 from planloom.lsp.editor.view_stream import Views
 from planloom.lsp.language_server import ServerOptions
-from planloom.lsp.plan_documents.documents import DocumentAbilities, PlanDocuments
+from planloom.lsp.plan_documents.shown_documents import DocumentAbilities, PlanDocuments
 from planloom.lsp.transport import parent_process
 from planloom.lsp.transport.codec import PlanloomProtocol
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused

@@ -10,7 +10,7 @@ from planloom.lsp import commands, methods
 from planloom.lsp.client_options import open_application
 from planloom.lsp.connection import Connection
 from planloom.lsp.editor.capabilities import client_of
-from planloom.lsp.handlers import completion, documents, files, plan_documents
+from planloom.lsp.handlers import completion, files, plan_documents, text_sync
 from planloom.lsp.language_server import PlanloomServer
 from planloom.lsp.routing import route
 
@@ -23,7 +23,7 @@ def connect(server: PlanloomServer) -> Connection:
     make_application = server.make_application or open_application
     connection = Connection(protocol, client, make_application, server.options)
     route(protocol, connection, methods.CLIENT_REQUESTS, methods.CLIENT_NOTIFICATIONS)
-    documents.register(server, connection)
+    text_sync.register(server, connection)
     files.register(server, connection)
     completion.register(server, connection)
     plan_documents.register(server, connection)

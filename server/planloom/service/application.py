@@ -46,12 +46,12 @@ from planloom.service.drafts.direct import DirectRuns
 from planloom.service.drafts.drafting import Drafting
 from planloom.service.drafts.drafts import Drafts
 from planloom.service.drafts.followup import FollowUp
-from planloom.service.drafts.new_request import Intake
+from planloom.service.drafts.new_request import NewRequests
+from planloom.service.drafts.plan_surroundings import PlanSurroundings
 from planloom.service.drafts.planner_factory import PlannerFactory
 from planloom.service.drafts.planning_conversations import PlanningConversations
 from planloom.service.drafts.planning_requests import PlanningRequests
 from planloom.service.drafts.submitted_plans import DirectRunPlans
-from planloom.service.drafts.surroundings import PlanSurroundings
 from planloom.service.feed import Feed
 from planloom.service.health import HealthWatch
 from planloom.service.memory import Memory
@@ -155,9 +155,9 @@ class Application:
         self.templates = templates
         self.memory = memory
         self.user_undo = UserUndo(plan_store, session.view, jobs)
-        self.intake = Intake(session, references, models, templates)
+        self.requests = NewRequests(session, references, models, templates)
         direct_runs = DirectRuns(session, plan_store, tools, rules)
-        drafts = Drafts(plan_store, jobs, conductor, self.intake, drafting, direct_runs)
+        drafts = Drafts(plan_store, jobs, conductor, self.requests, drafting, direct_runs)
         self.plans = Plans(session, plan_store, ledger, turns, drafts, rules)
         self.messages = Messages(plan_store, turns, jobs, self.plans, drafts, models.current)
         self.steps = Steps(plan_store, turns, conductor, rules)
@@ -262,7 +262,7 @@ class Application:
 
     def detect(self, text: str) -> Detection:
         """Whether the rules say that the text wants a plan."""
-        return self.intake.detect(text)
+        return self.requests.detect(text)
 
     def configure(self, settings: Settings) -> None:
         """Settings that hold from now on."""

@@ -4,11 +4,11 @@ Whoever drafts, validates or shows a plan needs no more of a tool than this.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
-from pydantic.fields import FieldInfo
 
 from planloom.tools.tool import Later, Tool
 from planloom.web.addresses import AddressRefused, web_address
@@ -38,7 +38,7 @@ class Arguments(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _within_limits(cls, given: dict[str, Any]) -> dict[str, Any]:
-        limits = {name: _limit(field) for name, field in cls.model_fields.items()}
+        limits = _limits(cls)
         return {
             name: min(value, limit)
             if isinstance(value, int | float) and (limit := limits.get(name)) is not None
@@ -47,9 +47,15 @@ class Arguments(BaseModel):
         }
 
 
-def _limit(field: FieldInfo) -> float | None:
-    limits = (getattr(each, "le", None) for each in field.metadata)
-    return next((limit for limit in limits if isinstance(limit, int | float)), None)
+@cache
+def _limits(arguments: type[Arguments]) -> Mapping[str, float]:
+    """The largest values of the numbers that have one."""
+    return {
+        name: limit
+        for name, field in arguments.model_fields.items()
+        for each in field.metadata
+        if isinstance(limit := getattr(each, "le", None), int | float)
+    }
 
 
 def _of_ranges(ranges: str | None) -> str | None:
@@ -388,7 +394,7 @@ READ_OUTPUT = Tool(
     description="Read a background command's new output; by pattern or lines, any long output.",
     arguments=ReadOutput,
     effect="read",
-    run=Later("background", "read_output"),
+    run=Later("running_commands", "read_output"),
     result=_BACKGROUND,
     follows_commands=True,
     needs="commands",
@@ -398,7 +404,7 @@ STOP_COMMAND = Tool(
     description="End a background command.",
     arguments=StopCommand,
     effect="read",
-    run=Later("background", "stop_command"),
+    run=Later("running_commands", "stop_command"),
     result=_BACKGROUND,
     follows_commands=True,
     needs="commands",

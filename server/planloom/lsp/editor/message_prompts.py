@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from planloom.domain.values import PlanId
     from planloom.execution.jobs import Jobs
     from planloom.lsp.editor.capabilities import Client
-    from planloom.lsp.plan_documents.documents import PlanDocuments
+    from planloom.lsp.plan_documents.shown_documents import PlanDocuments
     from planloom.lsp.transport.codec import PlanloomProtocol
     from planloom.service.application import Application
     from planloom.workspace.view import WorkspaceView

@@ -13,8 +13,8 @@ from planloom.domain.document.top import STEPS
 from planloom.domain.text.positions import Encoding, LineIndex, Position
 from planloom.domain.values import Uri
 from planloom.intake.completion import written
-from planloom.lsp.plan_documents.documents import ADOPT
 from planloom.lsp.plan_documents.names import ENDING
+from planloom.lsp.plan_documents.shown_documents import ADOPT
 from planloom.workspace.documents import Document
 from planloom.workspace.paths.uris import name_in
 

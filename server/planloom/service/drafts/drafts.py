@@ -15,7 +15,7 @@ from planloom.execution.plan_store import PlanStore
 from planloom.intake.reference_sources import Resolution
 from planloom.service.drafts.direct import DirectRuns
 from planloom.service.drafts.drafting import Drafting
-from planloom.service.drafts.new_request import Intake, NewRequest
+from planloom.service.drafts.new_request import NewRequest, NewRequests
 from planloom.service.requests import Attached, CreateRequest
 
 
@@ -27,14 +27,14 @@ class Drafts:
         plan_store: PlanStore,
         jobs: Jobs,
         conductor: Conductor,
-        intake: Intake,
+        requests: NewRequests,
         drafting: Drafting,
         direct_runs: DirectRuns,
     ) -> None:
         self._plan_store = plan_store
         self._jobs = jobs
         self._conductor = conductor
-        self._intake = intake
+        self._requests = requests
         self._drafting = drafting
         self._direct_runs = direct_runs
 
@@ -44,11 +44,11 @@ class Drafts:
             raise InvalidParams(
                 "The request is empty.", details=[{"field": "text", "problem": "it is empty"}]
             )
-        return await self._intake.prepare(request)
+        return await self._requests.prepare(request)
 
     async def resolve(self, text: str, attached: Attached) -> Resolution:
         """The references and attachments of a message."""
-        return await self._intake.resolve(text, attached)
+        return await self._requests.resolve(text, attached)
 
     def begin(self, plan: Plan) -> Plan:
         """Follow the route of a new plan. An undecided one is chosen by the model first."""
@@ -71,7 +71,7 @@ class Drafts:
         self._jobs.start(f"draft:{plan_id}", works())
 
     async def _decide(self, plan: Plan) -> None:
-        routed = self._plan_store.record(plan.plan_id, *await self._intake.choose_route(plan))
+        routed = self._plan_store.record(plan.plan_id, *await self._requests.choose_route(plan))
         if routed.route == "direct":
             self.run_directly(routed)
         else:

@@ -29,7 +29,7 @@ class NewRequest(NamedTuple):
     texts: tuple[tuple[Sha256, str], ...]
 
 
-class Intake:
+class NewRequests:
     """Prepares new requests."""
 
     def __init__(
