@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from planloom.domain.errors import WrongState
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, Review
 from planloom.execution.effects.reconcile import reconcile_intents
@@ -21,6 +22,7 @@ from tests.support.crash import Crash, DyingLedger, Job, begun, finished, killed
 from tests.support.fake_editor import After, Before
 from tests.support.ledgers import cut_back
 from tests.support.studio import Studio, studio
+from tests.workspace.room import tree
 
 EDIT = '1. Replace "old" with "new" in a.txt\n2. Create file b.txt with content "b"'
 
@@ -326,3 +328,28 @@ async def test_an_edit_that_was_made_but_not_recorded_is_not_made_again(tmp_path
         found = await finished(at, found)
         assert found.status == "completed"
         assert [edit.files[0].uri for edit in found.edits] == [at.uri("a.txt"), at.uri("b.txt")]
+
+
+@pytest.mark.parametrize("together", [False, True])
+async def test_an_undo_whose_server_died_after_the_editor_leaves_no_empty_folder(
+    tmp_path: Path, together: bool
+) -> None:
+    job = Job('1. Create file new/a.txt with content "A"\n2. Create file new/b.txt with content "B"')
+    settings = {"execution.review": "auto"}
+    ledger = DyingLedger(tmp_path / "l.db")
+    before = Studio(tmp_path, {}, settings=settings, ledger=ledger)
+    plan = await finished(before, await before.approve(await begun(before, job)))
+    if not together:
+        await before.app.plans.undo(plan.plan_id, plan.steps[0].step_id, redo=False)
+    before.editor.script.append(After(ledger.die))
+    with suppress(Crash):
+        await before.app.plans.undo(plan.plan_id, None, redo=False)
+    await before.app._jobs.stop("")
+    ledger.release()
+    after = restarted(before, tmp_path / "l.db", settings, job)
+    try:
+        with nullcontext() if together else pytest.raises(WrongState, match="nothing to take back"):
+            await after.app.plans.undo(plan.plan_id, None, redo=False)
+        assert tree(after.folder) == {}
+    finally:
+        await after.app.close()

@@ -14,10 +14,12 @@ from planloom.domain.plans.plan import Plan
 from planloom.domain.values import StepId
 from planloom.execution.effects.journal import outcome_of
 from planloom.execution.plan_store import EventStore, PlanStore
-from planloom.workspace.edits.after_crash import outcomes_after_crash
+from planloom.workspace.edits.after_crash import outcomes_after_crash, remove_empty_folders
 from planloom.workspace.edits.batch import weakest
 from planloom.workspace.edits.new_files import complete_after_crash
 from planloom.workspace.edits.outcomes import EditResult, JournalFile
+from planloom.workspace.edits.undo import reverted_folders
+from planloom.workspace.edits.verify import FileOutcome
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import display_names
 from planloom.workspace.view import WorkspaceView
@@ -30,15 +32,18 @@ async def reconcile_intents(
 ) -> Plan:
     """Record the outcome of every intent of the plan that has none, and of doubtful files that show it by now.
 
-    A new file that an editor has left empty gets its approved text first, in a `trusted` workspace, and not from a plan
-    that was imported.
+    In a `trusted` workspace what the editor has begun is completed: a new file that it has left empty gets its approved
+    text first, unless the plan was imported, and an undo that was cut off removes the folders that are empty now.
     """
     for known in plan.edits:
         edit = known if known.state == "intended" else _in_doubt(plan, known)
         if edit.files and edit.state in ("intended", "rejected"):
+            files = journal_files((edit,), plan_store.store)
             if trusted and edit.edit_id not in plan.made_elsewhere:
-                await complete_after_crash(view, journal_files((edit,), plan_store.store))
-            plan = await _reconcile(plan_store, view, plan, edit)
+                await complete_after_crash(view, files)
+            plan = _reconciled(plan_store, plan, edit, await outcomes_after_crash(view, files))
+            if trusted and edit.reverts:
+                await remove_empty_folders(view, reverted_folders(plan.edits))
     return plan
 
 
@@ -80,9 +85,8 @@ def _in_doubt(plan: Plan, edit: EditRecord) -> EditRecord:
     )
 
 
-async def _reconcile(plan_store: PlanStore, view: WorkspaceView, plan: Plan, edit: EditRecord) -> Plan:
+def _reconciled(plan_store: PlanStore, plan: Plan, edit: EditRecord, findings: Sequence[FileOutcome]) -> Plan:
     """Record the outcome of each file. One whose text does not show it is doubtful: its retry must be approved."""
-    findings = await outcomes_after_crash(view, journal_files((edit,), plan_store.store))
     if edit.state == "rejected" and set(findings) == {"unexpected"}:
         return plan
     made: list[EditedFile] = []

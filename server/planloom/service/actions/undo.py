@@ -12,7 +12,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.events.reverts import standing, undone
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Grant
-from planloom.domain.values import PlanId, StepId, Uri
+from planloom.domain.values import PlanId, StepId
 from planloom.execution.effects.journal import EditJournal
 from planloom.execution.effects.reconcile import journal_files
 from planloom.execution.effects.unsaved import save_own
@@ -33,9 +33,9 @@ from planloom.workspace.edits.outcomes import (
     JournalFile,
 )
 from planloom.workspace.edits.touched_places import look_at
-from planloom.workspace.edits.undo import Reversal, reverse
+from planloom.workspace.edits.undo import Reversal, reverse, reverted_folders
 from planloom.workspace.paths.names import listed, quoted
-from planloom.workspace.paths.uris import after_rename, display_name, display_names, name_in
+from planloom.workspace.paths.uris import display_name, display_names, name_in
 from planloom.workspace.staged.order import in_order
 
 _NO_TEXT: Final = sha256("")
@@ -94,7 +94,7 @@ class UndoService:
             reversal = await reverse(
                 self._session.view,
                 files,
-                folders=() if redo else _folders_of_reverted(plan),
+                folders=() if redo else reverted_folders(plan.edits),
             )
             await self._require_harmless(plan, chosen, reversal)
             await self._apply(plan, chosen, reversal, step_id, redo)
@@ -207,18 +207,6 @@ def _standing(plan: Plan, step_id: StepId | None) -> tuple[EditRecord, ...]:
     # What a loop or a sub-plan has changed is what the steps have that it was unrolled into.
     chosen = {step_id, *(plan.made_of(step_id) if step_id is not None else ())}
     return tuple(edit for edit in standing(plan.edits) if step_id is None or edit.step_id in chosen)
-
-
-def _folders_of_reverted(plan: Plan) -> list[Uri]:
-    """The folders that edits made which are reverted, by the names that they have now."""
-    folders: list[Uri] = []
-    for edit in plan.edits:
-        for file in edit.files:
-            if edit.by_user:
-                folders = [after_rename(uri, file.uri, file.new_uri or file.uri) for uri in folders]
-            elif file.uri in edit.undone and not edit.reverts and file.change == "createFolder":
-                folders.append(file.uri)
-    return folders
 
 
 def _covered(

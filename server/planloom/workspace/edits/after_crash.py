@@ -1,13 +1,13 @@
-"""Finds out how edits ended whose outcome a crash kept from being recorded, and removes their temporary files."""
+"""Finds out how edits ended whose outcome a crash kept from being recorded, and removes what they have left."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import Uri
-from planloom.workspace.disk_changes import remove_leftovers
+from planloom.workspace.disk_changes import delete_folder, remove_leftovers
 from planloom.workspace.edits.outcomes import JournalFile
 from planloom.workspace.edits.verify import FileOutcome, compare
 from planloom.workspace.paths.resolver import PathRefused
@@ -29,6 +29,13 @@ async def outcomes_after_crash(view: WorkspaceView, files: Sequence[JournalFile]
         "not_applied" if outcome == "unexpected" and _lacks(found.snapshot.text, file) else outcome
         for file, outcome, found in zip(files, outcomes, resolved, strict=True)
     )
+
+
+async def remove_empty_folders(view: WorkspaceView, folders: Iterable[Uri]) -> None:
+    """Delete those of the folders that are empty, the deepest first."""
+    places = [view.locate(uri, "write") for uri in sorted(folders, key=len, reverse=True)]
+    found = [confined_path(place) for place in places if not isinstance(place, PathRefused)]
+    await asyncio.to_thread(lambda: [delete_folder(each) for each in found])
 
 
 async def clear_leftovers(view: WorkspaceView, plan: Plan) -> None:

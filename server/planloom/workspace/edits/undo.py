@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from planloom.domain.changes import Changeset, ConflictFile
+from planloom.domain.changes import Changeset, ConflictFile, EditRecord
 from planloom.domain.text.positions import FileForm, differ_only_in_eol
 from planloom.domain.values import Uri
 from planloom.workspace.edits.outcomes import JournalFile
@@ -88,6 +88,18 @@ async def reverse(view: WorkspaceView, files: Sequence[JournalFile], folders: Se
         await _reverse_folder(overlay, uri)
     changeset = _with_unneeded(overlay.changeset(), [files[index] for index in reverted])
     return Reversal(changeset, tuple(kept), reverted, tuple(staying))
+
+
+def reverted_folders(edits: Iterable[EditRecord]) -> list[Uri]:
+    """The folders that edits made which are reverted, by the names that they have now."""
+    folders: list[Uri] = []
+    for edit in edits:
+        for file in edit.files:
+            if edit.by_user:
+                folders = [after_rename(uri, file.uri, file.new_uri or file.uri) for uri in folders]
+            elif file.uri in edit.undone and not edit.reverts and file.change == "createFolder":
+                folders.append(file.uri)
+    return folders
 
 
 def _with_unneeded(changeset: Changeset, reverted: Sequence[JournalFile]) -> Changeset:
