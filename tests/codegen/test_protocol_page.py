@@ -13,7 +13,7 @@ from codegen.protocol_page import CLIENT_CAN, page
 from planloom.domain.events import catalog
 from planloom.lsp.client_options import ClientExtensions
 from planloom.lsp.commands import COMMANDS
-from planloom.lsp.editor import message_prompts, told_messages
+from planloom.lsp.editor import message_prompts, notices
 from planloom.lsp.methods import CLIENT_REQUESTS, SERVER_NOTIFICATIONS, SERVER_REQUESTS
 from planloom.lsp.wire.events import messages
 
@@ -43,7 +43,7 @@ def test_every_notification_and_request_has_something_in_its_place() -> None:
     ("module", "kinds"),
     [
         (message_prompts, (without_extension.BUTTONS, without_extension.TAKEN_BACK)),
-        (told_messages, (without_extension.MESSAGE, without_extension.LOGGED)),
+        (notices, (without_extension.MESSAGE, without_extension.LOGGED)),
     ],
 )
 def test_what_is_said_to_come_by_message_is_handled(module: ModuleType, kinds: tuple[str, ...]) -> None:

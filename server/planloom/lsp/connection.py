@@ -21,9 +21,9 @@ from planloom.lsp.editor.event_stream import TextStream, send_events, send_spent
 from planloom.lsp.editor.language_model import LanguageModel
 from planloom.lsp.editor.lsp_editor import LspEditor, capabilities
 from planloom.lsp.editor.message_prompts import MessagePrompts
+from planloom.lsp.editor.notices import Notices
 from planloom.lsp.editor.progress import ProgressReporter
 from planloom.lsp.editor.side_files import SideFiles
-from planloom.lsp.editor.told_messages import ToldMessages
 from planloom.lsp.editor.user_decisions import UserDecisions, can_ask
 from planloom.lsp.editor.view_stream import Views
 from planloom.lsp.language_server import ServerOptions
@@ -187,7 +187,7 @@ class Connection:
             app.feed.subscribe(prompts.on_event)
         if not self.client.declared.events:
             side_files = SideFiles(self.protocol, self.client, self.view)
-            app.feed.subscribe(ToldMessages(self.protocol, self.jobs, side_files).on_event)
+            app.feed.subscribe(Notices(self.protocol, self.jobs, side_files).on_event)
 
     def _plan_documents(self, app: Application) -> PlanDocuments:
         def supports(capability: str) -> bool:

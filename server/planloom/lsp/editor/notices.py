@@ -31,7 +31,7 @@ _EDIT_SECONDS: Final = 3.0
 """How long the end of a plan waits to be told until its document shows it."""
 
 
-class ToldMessages:
+class Notices:
     """Messages without buttons, for a client that does not declare `events`."""
 
     def __init__(self, protocol: PlanloomProtocol, jobs: Jobs, side_files: SideFiles) -> None:
