@@ -110,7 +110,7 @@ async def test_a_step_that_the_policy_passes_over_has_failed_and_one_that_a_pers
         if policy == "ask":
             await at.app.steps.recover(plan.plan_id, StepId("both"), "skip", None)
             plan = await at.reach(plan, "ended")
-        assert "failed: Write both" in (plan.execution_summary or "") if policy == "skip" else True
+        assert "Failed: Write both" in (plan.execution_summary or "") if policy == "skip" else True
         assert plan.report is not None and plan.report.left[0].status == (
             "failed" if policy == "skip" else "skipped"
         )

@@ -60,7 +60,7 @@ async def test_a_file_left_as_it_is_counts_as_not_allowed(tmp_path: Path) -> Non
         plan = await at.respond(await asked(at), edits=edit(at, OLD))
         assert at.editor.received == [] and at.text("a.txt") == OLD
         assert [step.status for step in plan.steps] == ["skipped", "completed"]
-        assert "not allowed: a.txt" in (plan.execution_summary or "")
+        assert "Not allowed: a.txt" in (plan.execution_summary or "")
 
 
 async def test_what_is_typed_after_the_edit_was_made_is_merged_with_it(tmp_path: Path) -> None:

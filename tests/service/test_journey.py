@@ -50,7 +50,7 @@ async def test_names_are_told_as_people_write_them(tmp_path: Path) -> None:
     async with studio(tmp_path, {"my notes ü.txt": "old\n"}) as at:
         text = '1. Replace "old" with "new" in "my notes ü.txt"\n2. List files'
         plan = await at.respond(await at.approve(await at.ask(text)), "deny")
-        assert "not allowed: my notes ü.txt" in (plan.execution_summary or "")
+        assert "Not allowed: my notes ü.txt" in (plan.execution_summary or "")
         at.editor.open(at.path("my notes ü.txt"), "old and unsaved\n")
         deletion = await at.approve(await at.ask('1. Delete "my notes ü.txt"\n2. List files'))
         (asked,) = deletion.pending.approvals

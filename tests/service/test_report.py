@@ -247,7 +247,7 @@ async def test_a_change_that_only_the_editor_reports_is_named_as_not_verified(
         assert plan.execution_summary == (
             "2 of 2 steps done. 2 files changed."
             if made_later
-            else f"2 of 2 steps done. 1 file changed. {names}."
+            else f"2 of 2 steps done. 1 file changed. N{names[1:]}."
         )
         at.editor.open(at.path("a.txt"))
         assert [step.reverted for step in at.now(plan).steps] == [None if made_later else "whole", None]
@@ -272,4 +272,4 @@ async def test_a_step_that_was_undone_while_the_plan_was_paused_is_not_done(tmp_
             (plan.steps[0].step_id, "its changes were undone")
         ]
         assert plan.execution_summary is not None
-        assert plan.execution_summary.startswith("1 of 2 steps done. 1 file changed. undone: ")
+        assert plan.execution_summary.startswith("1 of 2 steps done. 1 file changed. Undone: ")

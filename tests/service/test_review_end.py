@@ -64,7 +64,7 @@ async def test_a_denial_leaves_every_file_and_says_what_was_left_out(tmp_path: P
         assert at.editor.received == [] and at.path("a.txt").read_text() == "one\n"
         assert [step.status for step in plan.steps] == ["skipped"] * 3
         summary = plan.execution_summary or ""
-        assert summary.startswith("0 of 3 steps done") and "not allowed: new.txt; a.txt" in summary
+        assert summary.startswith("0 of 3 steps done") and "Not allowed: new.txt; a.txt" in summary
         assert any("not now" in str(recorded.event) for recorded in at.events)
 
 
@@ -75,7 +75,7 @@ async def test_files_can_be_allowed_one_by_one(tmp_path: Path) -> None:
         assert plan.status == "completed"
         assert at.text("a.txt") == "two\n" and not at.path("new.txt").exists()
         assert [step.status for step in plan.steps] == ["skipped", "skipped", "completed"]
-        assert "not allowed: new.txt" in (plan.execution_summary or "")
+        assert "Not allowed: new.txt" in (plan.execution_summary or "")
 
 
 async def test_an_answer_of_cancel_ends_the_plan_with_nothing_made(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ async def test_an_answer_of_cancel_ends_the_plan_with_nothing_made(tmp_path: Pat
         plan = await at.respond(await at_the_end(at), "cancel")
         assert plan.status == "cancelled" and at.editor.received == []
         assert not any(step.staged for step in plan.steps)
-        assert "never made, since the plan ended first" in (plan.execution_summary or "")
+        assert "Never made, since the plan ended first" in (plan.execution_summary or "")
 
 
 async def test_a_pause_takes_the_question_back_and_a_resume_asks_the_same_again(tmp_path: Path) -> None:

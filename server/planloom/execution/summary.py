@@ -91,7 +91,7 @@ def execution_summary(plan: Plan, seen: Seen = frozenset()) -> str:
         names = [step.title for step in plan.steps if step.status == status]
         if names:
             parts.append(f"{status}: " + listed(names, _LISTED, "; "))
-    return ". ".join(parts) + "."
+    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
 
 
 def ending_of(plan: Plan, text_of: TextOf, seen: Seen) -> ev.PlanCompleted | ev.PlanFailed | ev.PlanCancelled:
