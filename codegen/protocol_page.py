@@ -18,7 +18,6 @@ from planloom.lsp.wire.base import Wire
 from planloom.lsp.wire.declared_events import OfPlan
 from planloom.lsp.wire.events import messages, type_of
 from planloom.lsp.wire.methods import editor
-from planloom.lsp.wire.plan import Detection
 from planloom.service.running.states import ALLOWED
 from planloom.version import PROTOCOL_VERSION
 
@@ -287,7 +286,7 @@ def _types() -> Iterator[str]:
 
 
 def _shape(model: type[Wire]) -> str:
-    return "`Detection`" if model is Detection else f"`{notation.fields(model)}`"
+    return f"`{notation.fields(model)}`"
 
 
 def _words(handler: Handler) -> str:

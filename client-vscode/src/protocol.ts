@@ -1329,6 +1329,11 @@ export interface DetectParams {
   text: string;
 }
 
+/** Whether a text needs a plan, and why in the user's language. */
+export interface DetectResult extends Detection {
+  words: string;
+}
+
 /** One completion of a reference; `replace` is the start and end of the text that it replaces, in UTF-16 units. */
 export interface ReferenceItem {
   label: string;
@@ -2329,7 +2334,7 @@ export interface Requests {
   "planloom/reference/complete": { params: CompleteParams; result: CompleteResult };
   "planloom/reference/resolve": { params: ResolveParams; result: ResolveResult };
   "planloom/attachment/keep": { params: KeepImageParams; result: KeptImage };
-  "planloom/detect": { params: DetectParams; result: Detection };
+  "planloom/detect": { params: DetectParams; result: DetectResult };
   "planloom/template/list": { params: NoParams; result: TemplatesResult };
   "planloom/template/preview": { params: PreviewTemplateParams; result: TemplatePreviewResult };
   "planloom/template/save": { params: SaveTemplateParams; result: TemplateResult };

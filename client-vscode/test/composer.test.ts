@@ -38,7 +38,7 @@ function composing(more: Partial<Ui> = {}) {
 }
 
 function verdict(panel: Panel, planned: boolean, ambiguous = false): ToPanel {
-  const detection = { planned, rule: "none" as const, score: 1, ambiguous };
+  const detection = { planned, rule: "none" as const, score: 1, ambiguous, words: "one small task" };
   return { kind: "detection", requestId: panel.ui.typing, detection, planned };
 }
 

@@ -259,7 +259,7 @@ test("the composer shows the verdict and what its keys do", () => {
     draft: "Build a page",
     verdict: {
       typing: 0,
-      detection: { planned: false, rule: "none", score: 1, ambiguous: false },
+      detection: { planned: false, rule: "none", score: 1, ambiguous: false, words: "one small task" },
       planned: false,
     },
   });

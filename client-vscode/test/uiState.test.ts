@@ -44,7 +44,7 @@ test("a selection takes the place of an empty draft, comes after another one, an
 
 test("an answer about an older text is ignored", () => {
   const ui = written(written(running(), "a", NOW), "ab", NOW);
-  const detection = { planned: true, rule: "none" as const, score: 1, ambiguous: false };
+  const detection = { planned: true, rule: "none" as const, score: 1, ambiguous: false, words: "one small task" };
   const answer = (requestId: number) =>
     taken(ui, { kind: "detection", requestId, detection, planned: true }, EMPTY).verdict;
   expect(answer(1)).toBeUndefined();

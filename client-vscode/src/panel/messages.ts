@@ -8,7 +8,7 @@ import type { PanelState } from "../plan/views";
 import {
   AGENTS,
   type CommandOutput,
-  type Detection,
+  type DetectResult,
   type Event,
   type Json,
   type PlanSummary,
@@ -197,7 +197,7 @@ const view = having<ViewParams>("planId", "number");
 const delta = having<StreamParams>("delta");
 const commandOutput = having<CommandOutput>("callId");
 const summary = having<PlanSummary>("planId");
-const detection = having<Detection>("planned");
+const detection = having<DetectResult>("planned");
 const completion = having<ReferenceItem>("insertText");
 const template = having<Template>("templateId", "parameters");
 const templatePreview = having<TemplatePreviewResult>("problems");

@@ -64,6 +64,7 @@ class Connection:
         self.protocol = protocol
         self.client = client
         self.options = options
+        self.words = Words(client.locale)
         self.app: Application
         self.views: Views
         self.plan_documents: PlanDocuments
@@ -154,8 +155,7 @@ class Connection:
         app.feed.subscribe_notices(
             lambda level, message: self.protocol.show_message(level, f"Planloom: {message}")
         )
-        words = Words(self.client.locale)
-        self.views = Views(self.protocol.notify, self._congested, app.plans.spent, words)
+        self.views = Views(self.protocol.notify, self._congested, app.plans.spent, self.words)
         self.plan_documents = self._plan_documents(app)
         if self.client.declared.events:
             app.feed.subscribe_health(
@@ -176,7 +176,7 @@ class Connection:
             app.feed.waits.listen(self.views.on_waits)
         if get_capability(self.client.capabilities, "window.work_done_progress", False):
             self.progress = ProgressReporter(
-                self.protocol, self.jobs, app.plans.cancel, self._congested, words
+                self.protocol, self.jobs, app.plans.cancel, self._congested, self.words
             )
             app.feed.subscribe(self.progress.on_event)
         app.feed.subscribe(self.plan_documents.on_event)

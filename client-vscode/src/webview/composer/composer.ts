@@ -8,7 +8,6 @@ import { live } from "lit/directives/live.js";
 import type { Mode } from "../../panel/messages";
 import type { Plan, PlanStatus } from "../../protocol";
 import { t } from "../../words";
-import { reasonOf } from "../text/format";
 import { fieldValue, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
 import { canSend, isSending, withMode, withRecalled, withTemplate } from "../uiState";
 import { dropped, images, isForComposer, pasteImages } from "./images";
@@ -255,7 +254,7 @@ function whatHappens(panel: Panel): View {
   return html`<span class="hint" id="verdict" data-planned=${planned}>
     ${icon(planned ? "checklist" : "zap")}
     <b>${planned ? t("Will be planned") : t("Runs directly")}</b>${detection.ambiguous ? ` (${t("not sure")})` : ""} ·
-    ${reasonOf(detection)}
+    ${shown(detection.words)}
   </span>`;
 }
 

@@ -1,18 +1,7 @@
 // Formats statuses, reasons, figures and paths for the panel.
 
-import type {
-  Agent,
-  ChangeKind,
-  Detection,
-  DetectionRule,
-  Json,
-  JsonObject,
-  Plan,
-  Review,
-  Step,
-  Usage,
-} from "../../protocol";
-import { list, number, plural, t } from "../../words";
+import type { Agent, ChangeKind, Json, JsonObject, Plan, Review, Step } from "../../protocol";
+import { list, number, t } from "../../words";
 
 /** The name of an agent; the wire has another. */
 export function agentName(agent: Agent): string {
@@ -31,23 +20,6 @@ export function changeName(change: ChangeKind): string {
   return words[change];
 }
 
-/** The reason for a detection, in a few words. */
-export function reasonOf(detection: Detection): string {
-  const words: Readonly<Record<string, string>> = {
-    question: t("a question"),
-    numbered_list: t("a numbered list"),
-    verb_and_scope: t("something to build or change"),
-    multiple_tasks: t("several tasks"),
-    long_request: t("a long request"),
-    none: t("one small task"),
-    disabled: t("planning is off"),
-    model: t("judged by the model"),
-    qualification: t("judged by risk and complexity"),
-    unsure: t("maybe more than one small task"),
-  } satisfies Record<DetectionRule, string>;
-  return words[detection.rule] ?? detection.rule.replaceAll("_", " ");
-}
-
 /** The first line of a text. */
 export function firstLine(text: string): string {
   return text.split("\n", 1)[0] ?? "";
@@ -63,24 +35,6 @@ export function duration(milliseconds: number): string {
   return minutes < 60
     ? t("{0} min {1} s", minutes, Math.floor(seconds % 60))
     : t("{0} h {1} min", Math.floor(minutes / 60), minutes % 60);
-}
-
-/** `940`, `12.4k`, `1.3M`. */
-export function amount(count: number): string {
-  if (count < 1000) return String(count);
-  return count < 1_000_000 ? t("{0}k", number(count / 1000, 1, 1)) : t("{0}M", number(count / 1_000_000, 1, 1));
-}
-
-/** The tokens that were read and written. */
-export function tokenCount({ promptTokens, completionTokens }: Usage): number {
-  return promptTokens + completionTokens;
-}
-
-/** The tokens and requests of a plan or a step; empty before the first. */
-export function spent(usage: Usage): string {
-  const { requests } = usage;
-  if (requests === 0 && tokenCount(usage) === 0) return "";
-  return `${t("{0} tokens", amount(tokenCount(usage)))} · ${plural(requests, "1 request", "{0} requests")}`;
 }
 
 const SMALLEST_COST = 0.0001;
