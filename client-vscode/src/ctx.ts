@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 import { Client, errorData, modelName, type Params, type Result } from "./connection/client";
 import { hasModels } from "./connection/languageModel";
 import { serverCommand } from "./connection/serverCommand";
-import { reviewSetting, unasked, userValues } from "./connection/settings";
+import { userValues } from "./connection/settings";
 import { Diffs } from "./diffs";
 import { Keys } from "./models/keys";
 import { type Mend, mendLabel } from "./models/mends";
@@ -369,8 +369,8 @@ export class Ctx implements vscode.Disposable {
       problems: [...status.problems],
       trusted: status.trusted,
       ...(status.workspaceFolders?.length === 0 ? { noFolder: true } : {}),
-      unasked: [...unasked()],
-      review: reviewSetting(),
+      review: status.review,
+      reviews: [...status.reviews],
       ...(needsModel === undefined ? {} : { needsModel }),
     });
     return status;

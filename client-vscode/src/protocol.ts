@@ -1547,7 +1547,15 @@ export interface CommandAbilities {
   writable?: readonly string[];
 }
 
-/** The version, model, folders, plans and health of the server. */
+/** When changes are reviewed, what that asks under the settings, and what it then does without a question. */
+export interface ReviewChoice {
+  review: Review;
+  title: string;
+  asks: string;
+  unasked: string;
+}
+
+/** The version, model, folders, plans and health of the server. `review` is that of a plan without its own. */
 export interface StatusResult {
   version: string;
   protocolVersion: number;
@@ -1562,6 +1570,8 @@ export interface StatusResult {
   storagePath: string;
   commands?: CommandAbilities;
   storageNote?: string;
+  review: Review;
+  reviews: readonly ReviewChoice[];
 }
 
 /** `planloom/stream`. */

@@ -10,7 +10,7 @@ import { nextMode } from "../src/webview/composer/mode";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, kept, taken, type Ui, written } from "../src/webview/uiState";
 
-const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, unasked: [], review: "each" };
+const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, review: "each", reviews: [] };
 
 /** A composer over the pure state, with the messages that it sent. */
 function composing(more: Partial<Ui> = {}) {

@@ -16,8 +16,8 @@ const RUNNING = {
   model: "m",
   problems: [],
   trusted: true,
-  unasked: [],
   review: "each",
+  reviews: [],
 } satisfies ServerState;
 const WRONG_KEY: ModelProblem = {
   cause: "key_refused",

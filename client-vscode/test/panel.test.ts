@@ -31,7 +31,7 @@ const PAYLOADS = [
   "command:planloom.approve",
 ];
 
-const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, unasked: [], review: "each" };
+const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, review: "each", reviews: [] };
 
 function panelOf(more: Partial<Ui> = {}): { panel: Panel; sent: FromPanel[] } {
   const sent: FromPanel[] = [];
@@ -451,17 +451,23 @@ test("a reject form stands on its own plan alone, and only while that can be rej
 });
 
 test("Start execution reviews as the setting says, or as was chosen for this plan", () => {
-  const { panel, sent } = panelOf({ server: { ...RUNNING, review: "end" } });
+  const { panel, sent } = panelOf({
+    server: {
+      ...RUNNING,
+      review: "end",
+      reviews: [
+        { review: "end", title: "Review all at the end", asks: "Asks once.", unasked: "" },
+        { review: "auto", title: "Review only risky changes", asks: "Asks seldom.", unasked: "writing" },
+      ],
+    },
+  });
   const start = (planId: string) => {
     const root = drawn(planHeader(panel, viewOf(plan([step("a")], { planId }))));
     root.querySelector<HTMLElement>("#approve")!.click();
     return root.querySelector("#asks")?.textContent;
   };
   panel.change("p2", (forms) => (forms.review = "auto"));
-  expect([start("p1"), start("p2")]).toEqual([
-    "Asks once, at the end, about changes and deletions; about commands and web pages it asks first.",
-    "Asks only about deletions, commands, web pages and protected files.",
-  ]);
+  expect([start("p1"), start("p2")]).toEqual(["Asks once.", "Asks seldom."]);
   expect(sent.map((message) => message.kind === "approve" && [message.planId, message.review])).toEqual([
     ["p1", "end"],
     ["p2", "auto"],

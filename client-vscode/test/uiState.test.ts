@@ -20,7 +20,7 @@ import {
 } from "../src/webview/uiState";
 import { plan, stateOf, viewOf } from "./plans";
 
-const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, unasked: [], review: "each" };
+const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, review: "each", reviews: [] };
 const NOW = Date.parse("2030-01-01T12:00:00Z");
 const running = (): Ui => ({ ...freshUi(), server: RUNNING });
 const settled = (ui: Ui, requestId: number, ok = true): Ui => taken(ui, { kind: "settled", requestId, ok }, EMPTY);

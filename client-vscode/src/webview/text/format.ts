@@ -1,7 +1,7 @@
 // Formats statuses, reasons, figures and paths for the panel.
 
-import type { Agent, ChangeKind, Json, JsonObject, Plan, Review, Step } from "../../protocol";
-import { list, number, t } from "../../words";
+import type { Agent, ChangeKind, Json, JsonObject, Plan, Step } from "../../protocol";
+import { number, t } from "../../words";
 
 /** The name of an agent; the wire has another. */
 export function agentName(agent: Agent): string {
@@ -43,51 +43,6 @@ const SMALLEST_COST = 0.0001;
 export function money(cost: number): string {
   if (cost > 0 && cost < SMALLEST_COST) return `< ${number(SMALLEST_COST, 4)}`;
   return number(cost, cost < 1 ? 4 : 2, 2);
-}
-
-/** The effects that happen without asking: those that the settings allow, and with `auto` writing too. */
-export function askedUnasked(review: Review, allowed: readonly string[]): readonly string[] {
-  return review === "auto" && !allowed.includes("writing") ? ["writing", ...allowed] : allowed;
-}
-
-/** Whether an effect is asked about before it happens, whenever changes are reviewed. */
-function isFirst(word: string): boolean {
-  return word === "commands" || word === "web pages";
-}
-
-/** What the user will be asked when a plan runs with this review and these settings. */
-export function whatIsAsked(review: Review, allowed: readonly string[]): string {
-  const unasked = askedUnasked(review, allowed);
-  const effects = [
-    ["writing", t("changes")],
-    ["deleting", t("deletions")],
-    ["commands", t("commands")],
-    ["web pages", t("web pages")],
-  ] as const;
-  const asked = effects.filter(([effect]) => !unasked.includes(effect));
-  const names = (some: typeof asked): readonly string[] => some.map(([, word]) => word);
-  if (review === "end") {
-    const files = names(asked.filter(([effect]) => !isFirst(effect)));
-    const others = names(asked.filter(([effect]) => isFirst(effect)));
-    const once = list(files.length === 0 ? [t("protected files")] : files);
-    return others.length > 0
-      ? t("Asks once, at the end, about {0}; about {1} it asks first.", once, list(others))
-      : t("Asks once, at the end, about {0}.", once);
-  }
-  return review === "each" && asked.length === effects.length
-    ? t("Asks in every step, before each change, deletion, command and web page.")
-    : t("Asks only about {0}.", list([...names(asked), t("protected files")]));
-}
-
-/** The name of an effect that happens without asking. */
-export function effectName(effect: string): string {
-  const words: Readonly<Record<string, string>> = {
-    writing: t("writing"),
-    deleting: t("deleting"),
-    commands: t("commands"),
-    "web pages": t("web pages"),
-  };
-  return words[effect] ?? effect;
 }
 
 /** `Step 3`, or `The plan` for what belongs to no step. */

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from planloom.lsp.wire.base import Empty, NoParams
 from planloom.lsp.wire.methods import server as wire
 from planloom.version import PROTOCOL_VERSION
+from planloom.view.reviews import review_choices
 
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
@@ -22,6 +23,7 @@ async def status(connection: Connection, params: wire.StatusParams) -> wire.Stat
         model=wire.ActiveModel(provider=now.model_provider, name=now.model_name, reason=now.model_reason),
         plans=wire.StatusPlans(active=now.active, resumable=now.resumable),
         commands=None if held_to is None else wire.CommandAbilities.of(held_to),
+        reviews=review_choices(now.approvals, connection.words),
     )
 
 
