@@ -132,6 +132,21 @@ export type StepSign = (typeof STEP_SIGNS)[number];
 export const STEP_DECISIONS = ["approval", "conflict", "answer", "recovery"] as const;
 export type StepDecision = (typeof STEP_DECISIONS)[number];
 
+export const MENDS = [
+  "key",
+  "address",
+  "models",
+  "startOllama",
+  "getOllamaModel",
+  "again",
+  "folder",
+  "trust",
+  "settings",
+  "restart",
+  "log",
+] as const;
+export type Mend = (typeof MENDS)[number];
+
 /** An empty object. */
 export type Empty = Record<string, never>;
 
@@ -788,6 +803,16 @@ export interface Action {
   arguments: readonly Json[];
 }
 
+/**
+ * An error in the user's words, and what mends it, the most likely first; also `data.explained` of an error. `until` is
+ * when a server that takes no more requests can be asked again.
+ */
+export interface Explained {
+  words: string;
+  mends: readonly Mend[];
+  until?: string;
+}
+
 /** A tool call that is being carried out. */
 export interface OpenCall {
   callId: string;
@@ -894,9 +919,9 @@ export interface OtherPlan {
 
 /**
  * A plan as people see it, without its steps: those of `plan` are in `PlanView.steps`. `state` and `sign` say where it
- * stands, `waits` what it waits for. A cause in `causes` calls for the user until it is answered; `decisions` counts
- * the cards. `partly`: it has completed without the steps of `left`; `rest` is a request for them. `workedOn`: it holds
- * work that is lost with it.
+ * stands, `waits` what it waits for, `problem` why it has failed or its model cannot be used. A cause in `causes` calls
+ * for the user until it is answered; `decisions` counts the cards. `partly`: it has completed without the steps of
+ * `left`; `rest` is a request for them. `workedOn`: it holds work that is lost with it.
  */
 export interface PlanHead {
   plan: Plan;
@@ -913,6 +938,7 @@ export interface PlanHead {
   task?: string;
   verdict?: string;
   pause?: string;
+  problem?: Explained;
   thought?: string;
   estimate?: string;
   estimates?: readonly string[];
@@ -1495,7 +1521,7 @@ export interface TrustParams {
   trusted: boolean;
 }
 
-/** A model that can be chosen; `reason` says why it cannot be used, and `cause` says it for programs. */
+/** A model that can be chosen; `reason` says why it cannot be used, `cause` for programs, `words` for people. */
 export interface ModelEntry {
   provider: string;
   name: string;
@@ -1503,6 +1529,7 @@ export interface ModelEntry {
   reachable: boolean;
   reason?: string;
   cause?: ModelCause;
+  words?: string;
 }
 
 /** The model in use, and why it was chosen. */

@@ -117,7 +117,12 @@ function everywhere(text: string): PlanView {
   });
   return viewOf(
     ready,
-    { pause: text, answer: text, log: [{ level: "error", message: text, at: "2030-01-01T12:00:00Z" }] },
+    {
+      pause: text,
+      problem: { words: text, mends: [] },
+      answer: text,
+      log: [{ level: "error", message: text, at: "2030-01-01T12:00:00Z" }],
+    },
     { a: { words: text, retry: text, lost: text } },
   );
 }

@@ -2,7 +2,6 @@
 
 import * as v from "valibot";
 
-import { MENDS } from "../models/mends";
 import { WAYS } from "../models/ways";
 import type { PanelState } from "../plan/views";
 import {
@@ -11,6 +10,7 @@ import {
   type DetectResult,
   type Event,
   type Json,
+  MENDS,
   type PlanSummary,
   PRIORITIES,
   RECOVERY_ACTIONS,

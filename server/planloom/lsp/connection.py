@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,9 @@ from planloom.lsp.plan_documents.documents import DocumentAbilities, PlanDocumen
 from planloom.lsp.transport import parent_process
 from planloom.lsp.transport.codec import PlanloomProtocol
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
+from planloom.lsp.wire.view import Explained
 from planloom.service.application import Application
+from planloom.view import problems
 from planloom.view.words import Words
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.mirror import Mirror
@@ -65,6 +68,7 @@ class Connection:
         self.client = client
         self.options = options
         self.words = Words(client.locale)
+        protocol.explain = self._explained
         self.app: Application
         self.views: Views
         self.plan_documents: PlanDocuments
@@ -92,6 +96,9 @@ class Connection:
         if state is None or self.options.options_are_users or not can_ask(self.client):
             return None
         return UserDecisions(self.protocol, self.client, state)
+
+    def _explained(self, error: BaseException) -> dict[str, Any]:
+        return Explained.of(problems.of_failure(error, datetime.now(UTC), self.words)).json_value()
 
     # Start and end of the connection.
 

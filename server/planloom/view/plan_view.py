@@ -10,9 +10,10 @@ from planloom.domain.events.folding import OPEN
 from planloom.domain.plans.agents import Agent
 from planloom.domain.plans.plan import ENDED, Plan, Progress, Step, progress
 from planloom.domain.values import PlanId, StepId
-from planloom.view import figures, steps
+from planloom.view import figures, problems, steps
 from planloom.view.actions import Button, Situation, buttons
 from planloom.view.changes import ChangedFile, changed_files
+from planloom.view.problems import Explained
 from planloom.view.states import Around, Sign, causes, resource_words, sign_of, state_words, waiting_for
 from planloom.view.steps import StepView
 from planloom.view.words import Words
@@ -63,9 +64,10 @@ class OtherPlan(NamedTuple):
 class PlanView(NamedTuple):
     """A plan as people see it.
 
-    `state` and `sign` say where it stands, `waits` what it waits for, `causes` what calls for the user: a cause keeps
-    its key until it is answered. `decisions` counts what waits in cards. `partly`: it has completed without all of its
-    steps, which are `left`; `rest` is a request for them. `worked_on`: it holds work that is lost with it.
+    `state` and `sign` say where it stands, `waits` what it waits for, `problem` why it has failed or cannot use its
+    model, `causes` what calls for the user: a cause keeps its key until it is answered. `decisions` counts what
+    waits in cards. `partly`: it has completed without all of its steps, which are `left`; `rest` is a request for
+    them. `worked_on`: it holds work that is lost with it.
     """
 
     plan: Plan
@@ -82,6 +84,7 @@ class PlanView(NamedTuple):
     task: str | None
     verdict: str | None
     pause: str | None
+    problem: Explained | None
     thought: str | None
     estimate: str | None
     estimates: tuple[str, ...]
@@ -127,6 +130,7 @@ def view(plan: Plan, around: Around) -> PlanView:
         task=figures.task(plan, t),
         verdict=figures.verdict(plan, t),
         pause=figures.pause(plan, t) if decisions == 0 else None,
+        problem=problems.of_plan(plan, t),
         thought=_thought(plan, t),
         estimate=figures.estimate(plan, t),
         estimates=figures.estimates(plan, t),

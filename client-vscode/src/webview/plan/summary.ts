@@ -1,11 +1,11 @@
 // The outcome of a plan: its report or error, the answer of a direct request, the changed files, the log.
 
 import { html, nothing } from "lit";
-
+import { told } from "../../models/mends";
 import { offers, type PlanView } from "../../plan/views";
 import type { ChangedFile, Report, ReportedCommand } from "../../protocol";
 import { plural, t, timeOfDay } from "../../words";
-import { planError } from "../mends";
+import { mendButtons } from "../mends";
 import { CHANGE_LETTER, pathOf } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { markdownView } from "../text/markdownView";
@@ -31,17 +31,15 @@ function answer(view: PlanView): View {
     ${confidence == null ? nothing : html`<p class="quiet">${icon("verified")} ${confidence}</p>`}</section>`;
 }
 
-function error(panel: Panel, view: PlanView): View {
-  const { plan } = view;
+function error(panel: Panel, { plan, problem }: PlanView): View {
   if (plan.status === "rejected" && plan.rejectionReason)
     return html`<p class="banner">${icon("thumbsdown")}<span>${shown(plan.rejectionReason)}</span></p>`;
-  if (plan.error == null) return nothing;
+  if (plan.error == null || problem == null) return nothing;
   const raw = plan.error.rawText;
-  const { title, mends } = planError(panel, plan.planId, plan.error);
   return html`<section class="card failure" aria-label=${t("Why the plan failed")}>
-    <h3>${icon("error")}<span class="grow">${shown(title)}</span></h3>
+    <h3>${icon("error")}<span class="grow">${shown(told(problem))}</span></h3>
     ${raw == null ? nothing : html`<details><summary>${t("What the model wrote")}</summary><pre>${shown(raw)}</pre></details>`}
-    ${mends}
+    ${mendButtons(panel, problem.mends, plan.planId)}
   </section>`;
 }
 

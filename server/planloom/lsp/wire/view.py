@@ -23,6 +23,19 @@ StepSign = Literal[
     "warning",
 ]
 StepDecision = Literal["approval", "conflict", "answer", "recovery"]
+Mend = Literal[
+    "key",
+    "address",
+    "models",
+    "startOllama",
+    "getOllamaModel",
+    "again",
+    "folder",
+    "trust",
+    "settings",
+    "restart",
+    "log",
+]
 
 
 class Action(Wire):
@@ -31,6 +44,17 @@ class Action(Wire):
     title: str
     command: str
     arguments: tuple[JsonValue, ...]
+
+
+class Explained(Wire):
+    """An error in the user's words, and what mends it, the most likely first; also `data.explained` of an error.
+
+    `until` is when a server that takes no more requests can be asked again.
+    """
+
+    words: str
+    mends: tuple[Mend, ...]
+    until: Maybe[Time] = None
 
 
 class OpenCall(Wire):
@@ -150,7 +174,8 @@ class OtherPlan(Wire):
 class PlanHead(Wire):
     """A plan as people see it, without its steps: those of `plan` are in `PlanView.steps`.
 
-    `state` and `sign` say where it stands, `waits` what it waits for. A cause in `causes` calls for the user until it
+    `state` and `sign` say where it stands, `waits` what it waits for, `problem` why it has failed or its model cannot
+    be used. A cause in `causes` calls for the user until it
     is answered; `decisions` counts the cards. `partly`: it has completed without the steps of `left`; `rest` is a
     request for them. `workedOn`: it holds work that is lost with it.
     """
@@ -169,6 +194,7 @@ class PlanHead(Wire):
     task: Maybe[str] = None
     verdict: Maybe[str] = None
     pause: Maybe[str] = None
+    problem: Maybe[Explained] = None
     thought: Maybe[str] = None
     estimate: Maybe[str] = None
     estimates: MaybeMany[str] = None

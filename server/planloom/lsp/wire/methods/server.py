@@ -50,7 +50,7 @@ class CommandParams(Wire):
 
 
 class ModelEntry(Wire):
-    """A model that can be chosen; `reason` says why it cannot be used, and `cause` says it for programs."""
+    """A model that can be chosen; `reason` says why it cannot be used, `cause` for programs, `words` for people."""
 
     provider: str
     name: str
@@ -58,6 +58,7 @@ class ModelEntry(Wire):
     reachable: Bool
     reason: Maybe[str] = None
     cause: Maybe[ModelCause] = None
+    words: Maybe[str] = None
 
 
 class ActiveModel(Wire):
