@@ -1171,9 +1171,18 @@ export interface TasksResult {
   progress: Progress;
 }
 
+/** How a test run went, in words. `failures` names the tests that failed, `more` says how many it leaves out. */
+export interface RanTests {
+  words: string;
+  good: boolean;
+  failures: readonly string[];
+  more?: string;
+}
+
 /**
  * What a command has printed, of a long output the beginning and the end; null if that was not stored. `command` is as
- * a shell takes it, `cwd` relative to the workspace; without `exitCode` it did not end by itself.
+ * a shell takes it, `cwd` relative to the workspace; without `exitCode` it did not end by itself. `tests` is there if
+ * it has surely run tests.
  */
 export interface CommandOutput {
   callId: string;
@@ -1182,6 +1191,7 @@ export interface CommandOutput {
   ok: boolean;
   exitCode?: number;
   output: string | null;
+  tests?: RanTests;
 }
 
 /** The finished commands of a step, in the order of their calls. */
@@ -1239,7 +1249,7 @@ export interface DayStats extends Spent {
 /**
  * The figures of ended plans. `success` and `undone` are percentages of them, left out if there are none. `costs` are
  * those of the models that have a price in `model.prices`, by their names. `days` are those with plans, the earliest
- * first.
+ * first. `text` is all of it as Markdown in the user's language.
  */
 export interface StatsResult {
   plans: number;
@@ -1252,6 +1262,7 @@ export interface StatsResult {
   models: readonly ModelUse[];
   costs: { readonly [name: string]: number };
   days: readonly DayStats[];
+  text: string;
 }
 
 /** `planloom/conflict/texts`. */

@@ -37,14 +37,6 @@ export function duration(milliseconds: number): string {
     : t("{0} h {1} min", Math.floor(minutes / 60), minutes % 60);
 }
 
-const SMALLEST_COST = 0.0001;
-
-/** An amount of money, in the currency of the user's prices: `0.0231`, `12.50`. */
-export function money(cost: number): string {
-  if (cost > 0 && cost < SMALLEST_COST) return `< ${number(SMALLEST_COST, 4)}`;
-  return number(cost, cost < 1 ? 4 : 2, 2);
-}
-
 /** `Step 3`, or `The plan` for what belongs to no step. */
 export function stepNumber(plan: Plan, stepId: string | null | undefined): string {
   const place = stepPlace(plan, stepId);
