@@ -917,6 +917,30 @@ export interface OtherPlan {
   words: string;
 }
 
+/** What is dangerous about an approval. */
+export interface Danger {
+  tone: "medium" | "high";
+  words: string;
+}
+
+/**
+ * An approval that waits. `allow` and `deny` are the words on its buttons, `refuse` leads to `deny`. `ahead` and
+ * `inFolder` say what it covers if it is allowed for the plan, or in its folder, where it can be. `folder` is that of a
+ * command. `kinds` say what happens to each of its files, `lost` what is skipped if it is denied.
+ */
+export interface ApprovalView {
+  approvalId: string;
+  allow: string;
+  refuse: string;
+  deny: string;
+  danger?: Danger;
+  ahead?: string;
+  inFolder?: string;
+  folder?: string;
+  kinds: readonly string[];
+  lost?: string;
+}
+
 /**
  * A plan as people see it, without its steps: those of `plan` are in `PlanView.steps`. `state` and `sign` say where it
  * stands, `waits` what it waits for, `problem` why it has failed or its model cannot be used. A cause in `causes` calls
@@ -930,6 +954,7 @@ export interface PlanHead {
   waits?: string;
   causes: readonly string[];
   decisions: number;
+  approvals?: readonly ApprovalView[];
   live: boolean;
   partly: boolean;
   workedOn: boolean;

@@ -20,7 +20,7 @@ import { pathOf } from "../src/webview/text/format";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, taken, type Ui, withSeen } from "../src/webview/uiState";
 import { speak } from "../src/words";
-import { changedFile, chapo, plan, stateOf, step, stepView, viewOf } from "./plans";
+import { approvalView, changedFile, chapo, plan, stateOf, step, stepView, viewOf } from "./plans";
 
 const PAYLOADS = [
   "<img src=x onerror=alert(1)>",
@@ -175,7 +175,8 @@ test("a fetch shows its host and its whole address, and for the plan allows that
     pending: { approvals: [approval], questions: [], recoveries: [], conflicts: [] },
   });
   const { panel, sent } = panelOf({ armed: ["x"] });
-  const root = drawn(cards(panel, viewOf(ready)));
+  const danger = { tone: "medium", words: "sends a request to the web" } as const;
+  const root = drawn(cards(panel, viewOf(ready, { approvals: [approvalView("x", { danger })] })));
   expect(root.querySelector(".address")?.textContent).toBe(url);
   expect(root.querySelector(".host")?.textContent).toBe("xn--pple-43d.com (аpple.com)");
   expect(root.querySelector(".allow")?.textContent).toBe("Allow once");
@@ -208,7 +209,14 @@ test("a change of the rest of the plan shows each step before and after, and is 
     pending: { approvals: [approval], questions: [], recoveries: [], conflicts: [] },
   });
   const { panel, sent } = panelOf({ armed: ["x"] });
-  const root = drawn(cards(panel, viewOf(ready)));
+  const words = {
+    approvalId: "x",
+    allow: "Change the plan",
+    refuse: "Keep the plan…",
+    deny: "Keep the plan",
+    kinds: [],
+  };
+  const root = drawn(cards(panel, viewOf(ready, { approvals: [words] })));
   const rows = [...root.querySelectorAll(".plan-change")].map((row) => [
     row.querySelector(".chip")?.textContent,
     row.querySelector(".before")?.textContent,
@@ -731,7 +739,7 @@ function asking(approval: Approval): PlanView {
     workspaceFolders: ["file:///home/me/app"],
     pending: { approvals: [approval], questions: [], recoveries: [], conflicts: [] },
   });
-  return viewOf(ready);
+  return viewOf(ready, { approvals: [approvalView("x", { folder: "the workspace folder /home/me/app" })] });
 }
 
 test("a command names its folder and what it gets, and can be run with other rights", () => {

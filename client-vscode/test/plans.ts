@@ -1,7 +1,16 @@
 // Builds plans and views as the server would send them, for tests.
 
 import type { PanelState, PlanView } from "../src/plan/views";
-import type { Action, ChangedFile, ChapoPerspective, KodaPerspective, Plan, Step, StepView } from "../src/protocol";
+import type {
+  Action,
+  ApprovalView,
+  ChangedFile,
+  ChapoPerspective,
+  KodaPerspective,
+  Plan,
+  Step,
+  StepView,
+} from "../src/protocol";
 
 export function step(stepId: string, more: Partial<Step> = {}): Step {
   return {
@@ -84,6 +93,10 @@ export function stepView(one: Step, number: number, more: Partial<StepView> = {}
   return { step: one, number, sign: one.status, words: one.status, changed: 0, agent: "Code", ...more };
 }
 
+export function approvalView(approvalId: string, more: Partial<ApprovalView> = {}): ApprovalView {
+  return { approvalId, allow: "Allow once", refuse: "No…", deny: "Skip it", ahead: "All of it", kinds: [], ...more };
+}
+
 /** A view as a server would send it, and what differs from its simplest form: of the whole, and of its steps. */
 export function viewOf(
   now: Plan,
@@ -99,6 +112,7 @@ export function viewOf(
     state: now.status,
     sign: now.status,
     causes: [],
+    approvals: approvals.map(({ approvalId, files }) => approvalView(approvalId, { kinds: files.map(() => "edited") })),
     decisions: approvals.length + questions.length + recoveries.length + conflicts.length,
     live: !["completed", "failed", "cancelled", "rejected"].includes(now.status),
     partly: false,

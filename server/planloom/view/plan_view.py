@@ -10,8 +10,9 @@ from planloom.domain.events.folding import OPEN
 from planloom.domain.plans.agents import Agent
 from planloom.domain.plans.plan import ENDED, Plan, Progress, Step, progress
 from planloom.domain.values import PlanId, StepId
-from planloom.view import figures, problems, steps
+from planloom.view import approvals, figures, problems, steps
 from planloom.view.actions import Button, Situation, buttons
+from planloom.view.approvals import ApprovalView
 from planloom.view.changes import ChangedFile, changed_files
 from planloom.view.problems import Explained
 from planloom.view.states import Around, Sign, causes, resource_words, sign_of, state_words, waiting_for
@@ -76,6 +77,7 @@ class PlanView(NamedTuple):
     waits: str | None
     causes: tuple[str, ...]
     decisions: int
+    approvals: tuple[ApprovalView, ...]
     live: bool
     partly: bool
     worked_on: bool
@@ -115,6 +117,7 @@ def view(plan: Plan, around: Around) -> PlanView:
     counts = progress(plan)
     offered = tuple(buttons(Situation(plan=plan, words=t)))
     files = changed_files(plan, t)
+    shown = steps.views(plan, around, offered)
     return PlanView(
         plan=plan,
         state=state_words(plan, around.waits, counts, t, partly=partly),
@@ -122,6 +125,7 @@ def view(plan: Plan, around: Around) -> PlanView:
         waits=waiting_for(plan, t),
         causes=causes(plan),
         decisions=decisions,
+        approvals=approvals.views(plan, {each.step.step_id: each.lost for each in shown}, t),
         live=plan.status in OPEN,
         partly=partly,
         worked_on=plan.version > 1 or plan.author == "user" or counts.completed > 0,
@@ -145,7 +149,7 @@ def view(plan: Plan, around: Around) -> PlanView:
         log=tuple(LogView(line.level, t(line.message, *line.values), line.at) for line in plan.log),
         waits_for=_waits_for(plan, around, t),
         actions=tuple(each for each in offered if each.step_id is None),
-        steps=steps.views(plan, around, offered),
+        steps=shown,
     )
 
 

@@ -8,18 +8,6 @@ export function agentName(agent: Agent): string {
   return { chapo: t("Strategy"), koda: t("Code"), devo: t("Operations") }[agent];
 }
 
-/** What an edit does to its file. */
-export function changeName(change: ChangeKind): string {
-  const words = {
-    create: t("new file"),
-    edit: t("edited"),
-    delete: t("deleted"),
-    rename: t("renamed"),
-    createFolder: t("new folder"),
-  };
-  return words[change];
-}
-
 /** The first line of a text. */
 export function firstLine(text: string): string {
   return text.split("\n", 1)[0] ?? "";

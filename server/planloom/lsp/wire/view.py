@@ -171,6 +171,32 @@ class OtherPlan(Wire):
     words: str
 
 
+class Danger(Wire):
+    """What is dangerous about an approval."""
+
+    tone: Literal["medium", "high"]
+    words: str
+
+
+class ApprovalView(Wire):
+    """An approval that waits. `allow` and `deny` are the words on its buttons, `refuse` leads to `deny`.
+
+    `ahead` and `inFolder` say what it covers if it is allowed for the plan, or in its folder, where it can be. `folder`
+    is that of a command. `kinds` say what happens to each of its files, `lost` what is skipped if it is denied.
+    """
+
+    approval_id: str
+    allow: str
+    refuse: str
+    deny: str
+    danger: Maybe[Danger] = None
+    ahead: Maybe[str] = None
+    in_folder: Maybe[str] = None
+    folder: Maybe[str] = None
+    kinds: tuple[str, ...]
+    lost: Maybe[str] = None
+
+
 class PlanHead(Wire):
     """A plan as people see it, without its steps: those of `plan` are in `PlanView.steps`.
 
@@ -186,6 +212,7 @@ class PlanHead(Wire):
     waits: Maybe[str] = None
     causes: tuple[str, ...]
     decisions: Int
+    approvals: MaybeMany[ApprovalView] = None
     live: Bool
     partly: Bool
     worked_on: Bool
