@@ -833,10 +833,17 @@ export interface Clock {
   until?: string;
 }
 
+/** What decides whether or how often a step runs, in words; `hint` says what such a rule does. */
+export interface Rule {
+  kind: "when" | "forEach" | "repeatUntil";
+  words: string;
+  hint: string;
+}
+
 /**
  * A step as people see it. `sign` and `words` say where it stands, `waits` what it waits for of the user, `stalled`
  * what another step uses. `lost` says which steps are skipped if the user refuses. `workedMs`, or of a running step
- * `clock`, is its time.
+ * `clock`, is its time. `node` says what it is if it is no work, `after` the numbers of the steps before it.
  */
 export interface StepView {
   step: Step;
@@ -856,6 +863,9 @@ export interface StepView {
   workedMs?: number;
   clock?: Clock;
   agent: string;
+  node?: string;
+  rules?: readonly Rule[];
+  after: string;
   used?: string;
   actions?: readonly Action[];
 }
@@ -880,6 +890,27 @@ export interface ChangedFile {
   reason?: string;
 }
 
+/** A part of an agent's report: a text, or a list. */
+export interface ReportPart {
+  title: string;
+  text?: string;
+  items?: readonly string[];
+}
+
+/** A command and the outcome of its last run; without `good` it did not end by itself and need not have failed. */
+export interface RanCommand {
+  command: string;
+  good?: boolean;
+  words: string;
+}
+
+/** The question of the field in which a message is written, the word on its button, and what becomes of it. */
+export interface Says {
+  placeholder: string;
+  button: string;
+  hint: string;
+}
+
 /** Whether an agent has written its report. */
 export interface PerspectiveState {
   agent: Agent;
@@ -887,6 +918,7 @@ export interface PerspectiveState {
   state: "thinking" | "failed" | "done" | "to come";
   words: string;
   error?: string;
+  parts?: readonly ReportPart[];
 }
 
 /** What became of the last draft: `failed` if the version before it is back. */
@@ -976,6 +1008,8 @@ export interface PlanHead {
   unresolved?: readonly Unresolved[];
   left?: readonly NotDone[];
   rest?: string;
+  commands?: readonly RanCommand[];
+  says: Says;
   files: readonly ChangedFile[];
   log: readonly LogView[];
   waitsFor?: readonly OtherPlan[];

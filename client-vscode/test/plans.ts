@@ -90,7 +90,7 @@ const OFFERED: Readonly<Partial<Record<Plan["status"], readonly string[]>>> = {
 const action = (name: string): Action => ({ title: name, command: `planloom.${name}`, arguments: [] });
 
 export function stepView(one: Step, number: number, more: Partial<StepView> = {}): StepView {
-  return { step: one, number, sign: one.status, words: one.status, changed: 0, agent: "Code", ...more };
+  return { step: one, number, sign: one.status, words: one.status, changed: 0, agent: "Code", after: "", ...more };
 }
 
 export function approvalView(approvalId: string, more: Partial<ApprovalView> = {}): ApprovalView {
@@ -119,10 +119,14 @@ export function viewOf(
     workedOn: false,
     progress: { ...NO_PROGRESS, total: now.steps.length, completed },
     used: "",
+    says: { placeholder: "What next?", button: "Send", hint: "It is read." },
     files: [],
     log: [],
     actions: actions.map(action),
-    steps: now.steps.map((one, index) => stepView(one, index + 1, ofSteps[one.stepId])),
+    steps: now.steps.map((one, index) => {
+      const after = one.dependsOn.map((id) => now.steps.findIndex(({ stepId }) => stepId === id) + 1).join(", ");
+      return stepView(one, index + 1, { after, ...ofSteps[one.stepId] });
+    }),
     streams: {},
     words: {},
     printed: {},

@@ -167,7 +167,7 @@ function draw(): void {
 function page(view: PlanView | undefined): View {
   if (panel.ui.list !== undefined) return html`${notices()} ${plansPage(panel, state)}`;
   return html`
-    ${composer(panel, view?.plan, { write, complete })} ${notices()}
+    ${composer(panel, view, { write, complete })} ${notices()}
     ${view === undefined || isHeld(panel.ui) ? modelSetUp(panel) : nothing}
     ${otherPlans(panel, state)} ${windowState(panel)}
     ${

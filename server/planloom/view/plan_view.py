@@ -7,14 +7,22 @@ from datetime import datetime
 from typing import Literal, NamedTuple, get_args
 
 from planloom.domain.events.folding import OPEN
-from planloom.domain.plans.agents import Agent
+from planloom.domain.plans.agents import (
+    Agent,
+    ChapoPerspective,
+    DevoPerspective,
+    KodaPerspective,
+    Perspective,
+)
 from planloom.domain.plans.plan import ENDED, Plan, Progress, Step, progress
 from planloom.domain.values import PlanId, StepId
 from planloom.view import approvals, figures, problems, steps
 from planloom.view.actions import Button, Situation, buttons
 from planloom.view.approvals import ApprovalView
 from planloom.view.changes import ChangedFile, changed_files
+from planloom.view.commands import RanCommand, commands
 from planloom.view.problems import Explained
+from planloom.view.says import Says, says
 from planloom.view.states import Around, Sign, causes, resource_words, sign_of, state_words, waiting_for
 from planloom.view.steps import StepView
 from planloom.view.words import Words
@@ -45,6 +53,15 @@ class PerspectiveState(NamedTuple):
     state: Literal["thinking", "failed", "done", "to come"]
     words: str
     error: str | None
+    parts: tuple[ReportPart, ...] = ()
+
+
+class ReportPart(NamedTuple):
+    """A part of an agent's report: a text, or a list."""
+
+    title: str
+    text: str | None
+    items: tuple[str, ...]
 
 
 class DraftView(NamedTuple):
@@ -97,6 +114,8 @@ class PlanView(NamedTuple):
     confidence: str | None
     left: tuple[NotDone, ...]
     rest: str | None
+    commands: tuple[RanCommand, ...]
+    says: Says
     files: tuple[ChangedFile, ...]
     log: tuple[LogView, ...]
     waits_for: tuple[OtherPlan, ...]
@@ -145,6 +164,8 @@ def view(plan: Plan, around: Around) -> PlanView:
         confidence=figures.confidence(plan, t),
         left=left,
         rest=_rest(plan, left) if partly else None,
+        commands=commands(plan, t),
+        says=says(plan.status, t),
         files=files,
         log=tuple(LogView(line.level, t(line.message, *line.values), line.at) for line in plan.log),
         waits_for=_waits_for(plan, around, t),
@@ -212,7 +233,7 @@ def _perspectives(plan: Plan, t: Words) -> tuple[PerspectiveState, ...]:
 
 
 def _all_perspectives(plan: Plan, t: Words) -> Iterator[PerspectiveState]:
-    written = {each.agent for each in plan.perspectives}
+    written = {each.agent: each for each in plan.perspectives}
     for agent in _AGENTS:
         name, error = figures.agent_name(agent, t), plan.no_report.get(agent)
         if agent in plan.asking:
@@ -220,9 +241,46 @@ def _all_perspectives(plan: Plan, t: Words) -> Iterator[PerspectiveState]:
         elif error is not None:
             yield PerspectiveState(agent, name, "failed", t("no answer"), error)
         elif agent in written:
-            yield PerspectiveState(agent, name, "done", t("done"), None)
+            yield PerspectiveState(agent, name, "done", t("done"), None, _parts(written[agent], t))
         else:
             yield PerspectiveState(agent, name, "to come", t("to come"), None)
+
+
+def _parts(report: Perspective, t: Words) -> tuple[ReportPart, ...]:
+    """The parts of a report that are not empty, in the order in which they are shown."""
+    own: tuple[tuple[str, str | tuple[str, ...]], ...]
+    match report:
+        case ChapoPerspective():
+            own = (
+                (t("Strategy"), report.strategic_analysis),
+                (t("Risks"), report.risk_assessment),
+                (t("Impact"), report.impact_areas),
+                (t("Coordination"), report.coordination_needs),
+            )
+        case KodaPerspective():
+            own = (
+                (t("Files"), report.affected_files),
+                (t("Patterns"), report.code_patterns),
+                (t("Breaking changes"), report.potential_breaking_changes),
+                (t("Tests"), report.testing_requirements),
+            )
+        case DevoPerspective():
+            own = (
+                (t("Deployment"), report.deployment_impact),
+                (t("Rollback"), report.rollback_strategy),
+                (t("Services"), report.services_affected),
+                (t("Infrastructure"), report.infrastructure_changes),
+            )
+    shared: tuple[tuple[str, str | tuple[str, ...]], ...] = (
+        (t("Concerns"), report.concerns),
+        (t("Recommendations"), report.recommendations),
+        (t("Dependencies"), report.dependencies),
+    )
+    return tuple(
+        ReportPart(title, value, ()) if isinstance(value, str) else ReportPart(title, None, value)
+        for title, value in (*own, *shared)
+        if value
+    )
 
 
 def _waits_for(plan: Plan, around: Around, t: Words) -> tuple[OtherPlan, ...]:

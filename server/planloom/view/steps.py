@@ -16,6 +16,7 @@ from planloom.execution.resources import StepWait
 from planloom.view.actions import Button
 from planloom.view.changes import standing_files
 from planloom.view.figures import agent_name, usage_words
+from planloom.view.nodes import Rule, node_words, rules
 from planloom.view.states import Around, Wait, resource_words, step_waits, wait_words
 from planloom.view.words import Words
 
@@ -51,7 +52,7 @@ class StepView(NamedTuple):
     `sign` and `words` say where it stands. `waits` is the decision that it waits for, `stalled` what another step
     uses. `calls` are open; `background` is the command that it has left running. `worked_ms` is how long its last run
     took, of one that runs `clock` says since when. `lost` says which steps are skipped with it, `used` what its runs
-    have used of the model.
+    have used of the model. `node` says what it is if it is no work, `after` the numbers of the steps before it.
     """
 
     step: Step
@@ -73,6 +74,9 @@ class StepView(NamedTuple):
     worked_ms: int | None
     clock: Clock | None
     agent: str
+    node: str | None
+    rules: tuple[Rule, ...]
+    after: str
     used: str | None
     actions: tuple[Button, ...]
 
@@ -89,6 +93,7 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
     calls = _by_step(plan.open_calls)
     asked = _by_step(question for question in plan.asked if question.answer is not None)
     actions = _by_step(offered)
+    numbers = {step.step_id: number for number, step in enumerate(plan.steps, start=1)}
     found = []
     for number, step in enumerate(plan.steps, start=1):
         under_way = _under_way(plan, step)
@@ -117,6 +122,9 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
                 worked_ms=worked,
                 clock=clock,
                 agent=agent_name(step.agent, t),
+                node=node_words(step, t),
+                rules=rules(step, t),
+                after=", ".join(str(numbers.get(each, each)) for each in step.depends_on),
                 used=None if step.usage is None else usage_words(step.usage, t),
                 actions=actions.get(step.step_id, ()),
             )

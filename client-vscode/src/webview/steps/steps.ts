@@ -10,7 +10,7 @@ import { questionsBefore } from "../cards/askedQuestions";
 import { planGraph, selectedStep } from "../graph/planGraph";
 import { runningStep } from "../plan/planBar";
 import type { StepDraft } from "../planForms";
-import { dependencyNumbers, duration, firstLine, headline, valueText } from "../text/format";
+import { duration, firstLine, headline, valueText } from "../text/format";
 import { inlineDiff } from "../text/inlineDiff";
 import { markdownView } from "../text/markdownView";
 import { focusSoon, icon, iconButton, linkButton, type Panel, phrase, shown, type View } from "../ui";
@@ -18,7 +18,7 @@ import { commandOutput, isCommand } from "./commandOutput";
 import { dragged, draggedAway, draggedOver, dropped } from "./dragging";
 import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
 import { stepLook } from "./stepLook";
-import { isNode, loopPosition, nodeOf, stepRules } from "./stepRules";
+import { loopPosition, NODE_ICON, stepRules } from "./stepRules";
 
 /** Whether the plan's status allows its steps to be edited. */
 function isEditable(plan: Plan): boolean {
@@ -119,7 +119,7 @@ function row(panel: Panel, view: PlanView, index: number): View {
         <span class="number">${index + 1}</span>
         <span class="step-text">
           <span class="step-title">${shown(runs(each) && step.activeForm !== "" ? step.activeForm : step.description)}</span>
-          <span class="step-meta">${meta(view, each)}</span>
+          <span class="step-meta">${meta(each)}</span>
           ${lastWords(view, step, open)}
         </span>
         <span class="step-side">${side(panel, view, each)}</span>
@@ -163,11 +163,9 @@ function runs({ step, waits, stalled }: StepView): boolean {
   return step.status === "running" && waits == null && stalled == null;
 }
 
-function meta(view: PlanView, each: StepView): View {
-  const { plan } = view;
-  const { step, waits, stalled, retry, background } = each;
+function meta(each: StepView): View {
+  const { step, waits, stalled, retry, background, after } = each;
   const [call] = waits == null && stalled == null ? (each.calls ?? []) : [];
-  const after = dependencyNumbers(plan, step);
   if (call !== undefined) return html`<span class="tool running">${icon("tools")}${callText(call)}</span>`;
   if (each.skipped != null) return html`<span>${each.skipped}</span>`;
   if (step.status === "failed") return html`<span class="bad">${shown(firstLine(step.result?.error ?? ""))}</span>`;
@@ -176,13 +174,11 @@ function meta(view: PlanView, each: StepView): View {
     waits != null || stalled == null ? nothing : html`<span class="waits">${shown(stalled)}</span>`
   }${
     step.tool == null
-      ? isNode(step)
-        ? nodeOf(step)
-        : html`<span class="tool">${icon("hubot")}${each.agent}</span>`
+      ? html`<span class="tool">${icon(NODE_ICON[step.kind] ?? "hubot")}${shown(each.node ?? each.agent)}</span>`
       : html`<span class="tool">${icon("tools")}${callText({ tool: step.tool, args: step.args })}</span>`
   }
     ${after === "" ? nothing : html`<span title=${t("Waits for these steps")}>${phrase("after {0}", shown(after))}</span>`}
-    ${loopPosition(each)} ${stepRules(step)}
+    ${loopPosition(each)} ${stepRules(each)}
     ${background == null ? nothing : html`<span class="tool running" title=${t("Runs in the background")}>${icon("server-process")}${shown(background)}</span>`}
     ${step.critical ? html`<span class="warn" title=${t("If this step fails, the plan fails")}>${t("critical")}</span>` : nothing}
     ${

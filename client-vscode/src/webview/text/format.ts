@@ -1,6 +1,6 @@
 // Formats statuses, reasons, figures and paths for the panel.
 
-import type { Agent, ChangeKind, Json, JsonObject, Plan, Step } from "../../protocol";
+import type { Agent, ChangeKind, Json, JsonObject, Plan } from "../../protocol";
 import { number, t } from "../../words";
 
 /** The name of an agent; the wire has another. */
@@ -67,14 +67,6 @@ export function headline(args: JsonObject | null | undefined): string {
     (each) => typeof args[each] === "string",
   );
   return name === undefined ? "" : valueText(args[name]);
-}
-
-/** The numbers of the steps on which a step depends: `1, 3`. */
-export function dependencyNumbers(plan: Plan, step: Step): string {
-  return step.dependsOn
-    .map((id) => plan.steps.findIndex((each) => each.stepId === id) + 1)
-    .map((place, index) => (place > 0 ? String(place) : step.dependsOn[index]))
-    .join(", ");
 }
 
 export const CHANGE_LETTER: Readonly<Record<string, string>> = {

@@ -80,11 +80,20 @@ class Clock(Wire):
     until: Maybe[Time] = None
 
 
+class Rule(Wire):
+    """What decides whether or how often a step runs, in words; `hint` says what such a rule does."""
+
+    kind: Literal["when", "forEach", "repeatUntil"]
+    words: str
+    hint: str
+
+
 class StepView(Wire):
     """A step as people see it.
 
     `sign` and `words` say where it stands, `waits` what it waits for of the user, `stalled` what another step uses.
     `lost` says which steps are skipped if the user refuses. `workedMs`, or of a running step `clock`, is its time.
+    `node` says what it is if it is no work, `after` the numbers of the steps before it.
     """
 
     step: Step
@@ -104,6 +113,9 @@ class StepView(Wire):
     worked_ms: Maybe[Int] = None
     clock: Maybe[Clock] = None
     agent: str
+    node: Maybe[str] = None
+    rules: MaybeMany[Rule] = None
+    after: str
     used: Maybe[str] = None
     actions: MaybeMany[Action] = None
 
@@ -129,6 +141,30 @@ class ChangedFile(Wire):
     reason: Maybe[str] = None
 
 
+class ReportPart(Wire):
+    """A part of an agent's report: a text, or a list."""
+
+    title: str
+    text: Maybe[str] = None
+    items: MaybeMany[str] = None
+
+
+class RanCommand(Wire):
+    """A command and the outcome of its last run; without `good` it did not end by itself and need not have failed."""
+
+    command: str
+    good: Maybe[Bool] = None
+    words: str
+
+
+class Says(Wire):
+    """The question of the field in which a message is written, the word on its button, and what becomes of it."""
+
+    placeholder: str
+    button: str
+    hint: str
+
+
 class PerspectiveState(Wire):
     """Whether an agent has written its report."""
 
@@ -137,6 +173,7 @@ class PerspectiveState(Wire):
     state: Literal["thinking", "failed", "done", "to come"]
     words: str
     error: Maybe[str] = None
+    parts: MaybeMany[ReportPart] = None
 
 
 class DraftView(Wire):
@@ -234,6 +271,8 @@ class PlanHead(Wire):
     unresolved: MaybeMany[Unresolved] = None
     left: MaybeMany[NotDone] = None
     rest: Maybe[str] = None
+    commands: MaybeMany[RanCommand] = None
+    says: Says
     files: tuple[ChangedFile, ...]
     log: tuple[LogView, ...]
     waits_for: MaybeMany[OtherPlan] = None
