@@ -833,6 +833,12 @@ export interface Clock {
   until?: string;
 }
 
+/** What a check says of its path, command or condition, and how it came out. */
+export interface CheckWords {
+  what: string;
+  outcome: string;
+}
+
 /** What decides whether or how often a step runs, in words; `hint` says what such a rule does. */
 export interface Rule {
   kind: "when" | "forEach" | "repeatUntil";
@@ -843,7 +849,8 @@ export interface Rule {
 /**
  * A step as people see it. `sign` and `words` say where it stands, `waits` what it waits for of the user, `stalled`
  * what another step uses. `lost` says which steps are skipped if the user refuses. `workedMs`, or of a running step
- * `clock`, is its time. `node` says what it is if it is no work, `after` the numbers of the steps before it.
+ * `clock`, is its time. `node` says what it is if it is no work, `after` the numbers of the steps before it. `checks`
+ * are those of `step.checks` in words, `proposal` is what the model proposes where it has failed.
  */
 export interface StepView {
   step: Step;
@@ -866,6 +873,8 @@ export interface StepView {
   node?: string;
   rules?: readonly Rule[];
   after: string;
+  checks?: readonly CheckWords[];
+  proposal?: string;
   used?: string;
   actions?: readonly Action[];
 }

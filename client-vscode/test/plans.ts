@@ -84,7 +84,11 @@ const OFFERED: Readonly<Partial<Record<Plan["status"], readonly string[]>>> = {
   pending_approval: ["approve", "reject", "direct", "cancel", "regenerate"],
   executing: ["pause", "cancel"],
   paused: ["resume", "cancel", "regenerate"],
+  draft: ["cancel", "direct"],
+  approved: ["pause", "cancel"],
+  rejected: ["regenerate"],
   failed: ["regenerate"],
+  cancelled: ["regenerate"],
 };
 
 const action = (name: string): Action => ({ title: name, command: `planloom.${name}`, arguments: [] });

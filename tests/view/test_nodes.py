@@ -8,14 +8,14 @@ import pytest
 
 from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.agents import ChapoPerspective, DevoPerspective, KodaPerspective
-from planloom.domain.plans.plan import PlanStatus
+from planloom.domain.plans.plan import Check, Pending, PlanStatus, Recovery, RecoveryProposal
 from planloom.domain.plans.report import ReportedCommand
 from planloom.view.commands import RanCommand, commands
 from planloom.view.nodes import node_words, rules
 from planloom.view.plan_view import view
 from planloom.view.says import says
 from planloom.view.words import Words
-from tests.view.test_plan_view import AROUND, NOON, plan, step
+from tests.view.test_plan_view import AROUND, NOON, A, plan, step
 
 EN = Words()
 
@@ -93,3 +93,45 @@ def test_a_perspective_has_the_parts_of_its_report_that_say_something() -> None:
         (("Files", None, ("a.py",)),),
         (("Rollback", "Revert it", ()),),
     ]
+
+
+def test_a_check_says_what_it_checks_and_how_it_came_out() -> None:
+    checks = (
+        Check(kind="file_exists", path="a"),
+        Check(kind="file_contains", path="a", text="b", outcome="passed"),
+        Check(kind="no_new_errors", outcome="unknown"),
+        Check(kind="command", command="make", outcome="failed"),
+        Check(kind="condition", text="last.ok", outcome="passed"),
+    )
+    (shown,) = view(plan(step("a", checks=checks)), AROUND).steps
+    assert shown.checks == (
+        ("exists", "not checked yet"),
+        ("contains", "passed"),
+        ("no new errors", "unknown"),
+        ("runs", "failed"),
+        ("holds", "passed"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("action", "code", "words"),
+    [
+        ("insert", None, "The model proposes to insert steps."),
+        ("retry", None, "The model proposes to retry."),
+        ("skip", None, "The model proposes to skip the step."),
+        ("abort", None, "The model proposes to end the plan."),
+        ("retry", "several_matches", None),
+    ],
+)
+def test_what_the_model_proposes_is_said_where_a_step_has_failed(
+    action: Any, code: Any, words: str | None
+) -> None:
+    recovery = Recovery(
+        step_id=A,
+        error="no",
+        code=code,
+        options=("accept",),
+        proposal=RecoveryProposal(action=action, why="It may help."),
+    )
+    (shown,) = view(plan(step("a"), pending=Pending(recoveries=(recovery,))), AROUND).steps
+    assert shown.proposal == words

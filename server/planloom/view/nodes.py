@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from planloom.domain.plans.plan import Step
+from planloom.domain.plans.plan import Check, Step
 from planloom.domain.plans.unrolling import most_rounds
 from planloom.view.words import Words
 
@@ -15,6 +15,26 @@ class Rule(NamedTuple):
     kind: Literal["when", "forEach", "repeatUntil"]
     words: str
     hint: str
+
+
+class CheckWords(NamedTuple):
+    """What a check says of its path, command or condition, and how it came out."""
+
+    what: str
+    outcome: str
+
+
+def check_words(check: Check, t: Words) -> CheckWords:
+    """A check in words that follow its path, command or condition."""
+    what = {
+        "file_exists": t("exists"),
+        "file_contains": t("contains"),
+        "no_new_errors": t("no new errors"),
+        "command": t("runs"),
+        "condition": t("holds"),
+    }
+    outcomes = {"passed": t("passed"), "failed": t("failed"), "unknown": t("unknown")}
+    return CheckWords(what[check.kind], outcomes[check.outcome] if check.outcome else t("not checked yet"))
 
 
 def rules(step: Step, t: Words) -> tuple[Rule, ...]:

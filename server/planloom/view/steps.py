@@ -9,14 +9,14 @@ from typing import Literal, NamedTuple, TypeVar
 
 from planloom.domain.plans import graph
 from planloom.domain.plans.commands import running_in_background
-from planloom.domain.plans.plan import SETTLED, AskedQuestion, OpenCall, Plan, Step, StepStatus
+from planloom.domain.plans.plan import SETTLED, AskedQuestion, OpenCall, Plan, Recovery, Step, StepStatus
 from planloom.domain.plans.unrolling import is_under_way, most_rounds
 from planloom.domain.values import StepId
 from planloom.execution.resources import StepWait
 from planloom.view.actions import Button
 from planloom.view.changes import standing_files
 from planloom.view.figures import agent_name, usage_words
-from planloom.view.nodes import Rule, node_words, rules
+from planloom.view.nodes import CheckWords, Rule, check_words, node_words, rules
 from planloom.view.states import Around, Wait, resource_words, step_waits, wait_words
 from planloom.view.words import Words
 
@@ -77,6 +77,8 @@ class StepView(NamedTuple):
     node: str | None
     rules: tuple[Rule, ...]
     after: str
+    checks: tuple[CheckWords, ...]
+    proposal: str | None
     used: str | None
     actions: tuple[Button, ...]
 
@@ -93,6 +95,9 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
     calls = _by_step(plan.open_calls)
     asked = _by_step(question for question in plan.asked if question.answer is not None)
     actions = _by_step(offered)
+    proposals = {
+        each.step_id: proposal_words(each, t) for each in plan.pending.recoveries if each.proposal is not None
+    }
     numbers = {step.step_id: number for number, step in enumerate(plan.steps, start=1)}
     found = []
     for number, step in enumerate(plan.steps, start=1):
@@ -124,6 +129,8 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
                 agent=agent_name(step.agent, t),
                 node=node_words(step, t),
                 rules=rules(step, t),
+                checks=tuple(check_words(each, t) for each in step.checks),
+                proposal=proposals.get(step.step_id),
                 after=", ".join(str(numbers.get(each, each)) for each in step.depends_on),
                 used=None if step.usage is None else usage_words(step.usage, t),
                 actions=actions.get(step.step_id, ()),
@@ -137,6 +144,21 @@ def _by_step(values: Iterable[S]) -> Mapping[StepId | None, tuple[S, ...]]:
     for value in values:
         found[value.step_id].append(value)
     return {step_id: tuple(those) for step_id, those in found.items()}
+
+
+def proposal_words(recovery: Recovery, t: Words) -> str | None:
+    """What the model proposes to do about a failed step; the tool's own proposal says it itself."""
+    if recovery.proposal is None or recovery.code == "several_matches":
+        return None
+    match recovery.proposal.action:
+        case "insert":
+            return t("The model proposes to insert steps.")
+        case "retry":
+            return t("The model proposes to retry.")
+        case "skip":
+            return t("The model proposes to skip the step.")
+        case "abort":
+            return t("The model proposes to end the plan.")
 
 
 def skip_words(step: Step, t: Words) -> str:

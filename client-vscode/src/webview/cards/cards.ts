@@ -119,7 +119,7 @@ function recoveryCard(panel: Panel, view: PlanView, recovery: Recovery): View {
         ? nothing
         : html`<div class="proposal">
           <p>
-            ${recovery.code === "several_matches" ? nothing : html`<b>${proposed(proposal.action)}</b>`}
+            ${own?.proposal == null ? nothing : html`<b>${own.proposal}</b>`}
             ${shown(proposal.why)}
           </p>
           ${proposal.args == null ? nothing : html`<pre>${shown(JSON.stringify(proposal.args, null, 2))}</pre>`}
@@ -188,18 +188,4 @@ function failureText(error: string): View {
   const rest = error.slice(first.length + 1);
   return html`<p class="error-text">${shown(first)}</p>
     ${rest.trim() === "" ? nothing : printed(rest, t("Details of the failure"))}`;
-}
-
-/** What the model proposes to do about a failed step. */
-function proposed(action: NonNullable<Recovery["proposal"]>["action"]): string {
-  switch (action) {
-    case "insert":
-      return t("The model proposes to insert steps.");
-    case "retry":
-      return t("The model proposes to retry.");
-    case "skip":
-      return t("The model proposes to skip the step.");
-    case "abort":
-      return t("The model proposes to end the plan.");
-  }
 }

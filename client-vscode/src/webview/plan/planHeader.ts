@@ -219,9 +219,8 @@ function controls(panel: Panel, view: PlanView): View {
   };
   if (forms.prompt !== undefined && offers(view, PROMPTED[forms.prompt.kind]))
     return promptForm(panel, plan, forms.prompt);
-  switch (plan.status) {
-    case "pending_approval":
-      return html`<div class="actions main-actions">
+  if (plan.status === "pending_approval")
+    return html`<div class="actions main-actions">
           <vscode-button
             id="approve"
             @click=${() => panel.decide(planId, { kind: "approve", planId, version, review: reviewOf(panel, plan) })}
@@ -255,40 +254,37 @@ function controls(panel: Panel, view: PlanView): View {
           ${linkButton(t("Regenerate…"), prompt("regenerate"), { id: "regenerate" })}
           ${linkButton(t("Reject…"), prompt("reject"), { id: "reject" })}
         </div>`;
-    case "draft":
-      return html`<div class="actions">
-        <vscode-button secondary id="cancel" @click=${control("cancel")}>${t("Cancel")}</vscode-button>
-        ${plan.version === 0 ? linkButton(t("Execute directly instead"), control("direct")) : nothing}
-      </div>`;
-    case "approved":
-    case "executing":
-      return html`<div class="actions">
-        <vscode-button secondary id="pause" @click=${control("pause")}>${icon("debug-pause")} ${t("Pause")}</vscode-button>
-        <vscode-button secondary id="cancel" @click=${control("cancel")}>${icon("debug-stop")} ${t("Cancel")}</vscode-button>
-      </div>`;
-    case "paused":
-      return html`<div class="actions">
-        ${
-          view.decisions > 0
-            ? nothing
-            : html`<vscode-button
-              id="resume"
-              @click=${control("resume")}
-            >${icon("debug-continue")} ${t("Resume")}</vscode-button>`
-        }
-        <vscode-button secondary id="cancel" @click=${control("cancel")}>${icon("debug-stop")} ${t("Cancel")}</vscode-button>
-        <span class="grow"></span>
-        ${linkButton(t("Regenerate…"), prompt("regenerate"))}
-      </div>`;
-    case "rejected":
-    case "failed":
-    case "cancelled":
-      return html`<div class="actions">
-        <vscode-button secondary @click=${prompt("regenerate")}>${icon("refresh")} ${t("Regenerate…")}</vscode-button>
-      </div>`;
-    case "completed":
-      return nothing;
-  }
+  const can = (name: string): boolean => offers(view, `planloom.${name}`);
+  if (!["resume", "pause", "cancel", "regenerate"].some(can)) return nothing;
+  return html`<div class="actions">
+    ${
+      can("resume") && view.decisions === 0
+        ? html`<vscode-button id="resume" @click=${control("resume")}>${icon("debug-continue")} ${t("Resume")}</vscode-button>`
+        : nothing
+    }
+    ${
+      can("pause")
+        ? html`<vscode-button secondary id="pause" @click=${control("pause")}>${icon("debug-pause")} ${t("Pause")}</vscode-button>`
+        : nothing
+    }
+    ${
+      can("cancel")
+        ? html`<vscode-button secondary id="cancel" @click=${control("cancel")}>${icon("debug-stop")} ${t("Cancel")}</vscode-button>`
+        : nothing
+    }
+    ${
+      plan.status === "draft" && plan.version === 0 && can("direct")
+        ? linkButton(t("Execute directly instead"), control("direct"))
+        : nothing
+    }
+    ${
+      !can("regenerate")
+        ? nothing
+        : view.live
+          ? html`<span class="grow"></span>${linkButton(t("Regenerate…"), prompt("regenerate"))}`
+          : html`<vscode-button secondary @click=${prompt("regenerate")}>${icon("refresh")} ${t("Regenerate…")}</vscode-button>`
+    }
+  </div>`;
 }
 
 /** What this plan will ask: the select alone does not show what the settings allow. */

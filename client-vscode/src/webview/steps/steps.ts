@@ -4,7 +4,7 @@ import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
 import type { PlanView } from "../../plan/views";
-import type { Check, JsonObject, Plan, Step, StepView } from "../../protocol";
+import type { Check, CheckWords, JsonObject, Plan, Step, StepView } from "../../protocol";
 import { t } from "../../words";
 import { questionsBefore } from "../cards/askedQuestions";
 import { planGraph, selectedStep } from "../graph/planGraph";
@@ -249,7 +249,7 @@ function details(panel: Panel, view: PlanView, each: StepView, index: number): V
     ${
       step.checks.length === 0
         ? nothing
-        : html`<ul class="checks" aria-label=${t("Checks")}>${step.checks.map(checkRow)}</ul>`
+        : html`<ul class="checks" aria-label=${t("Checks")}>${step.checks.map((check, place) => checkRow(check, each.checks?.[place]))}</ul>`
     }
     ${
       calls.length === 0
@@ -297,19 +297,11 @@ function argumentTable(step: Step): View {
   </dl>${isEdit ? inlineDiff(before, after, { numbers: false }) : nothing}`;
 }
 
-function checkRow(check: Check): View {
+function checkRow(check: Check, words: CheckWords | undefined): View {
   const look = { passed: ["pass", "good"], failed: ["error", "bad"], unknown: ["question", "warn"] } as const;
   const [name, tone] = check.outcome == null ? (["circle-outline", "quiet"] as const) : look[check.outcome];
-  const what = {
-    file_exists: t("exists"),
-    file_contains: t("contains"),
-    no_new_errors: t("no new errors"),
-    command: t("runs"),
-    condition: t("holds"),
-  }[check.kind];
-  const outcome = { passed: t("passed"), failed: t("failed"), unknown: t("unknown") };
-  return html`<li>${icon(name, check.outcome == null ? t("not checked yet") : outcome[check.outcome], tone)}<span
-      >${shown(check.path ?? check.command)} ${what}
+  return html`<li>${icon(name, words?.outcome, tone)}<span
+      >${shown(check.path ?? check.command)} ${words?.what}
       ${check.text == null ? nothing : html`<code>${shown(check.text)}</code>`}</span
     ><span class="quiet">${shown(check.detail)}</span></li>`;
 }

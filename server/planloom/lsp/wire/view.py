@@ -80,6 +80,13 @@ class Clock(Wire):
     until: Maybe[Time] = None
 
 
+class CheckWords(Wire):
+    """What a check says of its path, command or condition, and how it came out."""
+
+    what: str
+    outcome: str
+
+
 class Rule(Wire):
     """What decides whether or how often a step runs, in words; `hint` says what such a rule does."""
 
@@ -93,7 +100,8 @@ class StepView(Wire):
 
     `sign` and `words` say where it stands, `waits` what it waits for of the user, `stalled` what another step uses.
     `lost` says which steps are skipped if the user refuses. `workedMs`, or of a running step `clock`, is its time.
-    `node` says what it is if it is no work, `after` the numbers of the steps before it.
+    `node` says what it is if it is no work, `after` the numbers of the steps before it. `checks`
+    are those of `step.checks` in words, `proposal` is what the model proposes where it has failed.
     """
 
     step: Step
@@ -116,6 +124,8 @@ class StepView(Wire):
     node: Maybe[str] = None
     rules: MaybeMany[Rule] = None
     after: str
+    checks: MaybeMany[CheckWords] = None
+    proposal: Maybe[str] = None
     used: Maybe[str] = None
     actions: MaybeMany[Action] = None
 
