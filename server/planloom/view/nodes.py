@@ -26,15 +26,33 @@ class CheckWords(NamedTuple):
 
 def check_words(check: Check, t: Words) -> CheckWords:
     """A check in words that follow its path, command or condition."""
-    what = {
-        "file_exists": t("exists"),
-        "file_contains": t("contains"),
-        "no_new_errors": t("no new errors"),
-        "command": t("runs"),
-        "condition": t("holds"),
-    }
-    outcomes = {"passed": t("passed"), "failed": t("failed"), "unknown": t("unknown")}
-    return CheckWords(what[check.kind], outcomes[check.outcome] if check.outcome else t("not checked yet"))
+    return CheckWords(_checked(check, t), _outcome(check, t))
+
+
+def _checked(check: Check, t: Words) -> str:
+    match check.kind:
+        case "file_exists":
+            return t("exists")
+        case "file_contains":
+            return t("contains")
+        case "no_new_errors":
+            return t("no new errors")
+        case "command":
+            return t("runs")
+        case "condition":
+            return t("holds")
+
+
+def _outcome(check: Check, t: Words) -> str:
+    match check.outcome:
+        case "passed":
+            return t("passed")
+        case "failed":
+            return t("failed")
+        case "unknown":
+            return t("unknown")
+        case None:
+            return t("not checked yet")
 
 
 def rules(step: Step, t: Words) -> tuple[Rule, ...]:
