@@ -18,7 +18,6 @@ from planloom.lsp.wire.base import Wire
 from planloom.lsp.wire.declared_events import OfPlan
 from planloom.lsp.wire.events import messages, type_of
 from planloom.lsp.wire.methods import editor
-from planloom.lsp.wire.plan import Detection
 from planloom.service.running.states import ALLOWED
 from planloom.version import PROTOCOL_VERSION
 
@@ -110,9 +109,10 @@ supports it. The [document](plan-document.md) follows its plan from the review o
 _ERRORS = """\
 ## Errors
 
-`data` of an error is `{ code, message, hint?, details? }`; `message` is a sentence that a user can act on. The codes of
-JSON-RPC and LSP occur too: -32700, -32600, -32601, -32002 before `initialize`, -32800 for a cancelled request, and
--32603 (`internal`) for an internal error of the server, whose log has the traceback.
+`data` of an error is `{ code, message, hint?, details?, explained }`; `message` is a sentence that a user can act on,
+`explained` the same in the user's language, with what mends it. The codes of JSON-RPC and LSP occur too: -32700,
+-32600, -32601, -32002 before `initialize`, -32800 for a cancelled request, and -32603 (`internal`) for an internal
+error of the server, whose log has the traceback.
 
 The `code` of a failed step (`task_failed`, `recovery_request`) is one of the table, or `check_failed` if a check of the
 step does not hold; it is left out where a tool failed, whose own words are the `error`. That of a failed plan is one of
@@ -287,7 +287,7 @@ def _types() -> Iterator[str]:
 
 
 def _shape(model: type[Wire]) -> str:
-    return "`Detection`" if model is Detection else f"`{notation.fields(model)}`"
+    return f"`{notation.fields(model)}`"
 
 
 def _words(handler: Handler) -> str:

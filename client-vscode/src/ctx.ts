@@ -7,12 +7,11 @@ import * as vscode from "vscode";
 import { Client, errorData, modelName, type Params, type Result } from "./connection/client";
 import { hasModels } from "./connection/languageModel";
 import { serverCommand } from "./connection/serverCommand";
-import { reviewSetting, unasked, userValues } from "./connection/settings";
+import { userValues } from "./connection/settings";
 import { Diffs } from "./diffs";
 import { Keys } from "./models/keys";
-import { type Mend, mendLabel } from "./models/mends";
+import { mendLabel, told } from "./models/mends";
 import { type KeptKey, keysToSend } from "./models/modelChoice";
-import { explained } from "./models/problems";
 import { notifier } from "./notifications";
 import type { FromPanel, Mode, ServerState, ToPanel } from "./panel/messages";
 import { PlanPanel } from "./panel/planPanel";
@@ -29,7 +28,7 @@ import {
   withStream,
   withView,
 } from "./plan/views";
-import type { Event, Requests, Review, StreamParams, ViewParams } from "./protocol";
+import type { Event, Mend, Requests, Review, StreamParams, ViewParams } from "./protocol";
 import { requestMode } from "./requestMode";
 import { Marks } from "./review/marks";
 import { Merges } from "./review/merges";
@@ -37,7 +36,6 @@ import { Proposals } from "./review/proposals";
 import { Unopened } from "./review/unopened";
 import { Unsaved } from "./review/unsaved";
 import { StatusItem } from "./status";
-import { problemLines } from "./validationProblems";
 import { linkless, t } from "./words";
 
 const CURRENT_KEY = "planloom.currentPlan";
@@ -369,8 +367,8 @@ export class Ctx implements vscode.Disposable {
       problems: [...status.problems],
       trusted: status.trusted,
       ...(status.workspaceFolders?.length === 0 ? { noFolder: true } : {}),
-      unasked: [...unasked()],
-      review: reviewSetting(),
+      review: status.review,
+      reviews: [...status.reviews],
       ...(needsModel === undefined ? {} : { needsModel }),
     });
     return status;
@@ -454,14 +452,11 @@ export class Ctx implements vscode.Disposable {
   /** Show an error. A plan that has changed meanwhile is read anew: the one of the request, else the displayed one. */
   private refused(what: string, error: unknown, planId = this.state.current): void {
     const failure = errorData(error);
-    const { code, details } = failure;
+    const { code, explained = { words: failure.message, mends: [] } } = failure;
     this.log.warn(`${what}: ${code}: ${failure.message}`);
-    const { message, mends } = explained(failure);
-    const problems = problemLines(details);
-    const text = [message, ...problems].join("\n");
     // What was asked for is asked again by the same button or key; only a test has none of its own.
-    const offered = mends.filter((mend) => mend !== "again" || what === "planloom/model/test");
-    this.notify(code === "stale_version" || code === "wrong_state" ? "warning" : "error", text, offered);
+    const offered = explained.mends.filter((mend) => mend !== "again" || what === "planloom/model/test");
+    this.notify(code === "stale_version" || code === "wrong_state" ? "warning" : "error", told(explained), offered);
     if ((code === "stale_version" || code === "wrong_state") && planId !== undefined) void this.reload(planId);
   }
 

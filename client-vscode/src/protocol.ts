@@ -132,6 +132,21 @@ export type StepSign = (typeof STEP_SIGNS)[number];
 export const STEP_DECISIONS = ["approval", "conflict", "answer", "recovery"] as const;
 export type StepDecision = (typeof STEP_DECISIONS)[number];
 
+export const MENDS = [
+  "key",
+  "address",
+  "models",
+  "startOllama",
+  "getOllamaModel",
+  "again",
+  "folder",
+  "trust",
+  "settings",
+  "restart",
+  "log",
+] as const;
+export type Mend = (typeof MENDS)[number];
+
 /** An empty object. */
 export type Empty = Record<string, never>;
 
@@ -788,6 +803,16 @@ export interface Action {
   arguments: readonly Json[];
 }
 
+/**
+ * An error in the user's words, and what mends it, the most likely first; also `data.explained` of an error. `until` is
+ * when a server that takes no more requests can be asked again.
+ */
+export interface Explained {
+  words: string;
+  mends: readonly Mend[];
+  until?: string;
+}
+
 /** A tool call that is being carried out. */
 export interface OpenCall {
   callId: string;
@@ -808,10 +833,24 @@ export interface Clock {
   until?: string;
 }
 
+/** What a check says of its path, command or condition, and how it came out. */
+export interface CheckWords {
+  what: string;
+  outcome: string;
+}
+
+/** What decides whether or how often a step runs, in words; `hint` says what such a rule does. */
+export interface Rule {
+  kind: "when" | "forEach" | "repeatUntil";
+  words: string;
+  hint: string;
+}
+
 /**
  * A step as people see it. `sign` and `words` say where it stands, `waits` what it waits for of the user, `stalled`
  * what another step uses. `lost` says which steps are skipped if the user refuses. `workedMs`, or of a running step
- * `clock`, is its time.
+ * `clock`, is its time. `node` says what it is if it is no work, `after` the numbers of the steps before it. `checks`
+ * are those of `step.checks` in words, `proposal` is what the model proposes where it has failed.
  */
 export interface StepView {
   step: Step;
@@ -831,6 +870,11 @@ export interface StepView {
   workedMs?: number;
   clock?: Clock;
   agent: string;
+  node?: string;
+  rules?: readonly Rule[];
+  after: string;
+  checks?: readonly CheckWords[];
+  proposal?: string;
   used?: string;
   actions?: readonly Action[];
 }
@@ -855,6 +899,27 @@ export interface ChangedFile {
   reason?: string;
 }
 
+/** A part of an agent's report: a text, or a list. */
+export interface ReportPart {
+  title: string;
+  text?: string;
+  items?: readonly string[];
+}
+
+/** A command and the outcome of its last run; without `good` it did not end by itself and need not have failed. */
+export interface RanCommand {
+  command: string;
+  good?: boolean;
+  words: string;
+}
+
+/** The question of the field in which a message is written, the word on its button, and what becomes of it. */
+export interface Says {
+  placeholder: string;
+  button: string;
+  hint: string;
+}
+
 /** Whether an agent has written its report. */
 export interface PerspectiveState {
   agent: Agent;
@@ -862,6 +927,7 @@ export interface PerspectiveState {
   state: "thinking" | "failed" | "done" | "to come";
   words: string;
   error?: string;
+  parts?: readonly ReportPart[];
 }
 
 /** What became of the last draft: `failed` if the version before it is back. */
@@ -892,11 +958,35 @@ export interface OtherPlan {
   words: string;
 }
 
+/** What is dangerous about an approval. */
+export interface Danger {
+  tone: "medium" | "high";
+  words: string;
+}
+
+/**
+ * An approval that waits. `allow` and `deny` are the words on its buttons, `refuse` leads to `deny`. `ahead` and
+ * `inFolder` say what it covers if it is allowed for the plan, or in its folder, where it can be. `folder` is that of a
+ * command. `kinds` say what happens to each of its files, `lost` what is skipped if it is denied.
+ */
+export interface ApprovalView {
+  approvalId: string;
+  allow: string;
+  refuse: string;
+  deny: string;
+  danger?: Danger;
+  ahead?: string;
+  inFolder?: string;
+  folder?: string;
+  kinds: readonly string[];
+  lost?: string;
+}
+
 /**
  * A plan as people see it, without its steps: those of `plan` are in `PlanView.steps`. `state` and `sign` say where it
- * stands, `waits` what it waits for. A cause in `causes` calls for the user until it is answered; `decisions` counts
- * the cards. `partly`: it has completed without the steps of `left`; `rest` is a request for them. `workedOn`: it holds
- * work that is lost with it.
+ * stands, `waits` what it waits for, `problem` why it has failed or its model cannot be used. A cause in `causes` calls
+ * for the user until it is answered; `decisions` counts the cards. `partly`: it has completed without the steps of
+ * `left`; `rest` is a request for them. `workedOn`: it holds work that is lost with it.
  */
 export interface PlanHead {
   plan: Plan;
@@ -905,6 +995,7 @@ export interface PlanHead {
   waits?: string;
   causes: readonly string[];
   decisions: number;
+  approvals?: readonly ApprovalView[];
   live: boolean;
   partly: boolean;
   workedOn: boolean;
@@ -913,6 +1004,7 @@ export interface PlanHead {
   task?: string;
   verdict?: string;
   pause?: string;
+  problem?: Explained;
   thought?: string;
   estimate?: string;
   estimates?: readonly string[];
@@ -925,6 +1017,8 @@ export interface PlanHead {
   unresolved?: readonly Unresolved[];
   left?: readonly NotDone[];
   rest?: string;
+  commands?: readonly RanCommand[];
+  says: Says;
   files: readonly ChangedFile[];
   log: readonly LogView[];
   waitsFor?: readonly OtherPlan[];
@@ -1145,9 +1239,18 @@ export interface TasksResult {
   progress: Progress;
 }
 
+/** How a test run went, in words. `failures` names the tests that failed, `more` says how many it leaves out. */
+export interface RanTests {
+  words: string;
+  good: boolean;
+  failures: readonly string[];
+  more?: string;
+}
+
 /**
  * What a command has printed, of a long output the beginning and the end; null if that was not stored. `command` is as
- * a shell takes it, `cwd` relative to the workspace; without `exitCode` it did not end by itself.
+ * a shell takes it, `cwd` relative to the workspace; without `exitCode` it did not end by itself. `tests` is there if
+ * it has surely run tests.
  */
 export interface CommandOutput {
   callId: string;
@@ -1156,6 +1259,7 @@ export interface CommandOutput {
   ok: boolean;
   exitCode?: number;
   output: string | null;
+  tests?: RanTests;
 }
 
 /** The finished commands of a step, in the order of their calls. */
@@ -1213,7 +1317,7 @@ export interface DayStats extends Spent {
 /**
  * The figures of ended plans. `success` and `undone` are percentages of them, left out if there are none. `costs` are
  * those of the models that have a price in `model.prices`, by their names. `days` are those with plans, the earliest
- * first.
+ * first. `text` is all of it as Markdown in the user's language.
  */
 export interface StatsResult {
   plans: number;
@@ -1226,6 +1330,7 @@ export interface StatsResult {
   models: readonly ModelUse[];
   costs: { readonly [name: string]: number };
   days: readonly DayStats[];
+  text: string;
 }
 
 /** `planloom/conflict/texts`. */
@@ -1327,6 +1432,11 @@ export interface KeepImageParams {
 /** `planloom/detect`. */
 export interface DetectParams {
   text: string;
+}
+
+/** Whether a text needs a plan, and why in the user's language. */
+export interface DetectResult extends Detection {
+  words: string;
 }
 
 /** One completion of a reference; `replace` is the start and end of the text that it replaces, in UTF-16 units. */
@@ -1490,7 +1600,7 @@ export interface TrustParams {
   trusted: boolean;
 }
 
-/** A model that can be chosen; `reason` says why it cannot be used, and `cause` says it for programs. */
+/** A model that can be chosen; `reason` says why it cannot be used, `cause` for programs, `words` for people. */
 export interface ModelEntry {
   provider: string;
   name: string;
@@ -1498,6 +1608,7 @@ export interface ModelEntry {
   reachable: boolean;
   reason?: string;
   cause?: ModelCause;
+  words?: string;
 }
 
 /** The model in use, and why it was chosen. */
@@ -1542,7 +1653,15 @@ export interface CommandAbilities {
   writable?: readonly string[];
 }
 
-/** The version, model, folders, plans and health of the server. */
+/** When changes are reviewed, what that asks under the settings, and what it then does without a question. */
+export interface ReviewChoice {
+  review: Review;
+  title: string;
+  asks: string;
+  unasked: string;
+}
+
+/** The version, model, folders, plans and health of the server. `review` is that of a plan without its own. */
 export interface StatusResult {
   version: string;
   protocolVersion: number;
@@ -1557,6 +1676,8 @@ export interface StatusResult {
   storagePath: string;
   commands?: CommandAbilities;
   storageNote?: string;
+  review: Review;
+  reviews: readonly ReviewChoice[];
 }
 
 /** `planloom/stream`. */
@@ -2329,7 +2450,7 @@ export interface Requests {
   "planloom/reference/complete": { params: CompleteParams; result: CompleteResult };
   "planloom/reference/resolve": { params: ResolveParams; result: ResolveResult };
   "planloom/attachment/keep": { params: KeepImageParams; result: KeptImage };
-  "planloom/detect": { params: DetectParams; result: Detection };
+  "planloom/detect": { params: DetectParams; result: DetectResult };
   "planloom/template/list": { params: NoParams; result: TemplatesResult };
   "planloom/template/preview": { params: PreviewTemplateParams; result: TemplatePreviewResult };
   "planloom/template/save": { params: SaveTemplateParams; result: TemplateResult };

@@ -46,6 +46,7 @@ const stored: CommandOutput = {
   ok: false,
   exitCode: 1,
   output: "FAILED tests/a.py::x\n1 failed in 0.1s\n",
+  tests: { words: "Tests: 1 failed and 0 passed", good: false, failures: ["tests/a.py::x"] },
 };
 
 function page(): { panel: Panel; sent: FromPanel[]; draw(view: PlanView): HTMLElement } {

@@ -10,7 +10,7 @@ import { nextMode } from "../src/webview/composer/mode";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, kept, taken, type Ui, written } from "../src/webview/uiState";
 
-const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, unasked: [], review: "each" };
+const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, review: "each", reviews: [] };
 
 /** A composer over the pure state, with the messages that it sent. */
 function composing(more: Partial<Ui> = {}) {
@@ -38,7 +38,7 @@ function composing(more: Partial<Ui> = {}) {
 }
 
 function verdict(panel: Panel, planned: boolean, ambiguous = false): ToPanel {
-  const detection = { planned, rule: "none" as const, score: 1, ambiguous };
+  const detection = { planned, rule: "none" as const, score: 1, ambiguous, words: "one small task" };
   return { kind: "detection", requestId: panel.ui.typing, detection, planned };
 }
 

@@ -8,7 +8,7 @@ import type { Approval, ApprovalFile } from "../src/protocol";
 import { approvalCard } from "../src/webview/cards/approvalCard";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, taken } from "../src/webview/uiState";
-import { plan, stateOf, step, viewOf } from "./plans";
+import { approvalView, plan, stateOf, step, viewOf } from "./plans";
 
 const URI = "file:///w/a.txt";
 const NOW = "a\nb\nc\nd\ne\nf\ng\n";
@@ -40,7 +40,7 @@ function draw(...files: ApprovalFile[]): HTMLElement {
     protected: false,
     files,
   };
-  render(html`${approvalCard(panel, viewOf(plan([step("a")])), approval)}`, root);
+  render(html`${approvalCard(panel, viewOf(plan([step("a")]), { approvals: [approvalView("x")] }), approval)}`, root);
   return root;
 }
 

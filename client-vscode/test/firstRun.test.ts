@@ -3,9 +3,10 @@ import { render } from "lit";
 import { expect, test } from "vitest";
 
 import { type FromPanel, readFromPanel, type ServerState } from "../src/panel/messages";
-import type { ModelProblem } from "../src/protocol";
-import { pausedForModel, planError } from "../src/webview/mends";
+import type { Explained } from "../src/protocol";
+import { pausedForModel } from "../src/webview/mends";
 import { modelSetUp } from "../src/webview/modelSetUp";
+import { outcome } from "../src/webview/plan/summary";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, written } from "../src/webview/uiState";
 import { welcome, windowState } from "../src/webview/welcome";
@@ -16,16 +17,10 @@ const RUNNING = {
   model: "m",
   problems: [],
   trusted: true,
-  unasked: [],
   review: "each",
+  reviews: [],
 } satisfies ServerState;
-const WRONG_KEY: ModelProblem = {
-  cause: "key_refused",
-  provider: "openai",
-  address: "https://x",
-  model: "m",
-  said: "",
-};
+const WRONG_KEY: Explained = { words: "https://x refused the key.", mends: ["key", "models"] };
 
 function panelOf(server: Partial<Extract<ServerState, { kind: "running" }>> = {}): {
   panel: Panel;
@@ -73,7 +68,7 @@ test("a request that is held says so in the card of the ways to a model", () => 
 
 test("a pause for the model tells its cause, and its buttons name the plan that goes on", () => {
   const { panel, sent } = panelOf();
-  const view = viewOf(plan([step("a")], { status: "paused", pauseDetail: "Set --base-url.", modelProblem: WRONG_KEY }));
+  const view = viewOf(plan([step("a")], { status: "paused", pauseDetail: "Set --base-url." }), { problem: WRONG_KEY });
   const banner = drawn(pausedForModel(panel, view));
   expect(banner.textContent).toMatch(/https:\/\/x refused the key\./);
   expect(banner.textContent).not.toMatch(/--base-url/);
@@ -83,10 +78,15 @@ test("a pause for the model tells its cause, and its buttons name the plan that 
 
 test("a draft that failed for its model has the buttons too, one that failed for itself its own sentence", () => {
   const { panel } = panelOf();
-  const forModel = planError(panel, "p1", { code: "model_unavailable", message: "x", modelProblem: WRONG_KEY });
-  expect(forModel.title).toMatch(/refused the key/);
-  expect(drawn(forModel.mends).querySelectorAll("vscode-button").length).toBeGreaterThan(0);
-  const itself = planError(panel, "p1", { code: "step_failed", message: "Step 2 failed." });
-  expect(itself.title).toBe("Step 2 failed.");
-  expect(drawn(itself.mends).querySelector("vscode-button")).toBeNull();
+  const failed = (problem: Explained) =>
+    drawn(
+      outcome(panel, viewOf(plan([], { status: "failed", error: { code: "x", message: "For a log." } }), { problem })),
+    );
+  const forModel = failed(WRONG_KEY);
+  expect(forModel.querySelector(".failure h3")?.textContent).toMatch(/refused the key/);
+  expect(forModel.querySelectorAll("[data-mend]")).toHaveLength(2);
+  const itself = failed({ words: "Step 2 failed.", mends: [] });
+  expect(itself.querySelector(".failure h3")?.textContent).toBe("Step 2 failed.");
+  expect(itself.textContent).not.toMatch(/For a log/);
+  expect(itself.querySelector("[data-mend]")).toBeNull();
 });

@@ -10,7 +10,7 @@ import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, kept, taken, type Ui, withNewImage, written } from "../src/webview/uiState";
 import { plan } from "./plans";
 
-const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, unasked: [], review: "each" };
+const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, review: "each", reviews: [] };
 const PICTURE = new File([new Uint8Array([0x89, 0x50, 0x4e, 0x47])], "logo.png", { type: "image/png" });
 
 function panelOf(): { panel: Panel; sent: FromPanel[] } {

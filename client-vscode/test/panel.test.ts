@@ -5,7 +5,16 @@ import { expect, test } from "vitest";
 
 import { type FromPanel, readFromPanel, type ServerState } from "../src/panel/messages";
 import { EMPTY, type PanelState, type PlanView, withMessage, withStream } from "../src/plan/views";
-import type { Approval, ChangedFile, PerspectiveState, Report, Step, StepStatus, StepView } from "../src/protocol";
+import type {
+  Approval,
+  ChangedFile,
+  PerspectiveState,
+  RanCommand,
+  Report,
+  Step,
+  StepStatus,
+  StepView,
+} from "../src/protocol";
 import { lastChangedLine } from "../src/text/lineDiff";
 import { sameFile } from "../src/webview/cards/approvalCard";
 import { cards } from "../src/webview/cards/cards";
@@ -20,7 +29,7 @@ import { pathOf } from "../src/webview/text/format";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, taken, type Ui, withSeen } from "../src/webview/uiState";
 import { speak } from "../src/words";
-import { changedFile, chapo, plan, stateOf, step, stepView, viewOf } from "./plans";
+import { approvalView, changedFile, chapo, plan, stateOf, step, stepView, viewOf } from "./plans";
 
 const PAYLOADS = [
   "<img src=x onerror=alert(1)>",
@@ -31,7 +40,7 @@ const PAYLOADS = [
   "command:planloom.approve",
 ];
 
-const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, unasked: [], review: "each" };
+const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, review: "each", reviews: [] };
 
 function panelOf(more: Partial<Ui> = {}): { panel: Panel; sent: FromPanel[] } {
   const sent: FromPanel[] = [];
@@ -117,7 +126,12 @@ function everywhere(text: string): PlanView {
   });
   return viewOf(
     ready,
-    { pause: text, answer: text, log: [{ level: "error", message: text, at: "2030-01-01T12:00:00Z" }] },
+    {
+      pause: text,
+      problem: { words: text, mends: [] },
+      answer: text,
+      log: [{ level: "error", message: text, at: "2030-01-01T12:00:00Z" }],
+    },
     { a: { words: text, retry: text, lost: text } },
   );
 }
@@ -170,7 +184,8 @@ test("a fetch shows its host and its whole address, and for the plan allows that
     pending: { approvals: [approval], questions: [], recoveries: [], conflicts: [] },
   });
   const { panel, sent } = panelOf({ armed: ["x"] });
-  const root = drawn(cards(panel, viewOf(ready)));
+  const danger = { tone: "medium", words: "sends a request to the web" } as const;
+  const root = drawn(cards(panel, viewOf(ready, { approvals: [approvalView("x", { danger })] })));
   expect(root.querySelector(".address")?.textContent).toBe(url);
   expect(root.querySelector(".host")?.textContent).toBe("xn--pple-43d.com (аpple.com)");
   expect(root.querySelector(".allow")?.textContent).toBe("Allow once");
@@ -203,7 +218,14 @@ test("a change of the rest of the plan shows each step before and after, and is 
     pending: { approvals: [approval], questions: [], recoveries: [], conflicts: [] },
   });
   const { panel, sent } = panelOf({ armed: ["x"] });
-  const root = drawn(cards(panel, viewOf(ready)));
+  const words = {
+    approvalId: "x",
+    allow: "Change the plan",
+    refuse: "Keep the plan…",
+    deny: "Keep the plan",
+    kinds: [],
+  };
+  const root = drawn(cards(panel, viewOf(ready, { approvals: [words] })));
   const rows = [...root.querySelectorAll(".plan-change")].map((row) => [
     row.querySelector(".chip")?.textContent,
     row.querySelector(".before")?.textContent,
@@ -259,7 +281,7 @@ test("the composer shows the verdict and what its keys do", () => {
     draft: "Build a page",
     verdict: {
       typing: 0,
-      detection: { planned: false, rule: "none", score: 1, ambiguous: false },
+      detection: { planned: false, rule: "none", score: 1, ambiguous: false, words: "one small task" },
       planned: false,
     },
   });
@@ -351,11 +373,17 @@ test("perspectives: who thinks, who said something, who failed, who is to come",
     words,
     ...(error === undefined ? {} : { error }),
   });
-  const said = chapo("Small, but public.", { concerns: ["Names"], riskAssessment: "Low" });
+  const said = chapo("Small, but public.", { concerns: ["Names"] });
   const view = viewOf(plan([], { status: "draft", route: "perspectives", perspectives: { chapo: said } }), {
     thought: "Code is thinking…",
     perspectives: [
-      state("chapo", "Strategy", "done"),
+      {
+        ...state("chapo", "Strategy", "done"),
+        parts: [
+          { title: "Concerns", items: ["Names"] },
+          { title: "Risks", text: "Low" },
+        ],
+      },
       state("koda", "Code", "thinking"),
       state("devo", "Operations", "failed", "No answer"),
     ],
@@ -363,7 +391,10 @@ test("perspectives: who thinks, who said something, who failed, who is to come",
   const root = drawn(planHeader(panelOf().panel, view));
   const rows = [...root.querySelectorAll<HTMLElement>(".perspective")];
   expect(rows.map((row) => row.dataset.state)).toEqual(["done", "thinking", "failed"]);
-  expect(rows[0]?.textContent).toContain("Names");
+  expect([...rows[0]!.querySelectorAll("h5, li, p")].map((each) => each.textContent)).toEqual([
+    "Small, but public.",
+    ...["Concerns", "Names", "Risks", "Low"],
+  ]);
   expect(rows[2]?.textContent).toContain("No answer");
   expect(root.querySelector(".figures span")?.textContent).toBe("Code is thinking…");
 });
@@ -371,7 +402,8 @@ test("perspectives: who thinks, who said something, who failed, who is to come",
 test("with a plan on display the composer speaks to it, and says which one and what becomes of it", () => {
   const { panel, sent } = panelOf({ draft: "use pytest instead" });
   const asks = { write: () => undefined, complete: () => undefined };
-  const current = plan([step("a")], { status: "pending_approval", request: "Test the greeting" });
+  const says = { placeholder: "What should change?", button: "Revise", hint: "Gives a new version of the plan." };
+  const current = viewOf(plan([step("a")], { status: "pending_approval", request: "Test the greeting" }), { says });
   const root = drawn(composer(panel, current, asks));
   expect(root.querySelector(".recipient")?.textContent?.replaceAll(/\s+/g, " ").trim()).toBe(
     "To Test the greeting New request instead",
@@ -384,7 +416,7 @@ test("with a plan on display the composer speaks to it, and says which one and w
 
 test("a new request can be made beside a plan: by a key, or by choosing it", () => {
   const asks = { write: () => undefined, complete: () => undefined };
-  const current = plan([step("a")], { status: "executing" });
+  const current = viewOf(plan([step("a")], { status: "executing" }));
   const first = panelOf({ draft: "Build a page" });
   drawn(composer(first.panel, current, asks))
     .querySelector("#request")!
@@ -451,17 +483,23 @@ test("a reject form stands on its own plan alone, and only while that can be rej
 });
 
 test("Start execution reviews as the setting says, or as was chosen for this plan", () => {
-  const { panel, sent } = panelOf({ server: { ...RUNNING, review: "end" } });
+  const { panel, sent } = panelOf({
+    server: {
+      ...RUNNING,
+      review: "end",
+      reviews: [
+        { review: "end", title: "Review all at the end", asks: "Asks once.", unasked: "" },
+        { review: "auto", title: "Review only risky changes", asks: "Asks seldom.", unasked: "writing" },
+      ],
+    },
+  });
   const start = (planId: string) => {
     const root = drawn(planHeader(panel, viewOf(plan([step("a")], { planId }))));
     root.querySelector<HTMLElement>("#approve")!.click();
     return root.querySelector("#asks")?.textContent;
   };
   panel.change("p2", (forms) => (forms.review = "auto"));
-  expect([start("p1"), start("p2")]).toEqual([
-    "Asks once, at the end, about changes and deletions; about commands and web pages it asks first.",
-    "Asks only about deletions, commands, web pages and protected files.",
-  ]);
+  expect([start("p1"), start("p2")]).toEqual(["Asks once.", "Asks seldom."]);
   expect(sent.map((message) => message.kind === "approve" && [message.planId, message.review])).toEqual([
     ["p1", "end"],
     ["p2", "auto"],
@@ -555,11 +593,16 @@ const REPORT: Report = {
   answered: false,
 };
 
-function endedWith(report: Report, files: readonly ChangedFile[] = [changedFile("file:///w/a.py")]): PlanView {
+function endedWith(
+  report: Report,
+  files: readonly ChangedFile[] = [changedFile("file:///w/a.py")],
+  commands: readonly RanCommand[] = [],
+): PlanView {
   const done = report.done.map(({ stepId }) => step(stepId, { status: "completed" }));
   const executionSummary = "2 of 2 steps done. 1 file changed.";
   return viewOf(plan(done, { status: "completed", executionSummary, report }), {
     files: report.files.length > 0 ? files : [],
+    commands,
   });
 }
 
@@ -576,15 +619,21 @@ test("the changed files that have unsaved text can be saved at the end, and no o
 
 test("the end of a plan shows the closing words, the commands and the lines of its files, and opens its changes", () => {
   const { panel, sent } = panelOf();
-  const root = drawn(outcome(panel, endedWith(REPORT)));
+  const ran = [
+    { command: "pytest -q", good: true, words: "81 passed · run 3 times" },
+    { command: "ruff check", good: false, words: "exit code 1 · Found 2 errors." },
+  ];
+  const root = drawn(outcome(panel, endedWith(REPORT, undefined, ran)));
   const text = (selector: string) =>
     [...root.querySelectorAll(selector)].map((each) => each.textContent?.trim().replaceAll(/\s+/g, " "));
   expect(text(".closing")).toEqual(["All tests pass."]);
   expect(text(".summary-text")).toEqual(["2 of 2 steps done. 1 file changed."]);
   expect(text(".commands li")).toEqual([
-    "pytest -q 81 passed · run 3 times · failed 2 times before",
+    "pytest -q 81 passed · run 3 times",
     "ruff check exit code 1 · Found 2 errors.",
   ]);
+  const signs = [...root.querySelectorAll(".commands .codicon")].map((each) => each.getAttribute("aria-label"));
+  expect(signs).toEqual(["succeeded", "failed"]);
   expect(text(".file .added, .file .removed")).toEqual(["+3", "−1"]);
   root.querySelector<HTMLElement>(".file .diff")!.click();
   root.querySelector<HTMLElement>("#changes")!.click();
@@ -720,7 +769,7 @@ function asking(approval: Approval): PlanView {
     workspaceFolders: ["file:///home/me/app"],
     pending: { approvals: [approval], questions: [], recoveries: [], conflicts: [] },
   });
-  return viewOf(ready);
+  return viewOf(ready, { approvals: [approvalView("x", { folder: "the workspace folder /home/me/app" })] });
 }
 
 test("a command names its folder and what it gets, and can be run with other rights", () => {
@@ -842,20 +891,41 @@ test("commands that are asked together are run or refused at once, or each for i
   expect(answers).toEqual([["x2", "allow"], ...all("allow"), ...all("deny")]);
 });
 
-test("the report says what a command could reach, where that is known", () => {
-  const { panel } = panelOf();
-  const confinement = "Confined: writes only in the workspace, no network.";
-  const ran = { command: "make", exitCode: 0, outcome: "done", runs: 1 };
-  const root = drawn(outcome(panel, endedWith({ ...REPORT, commands: [{ ...ran, confinement }, ran] })));
-  const [known, unknown] = root.querySelectorAll(".commands li");
-  expect(known!.textContent).toContain(confinement);
-  expect(unknown!.textContent).not.toContain("onfined");
+test("a failed step offers what the server offers, in its words", () => {
+  const recovery = { stepId: "a", error: "No network.", options: ["retry", "skip", "go_on", "abort"] as const };
+  const now = plan([step("a", { status: "failed", tool: "run_command" })], {
+    status: "paused",
+    pending: { approvals: [], questions: [], recoveries: [recovery], conflicts: [] },
+  });
+  const titles = { retry: "Run again with network", skip: "Skip", go_on: "Skip and go on", abort: "End the plan" };
+  const actions = Object.entries(titles).map(([action, title]) => ({
+    title,
+    command: "planloom.recover",
+    arguments: ["p1", "a", action],
+  }));
+  const shown = () => {
+    const { panel, sent } = panelOf();
+    return { root: drawn(cards(panel, viewOf(now, {}, { a: { actions } }))), sent };
+  };
+  const buttons = [...shown().root.querySelectorAll<HTMLElement>(".actions vscode-button, .actions .link")];
+  expect(buttons.map((each) => each.textContent?.trim())).toEqual([
+    "Run again with network",
+    "Change and retry…",
+    "Skip",
+    "Skip and go on",
+    "End the plan",
+  ]);
+  for (const action of ["retry", "go_on", "abort"]) {
+    const { root, sent } = shown();
+    root.querySelector<HTMLElement>(`.${action.replace("_", "-")}`)!.click();
+    expect(sent).toEqual([{ kind: "recover", requestId: 1, planId: "p1", stepId: "a", action }]);
+  }
 });
 
 test("a background command that was stopped has not failed", () => {
   const { panel } = panelOf();
-  const commands = [{ command: "npm run dev", outcome: "it was stopped", runs: 1 }];
-  const root = drawn(outcome(panel, endedWith({ ...REPORT, commands })));
+  const commands = [{ command: "npm run dev", words: "it was stopped" }];
+  const root = drawn(outcome(panel, endedWith(REPORT, undefined, commands)));
   expect(root.querySelector(".commands li .codicon")?.getAttribute("aria-label")).toBe("did not end by itself");
   expect(root.querySelector(".commands .bad")).toBeNull();
 });

@@ -3,7 +3,7 @@ import type { LogOutputChannel, Uri, WebviewView } from "vscode";
 
 import type { ToPanel } from "../src/panel/messages";
 import { EMPTY, withUpdate } from "../src/plan/views";
-import { plan, step, stepView, viewOf as planView } from "./plans";
+import { plan, viewOf as planView, step, stepView } from "./plans";
 
 const nothing = vi.hoisted(() => ({ dispose: () => undefined }));
 vi.mock("vscode", () => ({

@@ -1,7 +1,16 @@
 // Builds plans and views as the server would send them, for tests.
 
 import type { PanelState, PlanView } from "../src/plan/views";
-import type { Action, ChangedFile, ChapoPerspective, KodaPerspective, Plan, Step, StepView } from "../src/protocol";
+import type {
+  Action,
+  ApprovalView,
+  ChangedFile,
+  ChapoPerspective,
+  KodaPerspective,
+  Plan,
+  Step,
+  StepView,
+} from "../src/protocol";
 
 export function step(stepId: string, more: Partial<Step> = {}): Step {
   return {
@@ -75,13 +84,21 @@ const OFFERED: Readonly<Partial<Record<Plan["status"], readonly string[]>>> = {
   pending_approval: ["approve", "reject", "direct", "cancel", "regenerate"],
   executing: ["pause", "cancel"],
   paused: ["resume", "cancel", "regenerate"],
+  draft: ["cancel", "direct"],
+  approved: ["pause", "cancel"],
+  rejected: ["regenerate"],
   failed: ["regenerate"],
+  cancelled: ["regenerate"],
 };
 
 const action = (name: string): Action => ({ title: name, command: `planloom.${name}`, arguments: [] });
 
 export function stepView(one: Step, number: number, more: Partial<StepView> = {}): StepView {
-  return { step: one, number, sign: one.status, words: one.status, changed: 0, agent: "Code", ...more };
+  return { step: one, number, sign: one.status, words: one.status, changed: 0, agent: "Code", after: "", ...more };
+}
+
+export function approvalView(approvalId: string, more: Partial<ApprovalView> = {}): ApprovalView {
+  return { approvalId, allow: "Allow once", refuse: "No…", deny: "Skip it", ahead: "All of it", kinds: [], ...more };
 }
 
 /** A view as a server would send it, and what differs from its simplest form: of the whole, and of its steps. */
@@ -99,16 +116,21 @@ export function viewOf(
     state: now.status,
     sign: now.status,
     causes: [],
+    approvals: approvals.map(({ approvalId, files }) => approvalView(approvalId, { kinds: files.map(() => "edited") })),
     decisions: approvals.length + questions.length + recoveries.length + conflicts.length,
     live: !["completed", "failed", "cancelled", "rejected"].includes(now.status),
     partly: false,
     workedOn: false,
     progress: { ...NO_PROGRESS, total: now.steps.length, completed },
     used: "",
+    says: { placeholder: "What next?", button: "Send", hint: "It is read." },
     files: [],
     log: [],
     actions: actions.map(action),
-    steps: now.steps.map((one, index) => stepView(one, index + 1, ofSteps[one.stepId])),
+    steps: now.steps.map((one, index) => {
+      const after = one.dependsOn.map((id) => now.steps.findIndex(({ stepId }) => stepId === id) + 1).join(", ");
+      return stepView(one, index + 1, { after, ...ofSteps[one.stepId] });
+    }),
     streams: {},
     words: {},
     printed: {},

@@ -24,7 +24,7 @@ const PACKAGE: Template = {
   builtin: true,
 };
 const RENAME: Template = { ...PACKAGE, templateId: "rename", name: "Rename across files", description: "Everywhere." };
-const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, unasked: [], review: "each" };
+const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, review: "each", reviews: [] };
 const ui = (draft: string): Ui => written({ ...freshUi(), server: RUNNING }, draft, 0);
 
 test("only a slash at the start of a single line searches for a template", () => {

@@ -20,7 +20,7 @@ import {
 } from "../src/webview/uiState";
 import { plan, stateOf, viewOf } from "./plans";
 
-const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, unasked: [], review: "each" };
+const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, review: "each", reviews: [] };
 const NOW = Date.parse("2030-01-01T12:00:00Z");
 const running = (): Ui => ({ ...freshUi(), server: RUNNING });
 const settled = (ui: Ui, requestId: number, ok = true): Ui => taken(ui, { kind: "settled", requestId, ok }, EMPTY);
@@ -44,7 +44,7 @@ test("a selection takes the place of an empty draft, comes after another one, an
 
 test("an answer about an older text is ignored", () => {
   const ui = written(written(running(), "a", NOW), "ab", NOW);
-  const detection = { planned: true, rule: "none" as const, score: 1, ambiguous: false };
+  const detection = { planned: true, rule: "none" as const, score: 1, ambiguous: false, words: "one small task" };
   const answer = (requestId: number) =>
     taken(ui, { kind: "detection", requestId, detection, planned: true }, EMPTY).verdict;
   expect(answer(1)).toBeUndefined();

@@ -271,7 +271,8 @@ async def test_errors_hold_no_trace_and_defects_no_text_of_their_own(caplog: Any
     async with connected(app.make) as client:
         error = await client.fails("planloom/plan/get", {})
         assert (error.code, error.word) == (-32603, "internal")
-        assert set(error.data) == {"code", "message"}
+        assert set(error.data) == {"code", "message", "explained"}
+        assert error.data["explained"]["mends"] == ["log", "restart"]
         assert "secret detail" not in json.dumps(client.sent)
         assert "Traceback" not in json.dumps(client.sent)
     assert "secret detail" in caplog.text

@@ -102,6 +102,11 @@ async def test_a_view_is_in_the_language_of_the_client(tmp_path: Path) -> None:
         shown = (await client.request("planloom/plan/view", {"planId": plan_id}))["view"]
         assert shown["state"] == "Bereit zur Prüfung"
         assert not client.told("planloom/plan/view")
+        failed = await client.fails("planloom/plan/approve", {"planId": plan_id, "version": 99})
+        assert failed.data["explained"] == {
+            "words": "Der Plan hat sich inzwischen geändert. Sehen Sie ihn noch einmal an.",
+            "mends": [],
+        }
 
 
 async def test_a_run_is_shown_before_the_text_that_belongs_to_it() -> None:

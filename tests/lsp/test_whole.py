@@ -213,7 +213,8 @@ async def test_status_detect_and_references(tmp_path: Path) -> None:
     async with connected(real_application(), folders=[tmp_path], settings=EMBEDDED) as client:
         status = await client.request("planloom/status")
         assert status["workspaceFolders"] == [tmp_path.as_uri()]
-        assert (await client.request("planloom/detect", {"text": THREE}))["rule"] == "numbered_list"
+        detected = await client.request("planloom/detect", {"text": THREE})
+        assert (detected["rule"], detected["words"]) == ("numbered_list", "a numbered list")
         found = await client.request("planloom/reference/resolve", {"text": "Fix @main.py and @no.py"})
         assert [each["reference"] for each in found["attachments"]] == ["@main.py"]
         assert [each["code"] for each in found["unresolved"]] == ["not_found"]

@@ -132,7 +132,14 @@ def test_the_bill_of_materials_lists_exactly_what_is_in_it(
     described = {each.name for each in components if each.ecosystem == "pypi"} | {"planloom"}
     assert len([name for name in packages if name.endswith(".dist-info")]) == len(described)
     ours = json.loads((CLIENT / "package.json").read_text(encoding="utf-8"))["devDependencies"]
-    direct = {"lit", "valibot", "vscode-languageclient", "@vscode-elements/elements", "@vscode/codicons"}
+    direct = {
+        "diff",
+        "lit",
+        "valibot",
+        "vscode-languageclient",
+        "@vscode-elements/elements",
+        "@vscode/codicons",
+    }
     assert direct == set(ours) & {each.name for each in components if each.ecosystem == "npm"}
 
 

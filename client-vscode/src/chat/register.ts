@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { errorData } from "../connection/client";
 import { isFile } from "../connection/workspaceFiles";
 import type { Ctx } from "../ctx";
-import { explained } from "../models/problems";
+import { told } from "../models/mends";
 import type { ExplicitAttachment } from "../protocol";
 import { t } from "../words";
 import { answer, type Planner, TOOLS, type Tool } from "./handlers";
@@ -77,7 +77,8 @@ function participant(ctx: Ctx, planner: Planner): vscode.Disposable[] {
     } catch (error) {
       const failure = errorData(error);
       ctx.log.warn(`Chat: ${failure.message}`);
-      return { errorDetails: { message: explained(failure).message } };
+      const { message, explained } = failure;
+      return { errorDetails: { message: explained === undefined ? message : told(explained) } };
     } finally {
       listening.dispose();
     }

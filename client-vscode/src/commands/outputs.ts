@@ -8,7 +8,6 @@ import type { CommandOutput } from "../protocol";
 import { pieces } from "../webview/text/hiddenCharacters";
 import { t } from "../words";
 import { nameOf } from "./allPlans";
-import { statistics } from "./statistics";
 
 const SCHEME = "planloom-output";
 const STATISTICS = "/statistics.md";
@@ -34,8 +33,7 @@ export function provideOutputs(ctx: Ctx): vscode.Disposable {
   return vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
     provideTextDocumentContent: async ({ path, query }) => {
       if (path === STATISTICS) {
-        const stats = await ctx.ask("planloom/stats", {});
-        return stats === undefined ? "" : statistics(stats);
+        return (await ctx.ask("planloom/stats", {}))?.text ?? "";
       }
       const [planId = "", stepId = "", callId = ""] = query.split("&").map(decodeURIComponent);
       // A tab that comes back with the window may be there before the server.

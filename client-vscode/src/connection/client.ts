@@ -1,5 +1,6 @@
 // Starts the language server; types its requests and notifications, and answers what it requests of the editor.
 
+import * as v from "valibot";
 import * as vscode from "vscode";
 import {
   type ApplyWorkspaceEditResult,
@@ -15,7 +16,7 @@ import {
   State,
   type StaticFeature,
 } from "vscode-languageclient/node";
-import type { Failure } from "../models/problems";
+import type { Failure } from "../models/mends";
 import { isEvent } from "../panel/messages";
 import type {
   EditorRequests,
@@ -182,28 +183,13 @@ const OWN_CONFIRMATION: StaticFeature = {
   clear: () => undefined,
 };
 
-/** The code, message and details of whatever was thrown. */
+const failure = v.looseObject({ code: v.string(), message: v.string() });
+
+/** The code, message and words of whatever was thrown. */
 export function errorData(error: unknown): Failure {
-  const message = error instanceof Error ? error.message : String(error);
-  if (
-    typeof error === "object" &&
-    error !== null &&
-    "data" in error &&
-    typeof error.data === "object" &&
-    error.data !== null
-  ) {
-    const { data } = error;
-    const text = (name: "code" | "message"): string | undefined => {
-      const value: unknown = name in data ? data[name as keyof typeof data] : undefined;
-      return typeof value === "string" ? value : undefined;
-    };
-    return {
-      code: text("code") ?? "internal",
-      message: text("message") ?? message,
-      details: "details" in data ? data.details : undefined,
-    };
-  }
-  return { code: OF_THE_EXTENSION, message };
+  const data: unknown = typeof error === "object" && error !== null && "data" in error ? error.data : undefined;
+  if (v.is(failure, data)) return data;
+  return { code: OF_THE_EXTENSION, message: error instanceof Error ? error.message : String(error) };
 }
 
 /** The provider and name of a model, or only one of them if they are the same. */

@@ -3,7 +3,6 @@
 import * as vscode from "vscode";
 
 import { contributes } from "../../package.json";
-import { REVIEWS, type Review } from "../protocol";
 
 /** The settings of the extension itself, which the server does not have. */
 const OWN = /^planloom\.(composer|server|trace)\./;
@@ -56,22 +55,6 @@ export function sharedValues(scope?: vscode.Uri): Values {
     nest(found, name, section.get(name));
   }
   return found;
-}
-
-/** The effects that the user's settings allow without asking; the panel shows them, so that they are not forgotten. */
-export function unasked(): readonly string[] {
-  const values = userValues();
-  const effects = (["write", "destroy", "execute", "fetch"] as const).filter(
-    (effect) => values[`approvals.${effect}`] === "allow",
-  );
-  const words = { write: "writing", destroy: "deleting", execute: "commands", fetch: "web pages" };
-  return effects.map((effect) => words[effect]);
-}
-
-/** The user's setting of when changes are reviewed; a choice for one plan goes before it. */
-export function reviewSetting(): Review {
-  const value = userValues()["execution.review"];
-  return REVIEWS.find((each) => each === value) ?? "each";
 }
 
 function nest(into: Values, name: string, value: unknown): void {

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { leaveDraft } from "../carriedDraft";
 import type { Ctx } from "../ctx";
 import type { FromPanel } from "../panel/messages";
-import type { Mend } from "./mends";
+import type { Mend } from "../protocol";
 import { chooseModel, enterKeyOfUsed, setUp, testModel } from "./setUp";
 
 type MendMessage = Extract<FromPanel, { kind: "mend" }>;

@@ -1,26 +1,18 @@
 // What a person can do about an error, each a button of the panel or of a message.
 
-import { t } from "../words";
+import type { Explained, Mend } from "../protocol";
+import { t, timeOfDay } from "../words";
 
-export const MENDS = [
-  "key",
-  "address",
-  "models",
-  "startOllama",
-  "getOllamaModel",
-  "again",
-  "folder",
-  "trust",
-  "settings",
-  "restart",
-  "log",
-] as const;
-export type Mend = (typeof MENDS)[number];
-
-/** An error in the user's words, and what can be done about it, the most likely first. */
-export interface Explained {
+/** An error as it reached the extension: of the server, with its words for people, or of the extension itself. */
+export interface Failure {
+  readonly code: string;
   readonly message: string;
-  readonly mends: readonly Mend[];
+  readonly explained?: Explained | undefined;
+}
+
+/** What is wrong, with the moment until which a server wants to be left alone, as the user's clock shows it. */
+export function told({ words, until }: Explained): string {
+  return until == null ? words : `${words} ${t("It wants to be left alone until {0}.", timeOfDay(until))}`;
 }
 
 export function mendLabel(mend: Mend): string {

@@ -20,7 +20,6 @@ import {
   withKey,
 } from "./modelChoice";
 import { ollamaIsInstalled, ollamaState } from "./ollama";
-import { modelProblem } from "./problems";
 import type { Way } from "./ways";
 
 /** The model that Ollama is proposed to get: it calls tools and runs on a laptop. */
@@ -58,7 +57,7 @@ export async function chooseModel(ctx: Ctx): Promise<boolean> {
       return {
         label: `${model.reachable ? "$(pass)" : "$(circle-slash)"} ${modelName(model)}`,
         description: [active ? t("in use") : "", tokens(model)].filter((part) => part !== "").join(" · "),
-        ...(model.reachable ? {} : { detail: whyNot(model) }),
+        ...(model.reachable ? {} : { detail: model.words ?? "" }),
         run: () => (model.reachable ? use(ctx, ofEntry(model, answer.active, now)) : mend(ctx, model)),
       };
     }),
@@ -101,12 +100,6 @@ export function setUp(ctx: Ctx, way: Way): Promise<boolean> {
     case "without":
       return use(ctx, WITHOUT);
   }
-}
-
-/** Why a listed model cannot be used. */
-function whyNot({ provider, name, cause }: ModelEntry): string {
-  const problem = cause == null ? undefined : { cause, provider, address: "", model: name, said: "" };
-  return modelProblem(problem).message;
 }
 
 function tokens({ contextTokens }: ModelEntry): string {

@@ -2,20 +2,21 @@
 
 import * as v from "valibot";
 
-import { MENDS } from "../models/mends";
 import { WAYS } from "../models/ways";
 import type { PanelState } from "../plan/views";
 import {
   AGENTS,
   type CommandOutput,
-  type Detection,
+  type DetectResult,
   type Event,
   type Json,
+  MENDS,
   type PlanSummary,
   PRIORITIES,
   RECOVERY_ACTIONS,
   REVIEWS,
   type ReferenceItem,
+  type ReviewChoice,
   STEP_KINDS,
   type StepEdit,
   type StepFields,
@@ -197,9 +198,10 @@ const view = having<ViewParams>("planId", "number");
 const delta = having<StreamParams>("delta");
 const commandOutput = having<CommandOutput>("callId");
 const summary = having<PlanSummary>("planId");
-const detection = having<Detection>("planned");
+const detection = having<DetectResult>("planned");
 const completion = having<ReferenceItem>("insertText");
 const template = having<Template>("templateId", "parameters");
+const reviewChoice = having<ReviewChoice>("review", "asks");
 const templatePreview = having<TemplatePreviewResult>("problems");
 
 /** The state of the server, as the panel shows it. */
@@ -214,8 +216,8 @@ export const serverState = v.variant("kind", [
     trusted: v.boolean(),
     /** Set if no folder is open. */
     noFolder: v.optional(v.boolean()),
-    unasked: v.array(v.string()),
     review,
+    reviews: v.array(reviewChoice),
     /** Set if no model is set up: whether the editor has one of its own, and whether a request is held for that. */
     needsModel: v.optional(v.strictObject({ editor: v.boolean(), held: v.boolean() })),
   }),

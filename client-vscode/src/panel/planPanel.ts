@@ -2,9 +2,8 @@
 
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
-import type { Mend } from "../models/mends";
 import type { PanelState, Update } from "../plan/views";
-import type { Template } from "../protocol";
+import type { Mend, Template } from "../protocol";
 import { plural } from "../words";
 import { type FromPanel, type Mode, readFromPanel, type ServerState, type ToPanel } from "./messages";
 

@@ -22,13 +22,12 @@ import { mendButtons } from "./mends";
 import { isHeld, modelSetUp } from "./modelSetUp";
 import { otherPlans } from "./plan/otherPlans";
 import { follower, planBar } from "./plan/planBar";
-import { planHeader, reviewOf } from "./plan/planHeader";
+import { choiceOf, planHeader } from "./plan/planHeader";
 import { plansPage } from "./plan/plansPage";
 import { resourceWaits } from "./plan/resourceWaits";
 import { outcome } from "./plan/summary";
 import { placeOf, scrollKeeper } from "./scrolling";
 import { steps } from "./steps/steps";
-import { askedUnasked, effectName } from "./text/format";
 import { createPanel, icon, iconButton, linkButton, shown, type View } from "./ui";
 import {
   freshUi,
@@ -168,7 +167,7 @@ function draw(): void {
 function page(view: PlanView | undefined): View {
   if (panel.ui.list !== undefined) return html`${notices()} ${plansPage(panel, state)}`;
   return html`
-    ${composer(panel, view?.plan, { write, complete })} ${notices()}
+    ${composer(panel, view, { write, complete })} ${notices()}
     ${view === undefined || isHeld(panel.ui) ? modelSetUp(panel) : nothing}
     ${otherPlans(panel, state)} ${windowState(panel)}
     ${
@@ -257,10 +256,7 @@ function footer(): View {
   if (server.kind !== "running") return nothing;
   const { model, trusted } = server;
   const view = currentView(state);
-  const unasked = askedUnasked(
-    view === undefined || !view.live ? server.review : reviewOf(panel, view.plan),
-    server.unasked,
-  );
+  const unasked = choiceOf(panel, view?.live === true ? view.plan : undefined)?.unasked ?? "";
   const open = (what: "models" | "settings") => () => host.postMessage({ kind: "show", what });
   return html`<footer>
     ${linkButton(shown(model), open("models"), { icon: "hubot", title: t("Choose another model") })}
@@ -274,9 +270,9 @@ function footer(): View {
         >${icon("lock")} ${t("Restricted Mode: read only")}</span>`
     }
     ${
-      unasked.length === 0
+      unasked === ""
         ? nothing
-        : linkButton(t("Allowed without asking: {0}", unasked.map(effectName).join(", ")), open("settings"), {
+        : linkButton(t("Allowed without asking: {0}", unasked), open("settings"), {
             icon: "warning",
             classes: "warn",
             title: t("Open the settings"),

@@ -2,10 +2,9 @@
 
 import { html, nothing } from "lit";
 
-import { type Mend, mendLabel } from "../models/mends";
-import { modelProblem, ofCode } from "../models/problems";
+import { mendLabel, told } from "../models/mends";
 import type { PlanView } from "../plan/views";
-import type { PlanError } from "../protocol";
+import type { Mend } from "../protocol";
 import { icon, type Panel, shown, type View } from "./ui";
 
 /** A button for each mend; a plan that had the error goes on afterwards. */
@@ -29,15 +28,9 @@ export function mendButtons(panel: Panel, mends: readonly Mend[], planId?: strin
 }
 
 /** Why a plan is paused for its model. */
-export function pausedForModel(panel: Panel, { plan }: PlanView): View {
-  const { message, mends } = modelProblem(plan.modelProblem, plan.pausedAt);
+export function pausedForModel(panel: Panel, { plan, problem }: PlanView): View {
+  if (problem == null) return nothing;
   return html`<div class="banner warning" id="model-problem">
-    ${icon("debug-pause")}<span>${shown(message)}</span>${mendButtons(panel, mends, plan.planId)}
+    ${icon("debug-pause")}<span>${shown(told(problem))}</span>${mendButtons(panel, problem.mends, plan.planId)}
   </div>`;
-}
-
-/** What is wrong with a plan that failed, and what mends it. */
-export function planError(panel: Panel, planId: string, error: PlanError): { title: string; mends: View } {
-  const { message, mends } = ofCode(error);
-  return { title: message, mends: mendButtons(panel, mends, planId) };
 }

@@ -1,8 +1,6 @@
 // The state of the panel besides the plans and their forms: the draft of a request, what was sent, what has been seen.
 
 import * as v from "valibot";
-
-import type { Mend } from "../models/mends";
 import {
   type FromPanel,
   type Mode,
@@ -13,7 +11,7 @@ import {
 } from "../panel/messages";
 import type { Filter } from "../plan/planList";
 import type { PanelState } from "../plan/views";
-import type { CommandOutput, PlanSummary, Template } from "../protocol";
+import type { CommandOutput, Mend, PlanSummary, Template } from "../protocol";
 import { withReferences } from "../references";
 import { t } from "../words";
 import { diffKey } from "./cards/unseen";

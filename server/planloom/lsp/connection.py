@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,9 @@ from planloom.lsp.plan_documents.shown_documents import DocumentAbilities, PlanD
 from planloom.lsp.transport import parent_process
 from planloom.lsp.transport.codec import PlanloomProtocol
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
+from planloom.lsp.wire.view import Explained
 from planloom.service.application import Application
+from planloom.view import problems
 from planloom.view.words import Words
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.mirror import Mirror
@@ -64,6 +67,8 @@ class Connection:
         self.protocol = protocol
         self.client = client
         self.options = options
+        self.words = Words(client.locale)
+        protocol.explain = self._explained
         self.app: Application
         self.views: Views
         self.plan_documents: PlanDocuments
@@ -91,6 +96,9 @@ class Connection:
         if state is None or self.options.options_are_users or not can_ask(self.client):
             return None
         return UserDecisions(self.protocol, self.client, state)
+
+    def _explained(self, error: BaseException) -> dict[str, Any]:
+        return Explained.of(problems.of_failure(error, datetime.now(UTC), self.words)).json_value()
 
     # Start and end of the connection.
 
@@ -154,8 +162,7 @@ class Connection:
         app.feed.subscribe_notices(
             lambda level, message: self.protocol.show_message(level, f"Planloom: {message}")
         )
-        words = Words(self.client.locale)
-        self.views = Views(self.protocol.notify, self._congested, app.plans.spent, words)
+        self.views = Views(self.protocol.notify, self._congested, app.plans.spent, self.words)
         self.plan_documents = self._plan_documents(app)
         if self.client.declared.events:
             app.feed.subscribe_health(
@@ -176,7 +183,7 @@ class Connection:
             app.feed.waits.listen(self.views.on_waits)
         if get_capability(self.client.capabilities, "window.work_done_progress", False):
             self.progress = ProgressReporter(
-                self.protocol, self.jobs, app.plans.cancel, self._congested, words
+                self.protocol, self.jobs, app.plans.cancel, self._congested, self.words
             )
             app.feed.subscribe(self.progress.on_event)
         app.feed.subscribe(self.plan_documents.on_event)

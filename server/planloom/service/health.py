@@ -73,6 +73,8 @@ class HealthWatch:
             log_path=log_path,
             storage_path=str(self._ledger.path or ""),
             storage_note=self._ledger.note,
+            approvals=self._session.settings.approvals,
+            review=self._session.settings.execution.review,
         )
 
     def _now(self) -> Health:

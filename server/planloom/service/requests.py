@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from planloom.domain.plans.attachments import Unresolved
-from planloom.domain.plans.plan import Detection, MessageOutcome, Plan
+from planloom.domain.plans.plan import Detection, MessageOutcome, Plan, Review
 from planloom.domain.values import CallId, PlanId, SessionId, StepId, TemplateId, Uri, Value
 from planloom.intake.reference_sources import Context, Requested
 from planloom.intake.routing.qualification import Mode
+from planloom.settings import ApprovalSettings
 
 Until = Literal["ready", "attention", "ended"]
 
@@ -136,3 +137,5 @@ class Status(NamedTuple):
     log_path: str
     storage_path: str
     storage_note: str | None = None
+    approvals: ApprovalSettings = ApprovalSettings()
+    review: Review = "each"

@@ -95,7 +95,7 @@ def _changed(
         uri=file.uri,
         new_uri=file.new_uri,
         change=change,
-        kind=_kind(change, t),
+        kind=kind_words(change, t),
         state=state,
         words=_state_words(state, t),
         merged=edit.merged,
@@ -105,7 +105,8 @@ def _changed(
     )
 
 
-def _kind(change: ChangeKind, t: Words) -> str:
+def kind_words(change: ChangeKind, t: Words) -> str:
+    """What a change does to its file."""
     match change:
         case "create":
             return t("new file")

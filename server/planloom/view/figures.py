@@ -38,11 +38,12 @@ def verdict(plan: Plan, t: Words) -> str | None:
     found = plan.detection
     if found is None or plan.status != "draft":
         return None
-    reason = _reason(found.rule, t)
+    reason = rule_words(found.rule, t)
     return t("Planned: {0}", reason) if found.planned else t("Direct: {0}", reason)
 
 
-def _reason(rule: DetectionRule, t: Words) -> str:
+def rule_words(rule: DetectionRule, t: Words) -> str:
+    """Why a request needs a plan or none, in a few words."""
     match rule:
         case "question":
             return t("a question")

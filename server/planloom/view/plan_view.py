@@ -7,12 +7,22 @@ from datetime import datetime
 from typing import Literal, NamedTuple, get_args
 
 from planloom.domain.events.folding import OPEN
-from planloom.domain.plans.agents import Agent
+from planloom.domain.plans.agents import (
+    Agent,
+    ChapoPerspective,
+    DevoPerspective,
+    KodaPerspective,
+    Perspective,
+)
 from planloom.domain.plans.plan import ENDED, Plan, Progress, Step, progress
 from planloom.domain.values import PlanId, StepId
-from planloom.view import figures, steps
+from planloom.view import approvals, figures, problems, steps
 from planloom.view.actions import Button, Situation, buttons
+from planloom.view.approvals import ApprovalView
 from planloom.view.changes import ChangedFile, changed_files
+from planloom.view.commands import RanCommand, commands
+from planloom.view.problems import Explained
+from planloom.view.says import Says, says
 from planloom.view.states import Around, Sign, causes, resource_words, sign_of, state_words, waiting_for
 from planloom.view.steps import StepView
 from planloom.view.words import Words
@@ -43,6 +53,15 @@ class PerspectiveState(NamedTuple):
     state: Literal["thinking", "failed", "done", "to come"]
     words: str
     error: str | None
+    parts: tuple[ReportPart, ...] = ()
+
+
+class ReportPart(NamedTuple):
+    """A part of an agent's report: a text, or a list."""
+
+    title: str
+    text: str | None
+    items: tuple[str, ...]
 
 
 class DraftView(NamedTuple):
@@ -63,9 +82,10 @@ class OtherPlan(NamedTuple):
 class PlanView(NamedTuple):
     """A plan as people see it.
 
-    `state` and `sign` say where it stands, `waits` what it waits for, `causes` what calls for the user: a cause keeps
-    its key until it is answered. `decisions` counts what waits in cards. `partly`: it has completed without all of its
-    steps, which are `left`; `rest` is a request for them. `worked_on`: it holds work that is lost with it.
+    `state` and `sign` say where it stands, `waits` what it waits for, `problem` why it has failed or cannot use its
+    model, `causes` what calls for the user: a cause keeps its key until it is answered. `decisions` counts what
+    waits in cards. `partly`: it has completed without all of its steps, which are `left`; `rest` is a request for
+    them. `worked_on`: it holds work that is lost with it.
     """
 
     plan: Plan
@@ -74,6 +94,7 @@ class PlanView(NamedTuple):
     waits: str | None
     causes: tuple[str, ...]
     decisions: int
+    approvals: tuple[ApprovalView, ...]
     live: bool
     partly: bool
     worked_on: bool
@@ -82,6 +103,7 @@ class PlanView(NamedTuple):
     task: str | None
     verdict: str | None
     pause: str | None
+    problem: Explained | None
     thought: str | None
     estimate: str | None
     estimates: tuple[str, ...]
@@ -92,6 +114,8 @@ class PlanView(NamedTuple):
     confidence: str | None
     left: tuple[NotDone, ...]
     rest: str | None
+    commands: tuple[RanCommand, ...]
+    says: Says
     files: tuple[ChangedFile, ...]
     log: tuple[LogView, ...]
     waits_for: tuple[OtherPlan, ...]
@@ -112,6 +136,7 @@ def view(plan: Plan, around: Around) -> PlanView:
     counts = progress(plan)
     offered = tuple(buttons(Situation(plan=plan, words=t)))
     files = changed_files(plan, t)
+    shown = steps.views(plan, around, offered)
     return PlanView(
         plan=plan,
         state=state_words(plan, around.waits, counts, t, partly=partly),
@@ -119,6 +144,7 @@ def view(plan: Plan, around: Around) -> PlanView:
         waits=waiting_for(plan, t),
         causes=causes(plan),
         decisions=decisions,
+        approvals=approvals.views(plan, {each.step.step_id: each.lost for each in shown}, t),
         live=plan.status in OPEN,
         partly=partly,
         worked_on=plan.version > 1 or plan.author == "user" or counts.completed > 0,
@@ -127,6 +153,7 @@ def view(plan: Plan, around: Around) -> PlanView:
         task=figures.task(plan, t),
         verdict=figures.verdict(plan, t),
         pause=figures.pause(plan, t) if decisions == 0 else None,
+        problem=problems.of_plan(plan, t),
         thought=_thought(plan, t),
         estimate=figures.estimate(plan, t),
         estimates=figures.estimates(plan, t),
@@ -137,11 +164,13 @@ def view(plan: Plan, around: Around) -> PlanView:
         confidence=figures.confidence(plan, t),
         left=left,
         rest=_rest(plan, left) if partly else None,
+        commands=commands(plan, t),
+        says=says(plan.status, t),
         files=files,
         log=tuple(LogView(line.level, t(line.message, *line.values), line.at) for line in plan.log),
         waits_for=_waits_for(plan, around, t),
         actions=tuple(each for each in offered if each.step_id is None),
-        steps=steps.views(plan, around, offered),
+        steps=shown,
     )
 
 
@@ -204,7 +233,7 @@ def _perspectives(plan: Plan, t: Words) -> tuple[PerspectiveState, ...]:
 
 
 def _all_perspectives(plan: Plan, t: Words) -> Iterator[PerspectiveState]:
-    written = {each.agent for each in plan.perspectives}
+    written = {each.agent: each for each in plan.perspectives}
     for agent in _AGENTS:
         name, error = figures.agent_name(agent, t), plan.no_report.get(agent)
         if agent in plan.asking:
@@ -212,9 +241,46 @@ def _all_perspectives(plan: Plan, t: Words) -> Iterator[PerspectiveState]:
         elif error is not None:
             yield PerspectiveState(agent, name, "failed", t("no answer"), error)
         elif agent in written:
-            yield PerspectiveState(agent, name, "done", t("done"), None)
+            yield PerspectiveState(agent, name, "done", t("done"), None, _parts(written[agent], t))
         else:
             yield PerspectiveState(agent, name, "to come", t("to come"), None)
+
+
+def _parts(report: Perspective, t: Words) -> tuple[ReportPart, ...]:
+    """The parts of a report that are not empty, in the order in which they are shown."""
+    own: tuple[tuple[str, str | tuple[str, ...]], ...]
+    match report:
+        case ChapoPerspective():
+            own = (
+                (t("Strategy"), report.strategic_analysis),
+                (t("Risks"), report.risk_assessment),
+                (t("Impact"), report.impact_areas),
+                (t("Coordination"), report.coordination_needs),
+            )
+        case KodaPerspective():
+            own = (
+                (t("Files"), report.affected_files),
+                (t("Patterns"), report.code_patterns),
+                (t("Breaking changes"), report.potential_breaking_changes),
+                (t("Tests"), report.testing_requirements),
+            )
+        case DevoPerspective():
+            own = (
+                (t("Deployment"), report.deployment_impact),
+                (t("Rollback"), report.rollback_strategy),
+                (t("Services"), report.services_affected),
+                (t("Infrastructure"), report.infrastructure_changes),
+            )
+    shared: tuple[tuple[str, str | tuple[str, ...]], ...] = (
+        (t("Concerns"), report.concerns),
+        (t("Recommendations"), report.recommendations),
+        (t("Dependencies"), report.dependencies),
+    )
+    return tuple(
+        ReportPart(title, value, ()) if isinstance(value, str) else ReportPart(title, None, value)
+        for title, value in (*own, *shared)
+        if value
+    )
 
 
 def _waits_for(plan: Plan, around: Around, t: Words) -> tuple[OtherPlan, ...]:

@@ -9,13 +9,14 @@ from typing import Literal, NamedTuple, TypeVar
 
 from planloom.domain.plans import graph
 from planloom.domain.plans.commands import running_in_background
-from planloom.domain.plans.plan import SETTLED, AskedQuestion, OpenCall, Plan, Step, StepStatus
+from planloom.domain.plans.plan import SETTLED, AskedQuestion, OpenCall, Plan, Recovery, Step, StepStatus
 from planloom.domain.plans.unrolling import is_under_way, most_rounds
 from planloom.domain.values import StepId
 from planloom.execution.resources import StepWait
 from planloom.view.actions import Button
 from planloom.view.changes import standing_files
 from planloom.view.figures import agent_name, usage_words
+from planloom.view.nodes import CheckWords, Rule, check_words, node_words, rules
 from planloom.view.states import Around, Wait, resource_words, step_waits, wait_words
 from planloom.view.words import Words
 
@@ -51,7 +52,7 @@ class StepView(NamedTuple):
     `sign` and `words` say where it stands. `waits` is the decision that it waits for, `stalled` what another step
     uses. `calls` are open; `background` is the command that it has left running. `worked_ms` is how long its last run
     took, of one that runs `clock` says since when. `lost` says which steps are skipped with it, `used` what its runs
-    have used of the model.
+    have used of the model. `node` says what it is if it is no work, `after` the numbers of the steps before it.
     """
 
     step: Step
@@ -73,6 +74,11 @@ class StepView(NamedTuple):
     worked_ms: int | None
     clock: Clock | None
     agent: str
+    node: str | None
+    rules: tuple[Rule, ...]
+    after: str
+    checks: tuple[CheckWords, ...]
+    proposal: str | None
     used: str | None
     actions: tuple[Button, ...]
 
@@ -89,6 +95,10 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
     calls = _by_step(plan.open_calls)
     asked = _by_step(question for question in plan.asked if question.answer is not None)
     actions = _by_step(offered)
+    proposals = {
+        each.step_id: proposal_words(each, t) for each in plan.pending.recoveries if each.proposal is not None
+    }
+    numbers = {step.step_id: number for number, step in enumerate(plan.steps, start=1)}
     found = []
     for number, step in enumerate(plan.steps, start=1):
         under_way = _under_way(plan, step)
@@ -117,6 +127,11 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
                 worked_ms=worked,
                 clock=clock,
                 agent=agent_name(step.agent, t),
+                node=node_words(step, t),
+                rules=rules(step, t),
+                checks=tuple(check_words(each, t) for each in step.checks),
+                proposal=proposals.get(step.step_id),
+                after=", ".join(str(numbers.get(each, each)) for each in step.depends_on),
                 used=None if step.usage is None else usage_words(step.usage, t),
                 actions=actions.get(step.step_id, ()),
             )
@@ -129,6 +144,21 @@ def _by_step(values: Iterable[S]) -> Mapping[StepId | None, tuple[S, ...]]:
     for value in values:
         found[value.step_id].append(value)
     return {step_id: tuple(those) for step_id, those in found.items()}
+
+
+def proposal_words(recovery: Recovery, t: Words) -> str | None:
+    """What the model proposes to do about a failed step; the tool's own proposal says it itself."""
+    if recovery.proposal is None or recovery.code == "several_matches":
+        return None
+    match recovery.proposal.action:
+        case "insert":
+            return t("The model proposes to insert steps.")
+        case "retry":
+            return t("The model proposes to retry.")
+        case "skip":
+            return t("The model proposes to skip the step.")
+        case "abort":
+            return t("The model proposes to end the plan.")
 
 
 def skip_words(step: Step, t: Words) -> str:

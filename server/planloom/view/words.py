@@ -25,7 +25,9 @@ class Words:
     def __call__(self, sentence: str, *values: str | int) -> str:
         """A sentence in this language, with `{0}`, `{1}` … replaced by the values."""
         known = self._sentences.get(sentence, sentence)
-        return _PLACE.sub(lambda place: self._text(values, int(place[1]), place[0]), known)
+        return (
+            _PLACE.sub(lambda place: self._text(values, int(place[1]), place[0]), known) if values else known
+        )
 
     def plural(self, count: int, one: str, other: str, *values: str | int) -> str:
         """One of two sentences; `{0}` is the count, `{1}` the first of the values."""

@@ -3,49 +3,23 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
-import { type PlanView, stepView } from "../../plan/views";
-import type { Approval, ApprovalFile, Confinement, ConfinementOffer, Plan, PlanChange } from "../../protocol";
+import type { PlanView } from "../../plan/views";
+import type {
+  Approval,
+  ApprovalFile,
+  ApprovalView,
+  Confinement,
+  ConfinementOffer,
+  Plan,
+  PlanChange,
+} from "../../protocol";
 import { plural, t } from "../../words";
-import { CHANGE_LETTER, changeName, pathOf, stepNumber, stepPlace } from "../text/format";
+import { CHANGE_LETTER, pathOf, stepNumber, stepPlace } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { fieldValue, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
 import { isBusy } from "../uiState";
 import { fileChanges, hasLines, isAllLeft, isShown, takenHunks } from "./fileChanges";
 import { diffKey, endKey, isLong, unseenOf } from "./unseen";
-
-/** The button that allows an effect, a chip about it, the button that denies it, and what can be allowed ahead. */
-interface Words {
-  allow: string;
-  chip?: readonly ["medium" | "high", string];
-  deny: string;
-}
-
-function effectWords(effect: Approval["effect"]): Words {
-  switch (effect) {
-    case "read":
-    case "write":
-      return { allow: t("Allow once"), deny: t("Skip these changes") };
-    case "destroy":
-      return { allow: t("Allow once"), chip: ["high", t("deletes or replaces files")], deny: t("Skip these changes") };
-    case "execute":
-      return { allow: t("Allow once"), chip: ["medium", t("runs a command")], deny: t("Do not run it") };
-    case "fetch":
-      return { allow: t("Allow once"), chip: ["medium", t("sends a request to the web")], deny: t("Do not fetch it") };
-  }
-}
-
-/** What is allowed ahead with the rest of the plan. */
-function aheadWords(effect: "read" | "write" | "execute" | "fetch"): string {
-  switch (effect) {
-    case "read":
-    case "write":
-      return t("All changes, for this version of the plan");
-    case "execute":
-      return t("This command, for this version of the plan");
-    case "fetch":
-      return t("All pages of this host, for this version of the plan");
-  }
-}
 
 const EFFECT_ICON = { read: "edit", write: "edit", destroy: "trash", execute: "terminal", fetch: "globe" } as const;
 
@@ -99,12 +73,12 @@ export function approvalCard(panel: Panel, view: PlanView, approval: Approval): 
   const forms = panel.forms(plan.planId);
   const skipping = forms.skips[approvalId];
   const planChanges = approval.planChanges ?? [];
-  const words = wordsOf(approval);
+  const words = view.approvals?.find((each) => each.approvalId === approvalId);
+  if (words === undefined) return nothing;
   const out = forms.leftOut[approvalId] ?? [];
   const armed = panel.ui.armed.includes(approvalId);
   const unseen = unseenOf(approval, out, panel.ui.seen);
   const offer = chosenOffer(panel, plan, approval);
-  const rules = approval.rules?.join(", ");
   const allow = (decision: Decision) => () => respond(panel, plan, approval, decision);
   const made = approval.files.filter((file) => !out.includes(file.uri) && !isAllLeft(panel, approval, file));
   const isPossible = armed && (approval.files.length === 0 || made.length > 0);
@@ -114,7 +88,7 @@ export function approvalCard(panel: Panel, view: PlanView, approval: Approval): 
     <h3>${icon(approval.goesOn === true ? "pass" : planChanges.length > 0 ? "checklist" : EFFECT_ICON[effect])}<span class="grow">${shown(approval.title)}</span></h3>
     <p class="card-meta">
       <span>${stepNumber(plan, approval.stepId)}</span>
-      ${words.chip === undefined ? nothing : html`<span class="chip risk-${words.chip[0]}">${words.chip[1]}</span>`}
+      ${words.danger == null ? nothing : html`<span class="chip risk-${words.danger.tone}">${words.danger.words}</span>`}
       ${approval.protected ? html`<span class="chip risk-high">${icon("lock")}${t("protected file")}</span>` : nothing}
     </p>
     ${
@@ -128,7 +102,7 @@ export function approvalCard(panel: Panel, view: PlanView, approval: Approval): 
         : html`<pre class="command" tabindex="0" aria-label=${t("Command")}>${shown(approval.command)}${end(
             endKey(approvalId, "command"),
           )}</pre>
-          <p class="quiet">${phrase("in {0}", shown(folderOf(approval, plan)))}</p>`
+          <p class="quiet">${phrase("in {0}", shown(words.folder))}</p>`
     }
     ${confinementOf(panel, plan, approval)}
     ${
@@ -148,7 +122,7 @@ export function approvalCard(panel: Panel, view: PlanView, approval: Approval): 
       approval.files.length === 0
         ? nothing
         : html`<ul class="files">
-          ${approval.files.map((file) => fileRow(panel, plan, approval, file, out))}
+          ${approval.files.map((file, place) => fileRow(panel, plan, approval, file, out, words.kinds[place]))}
         </ul>${end(endKey(approvalId, "files"))}`
     }
     ${
@@ -172,32 +146,25 @@ export function approvalCard(panel: Panel, view: PlanView, approval: Approval): 
             class="skip"
             secondary
             @click=${() => startSkip(panel, plan, approvalId)}
-          >${approval.goesOn === true ? t("Not yet…") : planChanges.length > 0 ? t("Keep the plan…") : isPutBack(approval) ? t("Leave it aside…") : t("No…")}</vscode-button>
+          >${words.refuse}</vscode-button>
           <span class="grow"></span>
           ${
-            effect === "destroy" ||
-            approval.protected ||
+            words.ahead == null ||
             out.length > 0 ||
             hunks !== undefined ||
-            planChanges.length > 0 ||
-            approval.goesOn === true ||
             unseen !== undefined ||
-            offer?.confined === false ||
-            approval.confinement?.held === false
+            offer?.confined === false
               ? nothing
               : linkButton(t("Allow for this plan"), allow("allowForPlan"), {
-                  title: rules === undefined ? aheadWords(effect) : t("{0}, for this version of the plan", rules),
+                  title: words.ahead,
                   disabled: !armed,
                 })
           }
           ${
-            rules === undefined ||
-            unseen !== undefined ||
-            offer?.confined === false ||
-            approval.confinement?.held === false
+            words.inFolder == null || unseen !== undefined || offer?.confined === false
               ? nothing
               : linkButton(t("Allow in this folder"), allow("allowInFolder"), {
-                  title: t("{0}, in every plan of this folder, confined as here", rules),
+                  title: words.inFolder,
                   disabled: !armed,
                 })
           }
@@ -210,16 +177,9 @@ export function approvalCard(panel: Panel, view: PlanView, approval: Approval): 
                 })
           }
         </div>`
-        : skipForm(panel, view, approval, skipping)
+        : skipForm(panel, plan, words, skipping)
     }
   </article>`;
-}
-
-/** The folder of a command, which is named even if it is the only one. */
-function folderOf({ cwd }: Approval, { workspaceFolders }: Plan): string {
-  const [only, ...others] = workspaceFolders;
-  if (cwd != null && cwd !== ".") return cwd;
-  return only === undefined || others.length > 0 ? (cwd ?? ".") : t("the workspace folder {0}", pathOf(only, []));
 }
 
 /** Stands at the end of what may be too long for its place: once it has been in view, all was seen. */
@@ -284,20 +244,6 @@ function confinementIcon({ confined, network }: Confinement): string {
   return network === "none" ? "shield" : "globe";
 }
 
-/** Whether it asks what becomes of what a command has written in protected names: the command is over. */
-function isPutBack({ tool, effect }: Approval): boolean {
-  return tool === "run_command" && effect === "write";
-}
-
-function wordsOf(approval: Approval): Words {
-  const { effect, planChanges, goesOn } = approval;
-  if (goesOn === true) return { allow: t("Go on"), deny: t("Pause the plan here") };
-  if (isPutBack(approval)) return { allow: t("Put back"), deny: t("Leave it aside") };
-  return (planChanges ?? []).length > 0
-    ? { allow: t("Change the plan"), chip: ["medium", t("goes beyond what you approved")], deny: t("Keep the plan") }
-    : effectWords(effect);
-}
-
 /** How many commands are asked together, and for which step. */
 function commandsOf(plan: Plan, count: number, stepId: string | null | undefined): string {
   const number = stepPlace(plan, stepId);
@@ -322,10 +268,7 @@ function startSkip(panel: Panel, { planId }: Plan, approvalId: string): void {
   focusSoon(`[data-approval="${CSS.escape(approvalId)}"] .skip-reason`);
 }
 
-function skipForm(panel: Panel, view: PlanView, approval: Approval, text: string): View {
-  const { plan } = view;
-  const { approvalId, stepId, planChanges = [], goesOn } = approval;
-  const { planId } = plan;
+function skipForm(panel: Panel, { planId }: Plan, { approvalId, lost, deny: words }: ApprovalView, text: string): View {
   const form = { form: "skip", id: approvalId } as const;
   const deny = () =>
     panel.decide(
@@ -335,8 +278,6 @@ function skipForm(panel: Panel, view: PlanView, approval: Approval, text: string
     );
   const back = () => panel.change(planId, (forms) => delete forms.skips[approvalId]);
   const cancel = () => panel.decide(planId, { kind: "respond", approvalId, decision: "cancel" });
-  const skipsNone = planChanges.length > 0 || goesOn === true || isPutBack(approval);
-  const lost = skipsNone ? undefined : stepView(view, stepId)?.lost;
   return html`<div class="prompt">
     <vscode-textarea
       class="skip-reason"
@@ -351,13 +292,13 @@ function skipForm(panel: Panel, view: PlanView, approval: Approval, text: string
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) deny();
       }}
     ></vscode-textarea>
-    ${lost === undefined ? nothing : html`<p class="warn lost">${icon("warning")} ${lost}</p>`}
+    ${lost == null ? nothing : html`<p class="warn lost">${icon("warning")} ${lost}</p>`}
     <div class="actions">
       <vscode-button
         class="deny"
         ?disabled=${isBusy(panel.ui, planId, form)}
         @click=${deny}
-      >${wordsOf(approval).deny}</vscode-button>
+      >${words}</vscode-button>
       <vscode-button secondary @click=${back}>${t("Back")}</vscode-button>
       <span class="grow"></span>
       ${linkButton(t("Cancel the plan"), cancel, { classes: "bad" })}
@@ -365,7 +306,14 @@ function skipForm(panel: Panel, view: PlanView, approval: Approval, text: string
   </div>`;
 }
 
-function fileRow(panel: Panel, plan: Plan, approval: Approval, file: ApprovalFile, out: readonly string[]): View {
+function fileRow(
+  panel: Panel,
+  plan: Plan,
+  approval: Approval,
+  file: ApprovalFile,
+  out: readonly string[],
+  kind: string | undefined,
+): View {
   const { approvalId } = approval;
   const path = pathOf(file.uri, plan.workspaceFolders);
   const target = file.newUri == null ? "" : ` → ${pathOf(file.newUri, plan.workspaceFolders)}`;
@@ -391,7 +339,7 @@ function fileRow(panel: Panel, plan: Plan, approval: Approval, file: ApprovalFil
           : nothing
       }
       ${hasLines(file) ? linesButton(panel, plan, approval, file) : nothing}
-      <span class="letter change-${file.change}" title=${changeName(file.change)}>${CHANGE_LETTER[file.change]}</span>
+      <span class="letter change-${file.change}" title=${kind ?? nothing}>${CHANGE_LETTER[file.change]}</span>
       <button
         class="path"
         type="button"

@@ -96,10 +96,20 @@ function recoveryCard(panel: Panel, view: PlanView, recovery: Recovery): View {
   const step = plan.steps.find((each) => each.stepId === stepId);
   const act = (action: Recovery["options"][number]) => () =>
     panel.decide(planId, { kind: "recover", planId, stepId, action }, { form: "retry", id: stepId });
+  const own = stepView(view, stepId);
+  // What the server offers names the step and the action.
+  const titles = new Map(own?.actions?.map(({ title, arguments: [, , action] }) => [action, title]));
+  const button = (action: Recovery["options"][number]): View => {
+    if (!options.includes(action)) return nothing;
+    const isMain = action === "retry" || action === "accept";
+    return html`<vscode-button class=${action.replace("_", "-")} ?secondary=${!isMain} @click=${act(action)}
+      >${action === "retry" ? html`${icon("refresh")} ` : nothing}${titles.get(action)}</vscode-button
+    >`;
+  };
   const changing = panel.forms(planId).retryArgs[stepId];
   const changeArgs = ({ args = {} }: Step) =>
     panel.change(planId, (forms) => (forms.retryArgs[stepId] = JSON.stringify(args, null, 2)));
-  const lost = options.includes("skip") ? stepView(view, stepId)?.lost : undefined;
+  const lost = options.includes("skip") ? own?.lost : undefined;
   return html`<article class="card failure" data-step=${stepId}>
     <h3>${icon("error")}<span class="grow">${t("{0} failed", stepNumber(plan, stepId))}</span></h3>
     ${step === undefined ? nothing : html`<p class="quiet">${shown(step.description)}</p>`}
@@ -109,7 +119,7 @@ function recoveryCard(panel: Panel, view: PlanView, recovery: Recovery): View {
         ? nothing
         : html`<div class="proposal">
           <p>
-            ${recovery.code === "several_matches" ? nothing : html`<b>${proposed(proposal.action)}</b>`}
+            ${own?.proposal == null ? nothing : html`<b>${own.proposal}</b>`}
             ${shown(proposal.why)}
           </p>
           ${proposal.args == null ? nothing : html`<pre>${shown(JSON.stringify(proposal.args, null, 2))}</pre>`}
@@ -118,28 +128,13 @@ function recoveryCard(panel: Panel, view: PlanView, recovery: Recovery): View {
               ? nothing
               : html`<ol>${proposal.steps.map((each) => html`<li>${shown(each.description)}</li>`)}</ol>`
           }
-          ${
-            options.includes("accept")
-              ? html`<vscode-button class="accept" @click=${act("accept")}>${t("Accept")}</vscode-button>`
-              : nothing
-          }
+          ${button("accept")}
         </div>`
     }
     ${changing === undefined ? nothing : retryForm(panel, plan, recovery, changing)}
     ${lost == null ? nothing : html`<p class="quiet lost">${t("If you skip it: {0}", lost)}</p>`}
     <div class="actions">
-      ${
-        options.includes("retry")
-          ? html`<vscode-button class="retry" @click=${act("retry")}>${icon("refresh")} ${
-              // It is asked again, with the network.
-              recovery.code === "lacked_network"
-                ? t("Run again with network")
-                : recovery.code === "lacked_rights"
-                  ? t("Run again with more rights")
-                  : t("Retry")
-            }</vscode-button>`
-          : nothing
-      }
+      ${button("retry")}
       ${
         options.includes("retry") && step?.tool != null && changing === undefined
           ? html`<vscode-button
@@ -149,23 +144,9 @@ function recoveryCard(panel: Panel, view: PlanView, recovery: Recovery): View {
           >${t("Change and retry…")}</vscode-button>`
           : nothing
       }
-      ${
-        options.includes("skip")
-          ? html`<vscode-button class="skip" secondary @click=${act("skip")}>${t("Skip")}</vscode-button>`
-          : nothing
-      }
-      ${
-        options.includes("go_on")
-          ? html`<vscode-button class="go-on" secondary @click=${act("go_on")}>${t("Skip and go on")}</vscode-button>`
-          : nothing
-      }
-      ${
-        options.includes("model")
-          ? html`<vscode-button class="model" secondary @click=${act("model")}>${t("Ask the model")}</vscode-button>`
-          : nothing
-      }
+      ${button("skip")} ${button("go_on")} ${button("model")}
       <span class="grow"></span>
-      ${options.includes("abort") ? linkButton(t("End the plan"), act("abort"), { classes: "bad abort" }) : nothing}
+      ${options.includes("abort") ? linkButton(titles.get("abort") ?? "", act("abort"), { classes: "bad abort" }) : nothing}
     </div>
   </article>`;
 }
@@ -207,18 +188,4 @@ function failureText(error: string): View {
   const rest = error.slice(first.length + 1);
   return html`<p class="error-text">${shown(first)}</p>
     ${rest.trim() === "" ? nothing : printed(rest, t("Details of the failure"))}`;
-}
-
-/** What the model proposes to do about a failed step. */
-function proposed(action: NonNullable<Recovery["proposal"]>["action"]): string {
-  switch (action) {
-    case "insert":
-      return t("The model proposes to insert steps.");
-    case "retry":
-      return t("The model proposes to retry.");
-    case "skip":
-      return t("The model proposes to skip the step.");
-    case "abort":
-      return t("The model proposes to end the plan.");
-  }
 }

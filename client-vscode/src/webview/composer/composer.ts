@@ -6,9 +6,8 @@ import { classMap } from "lit/directives/class-map.js";
 import { live } from "lit/directives/live.js";
 
 import type { Mode } from "../../panel/messages";
-import type { Plan, PlanStatus } from "../../protocol";
+import type { PlanView } from "../../plan/views";
 import { t } from "../../words";
-import { reasonOf } from "../text/format";
 import { fieldValue, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
 import { canSend, isSending, withMode, withRecalled, withTemplate } from "../uiState";
 import { dropped, images, isForComposer, pasteImages } from "./images";
@@ -24,46 +23,8 @@ const KIND_ICON: Readonly<Record<Suggestion["kind"], string>> = {
   special: "sparkle",
 };
 
-/** What a plan does with a message by its status: the placeholder, the button, and what becomes of the message. */
-interface Says {
-  placeholder: string;
-  button: string;
-  hint: string;
-}
-function saysOf(status: PlanStatus): Says {
-  switch (status) {
-    case "draft":
-    case "pending_approval":
-    case "rejected":
-      return {
-        placeholder: t("What should change in this plan?"),
-        button: t("Revise"),
-        hint: t("Gives a new version of the plan; steps that you have edited stay, unless you speak of them."),
-      };
-    case "approved":
-    case "executing":
-    case "paused":
-      return {
-        placeholder: t("Say something to this plan."),
-        button: t("Send"),
-        hint:
-          status === "paused"
-            ? t("The plan reads it when it is resumed.")
-            : t("The running step reads it before its next request to the model."),
-      };
-    case "completed":
-    case "failed":
-    case "cancelled":
-      return {
-        placeholder: t("What next?"),
-        button: t("Continue"),
-        hint: t("A new plan goes on with the conversation of this one."),
-      };
-  }
-}
-
 /** The plan that gets what is written; undefined for a new request. */
-function addressee(panel: Panel, current: Plan | undefined): Plan | undefined {
+function addressee(panel: Panel, current: PlanView | undefined): PlanView | undefined {
   return panel.ui.asNew ? undefined : current;
 }
 
@@ -79,7 +40,7 @@ interface Asks {
   complete(text: string, caret: number): void;
 }
 
-export function composer(panel: Panel, current: Plan | undefined, ask: Asks): View {
+export function composer(panel: Panel, current: PlanView | undefined, ask: Asks): View {
   const { ui } = panel;
   const open = ui.suggestions.length > 0;
   const compact = current !== undefined && ui.draft === "" && ui.images.length === 0;
@@ -107,8 +68,8 @@ export function composer(panel: Panel, current: Plan | undefined, ask: Asks): Vi
           rows=${compact ? 1 : 3}
           .value=${live(ui.draft)}
           ?readonly=${isSending(ui)}
-          placeholder=${to === undefined ? t("What should be done? Type @ to attach a file, / for a template.") : saysOf(to.status).placeholder}
-          aria-label=${to === undefined ? t("Describe a task") : saysOf(to.status).placeholder}
+          placeholder=${to === undefined ? t("What should be done? Type @ to attach a file, / for a template.") : to.says.placeholder}
+          aria-label=${to === undefined ? t("Describe a task") : to.says.placeholder}
           role="combobox"
           aria-autocomplete="list"
           aria-expanded=${open}
@@ -131,7 +92,7 @@ export function composer(panel: Panel, current: Plan | undefined, ask: Asks): Vi
 }
 
 /** Who gets what is written, and the way to the other one. */
-function recipient(panel: Panel, current: Plan): View {
+function recipient(panel: Panel, { plan: current }: PlanView): View {
   const { asNew } = panel.ui;
   const other = () => panel.update((ui) => ({ ...ui, asNew: !asNew }));
   return html`<div class="recipient" id="recipient" data-to=${asNew ? "new" : "plan"}>
@@ -142,10 +103,10 @@ function recipient(panel: Panel, current: Plan): View {
 }
 
 /** What becomes of a message to the plan, and its button. */
-function saying(panel: Panel, to: Plan): View {
+function saying(panel: Panel, to: PlanView): View {
   const { ui } = panel;
   const ready = ui.draft.trim() !== "" && canSend(ui);
-  const { button, hint } = saysOf(to.status);
+  const { button, hint } = to.says;
   return html`
     <div class="verdict" aria-live="polite">
       <span class="hint" id="verdict">${
@@ -168,8 +129,8 @@ function saying(panel: Panel, to: Plan): View {
   `;
 }
 
-function say(panel: Panel, { planId }: Plan): void {
-  panel.create({ kind: "message", planId, text: panel.ui.draft });
+function say(panel: Panel, { plan }: PlanView): void {
+  panel.create({ kind: "message", planId: plan.planId, text: panel.ui.draft });
 }
 
 function withCaret(event: Event, then: (text: string, caret: number) => void): void {
@@ -255,7 +216,7 @@ function whatHappens(panel: Panel): View {
   return html`<span class="hint" id="verdict" data-planned=${planned}>
     ${icon(planned ? "checklist" : "zap")}
     <b>${planned ? t("Will be planned") : t("Runs directly")}</b>${detection.ambiguous ? ` (${t("not sure")})` : ""} ·
-    ${reasonOf(detection)}
+    ${shown(detection.words)}
   </span>`;
 }
 
@@ -282,7 +243,7 @@ export function sendWhatWaited(panel: Panel): void {
   send(panel, mode);
 }
 
-function onKey(panel: Panel, to: Plan | undefined, event: KeyboardEvent, ask: Asks): void {
+function onKey(panel: Panel, to: PlanView | undefined, event: KeyboardEvent, ask: Asks): void {
   const { ui } = panel;
   if (event.isComposing) return;
   const item = ui.suggestions[ui.suggestion];

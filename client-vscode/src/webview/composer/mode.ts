@@ -1,13 +1,13 @@
 // What becomes of a new request: the mode that the user has chosen, the server's verdict on the very text, and its keys.
 
 import type { Mode } from "../../panel/messages";
-import type { Detection } from "../../protocol";
+import type { DetectResult } from "../../protocol";
 import { t } from "../../words";
 
 /** What the rules say of one text. `typing` numbers the text; `planned` also follows the setting for unsure cases. */
 export interface Verdict {
   readonly typing: number;
-  readonly detection: Detection;
+  readonly detection: DetectResult;
   readonly planned: boolean;
 }
 

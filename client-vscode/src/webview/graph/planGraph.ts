@@ -4,12 +4,11 @@ import { html, nothing, svg } from "lit";
 import { classMap } from "lit/directives/class-map.js";
 
 import { type PlanView, stepView } from "../../plan/views";
-import type { Plan, Step } from "../../protocol";
+import type { Plan, Step, StepView } from "../../protocol";
 import { plural, t } from "../../words";
 import type { PlanForms } from "../planForms";
 import { stepLook } from "../steps/stepLook";
-import { isNode, NODE_ICON } from "../steps/stepRules";
-import { dependencyNumbers } from "../text/format";
+import { NODE_ICON, RULE_ICON } from "../steps/stepRules";
 import { plain } from "../text/hiddenCharacters";
 import { icon, iconButton, type Panel, shown, type View } from "../ui";
 import { type Layout, layoutOf, type Room } from "./layout";
@@ -28,15 +27,9 @@ const WITH_TITLE = 1;
 const MANY = 40;
 
 /** The signs of what decides whether and how often a step runs, behind that of its kind; its row says it in words. */
-const MARKS = [
-  ["when", "git-compare"],
-  ["forEach", "list-unordered"],
-  ["repeatUntil", "sync"],
-] as const;
-
-function marks(step: Step): readonly string[] {
-  const rules = MARKS.filter(([field]) => step[field] != null).map(([, name]) => name);
-  return isNode(step) ? [NODE_ICON[step.kind], ...rules] : rules;
+function marks({ step, rules = [] }: StepView): readonly string[] {
+  const node = NODE_ICON[step.kind];
+  return [...(node === undefined ? [] : [node]), ...rules.map(({ kind }) => RULE_ICON[kind])];
 }
 
 let last: { key: string; layout: Layout } | undefined;
@@ -125,7 +118,7 @@ function node(panel: Panel, view: PlanView, layout: Layout, step: Step, index: n
   const each = stepView(view, step.stepId);
   const look = each === undefined ? undefined : stepLook(each);
   const { x = 0, y = 0, wave = 0 } = layout.steps[index] ?? {};
-  const after = dependencyNumbers(plan, step);
+  const after = each?.after ?? "";
   const choose = () => panel.change(plan.planId, (forms) => (forms.row = step.stepId));
   const place = [after === "" ? "" : t("after {0}", after), t("wave {0} of {1}", wave + 1, layout.waves)];
   // Lines are drawn in SVG; a step is HTML in it, for its icon and the end of a long title.
@@ -145,7 +138,7 @@ function node(panel: Panel, view: PlanView, layout: Layout, step: Step, index: n
     ><span class="node-state">${look === undefined ? nothing : icon(look.icon, look.label)}<span class="number">${index + 1}</span></span> <span
       class="node-title"
       >${shown(step.description)}</span
-    >${marks(step).map((name) => icon(name, undefined, "node-mark"))}</button>`}</foreignObject>`;
+    >${(each === undefined ? [] : marks(each)).map((name) => icon(name, undefined, "node-mark"))}</button>`}</foreignObject>`;
 }
 
 /** Show a step below the graph with its details, or without them if they were shown. */

@@ -3,7 +3,7 @@
 import { html, nothing } from "lit";
 
 import type { PlanView } from "../../plan/views";
-import type { ChapoPerspective, DevoPerspective, KodaPerspective, PerspectiveState } from "../../protocol";
+import type { PerspectiveState, ReportPart } from "../../protocol";
 import { t } from "../../words";
 import { icon, shown, type View } from "../ui";
 
@@ -13,32 +13,6 @@ const LOOK: Readonly<Record<PerspectiveState["state"], string>> = {
   done: "pass-filled",
   "to come": "circle-large-outline",
 };
-
-type Part = Exclude<
-  keyof ChapoPerspective | keyof KodaPerspective | keyof DevoPerspective,
-  "agent" | "analysis" | "estimatedEffort" | "timestamp"
->;
-
-/** The parts of a perspective with their titles, in the order in which they are shown. */
-function titles(): Readonly<Record<Part, string>> {
-  return {
-    strategicAnalysis: t("Strategy"),
-    riskAssessment: t("Risks"),
-    impactAreas: t("Impact"),
-    coordinationNeeds: t("Coordination"),
-    affectedFiles: t("Files"),
-    codePatterns: t("Patterns"),
-    potentialBreakingChanges: t("Breaking changes"),
-    testingRequirements: t("Tests"),
-    deploymentImpact: t("Deployment"),
-    rollbackStrategy: t("Rollback"),
-    servicesAffected: t("Services"),
-    infrastructureChanges: t("Infrastructure"),
-    concerns: t("Concerns"),
-    recommendations: t("Recommendations"),
-    dependencies: t("Dependencies"),
-  };
-}
 
 export function perspectives(view: PlanView): View {
   const { perspectives: agents = [] } = view;
@@ -53,7 +27,7 @@ export function perspectives(view: PlanView): View {
   </section>`;
 }
 
-function row(view: PlanView, { agent, name, state, words, error }: PerspectiveState): View {
+function row(view: PlanView, { agent, name, state, words, error, parts = [] }: PerspectiveState): View {
   const perspective = view.plan.perspectives[agent];
   const glyph = icon(LOOK[state], words, "glyph");
   const head = html`${glyph}<b>${name}</b><span class="grow"></span>
@@ -68,7 +42,7 @@ function row(view: PlanView, { agent, name, state, words, error }: PerspectiveSt
   if (state === "done" && perspective != null) {
     return html`<details class="perspective" data-agent=${agent} data-state=${state}>
       <summary>${head}</summary>
-      <div class="perspective-text"><p>${shown(perspective.analysis)}</p>${parts(perspective)}</div>
+      <div class="perspective-text"><p>${shown(perspective.analysis)}</p>${parts.map(part)}</div>
     </details>`;
   }
   return html`<div class="perspective" data-agent=${agent} data-state=${state}>
@@ -77,16 +51,7 @@ function row(view: PlanView, { agent, name, state, words, error }: PerspectiveSt
   </div>`;
 }
 
-function parts(perspective: Partial<Record<Part, string | readonly string[]>>): View {
-  const written = Object.entries(titles()).map(([name, title]) => [title, perspective[name as Part] ?? ""] as const);
-  return html`${written
-    .filter(([, text]) => text.length > 0)
-    .map(
-      ([title, text]) =>
-        html`<h5>${title}</h5>${
-          typeof text === "string"
-            ? html`<p>${shown(text)}</p>`
-            : html`<ul class="plain">${text.map((item) => html`<li>${shown(item)}</li>`)}</ul>`
-        }`,
-    )}`;
+function part({ title, text, items = [] }: ReportPart): View {
+  const list = html`<ul class="plain">${items.map((item) => html`<li>${shown(item)}</li>`)}</ul>`;
+  return html`<h5>${title}</h5>${text == null ? list : html`<p>${shown(text)}</p>`}`;
 }

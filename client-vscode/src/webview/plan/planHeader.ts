@@ -5,21 +5,16 @@ import { html, nothing } from "lit";
 import { draftText } from "../../plan/draftText";
 import { PLAN_ICON } from "../../plan/signs";
 import { offers, type PlanView } from "../../plan/views";
-import { type Attachment, type Plan, REVIEWS, type Review, type UserMessage } from "../../protocol";
+import { type Attachment, type Plan, REVIEWS, type Review, type ReviewChoice, type UserMessage } from "../../protocol";
 import { percent, plural, t } from "../../words";
 import { pausedForModel } from "../mends";
 import type { PlanForms } from "../planForms";
-import { whatIsAsked } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { fieldValue, focusSoon, icon, linkButton, type Panel, shown, type View } from "../ui";
 import { isBusy } from "../uiState";
 import { draftOutcome } from "./draftOutcome";
 import { perspectives } from "./perspectives";
 import { toSummary } from "./summary";
-
-function reviewName(review: Review): string {
-  return { each: t("Review each step"), end: t("Review all at the end"), auto: t("Review only risky changes") }[review];
-}
 
 /** The commands that the server must offer for each form. */
 const PROMPTED = { reject: "planloom.reject", regenerate: "planloom.regenerate" } as const;
@@ -214,6 +209,8 @@ function controls(panel: Panel, view: PlanView): View {
   const { plan } = view;
   const { planId, version } = plan;
   const forms = panel.forms(planId);
+  const { server } = panel.ui;
+  const choices = server.kind === "running" ? server.reviews : [];
   const control = (action: "direct" | "pause" | "resume" | "cancel") => () =>
     panel.decide(planId, { kind: "control", action, planId });
   const prompt = (kind: "reject" | "regenerate") => () => {
@@ -222,9 +219,8 @@ function controls(panel: Panel, view: PlanView): View {
   };
   if (forms.prompt !== undefined && offers(view, PROMPTED[forms.prompt.kind]))
     return promptForm(panel, plan, forms.prompt);
-  switch (plan.status) {
-    case "pending_approval":
-      return html`<div class="actions main-actions">
+  if (plan.status === "pending_approval")
+    return html`<div class="actions main-actions">
           <vscode-button
             id="approve"
             @click=${() => panel.decide(planId, { kind: "approve", planId, version, review: reviewOf(panel, plan) })}
@@ -243,12 +239,12 @@ function controls(panel: Panel, view: PlanView): View {
             .value=${reviewOf(panel, plan)}
             @change=${(event: Event) => choose(panel, planId, fieldValue(event))}
           >
-            ${REVIEWS.map(
-              (value) =>
+            ${choices.map(
+              ({ review, title }) =>
                 html`<vscode-option
-                  value=${value}
-                  ?selected=${reviewOf(panel, plan) === value}
-                >${reviewName(value)}</vscode-option>`,
+                  value=${review}
+                  ?selected=${reviewOf(panel, plan) === review}
+                >${title}</vscode-option>`,
             )}
           </vscode-single-select>
         </div>
@@ -258,52 +254,44 @@ function controls(panel: Panel, view: PlanView): View {
           ${linkButton(t("Regenerate…"), prompt("regenerate"), { id: "regenerate" })}
           ${linkButton(t("Reject…"), prompt("reject"), { id: "reject" })}
         </div>`;
-    case "draft":
-      return html`<div class="actions">
-        <vscode-button secondary id="cancel" @click=${control("cancel")}>${t("Cancel")}</vscode-button>
-        ${plan.version === 0 ? linkButton(t("Execute directly instead"), control("direct")) : nothing}
-      </div>`;
-    case "approved":
-    case "executing":
-      return html`<div class="actions">
-        <vscode-button secondary id="pause" @click=${control("pause")}>${icon("debug-pause")} ${t("Pause")}</vscode-button>
-        <vscode-button secondary id="cancel" @click=${control("cancel")}>${icon("debug-stop")} ${t("Cancel")}</vscode-button>
-      </div>`;
-    case "paused":
-      return html`<div class="actions">
-        ${
-          view.decisions > 0
-            ? nothing
-            : html`<vscode-button
-              id="resume"
-              @click=${control("resume")}
-            >${icon("debug-continue")} ${t("Resume")}</vscode-button>`
-        }
-        <vscode-button secondary id="cancel" @click=${control("cancel")}>${icon("debug-stop")} ${t("Cancel")}</vscode-button>
-        <span class="grow"></span>
-        ${linkButton(t("Regenerate…"), prompt("regenerate"))}
-      </div>`;
-    case "rejected":
-    case "failed":
-    case "cancelled":
-      return html`<div class="actions">
-        <vscode-button secondary @click=${prompt("regenerate")}>${icon("refresh")} ${t("Regenerate…")}</vscode-button>
-      </div>`;
-    case "completed":
-      return nothing;
-  }
+  const can = (name: string): boolean => offers(view, `planloom.${name}`);
+  if (!["resume", "pause", "cancel", "regenerate"].some(can)) return nothing;
+  return html`<div class="actions">
+    ${
+      can("resume") && view.decisions === 0
+        ? html`<vscode-button id="resume" @click=${control("resume")}>${icon("debug-continue")} ${t("Resume")}</vscode-button>`
+        : nothing
+    }
+    ${
+      can("pause")
+        ? html`<vscode-button secondary id="pause" @click=${control("pause")}>${icon("debug-pause")} ${t("Pause")}</vscode-button>`
+        : nothing
+    }
+    ${
+      can("cancel")
+        ? html`<vscode-button secondary id="cancel" @click=${control("cancel")}>${icon("debug-stop")} ${t("Cancel")}</vscode-button>`
+        : nothing
+    }
+    ${
+      plan.status === "draft" && plan.version === 0 && can("direct")
+        ? linkButton(t("Execute directly instead"), control("direct"))
+        : nothing
+    }
+    ${
+      !can("regenerate")
+        ? nothing
+        : view.live
+          ? html`<span class="grow"></span>${linkButton(t("Regenerate…"), prompt("regenerate"))}`
+          : html`<vscode-button secondary @click=${prompt("regenerate")}>${icon("refresh")} ${t("Regenerate…")}</vscode-button>`
+    }
+  </div>`;
 }
 
 /** What this plan will ask: the select alone does not show what the settings allow. */
 function asks(panel: Panel, plan: Plan): View {
-  const { server } = panel.ui;
-  return server.kind === "running"
-    ? html`<p class="quiet" id="asks">${
-        reviewOf(panel, plan) === "each" && plan.asksAgain != null
-          ? shown(plan.asksAgain)
-          : whatIsAsked(reviewOf(panel, plan), server.unasked)
-      }</p>`
-    : nothing;
+  const again = reviewOf(panel, plan) === "each" ? plan.asksAgain : undefined;
+  const words = again ?? choiceOf(panel, plan)?.asks;
+  return words === undefined ? nothing : html`<p class="quiet" id="asks">${shown(words)}</p>`;
 }
 
 function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["prompt"]>): View {
@@ -352,6 +340,14 @@ export function reviewOf(panel: Panel, plan: Plan): Review {
   return plan.status === "pending_approval"
     ? (panel.forms(plan.planId).review ?? plan.review ?? setting)
     : (plan.review ?? setting);
+}
+
+/** When changes of this plan are reviewed, with what that asks; undefined while the server does not run. */
+export function choiceOf(panel: Panel, plan: Plan | undefined): ReviewChoice | undefined {
+  const { server } = panel.ui;
+  if (server.kind !== "running") return undefined;
+  const review = plan === undefined ? server.review : reviewOf(panel, plan);
+  return server.reviews.find((each) => each.review === review);
 }
 
 function choose(panel: Panel, planId: string, value: string): void {

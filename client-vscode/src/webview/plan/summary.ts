@@ -1,11 +1,11 @@
 // The outcome of a plan: its report or error, the answer of a direct request, the changed files, the log.
 
 import { html, nothing } from "lit";
-
+import { told } from "../../models/mends";
 import { offers, type PlanView } from "../../plan/views";
-import type { ChangedFile, Report, ReportedCommand } from "../../protocol";
+import type { ChangedFile, RanCommand, Report } from "../../protocol";
 import { plural, t, timeOfDay } from "../../words";
-import { planError } from "../mends";
+import { mendButtons } from "../mends";
 import { CHANGE_LETTER, pathOf } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { markdownView } from "../text/markdownView";
@@ -31,17 +31,15 @@ function answer(view: PlanView): View {
     ${confidence == null ? nothing : html`<p class="quiet">${icon("verified")} ${confidence}</p>`}</section>`;
 }
 
-function error(panel: Panel, view: PlanView): View {
-  const { plan } = view;
+function error(panel: Panel, { plan, problem }: PlanView): View {
   if (plan.status === "rejected" && plan.rejectionReason)
     return html`<p class="banner">${icon("thumbsdown")}<span>${shown(plan.rejectionReason)}</span></p>`;
-  if (plan.error == null) return nothing;
+  if (plan.error == null || problem == null) return nothing;
   const raw = plan.error.rawText;
-  const { title, mends } = planError(panel, plan.planId, plan.error);
   return html`<section class="card failure" aria-label=${t("Why the plan failed")}>
-    <h3>${icon("error")}<span class="grow">${shown(title)}</span></h3>
+    <h3>${icon("error")}<span class="grow">${shown(told(problem))}</span></h3>
     ${raw == null ? nothing : html`<details><summary>${t("What the model wrote")}</summary><pre>${shown(raw)}</pre></details>`}
-    ${mends}
+    ${mendButtons(panel, problem.mends, plan.planId)}
   </section>`;
 }
 
@@ -65,7 +63,7 @@ function summary(view: PlanView): View {
         : html`<div class="closing">${markdownView(plan.report.closing)}</div>`
     }
     <p class="summary-text">${shown(plan.executionSummary)}</p>
-    ${commands(plan.report?.commands ?? [])}
+    ${commands(view.commands ?? [])}
     ${(plan.report?.notes ?? []).map((note) => html`<p class="banner warning note">${icon("warning")}<span>${shown(note)}</span></p>`)}
     ${view.used === "" ? nothing : html`<p class="quiet" title=${view.usedLines?.join("\n") ?? nothing}>${view.used}</p>`}
   </section>`;
@@ -87,26 +85,18 @@ function onlyAnswers({ answered, done, files, commands, left, notAllowed }: Repo
   return answered && done.length === 1 && others.every((each) => each.length === 0);
 }
 
-/** The commands of a plan, each with the outcome of its last run. One that did not end by itself need not have failed. */
-function commands(ran: readonly ReportedCommand[]): View {
+/** The commands of a plan, each with the outcome of its last run. */
+function commands(ran: readonly RanCommand[]): View {
   if (ran.length === 0) return nothing;
   return html`<ul class="commands" aria-label=${t("Commands")}>${ran.map(
-    ({ command, exitCode, outcome, runs, failedBefore = 0, failed, confinement }) => {
-      const good = exitCode === 0 && !failed;
-      const code = exitCode === 0 || exitCode === undefined ? [] : [t("exit code {0}", exitCode)];
-      const times = runs > 1 ? [plural(runs, "run once", "run {0} times")] : [];
-      if (failedBefore > 0) times.push(plural(failedBefore, "failed once before", "failed {0} times before"));
-      const reach = confinement === undefined ? [] : [confinement];
-      const words = [...code, ...(outcome === "" ? [] : [outcome]), ...times, ...reach].join(" · ");
-      return html`<li data-good=${exitCode === undefined ? nothing : good}>
+    ({ command, good, words }) => html`<li data-good=${good ?? nothing}>
       ${
-        exitCode === undefined
+        good == null
           ? icon("stop-circle", t("did not end by itself"), "quiet")
           : icon(good ? "pass" : "error", good ? t("succeeded") : t("failed"), good ? "good" : "bad")
       }
       <span><code>${shown(command)}</code> <span class="quiet">${shown(words)}</span></span>
-    </li>`;
-    },
+    </li>`,
   )}</ul>`;
 }
 

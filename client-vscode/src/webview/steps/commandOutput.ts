@@ -2,14 +2,12 @@
 
 import { html, nothing } from "lit";
 
-import { testResults } from "../../plan/testResults";
 import type { PlanView } from "../../plan/views";
 import type { CommandOutput, ExecutedTool, Step } from "../../protocol";
-import { list, t } from "../../words";
+import { t } from "../../words";
 import { icon, linkButton, type Panel, shown, type View } from "../ui";
 
 const COMMAND = "run_command";
-const FAILURES_SHOWN = 10;
 
 /** Whether this call runs a command, whose output is drawn here. */
 export function isCommand({ tool }: { tool: string }): boolean {
@@ -49,7 +47,7 @@ function block(panel: Panel, planId: string, step: Step, command: CommandOutput)
           : html`<span class="quiet">${t("exit code {0}", exitCode)}</span>`
       }
     </figcaption>
-    ${results(output ?? "")}
+    ${results(command)}
     ${
       output === null
         ? html`<p class="quiet">${t("What it printed was not stored.")}</p>`
@@ -80,26 +78,13 @@ export function printed(text: string, label = t("Output of the commands")): View
   return html`<pre class="printed" tabindex="0" aria-label=${label}><span>${shown(text)}</span></pre>`;
 }
 
-/** The counts of a test run, and which tests failed. */
-function results(output: string): View {
-  const found = testResults(output);
-  if (found === undefined) return nothing;
-  const { passed, failed, skipped, failures } = found;
-  const counts = [
-    ...(failed > 0 ? [t("{0} failed", failed)] : []),
-    t("{0} passed", passed),
-    ...(skipped > 0 ? [t("{0} skipped", skipped)] : []),
-  ];
-  return html`<div class="test-results" data-good=${failed === 0}>
-    ${icon("beaker")}<span>${t("Tests: {0}", list(counts))}</span>
-    ${
-      failures.length === 0
-        ? nothing
-        : html`<ul>${failures.slice(0, FAILURES_SHOWN).map((each) => html`<li>${shown(each)}</li>`)}</ul>${
-            failures.length > FAILURES_SHOWN
-              ? html`<span class="quiet">${t("and {0} more", failures.length - FAILURES_SHOWN)}</span>`
-              : nothing
-          }`
-    }
+/** How a test run went, and which tests failed. */
+function results({ tests }: CommandOutput): View {
+  if (tests == null) return nothing;
+  const { words, good, failures, more } = tests;
+  return html`<div class="test-results" data-good=${good}>
+    ${icon("beaker")}<span>${words}</span>
+    ${failures.length === 0 ? nothing : html`<ul>${failures.map((each) => html`<li>${shown(each)}</li>`)}</ul>`}
+    ${more == null ? nothing : html`<span class="quiet">${more}</span>`}
   </div>`;
 }

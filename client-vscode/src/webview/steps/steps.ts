@@ -4,13 +4,13 @@ import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
 import type { PlanView } from "../../plan/views";
-import type { Check, JsonObject, Plan, Step, StepView } from "../../protocol";
+import type { Check, CheckWords, JsonObject, Plan, Step, StepView } from "../../protocol";
 import { t } from "../../words";
 import { questionsBefore } from "../cards/askedQuestions";
 import { planGraph, selectedStep } from "../graph/planGraph";
 import { runningStep } from "../plan/planBar";
 import type { StepDraft } from "../planForms";
-import { dependencyNumbers, duration, firstLine, headline, valueText } from "../text/format";
+import { duration, firstLine, headline, valueText } from "../text/format";
 import { inlineDiff } from "../text/inlineDiff";
 import { markdownView } from "../text/markdownView";
 import { focusSoon, icon, iconButton, linkButton, type Panel, phrase, shown, type View } from "../ui";
@@ -18,7 +18,7 @@ import { commandOutput, isCommand } from "./commandOutput";
 import { dragged, draggedAway, draggedOver, dropped } from "./dragging";
 import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
 import { stepLook } from "./stepLook";
-import { isNode, loopPosition, nodeOf, stepRules } from "./stepRules";
+import { loopPosition, NODE_ICON, stepRules } from "./stepRules";
 
 /** Whether the plan's status allows its steps to be edited. */
 function isEditable(plan: Plan): boolean {
@@ -119,7 +119,7 @@ function row(panel: Panel, view: PlanView, index: number): View {
         <span class="number">${index + 1}</span>
         <span class="step-text">
           <span class="step-title">${shown(runs(each) && step.activeForm !== "" ? step.activeForm : step.description)}</span>
-          <span class="step-meta">${meta(view, each)}</span>
+          <span class="step-meta">${meta(each)}</span>
           ${lastWords(view, step, open)}
         </span>
         <span class="step-side">${side(panel, view, each)}</span>
@@ -163,11 +163,9 @@ function runs({ step, waits, stalled }: StepView): boolean {
   return step.status === "running" && waits == null && stalled == null;
 }
 
-function meta(view: PlanView, each: StepView): View {
-  const { plan } = view;
-  const { step, waits, stalled, retry, background } = each;
+function meta(each: StepView): View {
+  const { step, waits, stalled, retry, background, after } = each;
   const [call] = waits == null && stalled == null ? (each.calls ?? []) : [];
-  const after = dependencyNumbers(plan, step);
   if (call !== undefined) return html`<span class="tool running">${icon("tools")}${callText(call)}</span>`;
   if (each.skipped != null) return html`<span>${each.skipped}</span>`;
   if (step.status === "failed") return html`<span class="bad">${shown(firstLine(step.result?.error ?? ""))}</span>`;
@@ -176,13 +174,11 @@ function meta(view: PlanView, each: StepView): View {
     waits != null || stalled == null ? nothing : html`<span class="waits">${shown(stalled)}</span>`
   }${
     step.tool == null
-      ? isNode(step)
-        ? nodeOf(step)
-        : html`<span class="tool">${icon("hubot")}${each.agent}</span>`
+      ? html`<span class="tool">${icon(NODE_ICON[step.kind] ?? "hubot")}${shown(each.node ?? each.agent)}</span>`
       : html`<span class="tool">${icon("tools")}${callText({ tool: step.tool, args: step.args })}</span>`
   }
     ${after === "" ? nothing : html`<span title=${t("Waits for these steps")}>${phrase("after {0}", shown(after))}</span>`}
-    ${loopPosition(each)} ${stepRules(step)}
+    ${loopPosition(each)} ${stepRules(each)}
     ${background == null ? nothing : html`<span class="tool running" title=${t("Runs in the background")}>${icon("server-process")}${shown(background)}</span>`}
     ${step.critical ? html`<span class="warn" title=${t("If this step fails, the plan fails")}>${t("critical")}</span>` : nothing}
     ${
@@ -253,7 +249,7 @@ function details(panel: Panel, view: PlanView, each: StepView, index: number): V
     ${
       step.checks.length === 0
         ? nothing
-        : html`<ul class="checks" aria-label=${t("Checks")}>${step.checks.map(checkRow)}</ul>`
+        : html`<ul class="checks" aria-label=${t("Checks")}>${step.checks.map((check, place) => checkRow(check, each.checks?.[place]))}</ul>`
     }
     ${
       calls.length === 0
@@ -301,19 +297,11 @@ function argumentTable(step: Step): View {
   </dl>${isEdit ? inlineDiff(before, after, { numbers: false }) : nothing}`;
 }
 
-function checkRow(check: Check): View {
+function checkRow(check: Check, words: CheckWords | undefined): View {
   const look = { passed: ["pass", "good"], failed: ["error", "bad"], unknown: ["question", "warn"] } as const;
   const [name, tone] = check.outcome == null ? (["circle-outline", "quiet"] as const) : look[check.outcome];
-  const what = {
-    file_exists: t("exists"),
-    file_contains: t("contains"),
-    no_new_errors: t("no new errors"),
-    command: t("runs"),
-    condition: t("holds"),
-  }[check.kind];
-  const outcome = { passed: t("passed"), failed: t("failed"), unknown: t("unknown") };
-  return html`<li>${icon(name, check.outcome == null ? t("not checked yet") : outcome[check.outcome], tone)}<span
-      >${shown(check.path ?? check.command)} ${what}
+  return html`<li>${icon(name, words?.outcome, tone)}<span
+      >${shown(check.path ?? check.command)} ${words?.what}
       ${check.text == null ? nothing : html`<code>${shown(check.text)}</code>`}</span
     ><span class="quiet">${shown(check.detail)}</span></li>`;
 }

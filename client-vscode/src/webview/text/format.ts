@@ -1,51 +1,11 @@
 // Formats statuses, reasons, figures and paths for the panel.
 
-import type {
-  Agent,
-  ChangeKind,
-  Detection,
-  DetectionRule,
-  Json,
-  JsonObject,
-  Plan,
-  Review,
-  Step,
-  Usage,
-} from "../../protocol";
-import { list, number, plural, t } from "../../words";
+import type { Agent, ChangeKind, Json, JsonObject, Plan } from "../../protocol";
+import { number, t } from "../../words";
 
 /** The name of an agent; the wire has another. */
 export function agentName(agent: Agent): string {
   return { chapo: t("Strategy"), koda: t("Code"), devo: t("Operations") }[agent];
-}
-
-/** What an edit does to its file. */
-export function changeName(change: ChangeKind): string {
-  const words = {
-    create: t("new file"),
-    edit: t("edited"),
-    delete: t("deleted"),
-    rename: t("renamed"),
-    createFolder: t("new folder"),
-  };
-  return words[change];
-}
-
-/** The reason for a detection, in a few words. */
-export function reasonOf(detection: Detection): string {
-  const words: Readonly<Record<string, string>> = {
-    question: t("a question"),
-    numbered_list: t("a numbered list"),
-    verb_and_scope: t("something to build or change"),
-    multiple_tasks: t("several tasks"),
-    long_request: t("a long request"),
-    none: t("one small task"),
-    disabled: t("planning is off"),
-    model: t("judged by the model"),
-    qualification: t("judged by risk and complexity"),
-    unsure: t("maybe more than one small task"),
-  } satisfies Record<DetectionRule, string>;
-  return words[detection.rule] ?? detection.rule.replaceAll("_", " ");
 }
 
 /** The first line of a text. */
@@ -63,77 +23,6 @@ export function duration(milliseconds: number): string {
   return minutes < 60
     ? t("{0} min {1} s", minutes, Math.floor(seconds % 60))
     : t("{0} h {1} min", Math.floor(minutes / 60), minutes % 60);
-}
-
-/** `940`, `12.4k`, `1.3M`. */
-export function amount(count: number): string {
-  if (count < 1000) return String(count);
-  return count < 1_000_000 ? t("{0}k", number(count / 1000, 1, 1)) : t("{0}M", number(count / 1_000_000, 1, 1));
-}
-
-/** The tokens that were read and written. */
-export function tokenCount({ promptTokens, completionTokens }: Usage): number {
-  return promptTokens + completionTokens;
-}
-
-/** The tokens and requests of a plan or a step; empty before the first. */
-export function spent(usage: Usage): string {
-  const { requests } = usage;
-  if (requests === 0 && tokenCount(usage) === 0) return "";
-  return `${t("{0} tokens", amount(tokenCount(usage)))} · ${plural(requests, "1 request", "{0} requests")}`;
-}
-
-const SMALLEST_COST = 0.0001;
-
-/** An amount of money, in the currency of the user's prices: `0.0231`, `12.50`. */
-export function money(cost: number): string {
-  if (cost > 0 && cost < SMALLEST_COST) return `< ${number(SMALLEST_COST, 4)}`;
-  return number(cost, cost < 1 ? 4 : 2, 2);
-}
-
-/** The effects that happen without asking: those that the settings allow, and with `auto` writing too. */
-export function askedUnasked(review: Review, allowed: readonly string[]): readonly string[] {
-  return review === "auto" && !allowed.includes("writing") ? ["writing", ...allowed] : allowed;
-}
-
-/** Whether an effect is asked about before it happens, whenever changes are reviewed. */
-function isFirst(word: string): boolean {
-  return word === "commands" || word === "web pages";
-}
-
-/** What the user will be asked when a plan runs with this review and these settings. */
-export function whatIsAsked(review: Review, allowed: readonly string[]): string {
-  const unasked = askedUnasked(review, allowed);
-  const effects = [
-    ["writing", t("changes")],
-    ["deleting", t("deletions")],
-    ["commands", t("commands")],
-    ["web pages", t("web pages")],
-  ] as const;
-  const asked = effects.filter(([effect]) => !unasked.includes(effect));
-  const names = (some: typeof asked): readonly string[] => some.map(([, word]) => word);
-  if (review === "end") {
-    const files = names(asked.filter(([effect]) => !isFirst(effect)));
-    const others = names(asked.filter(([effect]) => isFirst(effect)));
-    const once = list(files.length === 0 ? [t("protected files")] : files);
-    return others.length > 0
-      ? t("Asks once, at the end, about {0}; about {1} it asks first.", once, list(others))
-      : t("Asks once, at the end, about {0}.", once);
-  }
-  return review === "each" && asked.length === effects.length
-    ? t("Asks in every step, before each change, deletion, command and web page.")
-    : t("Asks only about {0}.", list([...names(asked), t("protected files")]));
-}
-
-/** The name of an effect that happens without asking. */
-export function effectName(effect: string): string {
-  const words: Readonly<Record<string, string>> = {
-    writing: t("writing"),
-    deleting: t("deleting"),
-    commands: t("commands"),
-    "web pages": t("web pages"),
-  };
-  return words[effect] ?? effect;
 }
 
 /** `Step 3`, or `The plan` for what belongs to no step. */
@@ -178,14 +67,6 @@ export function headline(args: JsonObject | null | undefined): string {
     (each) => typeof args[each] === "string",
   );
   return name === undefined ? "" : valueText(args[name]);
-}
-
-/** The numbers of the steps on which a step depends: `1, 3`. */
-export function dependencyNumbers(plan: Plan, step: Step): string {
-  return step.dependsOn
-    .map((id) => plan.steps.findIndex((each) => each.stepId === id) + 1)
-    .map((place, index) => (place > 0 ? String(place) : step.dependsOn[index]))
-    .join(", ");
 }
 
 export const CHANGE_LETTER: Readonly<Record<string, string>> = {

@@ -13,6 +13,7 @@ from planloom.lsp.wire.methods import plans as wire
 from planloom.lsp.wire.plan import PlanResult, Spent
 from planloom.lsp.wire.review import DiffResult
 from planloom.lsp.wire.view import ViewResult
+from planloom.view.statistics import statistics
 
 if TYPE_CHECKING:
     from planloom.domain.plans.plan import Plan
@@ -58,7 +59,8 @@ async def list_plans(connection: Connection, params: wire.ListParams) -> wire.Li
 
 async def stats(connection: Connection, params: wire.StatsParams) -> wire.StatsResult:
     """The figures of all plans of this user that have ended, of a time span if given; they never leave this machine."""
-    return wire.StatsResult.of(connection.app.plans.stats(params.since, params.until))
+    found = connection.app.plans.stats(params.since, params.until)
+    return wire.StatsResult.of(found, text=statistics(found, connection.words))
 
 
 async def tasks(connection: Connection, params: wire.TasksParams) -> wire.TasksResult:
@@ -81,7 +83,7 @@ async def events(connection: Connection, params: wire.EventsParams) -> wire.Even
 async def output(connection: Connection, params: wire.StepParams) -> wire.OutputResult:
     """What the finished commands of a step have printed, as far as it is stored."""
     calls = connection.app.plans.commands_of(PlanId(params.plan_id), StepId(params.step_id))
-    return wire.OutputResult(commands=tuple(to_wire.command_output(call) for call in calls))
+    return wire.OutputResult(commands=tuple(to_wire.command_output(call, connection.words) for call in calls))
 
 
 async def edit(connection: Connection, params: wire.EditParams) -> PlanResult:

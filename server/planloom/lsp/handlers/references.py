@@ -9,7 +9,7 @@ from planloom.domain.errors import InvalidParams
 from planloom.domain.values import Json
 from planloom.lsp.wire import from_wire
 from planloom.lsp.wire.methods import references as wire
-from planloom.lsp.wire.plan import Detection
+from planloom.view.figures import rule_words
 
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
@@ -41,6 +41,7 @@ async def keep_image(connection: Connection, params: wire.KeepImageParams) -> wi
     return wire.KeptImage(uri=await connection.app.references.keep_image(data))
 
 
-async def detect(connection: Connection, params: wire.DetectParams) -> Detection:
+async def detect(connection: Connection, params: wire.DetectParams) -> wire.DetectResult:
     """Decide by rules, without a model, whether a text needs a plan."""
-    return Detection.of(connection.app.detect(params.text))
+    found = connection.app.detect(params.text)
+    return wire.DetectResult.of(found, words=rule_words(found.rule, connection.words))

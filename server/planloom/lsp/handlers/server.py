@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from planloom.domain.errors import ModelProblem
 from planloom.lsp.wire.base import Empty, NoParams
 from planloom.lsp.wire.methods import server as wire
 from planloom.version import PROTOCOL_VERSION
+from planloom.view import problems
+from planloom.view.reviews import review_choices
 
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
+    from planloom.models.selection.select import ListedModel
+    from planloom.view.words import Words
 
 
 async def status(connection: Connection, params: wire.StatusParams) -> wire.StatusResult:
@@ -22,12 +27,27 @@ async def status(connection: Connection, params: wire.StatusParams) -> wire.Stat
         model=wire.ActiveModel(provider=now.model_provider, name=now.model_name, reason=now.model_reason),
         plans=wire.StatusPlans(active=now.active, resumable=now.resumable),
         commands=None if held_to is None else wire.CommandAbilities.of(held_to),
+        reviews=review_choices(now.approvals, connection.words),
     )
 
 
 async def list_models(connection: Connection, params: wire.ListModelsParams) -> wire.ModelsResult:
     """The models that can be chosen, and the one in use."""
-    return wire.ModelsResult.of(await connection.app.models.list(select=params.select or False))
+    found = await connection.app.models.list(select=params.select or False)
+    return wire.ModelsResult.of(
+        found,
+        models=tuple(
+            wire.ModelEntry.of(each, words=None if each.reachable else _why_not(each, connection.words))
+            for each in found.models
+        ),
+    )
+
+
+def _why_not(listed: ListedModel, t: Words) -> str:
+    problem = None
+    if listed.cause is not None:
+        problem = ModelProblem(cause=listed.cause, provider=listed.provider, model=listed.name)
+    return problems.of_model(problem, None, t).words
 
 
 async def test_model(connection: Connection, _params: NoParams) -> wire.ModelTestResult:

@@ -50,7 +50,8 @@ class PlanloomProtocol(OutgoingProtocol):
 
     `endpoints` and `listeners` hold the requests and notifications whose params stay plain JSON; they go before the
     features of pygls. `client_params` are those of `initialize`; before each message that follows it, `on_initialized`
-    is called. `on_exit` is called with the exit code when the client sends `exit`.
+    is called. `on_exit` is called with the exit code when the client sends `exit`. `explain` says an error in the words
+    of the user, for `data.explained`.
     """
 
     def __init__(self, server: LanguageServer, converter: cattrs.Converter) -> None:
@@ -59,6 +60,7 @@ class PlanloomProtocol(OutgoingProtocol):
         self.client_params: types.InitializeParams | None = None
         self.on_initialized: Callable[[], object] = lambda: None
         self.on_exit: Callable[[int], None] = lambda _: None
+        self.explain: Callable[[BaseException], dict[str, Any]] | None = None
         self._shutting_down = False
         self._is_shut_down = False
         super().__init__(server, converter)
@@ -195,7 +197,10 @@ class PlanloomProtocol(OutgoingProtocol):
         # `errors` imports the domain, which must not delay the answer to `initialize`.
         from planloom.lsp.transport import errors
 
-        return self._send({"jsonrpc": "2.0", "id": msg_id, "error": errors.to_wire(error, request)})
+        answer = errors.to_wire(error, request)
+        if self.explain is not None:
+            answer["data"]["explained"] = self.explain(error)
+        return self._send({"jsonrpc": "2.0", "id": msg_id, "error": answer})
 
     def _end_notification(self, future: Any, *, method: str, ident: object) -> None:
         self.running.pop(ident, None)

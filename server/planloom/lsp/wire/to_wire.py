@@ -13,9 +13,11 @@ from planloom.domain.values import PlanId, StepId
 from planloom.execution.resources import StepWait
 from planloom.lsp.wire import plan as wire
 from planloom.lsp.wire.methods import editor
-from planloom.lsp.wire.methods.plans import CommandOutput
+from planloom.lsp.wire.methods.plans import CommandOutput, RanTests
 from planloom.service.running.resource_claims import described
 from planloom.tools.tool import NO_OUTPUT
+from planloom.view.ran_tests import ran_tests
+from planloom.view.words import Words
 
 
 def plan(whole: plans.Plan, instead: tuple[wire.Step, ...] | None = None) -> wire.Plan:
@@ -61,7 +63,7 @@ def recovery_proposal(whole: plans.Plan, proposal: plans.RecoveryProposal) -> wi
     return wire.Proposal.of(proposal, steps=steps(whole, proposal.steps))
 
 
-def command_output(call: plans.ExecutedTool) -> CommandOutput:
+def command_output(call: plans.ExecutedTool, t: Words) -> CommandOutput:
     """What a command has printed. The first line of what is stored says how it ended, which is a field here."""
     command, cwd = call.args.get("command"), call.args.get("cwd")
     output = None if call.output is None else call.output.partition("\n")[2]
@@ -72,6 +74,7 @@ def command_output(call: plans.ExecutedTool) -> CommandOutput:
         ok=call.ok,
         exit_code=None if call.outcome is None else call.outcome.exit_code,
         output="" if output == NO_OUTPUT else output,
+        tests=None if (found := ran_tests(output or "", t)) is None else RanTests.of(found),
     )
 
 

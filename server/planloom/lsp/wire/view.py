@@ -23,6 +23,19 @@ StepSign = Literal[
     "warning",
 ]
 StepDecision = Literal["approval", "conflict", "answer", "recovery"]
+Mend = Literal[
+    "key",
+    "address",
+    "models",
+    "startOllama",
+    "getOllamaModel",
+    "again",
+    "folder",
+    "trust",
+    "settings",
+    "restart",
+    "log",
+]
 
 
 class Action(Wire):
@@ -31,6 +44,17 @@ class Action(Wire):
     title: str
     command: str
     arguments: tuple[JsonValue, ...]
+
+
+class Explained(Wire):
+    """An error in the user's words, and what mends it, the most likely first; also `data.explained` of an error.
+
+    `until` is when a server that takes no more requests can be asked again.
+    """
+
+    words: str
+    mends: tuple[Mend, ...]
+    until: Maybe[Time] = None
 
 
 class OpenCall(Wire):
@@ -56,11 +80,28 @@ class Clock(Wire):
     until: Maybe[Time] = None
 
 
+class CheckWords(Wire):
+    """What a check says of its path, command or condition, and how it came out."""
+
+    what: str
+    outcome: str
+
+
+class Rule(Wire):
+    """What decides whether or how often a step runs, in words; `hint` says what such a rule does."""
+
+    kind: Literal["when", "forEach", "repeatUntil"]
+    words: str
+    hint: str
+
+
 class StepView(Wire):
     """A step as people see it.
 
     `sign` and `words` say where it stands, `waits` what it waits for of the user, `stalled` what another step uses.
     `lost` says which steps are skipped if the user refuses. `workedMs`, or of a running step `clock`, is its time.
+    `node` says what it is if it is no work, `after` the numbers of the steps before it. `checks`
+    are those of `step.checks` in words, `proposal` is what the model proposes where it has failed.
     """
 
     step: Step
@@ -80,6 +121,11 @@ class StepView(Wire):
     worked_ms: Maybe[Int] = None
     clock: Maybe[Clock] = None
     agent: str
+    node: Maybe[str] = None
+    rules: MaybeMany[Rule] = None
+    after: str
+    checks: MaybeMany[CheckWords] = None
+    proposal: Maybe[str] = None
     used: Maybe[str] = None
     actions: MaybeMany[Action] = None
 
@@ -105,6 +151,30 @@ class ChangedFile(Wire):
     reason: Maybe[str] = None
 
 
+class ReportPart(Wire):
+    """A part of an agent's report: a text, or a list."""
+
+    title: str
+    text: Maybe[str] = None
+    items: MaybeMany[str] = None
+
+
+class RanCommand(Wire):
+    """A command and the outcome of its last run; without `good` it did not end by itself and need not have failed."""
+
+    command: str
+    good: Maybe[Bool] = None
+    words: str
+
+
+class Says(Wire):
+    """The question of the field in which a message is written, the word on its button, and what becomes of it."""
+
+    placeholder: str
+    button: str
+    hint: str
+
+
 class PerspectiveState(Wire):
     """Whether an agent has written its report."""
 
@@ -113,6 +183,7 @@ class PerspectiveState(Wire):
     state: Literal["thinking", "failed", "done", "to come"]
     words: str
     error: Maybe[str] = None
+    parts: MaybeMany[ReportPart] = None
 
 
 class DraftView(Wire):
@@ -147,10 +218,37 @@ class OtherPlan(Wire):
     words: str
 
 
+class Danger(Wire):
+    """What is dangerous about an approval."""
+
+    tone: Literal["medium", "high"]
+    words: str
+
+
+class ApprovalView(Wire):
+    """An approval that waits. `allow` and `deny` are the words on its buttons, `refuse` leads to `deny`.
+
+    `ahead` and `inFolder` say what it covers if it is allowed for the plan, or in its folder, where it can be. `folder`
+    is that of a command. `kinds` say what happens to each of its files, `lost` what is skipped if it is denied.
+    """
+
+    approval_id: str
+    allow: str
+    refuse: str
+    deny: str
+    danger: Maybe[Danger] = None
+    ahead: Maybe[str] = None
+    in_folder: Maybe[str] = None
+    folder: Maybe[str] = None
+    kinds: tuple[str, ...]
+    lost: Maybe[str] = None
+
+
 class PlanHead(Wire):
     """A plan as people see it, without its steps: those of `plan` are in `PlanView.steps`.
 
-    `state` and `sign` say where it stands, `waits` what it waits for. A cause in `causes` calls for the user until it
+    `state` and `sign` say where it stands, `waits` what it waits for, `problem` why it has failed or its model cannot
+    be used. A cause in `causes` calls for the user until it
     is answered; `decisions` counts the cards. `partly`: it has completed without the steps of `left`; `rest` is a
     request for them. `workedOn`: it holds work that is lost with it.
     """
@@ -161,6 +259,7 @@ class PlanHead(Wire):
     waits: Maybe[str] = None
     causes: tuple[str, ...]
     decisions: Int
+    approvals: MaybeMany[ApprovalView] = None
     live: Bool
     partly: Bool
     worked_on: Bool
@@ -169,6 +268,7 @@ class PlanHead(Wire):
     task: Maybe[str] = None
     verdict: Maybe[str] = None
     pause: Maybe[str] = None
+    problem: Maybe[Explained] = None
     thought: Maybe[str] = None
     estimate: Maybe[str] = None
     estimates: MaybeMany[str] = None
@@ -181,6 +281,8 @@ class PlanHead(Wire):
     unresolved: MaybeMany[Unresolved] = None
     left: MaybeMany[NotDone] = None
     rest: Maybe[str] = None
+    commands: MaybeMany[RanCommand] = None
+    says: Says
     files: tuple[ChangedFile, ...]
     log: tuple[LogView, ...]
     waits_for: MaybeMany[OtherPlan] = None

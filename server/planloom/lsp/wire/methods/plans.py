@@ -238,10 +238,20 @@ class TasksResult(Wire):
     progress: Progress
 
 
+class RanTests(Wire):
+    """How a test run went, in words. `failures` names the tests that failed, `more` says how many it leaves out."""
+
+    words: str
+    good: Bool
+    failures: tuple[str, ...]
+    more: Maybe[str] = None
+
+
 class CommandOutput(Wire):
     """What a command has printed, of a long output the beginning and the end; null if that was not stored.
 
     `command` is as a shell takes it, `cwd` relative to the workspace; without `exitCode` it did not end by itself.
+    `tests` is there if it has surely run tests.
     """
 
     call_id: str
@@ -250,6 +260,7 @@ class CommandOutput(Wire):
     ok: Bool
     exit_code: Maybe[Int] = None
     output: str | None
+    tests: Maybe[RanTests] = None
 
 
 class OutputResult(Wire):
@@ -316,7 +327,7 @@ class StatsResult(Wire):
     """The figures of ended plans. `success` and `undone` are percentages of them, left out if there are none.
 
     `costs` are those of the models that have a price in `model.prices`, by their names. `days` are those with plans,
-    the earliest first.
+    the earliest first. `text` is all of it as Markdown in the user's language.
     """
 
     plans: Int
@@ -329,3 +340,4 @@ class StatsResult(Wire):
     models: tuple[ModelUse, ...]
     costs: dict[str, float]
     days: tuple[DayStats, ...]
+    text: str

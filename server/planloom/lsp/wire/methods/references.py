@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from planloom.lsp.wire.base import Bool, Count, Int, Limit, Maybe, Text, Wire
+from planloom.lsp.wire.plan import Detection
 from planloom.lsp.wire.review import Attachment, Context, Unresolved
 
 
@@ -34,6 +35,12 @@ class DetectParams(Wire):
     """`planloom/detect`."""
 
     text: Text
+
+
+class DetectResult(Detection):
+    """Whether a text needs a plan, and why in the user's language."""
+
+    words: str
 
 
 class ReferenceItem(Wire):

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue
 
 from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Wire
-from planloom.lsp.wire.plan import ModelCause
+from planloom.lsp.wire.plan import ModelCause, Review
 
 
 class StatusParams(Wire):
@@ -50,7 +50,7 @@ class CommandParams(Wire):
 
 
 class ModelEntry(Wire):
-    """A model that can be chosen; `reason` says why it cannot be used, and `cause` says it for programs."""
+    """A model that can be chosen; `reason` says why it cannot be used, `cause` for programs, `words` for people."""
 
     provider: str
     name: str
@@ -58,6 +58,7 @@ class ModelEntry(Wire):
     reachable: Bool
     reason: Maybe[str] = None
     cause: Maybe[ModelCause] = None
+    words: Maybe[str] = None
 
 
 class ActiveModel(Wire):
@@ -106,8 +107,17 @@ class CommandAbilities(Wire):
     writable: MaybeMany[str] = None
 
 
+class ReviewChoice(Wire):
+    """When changes are reviewed, what that asks under the settings, and what it then does without a question."""
+
+    review: Review
+    title: str
+    asks: str
+    unasked: str
+
+
 class StatusResult(Wire):
-    """The version, model, folders, plans and health of the server."""
+    """The version, model, folders, plans and health of the server. `review` is that of a plan without its own."""
 
     version: str
     protocol_version: Int
@@ -122,3 +132,5 @@ class StatusResult(Wire):
     storage_path: str
     commands: Maybe[CommandAbilities] = None
     storage_note: Maybe[str] = None
+    review: Review
+    reviews: tuple[ReviewChoice, ...]
