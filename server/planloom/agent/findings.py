@@ -1,4 +1,4 @@
-"""What agents have found: their reports, the files read and the commands run, as texts for the work that follows."""
+"""The findings of agents: their reports, the files read and the commands run, as texts for the work that follows."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def with_read(reads: Sequence[FileRead], new: FileRead) -> tuple[FileRead, ...]:
 
 
 async def reads_of(step: Step, seen: Mapping[Uri, Sha256], context: ToolContext) -> tuple[FileRead, ...]:
-    """What a step's calls of `read_file` have read of files whose text is still the one that its model has `seen`."""
+    """The files that a step's calls of `read_file` have read, if the text is still that which its model has `seen`."""
     reads: tuple[FileRead, ...] = ()
     for call in step.tools_executed:
         if call.tool == READ_FILE.name and call.ok:

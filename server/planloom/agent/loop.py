@@ -150,7 +150,7 @@ class _State(LoopState):
 
 
 def _written_ahead(task: AgentTask, state: _State) -> Turn | None:
-    """What the model has written for this task already, together with the end of the one before.
+    """The turn that the model has written for this task already, together with the end of the one before.
 
     None if it may have been written for another task, or without a message of the user.
     """

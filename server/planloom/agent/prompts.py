@@ -193,7 +193,7 @@ def _for_the_request(plan: Plan) -> str:
 
 
 def user_messages(plan: Plan, step: Step | None = None, *, unread: bool = False) -> tuple[Section, ...]:
-    """What the user has said since the request, in a section each, so that a conversation is sent only what is new.
+    """The user's messages since the request, in a section each, so that a conversation is sent only what is new.
 
     With `unread` only what nobody has read yet. The heading says what `step` has to do with it.
     """
@@ -299,7 +299,7 @@ def remaining(plan: Plan, current: Step) -> int:
 
 
 def instructions(plan: Plan, step: Step, *, native: bool = False) -> str:
-    """What to do now, and where there is one, when to give a final answer."""
+    """The instruction for now, and where there is a final answer, for when to give it."""
     if plan.route == "direct" and len(plan.steps) == 1:
         return "Do what the request asks." + (
             "" if native else " Only return final_answer when everything in it is done."

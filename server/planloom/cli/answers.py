@@ -1,4 +1,4 @@
-"""What a command does that asks the server a few things: a session for it, its failure in words, and JSON."""
+"""The work of a command that asks the server a few things: a session for it, its failure in words, and JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from planloom.cli.plain import as_json
 from planloom.cli.terminal import show
 
 Work: TypeAlias = Callable[[Server, Namespace], Coroutine[Any, Any, int]]
-"""What a command does with the started server and the values of its options; its result is the exit code."""
+"""The work of a command with the started server and the values of its options; its result is the exit code."""
 Show: TypeAlias = Callable[[str, str | None, Any], None]
 """Prints a message, its hint, and the problems in its details, as `show.failure` does."""
 

@@ -36,7 +36,7 @@ _OPEN = ("paused", "pending_approval", "executing", "approved")
 
 
 Carry = Callable[[Session, RequestRun], Awaitable[PlanView]]
-"""What carries a plan to its end, on an opened session."""
+"""Carries a plan to its end, on an opened session."""
 
 
 async def run_request(server: Server, args: Namespace) -> int:

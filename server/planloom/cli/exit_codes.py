@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 DONE: Final = 0
-"""What was asked for is done."""
+"""All that was asked for is done."""
 FAILED: Final = 1
 """It is not done: the plan failed, was cancelled or stopped, or the server refused the request or has ended."""
 USAGE: Final = 2

@@ -46,7 +46,7 @@ _OUTCOMES: Mapping[str, str] = {
     "queued": "The next step that the model works on reads it.",
     "continued": "A new plan continues with it.",
 }
-"""What becomes of a message, by its outcome."""
+"""The sentence on a message, by its outcome."""
 
 
 class Request(NamedTuple):
@@ -565,7 +565,7 @@ def _flags_sentence(approval: Approval, verdict: ask.Verdict) -> str:
 
 
 def _proposal_sentence(flags: Flags, *, accepted: bool) -> str:
-    """What became of the model's proposal for a failed step when there is no terminal."""
+    """The fate of the model's proposal for a failed step when there is no terminal."""
     if accepted:
         return "The proposal is accepted (--yes)."
     if flags.yes:

@@ -33,7 +33,7 @@ async def first_untrusted(folders: Sequence[Path], *, trust: bool, person: Termi
 
 
 def read_only(folder: Path) -> str:
-    """What it means that a folder is not trusted, and how to change that."""
+    """The consequences for a folder that is not trusted, and how to change that."""
     return (
         f"{folder} is not trusted: it is read, and nothing in it is written or run. "
         "Add --trust for this run, or trust it by `planloom trust`."
@@ -60,7 +60,7 @@ async def _asked(folder: Path, decided: Decisions, person: Terminal) -> bool:
 
 
 def decisions() -> Decisions:
-    """What the user has decided, for every client."""
+    """The user's decisions, for every client."""
     from planloom.storage.decisions import FILE, Decisions
 
     return Decisions(state_folder() / FILE)

@@ -16,7 +16,7 @@ MODEL = "model"
 TERMINAL = "terminal"
 """The resource that all commands use."""
 DRAFT = StepId("")
-"""What stands for a step where the draft of a plan uses a resource."""
+"""The stand-in for a step where the draft of a plan uses a resource."""
 User = tuple[PlanId, StepId]
 """A step that uses a resource."""
 

@@ -1,4 +1,4 @@
-"""What is true of one connection: its id, settings, trust, workspace and editor."""
+"""The state of one connection: its id, settings, trust, workspace and editor."""
 
 from __future__ import annotations
 

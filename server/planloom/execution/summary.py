@@ -182,7 +182,7 @@ def unverified(plan: Plan) -> tuple[FileChanges, ...]:
 
 
 def changes_of_file(plan: Plan, uri: Uri, edit_id: EditId | None) -> FileChanges | None:
-    """What the plan, or one edit of it, has changed in a file that is now called `uri`; None if nothing."""
+    """The changes of the plan, or of one edit of it, in a file called `uri` now, or after that edit; None if none."""
     if edit_id is None:
         return next((each for each in file_changes(plan) if each.file.uri == uri), None)
     edit = plan.edits.find(edit_id)

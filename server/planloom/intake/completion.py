@@ -136,7 +136,7 @@ def _may_precede(character: str) -> bool:
 def _specials(
     typed: Typed, documents: dict[str, OpenDocument], replace: tuple[int, int]
 ) -> list[ReferenceItem]:
-    """What an editor or git tells, and links, if they begin with the text typed so far."""
+    """References to what an editor or git tells, and to links, if they begin with the text typed so far."""
     chosen = [document for document in documents.values() if document.active]
     lines = sum(last - first + 1 for document in chosen for first, last in document.selected)
     described = (

@@ -102,5 +102,5 @@ class ReferenceSources(Protocol):
         ...
 
     async def changes(self, path: str) -> Changes:
-        """What git says has changed since the last commit at or below a path; "" for the whole workspace."""
+        """The changes that git reports since the last commit at or below a path; "" for the whole workspace."""
         ...

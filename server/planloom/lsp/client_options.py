@@ -1,4 +1,4 @@
-"""What an editor extension declares in `initialize`, and what a connection passes on to open the application."""
+"""The declarations of an editor extension in `initialize`, and values by which a connection opens the application."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _QUESTIONS = (
 
 
 class ClientExtensions(NamedTuple):
-    """What the editor's extension supports beyond LSP: `initializationOptions.planloomClient`."""
+    """The features that the editor's extension supports beyond LSP: `initializationOptions.planloomClient`."""
 
     events: bool = False
     views: bool = False
@@ -76,7 +76,7 @@ def camel_case(name: str) -> str:
 
 
 class ApplicationContext(NamedTuple):
-    """What an application needs of its connection. `record` is a file to record the model's traffic in.
+    """The parts of its connection that an application needs. `record` is a file to record the model's traffic in.
 
     `completion` is the editor's own language model, if the extension declares one. `source_of` returns the source of a
     setting's current value, or None for the default.

@@ -218,7 +218,7 @@ COMMANDS: tuple[Command, ...] = (
 )
 
 _OF_DOCUMENT: frozenset[Action | None] = frozenset({"approve", "resume", "regenerate"})
-"""What is done with a plan as its document says it."""
+"""The actions that are done with a plan as its document says it."""
 _INTEGERS = frozenset({"version"})
 _OBJECTS = frozenset({"parameters"})
 _WORDS = {

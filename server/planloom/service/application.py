@@ -290,7 +290,7 @@ class Application:
         return self._health.status(self.models.identity, log_path)
 
     async def command_abilities(self) -> Abilities:
-        """What commands can be held to on this machine."""
+        """The parts of a confinement that this machine can enforce."""
         return self._session.command_abilities(await asyncio.to_thread(abilities))
 
     async def close(self) -> None:

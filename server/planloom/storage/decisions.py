@@ -1,4 +1,4 @@
-"""What the user has decided outside of any plan: which folders are trusted, which options of an editor count, and which
+"""The user's decisions outside of any plan: which folders are trusted, which options of an editor count, and which
 commands are allowed in a folder; and which of a folder's instructions are followed after a command whose changes are
 not known.
 

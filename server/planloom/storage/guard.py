@@ -179,7 +179,7 @@ def _kind(folder: Path) -> str | None:
 
 
 def network_kind(mounts: str, folder: Path) -> str | None:
-    """What `_kind` says by the text of /proc/self/mountinfo (proc(5)). Of mounts at one place the last holds."""
+    """The answer of `_kind` by the text of /proc/self/mountinfo (proc(5)). Of mounts at one place the last holds."""
     best, found = -1, ""
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from planloom.workspace.paths.resolver import Purpose
 
 Need = Literal["repository", "diagnostics", "commands"]
-"""What not every workspace or editor has: a git repository around a folder, reports of errors and warnings, and a disk
-on which commands can run."""
+"""A need that not every workspace or editor meets: a git repository around a folder, reports of errors and warnings,
+and a disk on which commands can run."""
 NO_OUTPUT = "(no output)"
 """Stands in the text of a result for the output of a command that printed nothing."""
 SUMMARY_LIMIT = 500

@@ -24,14 +24,14 @@ _RECOVERY: Final[dict[RecoveryAction, str]] = {
 }
 ALLOW, ALLOW_PLAN, ALLOW_FOLDER, DENY = "Allow once", "Allow for this plan", "Allow in this folder", "No"
 Kept = Literal["text", "plan"]
-"""What is kept where the text of a document and its plan have gone apart."""
+"""The side that is kept where the text of a document and its plan have gone apart."""
 ConflictSide = Literal["mine", "theirs", "both"]
 CONFLICT: Final[Mapping[ConflictSide, str]] = {
     "mine": "Keep mine",
     "theirs": "Take Planloom's",
     "both": "Keep both",
 }
-"""What can be done about lines that the user and the plan have both changed, with the words on its button."""
+"""The choices for lines that the user and the plan have both changed, with the words on the button of each."""
 _LONGEST_TITLE: Final = 40
 ANSWER: Final = "Answer with the selection"
 """Answers a question without options by the text that is selected in the document."""

@@ -120,7 +120,7 @@ def estimate(plan: Plan, t: Words) -> str | None:
 
 
 def estimates(plan: Plan, t: Words) -> tuple[str, ...]:
-    """What is known of how long a plan will take, one line each: computed, the model's word, earlier plans."""
+    """The estimates of a plan's duration and cost, one line each: computed, the model's word, earlier plans."""
     if plan.estimated_duration is None:
         return ()
     lines = [t("Estimated duration: {0}", t.duration(plan.estimated_duration * 1000))]
@@ -164,7 +164,7 @@ def used(plan: Plan, spent: Spent, t: Words) -> str:
 
 
 def used_lines(plan: Plan, spent: Spent, t: Words) -> tuple[str, ...]:
-    """What `used` leaves out, one line each: tokens read, written and cached, the cost, and of several models each."""
+    """Lines that `used` leaves out: tokens read, written and cached, the cost, and of several models each."""
     if not plan.usage.requests:
         return ()
     usage = plan.usage

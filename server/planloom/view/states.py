@@ -35,7 +35,7 @@ Wait = Literal["approval", "conflict", "answer", "recovery"]
 
 
 class Around(NamedTuple):
-    """What a view shows besides the plan: who waits for what, what was used of models, and the client's language.
+    """The facts in a view besides the plan: who waits for what, the use of models, and the client's language.
 
     `waited_ms` is how long each step's run has waited for what another step uses, before it waits now.
     """
@@ -66,7 +66,7 @@ def wait_words(wait: Wait, t: Words) -> str:
 
 
 def waiting_for(plan: Plan, t: Words) -> str | None:
-    """What the plan waits for, in words; None if it does not wait for the user."""
+    """The reason why the plan waits, in words; None if it does not wait for the user."""
     waits = [wait for wait, asked in _asked(plan) if asked]
     if waits:
         return wait_words(waits[0], t) if len(waits) == 1 else t("waits for you")
@@ -99,7 +99,7 @@ def causes(plan: Plan) -> tuple[str, ...]:
 
 
 def resource_words(wait: StepWait, t: Words) -> str:
-    """What a step waits for that another step uses, in words that can follow its name."""
+    """The resource that a step waits for while another uses it, in words that can follow the step's name."""
     kind, path = described(wait.resource)
     if kind == "terminal":
         return t("waits for the terminal")

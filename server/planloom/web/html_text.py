@@ -184,7 +184,7 @@ class _Writer:
         self._cells = 0
 
     def text(self) -> str:
-        """What was written, with at most one empty line between two blocks."""
+        """The text that was written, with at most one empty line between two blocks."""
         self._end_code()
         lines = (line.rstrip() for line in "".join(self._parts).split("\n"))
         return _MANY_LINES.sub("\n\n", "\n".join(lines)).strip("\n")

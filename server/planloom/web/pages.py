@@ -1,4 +1,4 @@
-"""What became of fetching an address, and how the bytes of an answer become text."""
+"""The outcomes of fetching an address, and how the bytes of an answer become text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What HTTP clients share: a strict client, the check of the address reached, decompression in bounded pieces."""
+"""Shared parts of HTTP clients: a strict client, the check of the address reached, decompression in bounded pieces."""
 
 from __future__ import annotations
 

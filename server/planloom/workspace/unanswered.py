@@ -45,7 +45,7 @@ class UnansweredEdit:
         return all(answer.done() for answer in self.answers)
 
     def answer(self) -> EditAnswer | None:
-        """What the editor has said: that it was made, if any answer says so."""
+        """The editor's answer: that it was made, if any answer says so."""
         said = [answer.result() for answer in self.answers if answer.done() and not answer.cancelled()]
         given = [answer for answer in said if answer is not None]
         return next((answer for answer in given if answer.applied), given[0] if given else None)

@@ -11,7 +11,7 @@ from planloom.domain.model_text.token_set import TokenSet
 from planloom.domain.values import Json
 
 Kind = Literal["open", "item", "close", "noise", "think", "unthink", "result", "harmony"]
-"""What a token does.
+"""The effect of a token.
 
 `open` precedes one or more calls, `item` begins a call itself, `close` ends calls, `noise` is left over by a server
 and never shown, `think` and `unthink` enclose reasoning, `result` begins a tool result, `harmony` begins a header.

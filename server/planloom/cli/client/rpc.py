@@ -30,7 +30,7 @@ class RpcError(Exception):
 
 
 class BrokenMessage(Exception):
-    """What the server sent is no message, so nothing after it can be understood; the text says why."""
+    """Something that the server sent is no message, so nothing after it can be understood; the text says why."""
 
 
 class Peer:

@@ -137,7 +137,7 @@ async def _file_by_file(terminal: Terminal, approval: Approval) -> Verdict:
 
 
 def _for_plan(approval: Approval) -> str:
-    """What "allow for plan" covers."""
+    """The scope of "allow for plan", in words."""
     match approval.get("effect"):
         case "execute":
             return f"allow for this plan: {_rules(approval) or 'this command'}"

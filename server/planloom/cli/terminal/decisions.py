@@ -56,7 +56,7 @@ class Verdict(NamedTuple):
 
 
 class RecoveryChoice(NamedTuple):
-    """What to do about a failed step."""
+    """A decision on a failed step."""
 
     action: str
     args: dict[str, object] | None = None
@@ -68,7 +68,7 @@ class Decider(Protocol):
     async def review(self) -> Reviewed: ...
 
     async def revision(self) -> str:
-        """What should change in the plan under review; empty for nothing."""
+        """The changes wanted in the plan under review; empty for none."""
         ...
 
     async def typed(self) -> str:

@@ -11,7 +11,7 @@ _SHORTEST = 8
 
 
 class Pages:
-    """What is shown on `console`, with the lines that have not been shown yet."""
+    """Output for `console`, with the lines that have not been shown yet."""
 
     def __init__(self, console: Console, whole: RenderableType) -> None:
         self._console = console

@@ -312,7 +312,7 @@ class Screen:
 
 
 def _unrolled(event: Json, step: Step) -> str:
-    """What a loop or a sub-plan has become."""
+    """The number of steps that a loop or a sub-plan has become, or the loop's round."""
     count = sum(each.get("parent") == step["stepId"] for each in event["tasks"])
     if not step.get("repeatUntil"):
         return f"{step.get('description', '')}: {counted(count, 'step')}"

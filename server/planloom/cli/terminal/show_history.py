@@ -106,7 +106,7 @@ def plan_parts(view: PlanView, folders: Sequence[Path], now: datetime) -> Iterat
 
 
 def imported_line(view: PlanView) -> Text:
-    """What was imported, and how to go on with it."""
+    """The plan that was imported, and how to go on with it."""
     short = view["plan"]["planId"][:8]
     line = Text.assemble("Imported plan ", (short, "cyan"), f" ({counted(len(view['steps']), 'step')}), ")
     if view["plan"]["status"] == "pending_approval":
@@ -124,7 +124,7 @@ def _step(shown: StepView) -> Table:
 
 
 def _waiting(view: PlanView) -> Iterator[Text]:
-    """What an open plan waits for, and the command that goes on with it."""
+    """The matters that an open plan waits for, and the command that goes on with it."""
     plan = view["plan"]
     if pause := view.get("pause") or plan.get("pauseDetail"):
         yield Text(visible(pause), "yellow")

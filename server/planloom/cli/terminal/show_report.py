@@ -68,7 +68,7 @@ def report_parts(view: PlanView, folders: Sequence[Path], *, steps: bool = True)
 
 
 def used_lines(view: PlanView) -> Iterator[Text]:
-    """What the plan has used of models, in one line and in those that explain it."""
+    """The plan's use of models, in one line and in those that explain it."""
     if view.get("used"):
         yield Text(f"Used: {one_line(view['used'], 160)}", "dim")
         for line in (view.get("usedLines") or [])[1:]:

@@ -18,7 +18,7 @@ _BEGIN: Final = re.compile(rf"{ANSWER_LINE}[ \t]*", re.IGNORECASE)
 
 
 def answers_in(written: Written) -> Mapping[StepId, str]:
-    """What is written behind `Answer:` below each step, up to the next blank line; no step where nothing is."""
+    """The text behind `Answer:` below each step, up to the next blank line; no step where there is none."""
     found: dict[StepId, str] = {}
     for number, each in enumerate(written.steps):
         lines = _answer(written, number)

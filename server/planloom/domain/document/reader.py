@@ -346,7 +346,7 @@ class _Reader:
 
 
 def key_of(written: WrittenStep) -> str:
-    """What stands for a step in the notes: its id, or its line while it has none."""
+    """The key of a step in the notes: its id, or its line while it has none."""
     return written.step_id or f"line {written.places[''].line}"
 
 

@@ -107,7 +107,7 @@ def result_lines(step: Step) -> Iterator[str]:
 
 
 def result_text(step: Step) -> str | None:
-    """What came of a step, or where its loop stands, without indentation; None before there is any."""
+    """The result of a step, or where its loop stands, without indentation; None before there is any."""
     result = (step.result.summary or step.result.error) if step.result else under_way(step)
     said = " ".join((result or "").split())
     return RESULT + said if said else None

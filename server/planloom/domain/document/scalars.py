@@ -25,7 +25,7 @@ class Read(NamedTuple):
 
 
 def written(value: Json, indent: int) -> tuple[str, tuple[str, ...]]:
-    """What stands on the line of the name, and the lines after it, indented by `indent` spaces.
+    """The text on the line of the name, and the lines after it, indented by `indent` spaces.
 
     A text of several lines is a fenced block: its lines as they are, but for the indentation. A text that would read
     as something else, or that an editor may change when it trims lines, is a JSON string.

@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 
 class Top(NamedTuple):
-    """What stands above the steps as it is written. `quoted` is the quotation below the title, "" if there is none.
+    """The text above the steps as it is written. `quoted` is the quotation below the title, "" if there is none.
 
     `places` has the first lines of "title", "request" (the quotation) and "summary" that are there; that of the title
     is the first line with text where there is none. `first` is the number of the title's line, or of the first that
@@ -83,7 +83,7 @@ def top_of(plan: Plan) -> Top:
 
 
 def read_top(lines: Sequence[str], first: int, end: int | None) -> Top:
-    """What is written from line `first` up to `end`, which is that of the steps."""
+    """The text from line `first` up to `end`, which is that of the steps."""
     last = len(lines) if end is None else end
     at = next((number for number in range(first, last) if lines[number].startswith("# ")), None)
     places: dict[str, Place] = {}

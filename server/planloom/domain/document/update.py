@@ -52,8 +52,8 @@ def taken(text: str, ids: Sequence[StepId], plan: Plan, earlier: Collection[str]
 
 
 class _Users(NamedTuple):
-    """What the user has written that the plan does not have: steps that are changed, those whose sign is, new ones,
-    the order of all, and what stands above them.
+    """Parts that the user has written and the plan lacks: steps that are changed, those whose sign is, new ones, the
+    order of all, and the text above them.
     """
 
     steps: Collection[StepId] = ()
@@ -220,7 +220,7 @@ class _Text:
         )
 
     def _below(self, step_id: StepId, tail: Sequence[str]) -> Sequence[str]:
-        """What stands below a step, with a line for the answer while it asks."""
+        """The lines below a step, with one for the answer while it asks."""
         if step_id in self.asking:
             return with_answer_line(tail, self.eol)
         return without_answer_line(tail) if sign_of(step_id, "answer", "") in self.servers else tail
@@ -248,7 +248,7 @@ class _Text:
 
 
 def _kept(tail: Sequence[str]) -> list[str]:
-    """What stands below a step, without the blank lines at its end."""
+    """The lines below a step, without the blank ones at their end."""
     last = max((number for number, line in enumerate(tail) if line.strip()), default=-1)
     return [*tail[: last + 1]]
 

@@ -19,7 +19,7 @@ STEP_ID = pattern(r"[A-Za-z][A-Za-z0-9_]*")
 _REFERENCE = pattern(r"\$([A-Za-z][A-Za-z0-9_]*)((?:\.[A-Za-z_][A-Za-z0-9_-]*|\[[0-9]{1,9}\])*)")
 _STEP_IN_EXPRESSION = pattern(r"(?<=\bsteps\.)[A-Za-z_][A-Za-z0-9_]*")
 PLACEHOLDER = pattern(r"\{\{[ \t]{0,8}(item|index)((?:\.[A-Za-z_][A-Za-z0-9_-]{0,63}){0,8})[ \t]{0,8}\}\}")
-"""What stands in the texts of a loop for the item of a round, a part of it, or its index."""
+"""The placeholder in the texts of a loop for the item of a round, a part of it, or its index."""
 _PLACEHOLDER_WORD = pattern(rf"(?<![^\s\"'“‘(]){PLACEHOLDER.pattern}(?![^\s\"'”’),.;:!?]|\.\S)")
 """A placeholder that stands as a word, not within a path."""
 _PART = pattern(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[([0-9]+)\]")

@@ -69,7 +69,7 @@ Author = Literal["rules", "model", "template", "user"]
 Risk = Literal["low", "medium", "high"]
 SkipReason = Literal["user", "approval_denied", "dependency_failed", "condition", "policy"]
 MessageOutcome = Literal["revising", "delivered", "queued", "continued"]
-"""What becomes of a message: the plan is revised; the running steps read it before their next request; the next step
+"""The outcome of a message: the plan is revised; the running steps read it before their next request; the next step
 of a model reads it; a new plan continues the ended one."""
 PauseReason = Literal[
     "user",

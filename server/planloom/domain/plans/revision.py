@@ -129,7 +129,7 @@ def widening(before: Sequence[Step], after: Sequence[Step], *, sequential: bool 
 
 
 def _unguarded(before: Sequence[Step], after: Sequence[Step], *, sequential: bool) -> Iterator[str]:
-    """What no longer waits for a step that is there to stop the plan, or that such a step is gone."""
+    """Sentences on steps that no longer wait for one that is there to stop the plan, or on such a step that is gone."""
     guards = [
         step.step_id for step in before if step.kind in ("check", "approval") and step.status not in SETTLED
     ]

@@ -88,7 +88,7 @@ class Lack(Value):
 
 
 class Needs(NamedTuple):
-    """What a command is known to need beyond the files of the workspace. `git`: to change git's folder."""
+    """The known needs of a command beyond the files of the workspace. `git`: to change git's folder."""
 
     network: Network = "none"
     git: bool = False
@@ -168,7 +168,7 @@ def lack_of(output: str, command: str, escape: str = "\\") -> Lack | None:
 
 
 def _read_only(output: str, at: int) -> Lack | None:
-    """What the line of an error names last before `at`, else behind it: git's folder, or a file in another folder."""
+    """The place that an error's line names last before `at`, else behind it: git's folder, or a file in another one."""
     before, behind = output[output.rfind("\n", 0, at) + 1 : at], output[at:].partition("\n")[0]
     paths = [[found[1] or found[2] for found in _PATH.finditer(part)] for part in (before, behind)]
     named = [*reversed(paths[0]), *paths[1]]

@@ -13,7 +13,7 @@ NETWORKS: Final[tuple[Network, ...]] = ("none", "loopback", "all")
 
 
 class Confinement(Value):
-    """What one command gets. Not `confined` it runs with all of the user's rights, and the rest says nothing.
+    """The rights of one command. Not `confined` it runs with all of the user's rights, and the rest says nothing.
 
     `git` is the git folder that it may change, but for what runs programs: a path in the workspace folder, or an
     absolute one outside. `writes` are folders that it may change beside the workspace, `reads` places with
@@ -30,7 +30,7 @@ class Confinement(Value):
 
     @property
     def chosen(self) -> Confinement:
-        """What the command gets, without what is said of it."""
+        """The rights of the command, without what is said of them."""
         return Confinement.model_validate(self.model_dump(include={*Confinement.model_fields}))
 
     def with_more(self, more: Confinement) -> Confinement:
@@ -50,7 +50,7 @@ class Confinement(Value):
 
 
 class GivenConfinement(Confinement):
-    """What a command was given when it started; `line` says it for people, with what the machine could not hold."""
+    """The rights of a command when it started; `line` says them for people, with what the machine could not hold."""
 
     line: str
 

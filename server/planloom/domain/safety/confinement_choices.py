@@ -29,9 +29,9 @@ class ConfinementOffer(Confinement):
 
 
 class ConfinementRequest(Confinement):
-    """What a command gets if it is allowed as shown, which `line` says, and what may be chosen instead.
+    """The rights of a command if it is allowed as shown, which `line` says, and the offers to choose instead.
 
-    `asks_network`: it is more of the network than the user's setting gives, since the command is known to need it.
+    `asks_network`: more of the network than the user's setting gives, since the command is known to need it.
     The first offer is what the setting gives, if that is less. `held`: the machine can enforce the confinement.
     """
 
@@ -65,7 +65,7 @@ def confinement_request(given: Confinement, needed: Confinement, abilities: Abil
 
 
 def given_confinement(confinement: Confinement, abilities: Abilities) -> GivenConfinement:
-    """What a command that starts in this confinement gets."""
+    """The rights of a command that starts in this confinement."""
     return GivenConfinement(**confinement.model_dump(), line=confinement_line(confinement, abilities))
 
 
@@ -123,7 +123,7 @@ def who_reaches(confinement: Confinement, abilities: Abilities) -> str:
 
 
 def standing_line(network: Network, abilities: Abilities) -> str:
-    """What holds for every command of a plan, for models. `network` is what the settings give."""
+    """The limits of every command of a plan, for models. `network` is what the settings give."""
     if not abilities.files:
         places = "Commands have the user's rights; $TMPDIR lasts"
     else:

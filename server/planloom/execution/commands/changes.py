@@ -117,7 +117,7 @@ class _Change(NamedTuple):
         return ConfinedPath(self.root.path, (*self.place.names[:-1], self.aside or ""))
 
     def proposed(self) -> FileChange:
-        """What the command has made, as a change that the user may look at."""
+        """The difference that the command has made, as a change that the user may look at."""
         before, after = _text(self.before), _text(self.after)
         text = after.text if after is not None else ""
         if stat.S_ISDIR(self.mode):
@@ -441,7 +441,7 @@ def _changes(
 
 
 def _as_checked_out(data: bytes | None) -> tuple[bytes, ...]:
-    """What git may have written of a content that it keeps."""
+    """The contents that git may have written for one that it keeps."""
     return () if data is None else (data, data.replace(b"\n", b"\r\n"))
 
 

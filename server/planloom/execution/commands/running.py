@@ -67,7 +67,7 @@ class CallDenied(Exception):
 
 
 class _Left(NamedTuple):
-    """What a dead server has left running: processes of this very command, and others by their command."""
+    """The commands that a dead server has left running: processes of this very command, and others by their command."""
 
     own: tuple[CommandProcess, ...]
     others: dict[str, CommandProcess]
@@ -225,7 +225,7 @@ class StepCommands:
         return result._replace(lacked=await asyncio.to_thread(self._lack, permitted, result.output))
 
     def _lack(self, command: Command, output: str) -> Lack | None:
-        """What a confined command that has failed seems to have lacked, and was not given. Blocks on file I/O."""
+        """The permission that a failed confined command seems to have lacked, and was not given. Blocks on file I/O."""
         lack, gets = lack_of(output, command.text, ESCAPE), command.confinement
         roots = tuple(root.path for root in self._run.session.view.roots.folders)
         match lack:
@@ -384,7 +384,7 @@ class StepCommands:
         )
 
     def _lacked(self, args: Args | None) -> Lack | None:
-        """What this command has lacked when it last failed in this step."""
+        """The permission that this command lacked when it last ended in this step."""
         earlier = (call for call in reversed(self._run.now.tools_executed) if args and _same(call.args, args))
         last = next((call.outcome for call in earlier if call.command == "ended"), None)
         return None if last is None else last.lack

@@ -72,7 +72,7 @@ class CommandProposal(NamedTuple):
 
     @property
     def needed(self) -> Confinement:
-        """What it is known to need, or seems to have lacked."""
+        """The rights that it is known to need, or seems to have lacked."""
         command = self.command
         needs = needs_of(command.text, background=command.background, escape=ESCAPE)
         found = Confinement(network=needs.network, git=self.git if needs.git else None)
@@ -89,7 +89,7 @@ class CommandProposal(NamedTuple):
 
     @property
     def unasked(self) -> Confinement:
-        """What it gets where commands are allowed without asking: what the settings give, and the workspace's git."""
+        """Its rights where commands are allowed without asking: what the settings give, and the workspace's git."""
         git = self.needed.git
         inside = git if git is not None and not git.startswith("/") else None
         return self.command.confinement.with_more(Confinement(git=inside))

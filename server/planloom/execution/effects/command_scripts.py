@@ -23,7 +23,7 @@ MOST_FILES = 2_000
 MOST_BYTES = 1_000_000_000
 """Most files of one command that are hashed, and most bytes of all of them; with more its scripts cannot be told."""
 ESCAPE: Final = "^" if os.name == "nt" else "\\"
-"""What takes the meaning of the character behind it, in the system's shell."""
+"""The character that takes the meaning of the one behind it, in the system's shell."""
 _MOST_WORDS: Final = 2_000
 _MOST_DEPTH: Final = 5
 _MOST_FOLDERS: Final = 8
@@ -101,7 +101,7 @@ class Script(NamedTuple):
 
 
 class CommandScripts(NamedTuple):
-    """What a command is known to run. `is_whole` is False where its text does not tell."""
+    """The scripts that a command is known to run. `is_whole` is False where its text does not tell."""
 
     files: tuple[Script, ...]
     is_whole: bool = True
@@ -297,7 +297,7 @@ class _Reader:
                     self._includes(path, depth)
 
     def _package_scripts(self, path: Path, words: Sequence[ShellWord], depth: int) -> None:
-        """What the scripts of a package.json run that are named in a command."""
+        """The files run by the scripts of a package.json that a command names."""
         try:
             scripts = json.loads(_text(path))["scripts"]
             named = [word.text for word in words if isinstance(scripts.get(word.text), str)]

@@ -1,4 +1,4 @@
-"""What is proposed for files as the person who approves has changed it: their text is approved, not the step's."""
+"""Proposals for files as the person who approves has changed them: this person's text is approved, not the step's."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ from planloom.workspace.staged.order import in_order
 
 
 class _Permit(NamedTuple):
-    """What may be made. `look` is how the files were found, if nobody had to be asked since.
+    """The changes that may be made. `look` is how the files were found, if nobody had to be asked since.
 
     `covered`: the approval of the plan permits it.
     """
@@ -383,7 +383,7 @@ class Gate:
         return permit._replace(denied=(*permit.denied, *gone), edited=(*notes, *permit.edited))
 
     def _decided(self, plan: Plan, proposal: CommandProposal) -> CommandPermitted | Denied | None:
-        """What the policy or an earlier "allow for plan" says of a command; None if the user is to be asked."""
+        """The verdict of the policy or an earlier permission on a command; None if the user is to be asked."""
         unasked = proposal.unasked
         is_held = proposal.abilities.hold(unasked)
         destroys = _is_unreviewed(plan) and destructive_command(proposal.command.text)
@@ -407,7 +407,7 @@ class Gate:
         return CommandPermitted(confinement=earlier) if earlier is not None else None
 
     def _granted_for(self, plan: Plan, proposal: CommandProposal) -> Confinement | None:
-        """What a command gets by what the user has allowed for this version of the plan, or in its folder."""
+        """The confinement of a command by what the user has allowed for this version of the plan, or in its folder."""
         grants = (
             grant
             for plan_id, version, grant in self._granted_commands

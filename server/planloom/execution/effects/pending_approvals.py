@@ -145,7 +145,7 @@ class PendingApprovals:
         return next((waiting for waiting in ahead if same_question(waiting.approval, approval)), None)
 
     def _ahead(self, plan_id: PlanId, step_id: StepId | None) -> list[_Waiting]:
-        """What was requested for a step ahead of its calls."""
+        """The requests for a step ahead of its calls."""
         return [
             waiting
             for waiting in self._waiting.values()

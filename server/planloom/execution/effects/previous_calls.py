@@ -47,7 +47,7 @@ def earlier_results(plan: Plan, step: Step, *, with_output: bool = True) -> tupl
 
 
 def call_fate(plan: Plan, step: Step, call_id: CallId) -> CallFate:
-    """What has become of the changes of a call of the running step; nothing is said of changes that were made."""
+    """The fate of the changes of a call of the running step; nothing is said of changes that were made."""
     call = next((each for each in reversed(step.tools_executed) if each.call_id == call_id), None)
     if call is None or not call.fates - {"made", "same"}:
         return CallFate()

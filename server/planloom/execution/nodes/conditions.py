@@ -59,7 +59,7 @@ async def condition(run: StepRun, context: ToolContext, tools: Registry) -> Outc
 
 
 async def facts(plan: Plan, expression: Expression, context: ToolContext, tools: Registry) -> Facts:
-    """What an expression is evaluated over, but for the names that only some expressions can use (`with_values`).
+    """The facts that an expression is evaluated over, but for names that only some expressions can use (`with_values`).
 
     Raises Unanswerable if the workspace cannot be asked.
     """

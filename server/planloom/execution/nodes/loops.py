@@ -30,7 +30,7 @@ _ITEM: frozenset[Name] = frozenset({"item", "index"})
 
 
 async def loop(run: StepRun, context: ToolContext, tools: Registry) -> Outcome | None:
-    """What becomes of a loop: it is unrolled, or its steps have ended and it is done; None for any other step."""
+    """The outcome of a loop: it is unrolled, or its steps have ended and it is done; None for any other step."""
     step = run.now
     try:
         if step.for_each is not None:

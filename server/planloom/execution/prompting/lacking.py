@@ -24,7 +24,7 @@ class Lacking:
         self._plans: OrderedDict[PlanId, frozenset[Need]] = OrderedDict()
 
     async def of(self, plan_id: PlanId) -> frozenset[Need]:
-        """What was lacking when a model of the plan was first asked."""
+        """The needs that were lacking when a model of the plan was first asked."""
         if plan_id not in self._plans:
             found = await self._now()
             self._plans.setdefault(plan_id, found)

@@ -97,7 +97,7 @@ async def recorded_call(run: StepRun, tool: Tool, args: Args) -> AsyncIterator[C
 
 
 def _output(result: ToolResult | None) -> str | None:
-    """What is stored of the output of a command that has ended."""
+    """The stored part of the output of a command that has ended."""
     return head_and_tail(result.text, _MOST_OUTPUT, len) if result is not None and result.ended else None
 
 

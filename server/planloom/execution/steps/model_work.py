@@ -224,7 +224,7 @@ class ModelWork:
         return (*opening, *await self._planning_findings(run, tools, shares.planning_characters))
 
     async def _planning_findings(self, run: StepRun, tools: Registry, most: int) -> tuple[Section, ...]:
-        """What the agents have reported and the planner has read, within so many characters."""
+        """The reports of the agents, and the files and commands of the planner, within so many characters."""
         reports = reports_text(run.plan.perspectives, most // 2)
         may_read = tools.get(READ_FILE.name) is not None
         context = self._context_factory.reading(run.plan)
@@ -264,7 +264,7 @@ def _read(run: StepRun, count: int) -> None:
 
 
 def _become_of_the_plan(plan: Plan, thread: Thread) -> str:
-    """What became of the plan that the model has submitted in this thread."""
+    """The outcome of the plan that the model has submitted in this thread."""
     approved = _APPROVED if thread.planned == plan.approved_version else _CHANGED
     asked = any(call.name == "ask_user" for call in thread.open.values())
     return f"{_ANSWERED} {approved}" if asked else approved

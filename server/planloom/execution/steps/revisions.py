@@ -57,7 +57,7 @@ class _Proposal(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What the run of a step has done so far: its tools' context, and what makes its staged changes.
+    """The work of a step's run so far: its tools' context, and what makes its staged changes.
 
     `commit` returns, for the model, what was not made and why; `checks_of` has the checks of another step of the plan.
     """
@@ -195,7 +195,7 @@ class PlanRevisions:
         return " ".join(sorted(problems))
 
     async def _lacks(self, step: Step, done: set[StepId]) -> str:
-        """What is missing for a step to count as done; empty if nothing is."""
+        """The reason why a step does not count as done; empty if it does."""
         plan = self._run.plan
         if step.kind != "processing":
             return "its own call or question has to be made."

@@ -36,7 +36,7 @@ StepStream = Callable[[PlanId, StepId, Literal["text", "reasoning", "stdout", "s
 
 
 class StepEffects(NamedTuple):
-    """What the effects of a step's tools go through."""
+    """The parts that the effects of a step's tools go through."""
 
     gate: Gate
     staging: StagingArea
@@ -117,7 +117,7 @@ class ToolContextFactory:
     def revisions(
         self, run: StepRun, context: ToolContext, commit: Callable[[], Awaitable[str | None]]
     ) -> PlanRevisions:
-        """What changes the steps still to come; `commit` makes what the run has staged."""
+        """The revisions of the steps still to come; `commit` makes what the run has staged."""
         work = Work(context, commit, lambda step: StepChecks(run, context, self._tools, of=step))
         return PlanRevisions(run, self._gate, self._rules, work)
 

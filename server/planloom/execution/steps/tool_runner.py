@@ -219,7 +219,7 @@ class StepToolRunner:
         ]
 
     async def missing(self) -> tuple[str, ...]:
-        """What the step lacks, but for its checks: expected files, and changes that were not made."""
+        """Sentences on what the step lacks, but for its checks: expected files, and changes that were not made."""
         found = [
             f"{path} does not exist yet."
             for path in self._run.step.expected_files

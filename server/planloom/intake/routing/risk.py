@@ -81,7 +81,7 @@ _RULES = (
     ),
 )
 _MENDS = pattern(r"\s*(?:fix|debug|investigate|find|log|handle|reproduce|behebe?|corrige|sistema)\b")
-"""What goes wrong in production is mended in the code."""
+"""Faults in production are mended in the code."""
 _WORDS_ALONE = pattern(
     r"\s*(?:(?:document|describe|explain|translate|proofread|test)\b"
     r"|(?:write|add|create|update|fix|improve|correct|extend|rewrite|schreibe?|erganze)\s+(?:\w+\s+){0,3}?(?:tests?|docs?|documentation|comments?|docstrings?"

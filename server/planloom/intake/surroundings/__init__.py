@@ -1,4 +1,4 @@
-"""What a prompt says of the place of the work: environment, workspace tree, project instructions.
+"""The part of a prompt on the place of the work: environment, workspace tree, project instructions.
 
 Read `sections` first, then `gathering`, which fills it.
 """

@@ -54,7 +54,7 @@ _GIT_FOLDERS: Final = 3
 
 
 class Subject(NamedTuple):
-    """What the work is about: the day of the request, and the files that it names."""
+    """The subject of the work: the day of the request, and the files that it names."""
 
     today: date | None = None
     attached: tuple[Uri, ...] = ()
@@ -194,7 +194,7 @@ def _around(folder: str) -> Iterable[str]:
 
 
 def _python_tests(paths: Iterable[str]) -> list[SuiteCommand]:
-    """What probably runs the tests of a Python project that says nothing about them."""
+    """The command that probably runs the tests of a Python project that says nothing about them."""
     files = (path for path in paths if path.endswith(".py"))
     for path in files:
         name = path.rpartition("/")[2]
@@ -241,7 +241,7 @@ def _installed(folder: Path) -> tuple[str, ...]:
 
 
 async def _errors(place: Place) -> tuple[tuple[str, FileDiagnostics], ...]:
-    """What the editor reports of the open files; nothing if it cannot, or does not answer soon."""
+    """The diagnostics that the editor reports of the open files; none if it cannot, or does not answer soon."""
     if not place.editor.capabilities.diagnostics:
         return ()
     names = {

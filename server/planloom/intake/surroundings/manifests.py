@@ -28,7 +28,7 @@ _PYTEST: Final = frozenset({"pytest"})
 
 
 class Manifest(NamedTuple):
-    """What one manifest says: a line of facts, and commands that run the tests when started in its folder."""
+    """The statements of one manifest: a line of facts, and commands that run the tests when started in its folder."""
 
     facts: str
     tests: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class _Facts:
 
 
 def read_manifest(name: str, text: str, beside: Collection[str]) -> Manifest | None:
-    """What a manifest of this file name says; None if it is of no known kind, broken or says nothing.
+    """The statements of a manifest of this file name; None if it is of no known kind, broken or says nothing.
 
     `beside` are the names of the files in the same folder, by which lock files tell the package manager.
     """

@@ -95,7 +95,7 @@ _ADVISES_AGAINST: Final = pattern(
     r"(?:\b(?:not|never|avoid|before|after|instead of|rather than)\b|n't\b)[^.;`]*$", re.IGNORECASE
 )
 _EXAMPLE: Final = pattern(r"::|[<>{}…]|\.\.\.|path/to")
-"""What stands in commands that run a single test, or that are not meant literally."""
+"""Signs of commands that run a single test, or that are not meant literally."""
 
 
 def stated_command(instructions: str) -> str | None:

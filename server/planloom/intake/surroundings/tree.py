@@ -58,7 +58,7 @@ class _Folder:
 
     @cached_property
     def likeness(self) -> tuple[str, ...]:
-        """What folders have in common that are shown on one line: their paths, or without source their endings."""
+        """The common trait of folders that are shown on one line: their paths, or without source their endings."""
         paths = sorted(itertools.islice(self._paths(), _MOST_COMPARED))
         if self.source:
             return (*paths, str(self.files))

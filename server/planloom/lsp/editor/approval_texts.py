@@ -52,7 +52,7 @@ def command_text(approval: Approval) -> str:
 
 
 def rules_text(approval: Approval) -> str:
-    """What an answer covers that allows more than this command."""
+    """The scope of the answers that allow more than this command."""
     rules = " and ".join(f"`{rule}`" for rule in approval.rules)
     return f"“{ALLOW_PLAN}” covers {rules}, “{ALLOW_FOLDER}” does so in every plan; both confined as here."
 
@@ -63,7 +63,7 @@ def folder_of(approval: Approval) -> str:
 
 
 def remarks_of(approval: Approval) -> list[str]:
-    """What a command gets, and what is dangerous about it."""
+    """The rights and the dangers of a command."""
     line = approval.confinement.line if approval.confinement is not None else None
     return [text for text in (line, approval.warning) if text]
 

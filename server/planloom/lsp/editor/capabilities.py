@@ -20,7 +20,7 @@ SCHEME: Final = "planloom"
 
 
 class Client(NamedTuple):
-    """What the client declared in `initialize`.
+    """The client's declarations in `initialize`.
 
     `folders` maps URI to name, `options` is `initializationOptions`, `name` the editor's name for itself or "",
     `locale` the language of its user.

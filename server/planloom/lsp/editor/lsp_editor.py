@@ -121,14 +121,14 @@ class LspEditor:
         return FolderAnswer(created=result.created, reason=result.reason)
 
     async def list_folder(self, uri: Uri) -> tuple[tuple[str, Literal["file", "folder"]], ...]:
-        """What is in a folder that only the editor can reach. Raises EditorSilent."""
+        """The entries of a folder that only the editor can reach. Raises EditorSilent."""
         method = "planloom/editor/files"
         raw = await self._answer(asyncio.ensure_future(self._protocol.request(method, {"uri": uri})))
         result = _read(wire.EditorFilesResult, raw, method)
         return tuple((entry.name, entry.kind) for entry in result.entries)
 
     async def read_file(self, uri: Uri) -> FileThere:
-        """What is at a URI that only the editor can reach. Raises EditorSilent."""
+        """The file or folder at a URI that only the editor can reach. Raises EditorSilent."""
         method = "planloom/editor/read"
         raw = await self._answer(asyncio.ensure_future(self._protocol.request(method, {"uri": uri})))
         result = _read(wire.EditorReadResult, raw, method)

@@ -1,4 +1,4 @@
-"""What the editor asks about a document that shows a plan, and what is offered in any other."""
+"""The editor's requests about a document that shows a plan, and the offers in any other."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _offers(connection: Connection, params: Any, name: str) -> Any:
 async def completions(
     connection: Connection, params: types.CompletionParams
 ) -> list[types.CompletionItem] | None:
-    """What can be typed at a place of a plan's document; None for any other document."""
+    """The completions at a place of a plan's document; None for any other document."""
     view = await _view(connection, params.text_document.uri)
     if view is None:
         return None

@@ -1,4 +1,4 @@
-"""What an editor shows in a plan's document: lenses, actions, symbols, folds, completions, links, hints."""
+"""The features of an editor in a plan's document: lenses, actions, symbols, folds, completions, links, hints."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def actions(view: View, params: types.CodeActionParams) -> list[types.CodeAction
 
 
 def _answers(view: View, span: types.Range) -> Iterator[types.CodeAction]:
-    """What is selected as the answer to each question that has no options."""
+    """The actions that take the selection as the answer to a question without options."""
     start, end = (_at(view, each) for each in (span.start, span.end))
     answer = view.text[start:end].strip()
     for question in view.plan.pending.questions if answer else ():

@@ -1,4 +1,4 @@
-"""What a plan's document says of a word under the cursor: a tool, a step that is waited for, what came of a step."""
+"""The hover on a word of a plan's document: a tool, a step that is waited for, the result of a step."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _RESULT: Final = 2_000
 
 
 async def hover(app: Application, view: View, params: types.HoverParams) -> types.Hover | None:
-    """What a tool does and takes, what came of a step, and the changes that it proposes or has made."""
+    """The purpose and arguments of a tool, the result of a step, and the changes that it proposes or has made."""
     index, at = view.index, params.position
     for each in view.written.steps:
         for name, place in each.places.items():
@@ -105,7 +105,7 @@ class _Change(NamedTuple):
 
 
 def _made(app: Application, plan: Plan, step_id: StepId) -> list[str]:
-    """What stands of the changes of a step."""
+    """The changes of a step that still stand."""
     changes: list[_Change] = []
     files = [(edit, file) for edit in standing(plan.edits) if edit.step_id == step_id for file in edit.files]
     for edit, file in files[:_FILES]:

@@ -1,4 +1,4 @@
-"""What is offered in any document: to plan what is selected or stands in a comment, and to mend a diagnostic."""
+"""The offers in any document: to plan what is selected or stands in a comment, and to mend a diagnostic."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def lenses(document: Document) -> list[types.CodeLens]:
 
 
 def _of_whole(document: Document) -> types.Command | None:
-    """What can be done with the whole document."""
+    """The command to offer for the whole document."""
     request = written_request(document)
     if request is not None:
         return types.Command(PLAN_THIS, "planloom.plan", arguments=[request])

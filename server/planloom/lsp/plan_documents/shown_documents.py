@@ -101,7 +101,7 @@ class Shown(NamedTuple):
 
 
 class DocumentAbilities(NamedTuple):
-    """What the client can do with a document: show it, take changes of one version of it, ask for its lenses anew.
+    """The client's abilities with a document: to show it, take changes of one version of it, ask for its lenses anew.
 
     `asks_by_message`: the user is asked by messages what plans want to know.
     """
@@ -141,7 +141,7 @@ class PlanDocuments:
             self._on_text(document.uri)
 
     def of(self, uri: str) -> Shown | None:
-        """What a document shows, if it is one of a plan."""
+        """The document at a URI, if it is one of a plan."""
         return next((each for each in self._shown.values() if normalized(each.uri) == normalized(uri)), None)
 
     def shown(self, plan_id: PlanId) -> Shown | None:
@@ -252,7 +252,7 @@ class PlanDocuments:
         return True
 
     def _troubles(self, plan: Plan, written: Written, found: Difference) -> list[Trouble]:
-        """What is wrong in a document: what cannot be read or, if all can, what the plan cannot become."""
+        """The troubles of a document: what cannot be read or, if all can, what the plan cannot become."""
         troubles = [*written.troubles, *found.troubles]
         if found.changes and not troubles:
             problems = self._app.plans.problems_of(plan, found.edits)
@@ -435,7 +435,7 @@ class PlanDocuments:
         return plan
 
     def _troubles_of_new(self, found: Adoption) -> list[Trouble]:
-        """What keeps a document from being a new plan."""
+        """The troubles that keep a document from being a new plan."""
         if found.troubles:
             return [*found.troubles]
         problems = self._app.plans.problems_of_new(found.found.edits)
@@ -569,7 +569,7 @@ class PlanDocuments:
         return isinstance(answer, dict) and answer.get("applied") is True
 
     def _said(self, shown: Shown) -> str | None:
-        """What is to be known of a document as a whole."""
+        """The remark on a document as a whole."""
         plan_id = shown.plan.plan_id
         if shown.moved_on:
             return MOVED_ON

@@ -35,7 +35,7 @@ def create_request(params: plans.CreateParams) -> CreateRequest:
 
 
 def attached(params: plans.MessageParams) -> Attached:
-    """What a message attaches besides the references in its text."""
+    """The attachments of a message besides the references in its text."""
     return Attached.model_validate(params.model_dump(exclude_none=True, exclude={"plan_id", "text"}))
 
 
@@ -50,7 +50,7 @@ def conflict_choice(choice: plans.FileChoice) -> ConflictChoice:
 
 
 def confinement(choice: wire_review.Confinement | None) -> Confinement | None:
-    """What the user has chosen for a command."""
+    """The confinement that the user has chosen for a command."""
     return None if choice is None else Confinement.model_validate(choice.model_dump(exclude_none=True))
 
 

@@ -64,7 +64,7 @@ def recovery_proposal(whole: plans.Plan, proposal: plans.RecoveryProposal) -> wi
 
 
 def command_output(call: plans.ExecutedTool, t: Words) -> CommandOutput:
-    """What a command has printed. The first line of what is stored says how it ended, which is a field here."""
+    """The output of a command. The first line of what is stored says how it ended, which is a field here."""
     command, cwd = call.args.get("command"), call.args.get("cwd")
     output = None if call.output is None else call.output.partition("\n")[2]
     return CommandOutput(

@@ -23,7 +23,7 @@ def head(view: PlanView) -> Json:
 
 
 def patch(before: PlanView, after: PlanView, head_before: Json, head_after: Json) -> wire.ViewPatch | None:
-    """What changes one view into another, with the heads of both; None if nothing differs."""
+    """The patch between two views, with the heads of both; None if nothing differs."""
     known = {each.step.step_id: each for each in before.steps}
     order = tuple(each.step.step_id for each in after.steps)
     steps = [each for each in after.steps if not _is_same(known.get(each.step.step_id), each)]

@@ -20,7 +20,7 @@ REMOTE_PARALLELISM = 4
 OPENAI = Capabilities(
     tools=True, json_schema=True, images=True, parallelism=REMOTE_PARALLELISM, native_only=True
 )
-"""What OpenAI documents for its own service, whose list of models does not state it."""
+"""The capabilities that OpenAI documents for its own service, whose list of models does not state them."""
 CONTEXT_FIELDS = (
     "loaded_context_length",
     "max_model_len",

@@ -23,7 +23,7 @@ from planloom.models.providers.strict_schema import fits_strict
 PROVIDER = "openai-responses"
 """The provider in whose form reasoning is kept."""
 ENCRYPTED = "reasoning.encrypted_content"
-"""What `include` asks for, so that reasoning can go back although nothing is stored."""
+"""The item of `include`, so that reasoning can go back although nothing is stored."""
 LONGEST_ID = 64
 """Most characters of a call's id and of the cache key."""
 LEAST_TOKENS = 16

@@ -31,12 +31,12 @@ def means() -> Means:
 
 
 def abilities() -> Abilities:
-    """What a confined command is held to on this machine. The first call blocks for about 50 ms."""
+    """The parts of a confinement that this machine can enforce. The first call blocks for about 50 ms."""
     return abilities_of(means(), is_root=_is_root())
 
 
 def abilities_of(has: Means, *, is_root: bool = False) -> Abilities:
-    """What a command is held to by these means. `is_root`: commands run as the user who may do everything."""
+    """The parts of a confinement enforced by these means. `is_root`: commands run as the user who may do everything."""
     if has.sandbox_exec:
         return Abilities(
             files=True,

@@ -32,7 +32,7 @@ _KEPT: Final = (
     ),
     "gitdir",
 )
-"""What stays as it is: what runs programs, or leads to folders that do."""
+"""Paths that stay as they are: those that run programs, or lead to folders that do."""
 _SHARED: Final = ("objects", "refs", "logs")
 """The paths that a linked working tree changes in the folder of its repository."""
 _BARE: Final = re.compile(rb"\bbare\s*=\s*(?:true|yes|on|1)\b", re.IGNORECASE)

@@ -69,7 +69,7 @@ _HIDDEN_OF_SYSTEM: Final = """
     /etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/ssh /etc/kubernetes /etc/rancher /var/run/secrets
     /run/secrets /var/snap /var/lib/lxd /var/lib/incus
 """
-"""What root could read, and sockets of container engines."""
+"""Places that root could read, and those with sockets of container engines."""
 _OUTPUTS: Final = """
     node_modules .venv venv site-packages __pycache__ target dist build out .tox .nox .cache
 """
@@ -80,7 +80,7 @@ _MOST_PROTECTED: Final = 200
 
 
 class Reach(NamedTuple):
-    """What is special about a session: its workspace folders, what of the server is private, what the user lets
+    """The places of one session: its workspace folders, the private ones of the server, those that the user lets
     commands change or read beside the workspace, and the git folder that they may change.
     """
 
@@ -140,7 +140,7 @@ def _nearest(path: str, folders: Iterable[str]) -> str:
 
 
 def protected(root: Path) -> Iterator[Path]:
-    """What of a workspace folder commands may not change: git's folder, and names that are read unasked.
+    """The paths of a workspace folder that commands may not change: git's folder, and names that are read unasked.
 
     Looks only so deep and at so many entries that it takes some milliseconds.
     """

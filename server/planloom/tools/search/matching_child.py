@@ -1,4 +1,4 @@
-"""What runs in the process that matches a model's regular expression: it reads texts, and writes where matches begin.
+"""The process that matches a model's regular expression: it reads texts, and writes where matches begin.
 
 A pattern can take any time and memory, when it is compiled too. So the process limits itself before it reads one, and
 its parent ends it when it takes too long (`matching_process.py`). It imports nothing else of Planloom.

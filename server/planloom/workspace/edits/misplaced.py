@@ -56,7 +56,7 @@ class _Part(NamedTuple):
 
 
 def _parts(before: str, edits: Sequence[TextEdit], encoding: Encoding) -> list[_Part]:
-    """What edits made of a text."""
+    """The parts that edits made of a text."""
     index = LineIndex(before)
     parts: list[_Part] = []
     passed = 0

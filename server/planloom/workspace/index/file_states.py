@@ -265,7 +265,7 @@ def differences(root: Path, before: FileStates, after: FileStates, since_ns: int
 
 
 def parts_of_repository(path: str) -> tuple[str, ...]:
-    """What is guarded in the repository that begins with this path, itself `.git` or the `HEAD` in another folder."""
+    """The guarded paths of the repository that begins with this path, itself `.git` or the `HEAD` in another folder."""
     folder, _, name = path.rpartition("/")
     is_git_folder = is_git(name)
     return tuple(

@@ -15,7 +15,7 @@ _MOST_EXPANDED: Final = 100
 """Most globs that the braces of one glob expand to; further ones are dropped."""
 _INNERMOST_BRACES: Final = re.compile(r"(?<!\\)\{((?:[^{},\\]|\\.)*,(?:[^{}\\]|\\.)*)\}", re.DOTALL)
 _NOT_IN_FNMATCH: Final = re.compile(r"\\(?P<escaped>.)|(?P<negation>\[\^)|\[:(?P<named>\w+):\]", re.DOTALL)
-"""What git reads in a glob and `fnmatch` does not: escapes, another negation, and named classes."""
+"""The syntax of globs that git reads and `fnmatch` does not: escapes, another negation, and named classes."""
 _ANYTHING: Final = re.compile("")
 _NOTHING: Final = re.compile(r"(?!)")
 _CLASSES: Final = {

@@ -178,7 +178,7 @@ def _state(place: str) -> os.stat_result | None:
 
 
 def _at_home(home: Path) -> Iterator[_Entry]:
-    """What lies directly in the user's home, and in the folders there that hold keys."""
+    """The entries directly in the user's home, and those in the folders there that hold keys."""
     for entry in _listed(os.fspath(home)):
         yield entry, entry.name
         if entry.name in _FOLDERS_AT_HOME and entry.is_dir(follow_symlinks=False):

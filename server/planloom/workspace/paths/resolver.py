@@ -34,7 +34,7 @@ from planloom.workspace.paths.roots import (
 from planloom.workspace.paths.uris import child
 
 _GIT_CONTENTS: Final = (("HEAD", "objects", "refs"), ("HEAD", "commondir"))
-"""What git looks for in a folder before it takes it, under any name, for its own: one of these sets of names."""
+"""The names that git looks for in a folder before it takes it, under any name, for its own: one of these sets."""
 
 Purpose = Literal["read", "write"]
 

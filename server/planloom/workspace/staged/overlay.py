@@ -65,7 +65,7 @@ class Overlay:
 
     @property
     def _stage(self) -> Stage:
-        """What is staged, under the names that the user has given to files by now."""
+        """The staged changes, under the names that the user has given to files by now."""
         _ = self.moves
         return self._staged
 

@@ -260,7 +260,7 @@ def _group_signal(pid: int, number: int) -> None:
 
 
 def _limit(policy: Policy) -> None:
-    """What holds for the command by whatever means it is confined. Raises OSError."""
+    """Set the limits that hold for the command by whatever means it is confined. Raises OSError."""
     if policy["namespaces"] or os.geteuid() == 0:
         kernel.keep_capabilities(namespaces.ROOT_KEEPS if os.geteuid() == 0 else 0)
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)

@@ -1,4 +1,4 @@
-"""What a command sees in namespaces of its own: files, devices, processes and a network with nobody else in it.
+"""The system that a command sees in its own namespaces: files, devices, processes and a network with nobody else in it.
 
 Everything is read-only but what the policy says. Secrets are covered by empty files and folders, so that programs
 that look for them find them empty instead of failing.
