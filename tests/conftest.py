@@ -14,6 +14,8 @@ from pathlib import Path
 
 from hypothesis import settings
 
+from tests.depth import rounds
+
 EXPLORING = os.environ.get("PLANLOOM_EXPLORE") == "1"
 """Whether a run tries new examples and seeds, instead of those of every run."""
 
@@ -29,9 +31,10 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
     # A run below `nohup` would pass that on to the servers that it starts, and they would heed it.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-settings.register_profile("repeatable", deadline=None, derandomize=True)
-settings.register_profile("exploring", deadline=None)
-settings.load_profile("exploring" if EXPLORING else "repeatable")
+settings.register_profile(
+    "planloom", deadline=None, derandomize=not EXPLORING, max_examples=rounds(100, 2_000)
+)
+settings.load_profile("planloom")
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A run in the background ignores it, and every process that a test starts would inherit that.

@@ -12,6 +12,7 @@ import pytest
 from planloom.domain.errors import ModelFailed
 from planloom.models.http import transport
 from planloom.models.port import CallMade, Finished, Restarted, UsageReported
+from tests.depth import rounds
 from tests.models.protocols import CALLS, PROTOCOLS, TEXT
 from tests.models.support import (
     PATIENT,
@@ -63,20 +64,15 @@ every_protocol = pytest.mark.parametrize("protocol", list(PROTOCOLS))
 
 
 HEAVY = SILENT | {"stays_open", "endless_answer", "gzip_bomb"}
+MATRIX = [
+    pytest.param(protocol, fault, marks=pytest.mark.slow if fault in HEAVY and protocol != "openai" else ())
+    for protocol in PROTOCOLS
+    for fault in FAULTS
+]
+"""Every fault with every protocol; what takes long is left to the slow run for all protocols but one."""
 
 
-def matrix() -> list[object]:
-    """Every fault with every protocol; what takes long is left to the slow run for all protocols but one."""
-    return [
-        pytest.param(
-            protocol, fault, marks=pytest.mark.slow if fault in HEAVY and protocol != "openai" else ()
-        )
-        for protocol in PROTOCOLS
-        for fault in FAULTS
-    ]
-
-
-@pytest.mark.parametrize(("protocol", "fault"), matrix())
+@pytest.mark.parametrize(("protocol", "fault"), MATRIX)
 async def test_one_fault_is_survived_or_reported(
     protocol: str, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,8 +170,9 @@ async def test_no_connection_is_left_open(protocol: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @every_protocol
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(rounds(6, 40)))
 async def test_any_sequence_of_faults_ends_in_time(protocol: str, seed: int) -> None:
     spoken = PROTOCOLS[protocol]
     async with (

@@ -28,6 +28,7 @@ from planloom.models.port import Capabilities, ModelIdentity, ModelRequest
 from planloom.models.providers.text_tools import describe_in_prompt
 from planloom.settings import resolve
 from planloom.workspace.editor import Diagnostic, FileDiagnostics
+from tests.depth import rounds
 from tests.service.test_execution_rules import tool_step, with_steps, work_step
 from tests.support.http_server import Asked, Wire, serving
 from tests.support.studio import Studio, studio
@@ -429,7 +430,7 @@ def frames(name: str, text: str, capabilities: Capabilities) -> list[list[str]]:
 
 @pytest.mark.parametrize("capabilities", [IN_TEXT, ALL], ids=["one message", "conversation"])
 @pytest.mark.parametrize("name", SCENES)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=rounds(8, 100))
 @example(FORGED)
 @example(OPEN)
 @given(foreign)

@@ -17,6 +17,7 @@ import pytest
 
 from planloom.storage.ledger import Ledger
 from planloom.storage.schema import VERSION
+from tests.depth import DEEP, points
 from tests.storage.test_ledger import begun
 from tests.support.ledgers import Kind
 from tests.support.lsp_client import EXTENSION, FULL
@@ -207,16 +208,12 @@ async def struck(client: ProcessClient, user: asyncio.Future[Any], marker: Path)
     return problems
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", get_args(Kind))
-@pytest.mark.parametrize(
-    "numbers",
-    [(20, 170), pytest.param((3, 90, 130, 199, 241, 280, 290), marks=pytest.mark.slow)],
-    ids=["some", "more"],
-)
 async def test_a_ledger_that_fails_at_any_statement_stops_the_plan_and_is_told(
-    warm: WarmServers, tmp_path: Path, kind: Kind, numbers: Sequence[int]
+    warm: WarmServers, tmp_path: Path, kind: Kind
 ) -> None:
-    for number in numbers:
+    for number in points((20, 3, 90, 130, 170, 199, 241, 280, 290), 4):
         assert await failing_at(warm, tmp_path / str(number), kind, number, restart=number % 2 == 0)
 
 
@@ -282,13 +279,11 @@ async def flipped_run(warm: WarmServers, folder: Path, seed: int) -> str:
         return await served(client, ids)
 
 
-@pytest.mark.parametrize(
-    "seeds", [(5, 17, 19), pytest.param(range(40), marks=pytest.mark.slow)], ids=["some", "more"]
-)
+@pytest.mark.deep
 async def test_bytes_flipped_anywhere_in_the_file_are_told_and_never_a_defect(
-    warm: WarmServers, tmp_path: Path, seeds: Sequence[int]
+    warm: WarmServers, tmp_path: Path
 ) -> None:
-    for seed in seeds:
+    for seed in range(40) if DEEP else (5, 17, 19):
         assert await flipped_run(warm, tmp_path / str(seed), seed)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planloom.domain.document.difference import difference, place_of
@@ -41,7 +41,6 @@ def sensible_steps(draw: st.DrawFn) -> list[Step]:
     return found
 
 
-@settings(max_examples=400, deadline=None)
 @given(sensible_steps(), sensible_steps())
 def test_the_plan_becomes_what_the_document_says(before: list[Step], wanted: list[Step]) -> None:
     found = difference(plan_of(before), read_document(render(plan_of(wanted))))

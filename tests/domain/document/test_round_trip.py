@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planloom.domain.document.adoption import adoption
@@ -79,7 +79,6 @@ def authored(step: Step) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=300, deadline=None)
 @given(steps())
 def test_what_is_written_reads_as_it_was(drawn: list[Step]) -> None:
     text = render(plan_of(drawn))
