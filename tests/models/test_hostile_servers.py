@@ -12,7 +12,7 @@ import pytest
 from planloom.domain.errors import ModelFailed
 from planloom.models.http import transport
 from planloom.models.port import CallMade, Finished, Restarted, UsageReported
-from tests.depth import rounds
+from tests.depth import DEEP, points, rounds
 from tests.models.protocols import CALLS, PROTOCOLS, TEXT
 from tests.models.support import (
     PATIENT,
@@ -65,11 +65,12 @@ every_protocol = pytest.mark.parametrize("protocol", list(PROTOCOLS))
 
 HEAVY = SILENT | {"stays_open", "endless_answer", "gzip_bomb"}
 MATRIX = [
-    pytest.param(protocol, fault, marks=pytest.mark.slow if fault in HEAVY and protocol != "openai" else ())
+    pytest.param(protocol, fault, marks=(pytest.mark.slow, pytest.mark.deep) if fault in HEAVY else ())
     for protocol in PROTOCOLS
     for fault in FAULTS
+    if DEEP or fault not in HEAVY or protocol == "openai"
 ]
-"""Every fault with every protocol; what takes long is left to the slow run for all protocols but one."""
+"""Every fault with every protocol; what takes long has one in `make test`."""
 
 
 @pytest.mark.parametrize(("protocol", "fault"), MATRIX)
@@ -133,7 +134,8 @@ async def test_faults_without_end_are_given_up(protocol: str) -> None:
 
 
 @pytest.mark.slow
-@every_protocol
+@pytest.mark.deep
+@pytest.mark.parametrize("protocol", points([*PROTOCOLS], 4))
 @pytest.mark.parametrize(
     "fault", ["endless_line", "endless_answer", "gzip_bomb", "deep_json", "endless_head"]
 )

@@ -430,7 +430,7 @@ def frames(name: str, text: str, capabilities: Capabilities) -> list[list[str]]:
 
 @pytest.mark.parametrize("capabilities", [IN_TEXT, ALL], ids=["one message", "conversation"])
 @pytest.mark.parametrize("name", SCENES)
-@settings(max_examples=rounds(8, 100))
+@settings(max_examples=rounds(2, 100))
 @example(FORGED)
 @example(OPEN)
 @given(foreign)

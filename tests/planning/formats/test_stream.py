@@ -13,6 +13,7 @@ from planloom.domain.model_text.reasoning import REASONING_TAGS
 from planloom.planning.formats.draft import DraftStep, PlanText
 from planloom.planning.formats.reader import read_plan
 from planloom.planning.formats.stream import PlanStream
+from tests.depth import rounds
 from tests.planning.formats.test_reader import PIECES
 from tests.support.messy_plans import cases
 
@@ -106,6 +107,7 @@ def test_messy_outputs_in_chunks() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "piece", ["a", "\\", '{"a', "[", " ", '{"b":"', "1. a\n", "STEP 1: a\n", "```\n", "<think>"]
@@ -119,11 +121,12 @@ def test_time_is_linear_in_single_characters(piece: str) -> None:
             stream.feed(sign)
         return time.process_time() - start
 
-    small = max(seconds(5_000), 0.02)
-    assert seconds(50_000) < small * 60
+    size = rounds(20_000, 50_000)
+    assert seconds(size) < max(seconds(size // 10), 0.02) * 60
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "piece", ["\n", "\r\n", "a\n", "{}\n", "[{}]", '{"steps":[{"description":"a b"}]}\n', "```\n"]
 )
@@ -135,5 +138,5 @@ def test_one_large_chunk_takes_linear_time(start: str, piece: str) -> None:
         stream.feed(start + piece * (size // len(piece)))
         return time.process_time() - began
 
-    small = max(seconds(10_000), 0.02)
-    assert seconds(100_000) < small * 40
+    size = rounds(40_000, 100_000)
+    assert seconds(size) < max(seconds(size // 10), 0.02) * 40
