@@ -16,7 +16,7 @@ from tests.fuzzing.protocol_cases import Case, Cases, Known
 from tests.support.lsp_client import EXTENSION, FULL, connected
 from tests.support.process_client import ProcessClient
 from tests.support.real_application import real_application
-from tests.support.warm_server import warm_servers
+from tests.support.warm_server import WarmServers
 
 
 def test_the_cases_reach_every_method_and_are_the_same_for_a_seed() -> None:
@@ -75,7 +75,7 @@ def test_wrong_requests_are_answered_and_break_nothing() -> None:
 @pytest.mark.deep
 @pytest.mark.process
 @pytest.mark.timeout(300)
-async def test_a_server_in_a_process_of_its_own_bears_the_same(tmp_path: Path) -> None:
+async def test_a_server_in_a_process_of_its_own_bears_the_same(warm: WarmServers, tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     environment = {
@@ -84,14 +84,13 @@ async def test_a_server_in_a_process_of_its_own_bears_the_same(tmp_path: Path) -
         "PLANLOOM_CONFIG": str(tmp_path / "none.json"),
     }
     arguments = ["--storage", str(tmp_path / "state"), "--log-file", str(tmp_path / "server.log")]
-    with warm_servers() as servers:
-        client = ProcessClient(servers.start(arguments, environment, tmp_path / "stderr.log"), FULL)
-        await client.connect()
-        try:
-            await client.initialize([workspace], {"planloom": USER, "planloomClient": EXTENSION})
-            known = Known()
-            assert await send(client, Cases(77, known), known, rounds(500, 1_500)) == []
-            assert client.alive and await works(client, workspace) == []
-        finally:
-            await client.killed()
+    client = ProcessClient(warm.start(arguments, environment, tmp_path / "stderr.log"), FULL)
+    await client.connect()
+    try:
+        await client.initialize([workspace], {"planloom": USER, "planloomClient": EXTENSION})
+        known = Known()
+        assert await send(client, Cases(77, known), known, rounds(500, 1_500)) == []
+        assert client.alive and await works(client, workspace) == []
+    finally:
+        await client.killed()
     assert "Traceback" not in (tmp_path / "stderr.log").read_text()

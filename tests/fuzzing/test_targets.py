@@ -15,7 +15,9 @@ EXAMPLES = 60
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "plans" else ()) for name in TARGETS]
+)
 def test_texts_as_they_are_and_changed_are_read_soundly(name: str) -> None:
     target = TARGETS[name]
     seeds = tuple(target.seeds())

@@ -8,7 +8,7 @@ import random
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import Any, get_args
@@ -22,7 +22,7 @@ from tests.storage.test_ledger import begun
 from tests.support.ledgers import Kind
 from tests.support.lsp_client import EXTENSION, FULL
 from tests.support.process_client import Failed, ProcessClient
-from tests.support.warm_server import SUPPORTED, UNSUPPORTED, LedgerFault, WarmServers, warm_servers
+from tests.support.warm_server import SUPPORTED, UNSUPPORTED, LedgerFault, WarmServers
 
 # ruff: noqa: ASYNC221, ASYNC240
 pytestmark = [
@@ -40,12 +40,6 @@ SETTINGS = {
     "edits": {"save": "always"},
 }
 ENDED = ("completed", "failed", "cancelled")
-
-
-@pytest.fixture(scope="module")
-def warm() -> Iterator[WarmServers]:
-    with warm_servers() as started:
-        yield started
 
 
 @asynccontextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import json
 import os
@@ -14,11 +13,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.support.warm_server import SUPPORTED, WarmServers
+from tests.support.warm_server import SUPPORTED, shared
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 SECONDS = 60.0
@@ -42,14 +40,6 @@ class Finished(NamedTuple):
     def params(self, method: str) -> list[Any]:
         """The params of every message of this method that the server received."""
         return [message.get("params") for message in self.sent if message.get("method") == method]
-
-
-@cache
-def _warm() -> WarmServers:
-    """The process that forks the command lines of this run of the tests."""
-    warm = WarmServers(None)
-    atexit.register(warm.close)
-    return warm
 
 
 _TRUSTING = ("run", "plan", "resume", "undo")
@@ -119,7 +109,7 @@ def run(
             stdin.write((typed or "").encode())
             stdin.seek(0)
             streams = (stdin.fileno(), out.fileno(), err.fileno())
-            started = _warm().command(
+            started = shared().command(
                 _trusting(arguments, trust),
                 environment(**more),
                 folder,
@@ -160,7 +150,7 @@ class AtTerminal:
 
         self._folder = folder
         self._screen, terminal = pty.openpty()
-        self._process = _warm().command(
+        self._process = shared().command(
             _trusting(arguments, trust),
             environment(**more),
             folder,

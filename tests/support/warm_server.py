@@ -14,6 +14,7 @@ Only Linux and macOS have `fork`; elsewhere `warm_servers` raises NotImplemented
 from __future__ import annotations
 
 import array
+import atexit
 import contextlib
 import gc
 import importlib
@@ -29,6 +30,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, NoReturn
 
@@ -192,6 +194,14 @@ def warm_servers(preload: Path | None = None) -> Iterator[WarmServers]:
         yield warm
     finally:
         warm.close()
+
+
+@cache
+def shared() -> WarmServers:
+    """One for the rest of this process."""
+    warm = WarmServers(None)
+    atexit.register(warm.close)
+    return warm
 
 
 # What follows runs in the process that forks, and in the forked ones.
