@@ -21,6 +21,7 @@ from planloom.domain.plans.revision import is_to_come
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.scheduling import directives as do
 from planloom.domain.values import ApprovalId, PlanId, SessionId, Sha256, StepId
+from tests.depth import rounds
 from tests.domain.reference_directives import directives
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -361,7 +362,7 @@ class Histories(RuleBasedStateMachine):
         raise AssertionError(f"the plan did not end: {self.now.status}")
 
 
-Histories.TestCase.settings = hypothesis_settings(stateful_step_count=40)
+Histories.TestCase.settings = hypothesis_settings(max_examples=rounds(40, 1_000), stateful_step_count=40)
 TestHistories = Histories.TestCase
 
 

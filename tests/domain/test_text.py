@@ -70,6 +70,7 @@ def test_an_offset_inside_a_line_end_is_before_it(text: str, encoding: Encoding)
         assert index.offset(index.position(offset, encoding), encoding) == nearest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("filler", ["x", "é", "😀", "\n", "\r\n", "\r", "ab\r\n"])
 @pytest.mark.parametrize("shift", range(3))

@@ -72,6 +72,7 @@ async def plans(person: Person, first: int, last: int) -> None:
         await person.plan(number)
 
 
+@pytest.mark.slow
 async def test_timers_run_by_the_clock_that_is_set_forward(tmp_path: Path) -> None:
     """An hour with a pause after each plan: leases are renewed, the upkeep has its rounds, and nothing is left."""
     samples = [each async for each in endured(tmp_path, Day(hours=1, plans_per_hour=2))]

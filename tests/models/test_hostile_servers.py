@@ -209,6 +209,7 @@ async def test_occasional_faults_of_a_server_are_survived() -> None:
     assert right >= 45
 
 
+@pytest.mark.slow
 async def test_an_answer_that_goes_on_beyond_what_the_model_can_hold_is_cut_off() -> None:
     async def endless(asked: Asked, wire: Wire) -> None:
         await wire.head(content_type="text/event-stream")

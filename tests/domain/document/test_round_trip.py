@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planloom.domain.document.adoption import adoption
@@ -15,6 +15,7 @@ from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.editing import EditRefused, edit_plan
 from planloom.domain.plans.plan import Check, ExpectedTool, Plan, Step, StepKind
 from planloom.domain.values import PlanId, SessionId
+from tests.depth import rounds
 
 _ODD = 'a.py|12|null|"x"|- tool: x|→ y|\\|```|> q|# h|---|^step_1|\u2028|\r|\t| |  |- [ ] z|true|{|## Steps|none|, |: '
 WORDS = st.sampled_from(_ODD.split("|"))
@@ -79,6 +80,7 @@ def authored(step: Step) -> dict[str, Any]:
     }
 
 
+@settings(max_examples=rounds(40, 2_000))
 @given(steps())
 def test_what_is_written_reads_as_it_was(drawn: list[Step]) -> None:
     text = render(plan_of(drawn))

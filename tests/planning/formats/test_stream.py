@@ -68,17 +68,19 @@ def test_a_tag_in_inline_code_begins_no_reasoning() -> None:
     assert [step.description for step in announced(list(text))] == ["Escape `<think>`"]
 
 
+@pytest.mark.deep
 def test_announced_steps_are_those_of_the_plan() -> None:
-    for case in cases(400, 5):
+    for case in cases(rounds(100, 400), 5):
         found = announced([case.text])
         plan = read_plan(case.text)
         if isinstance(plan, PlanText) and "thought" not in case.fault and "two blocks" not in case.fault:
             assert tuple(found) == plan.steps[: len(found)], (case.format, case.fault, case.text)
 
 
+@pytest.mark.deep
 def test_most_steps_are_announced_before_the_end() -> None:
     total = early = 0
-    for case in cases(400, 6):
+    for case in cases(rounds(100, 400), 6):
         total += len(case.expected)
         early += len(announced([case.text]))
     assert early > total * 0.6
@@ -96,9 +98,10 @@ def test_chunks_make_no_difference(text: str, seed: int) -> None:
     assert announced([text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]) == whole
 
 
+@pytest.mark.deep
 def test_messy_outputs_in_chunks() -> None:
     rng = random.Random(1)
-    for case in cases(100, 7):
+    for case in cases(rounds(40, 400), 7):
         whole = announced([case.text])
         assert announced(list(case.text)) == whole
         cuts = sorted(rng.randrange(len(case.text) + 1) for _ in range(6))
