@@ -58,7 +58,7 @@ test: $(READY) format lint types imports ## Every check and every test
 	@$(PYTEST) || { echo "Once more what has failed; a test that fails twice fails the run."; \
 	  $(PYTEST) --last-failed --last-failed-no-failures none; }
 
-campaigns: $(READY) ## All random and exhaustive tests of which `make test` tries a sample, in about an hour
+campaigns: $(READY) ## All random and exhaustive tests of which `make test` tries a sample; takes long
 	@PLANLOOM_DEEP=1 $(PYTEST) -m 'deep or hypothesis' --timeout 3600
 
 bench: $(READY) ## Measure against other programs and the kept figures, in about eight minutes
