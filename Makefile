@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One process per core; one that is done takes tests over from the others.
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: help setup demo generate check format lint types imports unit test bench bench-quick peers real-model client vsix e2e-tools e2e editors-tools editors advisories clean
+.PHONY: help setup demo generate check format lint types imports unit test campaigns bench bench-quick peers real-model client vsix e2e-tools e2e editors-tools editors advisories clean
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -57,6 +57,9 @@ unit: $(READY)
 test: $(READY) format lint types imports ## Every check and every test
 	@$(PYTEST) || { echo "Once more what has failed; a test that fails twice fails the run."; \
 	  $(PYTEST) --last-failed --last-failed-no-failures none; }
+
+campaigns: $(READY) ## All random and exhaustive tests of which `make test` tries a sample; takes long
+	@PLANLOOM_DEEP=1 $(PYTEST) -m 'deep or hypothesis' --timeout 3600
 
 bench: $(READY) ## Measure against other programs and the kept figures, in about eight minutes
 	@$(BIN)/python -m bench

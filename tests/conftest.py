@@ -12,7 +12,11 @@ import signal
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+from tests.depth import rounds
+from tests.support.warm_server import WarmServers, shared
 
 EXPLORING = os.environ.get("PLANLOOM_EXPLORE") == "1"
 """Whether a run tries new examples and seeds, instead of those of every run."""
@@ -29,10 +33,17 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
     # A run below `nohup` would pass that on to the servers that it starts, and they would heed it.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-settings.register_profile("repeatable", deadline=None, derandomize=True)
-settings.register_profile("exploring", deadline=None)
-settings.load_profile("exploring" if EXPLORING else "repeatable")
+settings.register_profile(
+    "planloom", deadline=None, derandomize=not EXPLORING, max_examples=rounds(100, 2_000)
+)
+settings.load_profile("planloom")
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A run in the background ignores it, and every process that a test starts would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def warm() -> WarmServers:
+    """The process that forks servers; one of each run's processes has one, since it takes a second to start."""
+    return shared()

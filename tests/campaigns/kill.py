@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.campaigns.circumstances import Circumstances, draw
+from tests.campaigns.circumstances import draw
 from tests.campaigns.desk import Apply, Desk, Fate, desk
 from tests.campaigns.manners import WELL_BEHAVED, first_half
 from tests.campaigns.person import Person
@@ -234,8 +234,3 @@ async def judge(at: Desk, report: Report, plan: dict[str, Any]) -> None:
     if not report.troubles and not at.threw_away:
         for difference in differences(at.state(), at.world):
             report.blame("state", difference)
-
-
-def expected_clean(circumstances: Circumstances) -> bool:
-    """Whether these circumstances were clean in long campaigns: a model that looks, and no review at the end."""
-    return circumstances.mind == "careful" and circumstances.review != "end"

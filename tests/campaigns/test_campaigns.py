@@ -1,8 +1,8 @@
 """Random campaigns against real servers: no effect is lost, doubled or unasked, and no typed word disappears.
 
 Each run starts real server processes, forked from a warm one, and kills them for real. A failure prints its seed.
-The same seeds run each time, or with PLANLOOM_EXPLORE=1 as many from a random one on. `python -m tests.campaigns`
-runs those that one names.
+The same seeds run each time, or with PLANLOOM_EXPLORE=1 as many from a random one on: a few of each campaign, and in
+`make campaigns` two hundred of most. `python -m tests.campaigns` runs those that one names.
 
 The moments of many faults depend on how busy the machine is. A seed that fails is run again: if it fails twice the
 test fails; if it does not, its trouble is told as a warning, with the seed, so that it can be looked into.
@@ -20,17 +20,21 @@ from tests.campaigns import ending, matrix
 from tests.campaigns.reports import Report, table
 from tests.campaigns.running import CAMPAIGNS, run_seeds
 from tests.conftest import EXPLORING
+from tests.depth import DEEP, rounds
 from tests.support.power_cut.disk import recorder
 from tests.support.warm_server import SUPPORTED, UNSUPPORTED, WarmServers, warm_servers
 
 pytestmark = [
     pytest.mark.process,
     pytest.mark.slow,
+    pytest.mark.deep,
     pytest.mark.timeout(1800),
     pytest.mark.skipif(not SUPPORTED, reason=UNSUPPORTED),
 ]
-PARTS, RUNS = 4, 50
-"""Two hundred runs of most campaigns, in parts that the processes of a test run share."""
+PARTS, RUNS = rounds(1, 4), rounds(10, 50)
+"""How many runs of most campaigns, in parts that the processes of a test run share."""
+FOUND = {"faulty": (121,)}
+"""Seeds that once showed a defect; the sample runs them, too."""
 GRIDS = {"matrix": matrix.LAST, "ending": ending.LAST}
 """The last seed of the campaigns that count through all points; a sample of each is run."""
 _CASES = [
@@ -50,9 +54,11 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmServers]:
 async def test_campaign(warm: WarmServers, name: str, part: int) -> None:
     if name == "power" and not warm.records:
         pytest.skip("What a disk forgets can be told on Linux with a C compiler only.")
-    first = random.randrange(1_000_000) if EXPLORING else part * RUNS
+    chance = random.Random() if EXPLORING else random.Random(name)
+    first = chance.randrange(1_000_000) if EXPLORING else part * RUNS
     last = GRIDS.get(name)
-    seeds = range(0, last, last // RUNS) if last else range(first, first + RUNS)
+    seeds = chance.sample(range(last + 1), RUNS) if last else [*range(first, first + RUNS)]
+    seeds += [] if DEEP else FOUND.get(name, ())
     reports = [report for report in await run_seeds(warm, name, seeds) if report.troubles]
     again = await run_seeds(warm, name, [report.seed for report in reports]) if reports else []
     twice = {report.seed for report in again if report.troubles}

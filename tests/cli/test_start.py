@@ -19,12 +19,12 @@ pytestmark = pytest.mark.process
 
 @pytest.mark.parametrize("arguments", [["--version"], ["-V"]])
 def test_the_version_is_told_at_once(tmp_path: Path, arguments: list[str]) -> None:
-    ended = command_line.run(tmp_path, arguments)
+    ended = command_line.run(tmp_path, arguments, cold=True)
     assert (ended.code, ended.out) == (0, f"planloom {metadata.version('planloom')}\n")
 
 
 def test_without_arguments_the_commands_are_told(tmp_path: Path) -> None:
-    ended = command_line.run(tmp_path, [])
+    ended = command_line.run(tmp_path, [], cold=True)
     assert ended.code == 2
     for command in ("run", "plan", "doctor", "serve --stdio", "--version"):
         assert command in ended.out + ended.err
@@ -57,7 +57,7 @@ WRONG = (
 
 @pytest.mark.parametrize(("arguments", "code"), WRONG, ids=str)
 def test_wrong_arguments_and_help_start_no_server(tmp_path: Path, arguments: list[str], code: int) -> None:
-    ended = command_line.run(tmp_path, arguments, script([]), trust=False)
+    ended = command_line.run(tmp_path, arguments, script([]), trust=False, cold=True)
     assert (ended.code, ended.sent) == (code, ())
     assert "planloom" in ended.out + ended.err
 

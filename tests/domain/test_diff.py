@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from planloom.domain.text.diff import changed_lines, hunks, text_edits, unified
 from planloom.domain.text.lines import split_lines
 from planloom.domain.text.positions import Encoding, LineIndex, adapt_eol, apply_edits, decode, encode
+from tests.depth import rounds
 from tests.domain.reference import ATOMS, ENCODINGS, Client, changed, some_text
 
 pairs = st.builds(
@@ -47,10 +48,10 @@ def test_a_client_that_applies_the_edits_has_the_new_text(pair: tuple[str, str],
     check(*pair, encoding)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_ten_thousand_random_changes_are_applied_exactly(encoding: Encoding) -> None:
-    for seed in range(10_000):
+def test_random_changes_are_applied_exactly(encoding: Encoding) -> None:
+    for seed in range(rounds(1_000, 10_000)):
         chance = random.Random(seed)
         before = some_text(chance)
         check(before, changed(before, chance), encoding)
@@ -259,8 +260,9 @@ def test_unified(before: str | None, after: str | None, context: int, diff: str)
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_git_applies_unified_diffs(tmp_path: Path) -> None:
-    for seed in range(200):
+    for seed in range(rounds(60, 200)):
         chance = random.Random(seed)
         before = some_text(chance, 60)
         after = changed(before, chance)

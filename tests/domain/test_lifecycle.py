@@ -21,6 +21,7 @@ from planloom.domain.plans.revision import is_to_come
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.scheduling import directives as do
 from planloom.domain.values import ApprovalId, PlanId, SessionId, Sha256, StepId
+from tests.depth import rounds
 from tests.domain.reference_directives import directives
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -73,16 +74,15 @@ def test_every_event_has_a_rule() -> None:
     )
 
 
-@pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("kind", sorted(RULES, key=lambda kind: kind.__name__), ids=lambda k: k.__name__)
-def test_every_pair_of_status_and_event_is_in_the_table_or_refused(status: PlanStatus, kind: type) -> None:
-    """An event outside the table never gets through, whatever it holds."""
-    if status in RULES[kind].when:
-        return
-    plan = after(START).model_copy(update={"status": status, "steps": (step("a"),), "version": 1})
+def test_an_event_is_refused_in_each_status_that_the_table_does_not_name(kind: type) -> None:
+    """It never gets through, whatever it holds."""
     event = kind.model_construct(type=kind.model_fields["type"].default)
-    with pytest.raises(IllegalTransition):
-        apply(plan, recorded(plan, event))
+    for status in STATUSES:
+        if status not in RULES[kind].when:
+            plan = after(START).model_copy(update={"status": status, "steps": (step("a"),), "version": 1})
+            with pytest.raises(IllegalTransition):
+                apply(plan, recorded(plan, event))
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ class Histories(RuleBasedStateMachine):
         raise AssertionError(f"the plan did not end: {self.now.status}")
 
 
-Histories.TestCase.settings = hypothesis_settings(max_examples=150, stateful_step_count=40, deadline=None)
+Histories.TestCase.settings = hypothesis_settings(max_examples=rounds(40, 1_000), stateful_step_count=40)
 TestHistories = Histories.TestCase
 
 

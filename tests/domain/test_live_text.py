@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planloom.domain.text.live_text import LiveText
 from planloom.domain.text.positions import ContentChange, Encoding, LineIndex, Position, Range, apply_change
+from tests.depth import rounds
 from tests.domain.reference import ATOMS, ENCODINGS
 
 
@@ -95,6 +96,7 @@ def long_lines(draw: st.DrawFn) -> str:
     return "".join(draw(st.lists(st.one_of(atoms, st.sampled_from("abc😀")), max_size=60)))
 
 
+@settings(max_examples=rounds(40, 2_000))
 @given(
     text=long_lines(),
     piece=st.integers(1, 9),

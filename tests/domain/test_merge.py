@@ -16,6 +16,7 @@ from planloom.domain.text.merge import (
     with_markers,
 )
 from planloom.domain.text.positions import LineIndex
+from tests.depth import rounds
 
 
 def lines(letters: str) -> str:
@@ -274,11 +275,8 @@ def check_against_git(folder: Path, seeds: range) -> None:
     assert 0 < conflicts < len(seeds)
 
 
-def test_merges_agree_with_git(tmp_path: Path) -> None:
-    check_against_git(tmp_path, range(100))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("thousand", range(1, 6))
-def test_five_thousand_merges_agree_with_git(tmp_path: Path, thousand: int) -> None:
-    check_against_git(tmp_path, range(1000 * thousand, 1000 * (thousand + 1)))
+@pytest.mark.deep
+@pytest.mark.parametrize("part", range(5))
+def test_merges_agree_with_git(tmp_path: Path, part: int) -> None:
+    first = 1_000 * part
+    check_against_git(tmp_path, range(first, first + rounds(60, 1_000)))

@@ -6,7 +6,7 @@ import random
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planloom.domain.events import catalog as ev
@@ -15,6 +15,7 @@ from planloom.domain.plans.plan import Detection, Plan, Step, StepResult
 from planloom.domain.scheduling import directives as do
 from planloom.domain.scheduling.schedule import Schedule
 from planloom.domain.values import PlanId, SessionId, StepId
+from tests.depth import rounds
 from tests.domain.reference_directives import directives
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -116,6 +117,7 @@ def happens(chance: random.Random, run: Run, due: tuple[do.Directive, ...]) -> l
     return choices
 
 
+@settings(max_examples=rounds(40, 2_000))
 @given(seed=st.integers(0, 10**9), sequential=st.booleans())
 def test_counting_and_looking_agree(seed: int, sequential: bool) -> None:
     chance = random.Random(seed)

@@ -21,6 +21,7 @@ from planloom.domain.text.positions import (
     encode,
     with_eol,
 )
+from tests.depth import rounds
 from tests.domain.reference import ATOMS, ENCODINGS, Client, some_range, some_text
 
 texts = st.lists(st.sampled_from(ATOMS), max_size=20).map("".join)
@@ -69,6 +70,7 @@ def test_an_offset_inside_a_line_end_is_before_it(text: str, encoding: Encoding)
         assert index.offset(index.position(offset, encoding), encoding) == nearest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("filler", ["x", "é", "😀", "\n", "\r\n", "\r", "ab\r\n"])
 @pytest.mark.parametrize("shift", range(3))
@@ -152,17 +154,11 @@ def check_typing(seed: int, encoding: Encoding, changes: int) -> None:
         assert copy == client.text
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("encoding", ENCODINGS)
-@pytest.mark.parametrize("seed", range(10))
-def test_a_copy_kept_from_changes_stays_equal(seed: int, encoding: Encoding) -> None:
-    check_typing(seed, encoding, changes=30)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("encoding", ENCODINGS)
-def test_a_copy_kept_from_ten_thousand_changes_stays_equal(encoding: Encoding) -> None:
-    for seed in range(200):
-        check_typing(1000 + seed, encoding, changes=50)
+def test_a_copy_kept_from_changes_stays_equal(encoding: Encoding) -> None:
+    for seed in range(rounds(30, 200)):
+        check_typing(seed, encoding, changes=50)
 
 
 def test_a_change_without_a_range_is_the_whole_text() -> None:

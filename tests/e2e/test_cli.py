@@ -77,7 +77,7 @@ def own_state(work: Path) -> dict[str, str]:
 
 def planloom(work: Path, command: str, text: str, *flags: str) -> Finished:
     arguments = [command, text, "--workspace", str(work), *flags]
-    return command_line.run(work.parent, arguments, **own_state(work))
+    return command_line.run(work.parent, arguments, cold=True, **own_state(work))
 
 
 def test_a_numbered_request_changes_exactly_what_it_says(work: Path) -> None:

@@ -231,6 +231,7 @@ async def test_what_the_model_has_changed_is_made_before_it_reads(tmp_path: Path
         assert model.last.endswith("seen\n")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("watched")
 async def test_the_number_and_the_time_are_limited(tmp_path: Path) -> None:
     other = makes(("run_command", {"command": "sleep 61", "background": True}))

@@ -1,4 +1,4 @@
-"""Ten thousand wrong requests: each is answered once, none breaks anything, and the server is as good as before."""
+"""Wrong requests: each is answered once, none breaks anything, and the server is as good as before."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from planloom.lsp.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
+from tests.depth import rounds
 from tests.fuzzing.protocol import USER, run, send, works
 from tests.fuzzing.protocol_cases import Case, Cases, Known
 from tests.support.lsp_client import EXTENSION, FULL, connected
 from tests.support.process_client import ProcessClient
 from tests.support.real_application import real_application
-from tests.support.warm_server import warm_servers
+from tests.support.warm_server import WarmServers
 
 
 def test_the_cases_reach_every_method_and_are_the_same_for_a_seed() -> None:
@@ -60,19 +61,21 @@ async def test_half_of_a_surrogate_pair_is_no_internal_error(tmp_path: Path, hal
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.timeout(300)
-def test_ten_thousand_wrong_requests_are_answered_and_break_nothing() -> None:
+def test_wrong_requests_are_answered_and_break_nothing() -> None:
     logging.disable(logging.CRITICAL)
     try:
-        assert asyncio.run(run(seed=1, count=10_000)) == []
+        assert asyncio.run(run(seed=1, count=rounds(2_000, 10_000))) == []
     finally:
         logging.disable(logging.NOTSET)
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.process
 @pytest.mark.timeout(300)
-async def test_a_server_in_a_process_of_its_own_bears_the_same(tmp_path: Path) -> None:
+async def test_a_server_in_a_process_of_its_own_bears_the_same(warm: WarmServers, tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     environment = {
@@ -81,14 +84,13 @@ async def test_a_server_in_a_process_of_its_own_bears_the_same(tmp_path: Path) -
         "PLANLOOM_CONFIG": str(tmp_path / "none.json"),
     }
     arguments = ["--storage", str(tmp_path / "state"), "--log-file", str(tmp_path / "server.log")]
-    with warm_servers() as servers:
-        client = ProcessClient(servers.start(arguments, environment, tmp_path / "stderr.log"), FULL)
-        await client.connect()
-        try:
-            await client.initialize([workspace], {"planloom": USER, "planloomClient": EXTENSION})
-            known = Known()
-            assert await send(client, Cases(77, known), known, 1_500) == []
-            assert client.alive and await works(client, workspace) == []
-        finally:
-            await client.killed()
+    client = ProcessClient(warm.start(arguments, environment, tmp_path / "stderr.log"), FULL)
+    await client.connect()
+    try:
+        await client.initialize([workspace], {"planloom": USER, "planloomClient": EXTENSION})
+        known = Known()
+        assert await send(client, Cases(77, known), known, rounds(500, 1_500)) == []
+        assert client.alive and await works(client, workspace) == []
+    finally:
+        await client.killed()
     assert "Traceback" not in (tmp_path / "stderr.log").read_text()

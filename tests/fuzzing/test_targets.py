@@ -6,32 +6,25 @@ import random
 
 import pytest
 
+from tests.depth import rounds
 from tests.fuzzing.targets import TARGETS
 from tests.fuzzing.texts import chance_of, changed
 
-ROUNDS = 60
-MANY_ROUNDS = 3_000
+EXAMPLES = 60
+"""The first examples of each are read as they are."""
 
 
-def check_changed(name: str, rounds: int) -> None:
-    """The first examples, and so many changed ones."""
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "plans" else ()) for name in TARGETS]
+)
+def test_texts_as_they_are_and_changed_are_read_soundly(name: str) -> None:
     target = TARGETS[name]
     seeds = tuple(target.seeds())
     chance = random.Random(name)
     texts = [
-        *seeds[:ROUNDS],
-        *(changed(chance.choice(seeds), seeds, target.words, chance) for _ in range(rounds)),
+        *seeds[:EXAMPLES],
+        *(changed(chance.choice(seeds), seeds, target.words, chance) for _ in range(rounds(60, 3_000))),
     ]
     for text in texts:
         target.check(text, chance_of(text))
-
-
-@pytest.mark.parametrize("name", TARGETS)
-def test_texts_that_were_changed_a_little_are_read_soundly(name: str) -> None:
-    check_changed(name, ROUNDS)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", TARGETS)
-def test_texts_that_were_changed_are_read_soundly(name: str) -> None:
-    check_changed(name, MANY_ROUNDS)

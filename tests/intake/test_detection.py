@@ -183,10 +183,10 @@ def test_words_are_whole_words_in_their_places(text: str) -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("scope", SCOPES)
-def test_every_verb_takes_every_scope_word_and_its_plural(verb: str, scope: str) -> None:
-    check(f"{verb} the {scope}", "verb_and_scope")
-    check(f"Hi, {verb.upper()} {plural(scope)}.", "verb_and_scope")
+def test_every_verb_takes_every_scope_word_and_its_plural(verb: str) -> None:
+    for scope in SCOPES:
+        check(f"{verb} the {scope}", "verb_and_scope")
+        check(f"Hi, {verb.upper()} {plural(scope)}.", "verb_and_scope")
     check(f"soup and {verb} it", "multiple_tasks")
     check(f"{verb}x the {scope}", "none")
     check(f"{verb} the x{scope} and {scope}x", "none")

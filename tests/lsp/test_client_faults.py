@@ -7,7 +7,7 @@ import os
 import signal
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.process_client import Failed, ProcessClient, ServerGone
 from tests.support.served_folder import UNASKED, approved, awaited, serving
-from tests.support.warm_server import SUPPORTED, UNSUPPORTED, WarmServers, warm_servers
+from tests.support.warm_server import SUPPORTED, UNSUPPORTED, WarmServers
 
 pytestmark = [
     pytest.mark.process,
@@ -26,12 +26,6 @@ pytestmark = [
 BOUND = 20.0
 """Seconds within which an ended server is gone: ten that it grants to work in hand, and as many for a busy machine."""
 LINES = "".join(f"line-{number:02}\n" for number in range(40))
-
-
-@pytest.fixture(scope="module")
-def warm() -> Iterator[WarmServers]:
-    with warm_servers() as started:
-        yield started
 
 
 async def holds(condition: Callable[[], Any], seconds: float = 60.0) -> Any:

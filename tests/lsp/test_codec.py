@@ -15,6 +15,7 @@ from lsprotocol import types
 from planloom.domain.errors import StorageFailed
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
 from planloom.lsp.wire.base import Wire
+from tests.depth import rounds
 from tests.support.fake_application import FakeApplication
 from tests.support.lsp_client import FULL, Failed, LspClient, NeverAnswered, connected
 
@@ -512,7 +513,7 @@ _PARAMS = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=rounds(60, 600), suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(_METHODS, _PARAMS, st.booleans()), max_size=8))
 def test_every_request_is_answered_whatever_it_holds(messages: list[tuple[str, Any, bool]]) -> None:
     async def run() -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.depth import rounds
 from tests.support.fake_application import FakeApplication
 from tests.support.lsp_client import FULL, LspClient, connected
 
@@ -100,7 +101,7 @@ _EDIT = st.tuples(*[st.integers(min_value=0, max_value=6)] * 4, _TEXT)
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=rounds(20, 400), suppress_health_check=list(HealthCheck))
 @given(_TEXT, st.lists(_EDIT, max_size=8))
 async def test_our_copy_is_the_editors(text: str, edits: list[tuple[int, int, int, int, str]]) -> None:
     # In UTF-32 every position is between two characters, as those that editors send are in any encoding.

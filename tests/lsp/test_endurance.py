@@ -14,6 +14,7 @@ from planloom.domain.plans.plan import Plan
 from planloom.execution.jobs import Jobs
 from planloom.service.requests import CreateRequest
 from planloom.storage.ledger import Ledger
+from tests.depth import rounds
 from tests.support.http_server import serving
 from tests.support.lsp_client import connected
 from tests.support.real_application import real_application
@@ -32,8 +33,9 @@ def kept_plans() -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system has no /proc")
-async def test_sixty_plans_of_every_kind_leave_nothing_behind(tmp_path: Path) -> None:
+async def test_plans_of_every_kind_leave_nothing_behind(tmp_path: Path) -> None:
     workspace, ledger = tmp_path / "workspace", tmp_path / "ledger.sqlite3"
     workspace.mkdir()
     before = kept_plans()
@@ -42,13 +44,14 @@ async def test_sixty_plans_of_every_kind_leave_nothing_behind(tmp_path: Path) ->
         settings = SETTINGS | {"model": provider}
         async with connected(real_application(ledger), folders=[workspace], settings=settings) as client:
             person = Person(client, workspace)
-            await plans(person, 0, 20)
+            each = rounds(len(person.kinds), 20)
+            await plans(person, 0, each)
             jobs = client.server.connection.app._jobs
             await ended(jobs)
             rows, running, open_handles = rows_of(ledger), jobs.names(), handles()
-            await plans(person, 20, 40)
+            await plans(person, each, 2 * each)
             half = rows_of(ledger)
-            await plans(person, 40, 60)
+            await plans(person, 2 * each, 3 * each)
             await ended(jobs)
             assert jobs.names() == running
             assert handles() - open_handles <= 1, "SQLite may keep one for the next connection of the upkeep"
@@ -69,6 +72,7 @@ async def plans(person: Person, first: int, last: int) -> None:
         await person.plan(number)
 
 
+@pytest.mark.slow
 async def test_timers_run_by_the_clock_that_is_set_forward(tmp_path: Path) -> None:
     """An hour with a pause after each plan: leases are renewed, the upkeep has its rounds, and nothing is left."""
     samples = [each async for each in endured(tmp_path, Day(hours=1, plans_per_hour=2))]

@@ -18,7 +18,7 @@ from tests.lsp.test_plan_documents import Reader, plan
 from tests.support.lsp_client import Failed, LspClient, NeverAnswered, connected
 
 ABSENT: Any = object()
-EMPTY = [pytest.param(None, id="null"), pytest.param([], id="list"), pytest.param(ABSENT, id="absent")]
+EMPTY = (None, [], ABSENT)
 
 
 async def said(client: LspClient, method: str, params: Any) -> dict[str, Any] | None:
@@ -34,36 +34,33 @@ async def said(client: LspClient, method: str, params: Any) -> dict[str, Any] | 
     return None
 
 
-@pytest.mark.parametrize("params", EMPTY)
 @pytest.mark.parametrize("method", methods.CLIENT_REQUESTS, ids=lambda method: method.name)
-async def test_a_method_takes_nothing_as_an_empty_object(
-    method: ClientRequest, params: Any, tmp_path: Path
-) -> None:
+async def test_a_method_takes_nothing_as_an_empty_object(method: ClientRequest, tmp_path: Path) -> None:
     needed = [
         field.alias or name for name, field in method.params.model_fields.items() if field.is_required()
     ]
     async with connected(samples.application().make, folders=[tmp_path]) as client:
-        error = await said(client, method.name, params)
-    if not needed:
-        assert error is None
-    else:
-        assert error is not None and error["code"] == "invalid_params"
-        assert {each["field"] for each in error["details"]} == {*needed}
+        for params in EMPTY:
+            error = await said(client, method.name, params)
+            if not needed:
+                assert error is None, params
+            else:
+                assert error is not None and error["code"] == "invalid_params", params
+                assert {each["field"] for each in error["details"]} == {*needed}, params
 
 
-@pytest.mark.parametrize("arguments", EMPTY)
 @pytest.mark.parametrize("command", commands.COMMANDS, ids=lambda command: command.name)
-async def test_a_command_takes_nothing_as_no_arguments(
-    command: commands.Command, arguments: Any, tmp_path: Path
-) -> None:
-    params = {"command": command.name, **({} if arguments is ABSENT else {"arguments": arguments})}
-    async with connected(samples.application().make, folders=[tmp_path]) as client:
-        error = await said(client, "workspace/executeCommand", params)
+async def test_a_command_takes_nothing_as_no_arguments(command: commands.Command, tmp_path: Path) -> None:
     needed = [name for name in command.names() if not name.endswith("?")]
-    if error is not None:
-        assert error["code"] != "internal"
-    if needed:
-        assert error is not None and error["details"][0]["problem"] == f"{command.name} needs {needed[0]}"
+    async with connected(samples.application().make, folders=[tmp_path]) as client:
+        for arguments in EMPTY:
+            params = {"command": command.name, **({} if arguments is ABSENT else {"arguments": arguments})}
+            error = await said(client, "workspace/executeCommand", params)
+            if error is not None:
+                assert error["code"] != "internal", arguments
+            if needed:
+                wanted = f"{command.name} needs {needed[0]}"
+                assert error is not None and error["details"][0]["problem"] == wanted, arguments
 
 
 EDIT = '1. Replace "old" with "new" in a.txt\n2. Create file b.txt with content "b"'

@@ -1,4 +1,4 @@
-"""The real process: how it starts, what it loads before its first answer, and how it ends."""
+"""The real process: how it starts and how it ends."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planloom.domain.errors import ModelFailed
@@ -97,7 +97,6 @@ def test_the_address_that_a_connection_reached_is_checked(scheme: str, address: 
     assert (refused_address(scheme, address) is None) is allowed
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_is_an_endpoint_or_refused(text: str) -> None:
     for url in (text, f"http://{text}", f"https://host{text}"):

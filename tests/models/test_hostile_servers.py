@@ -12,6 +12,7 @@ import pytest
 from planloom.domain.errors import ModelFailed
 from planloom.models.http import transport
 from planloom.models.port import CallMade, Finished, Restarted, UsageReported
+from tests.depth import DEEP, points, rounds
 from tests.models.protocols import CALLS, PROTOCOLS, TEXT
 from tests.models.support import (
     PATIENT,
@@ -63,20 +64,16 @@ every_protocol = pytest.mark.parametrize("protocol", list(PROTOCOLS))
 
 
 HEAVY = SILENT | {"stays_open", "endless_answer", "gzip_bomb"}
+MATRIX = [
+    pytest.param(protocol, fault, marks=(pytest.mark.slow, pytest.mark.deep) if fault in HEAVY else ())
+    for protocol in PROTOCOLS
+    for fault in FAULTS
+    if DEEP or fault not in HEAVY or protocol == "openai"
+]
+"""Every fault with every protocol; what takes long has one in `make test`."""
 
 
-def matrix() -> list[object]:
-    """Every fault with every protocol; what takes long is left to the slow run for all protocols but one."""
-    return [
-        pytest.param(
-            protocol, fault, marks=pytest.mark.slow if fault in HEAVY and protocol != "openai" else ()
-        )
-        for protocol in PROTOCOLS
-        for fault in FAULTS
-    ]
-
-
-@pytest.mark.parametrize(("protocol", "fault"), matrix())
+@pytest.mark.parametrize(("protocol", "fault"), MATRIX)
 async def test_one_fault_is_survived_or_reported(
     protocol: str, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,7 +134,8 @@ async def test_faults_without_end_are_given_up(protocol: str) -> None:
 
 
 @pytest.mark.slow
-@every_protocol
+@pytest.mark.deep
+@pytest.mark.parametrize("protocol", points([*PROTOCOLS], 4))
 @pytest.mark.parametrize(
     "fault", ["endless_line", "endless_answer", "gzip_bomb", "deep_json", "endless_head"]
 )
@@ -174,8 +172,9 @@ async def test_no_connection_is_left_open(protocol: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @every_protocol
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(rounds(6, 40)))
 async def test_any_sequence_of_faults_ends_in_time(protocol: str, seed: int) -> None:
     spoken = PROTOCOLS[protocol]
     async with (
@@ -210,6 +209,7 @@ async def test_occasional_faults_of_a_server_are_survived() -> None:
     assert right >= 45
 
 
+@pytest.mark.slow
 async def test_an_answer_that_goes_on_beyond_what_the_model_can_hold_is_cut_off() -> None:
     async def endless(asked: Asked, wire: Wire) -> None:
         await wire.head(content_type="text/event-stream")

@@ -12,6 +12,7 @@ from planloom.domain.model_text.surrogates import Joiner
 from planloom.models.http.json_text import Unreadable, read_arguments, read_json, read_object
 from planloom.models.port import CallBroken, CallMade
 from planloom.models.providers.call_fragments import CallFragments
+from tests.depth import rounds
 from tests.models.support import asks
 
 values = st.recursive(
@@ -44,7 +45,6 @@ def test_text_that_is_not_json_is_a_problem(text: str) -> None:
     assert isinstance(read_json(text), Unreadable)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused(text: str) -> None:
     read_json(text)
@@ -52,7 +52,6 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     read_arguments(text)
 
 
-@settings(deadline=None)
 @given(values)
 def test_json_is_read_as_it_is(value: object) -> None:
     assert read_json(json.dumps(value)) == value
@@ -70,7 +69,6 @@ def test_half_surrogate_pairs_are_replaced(text: str, value: object) -> None:
     assert read_json(text) == value
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="a\U0001f600é世", max_size=12), st.data())
 def test_text_cut_between_its_utf_16_units_is_joined(text: str, data: st.DataObject) -> None:
     units = text.encode("utf-16-le", "surrogatepass")
@@ -87,7 +85,7 @@ def _cut(text: str, cuts: list[int]) -> list[str]:
     return [text[start:end] for start, end in zip([0, *places], [*places, len(text)], strict=True)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=rounds(40, 400))
 @given(
     st.lists(st.tuples(st.sampled_from(["f", "g"]), objects), min_size=1, max_size=4),
     st.lists(st.integers(0, 500), max_size=6),
@@ -119,7 +117,7 @@ def test_fragments_come_to_the_same_calls_however_they_are_cut(
     assert len(set(ids)) == len(calls)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=rounds(40, 400))
 @given(
     st.lists(
         st.fixed_dictionaries({}, optional={"index": values, "id": values, "function": values}), max_size=6
@@ -132,7 +130,7 @@ def test_fragments_of_any_form_are_no_exception(fragments: list[dict[str, object
     joined.events(cut=True)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=rounds(40, 400))
 @given(objects.filter(bool), st.integers(0, 200))
 def test_a_call_that_is_cut_is_never_made(arguments: dict[str, object], cut: int) -> None:
     text = json.dumps(arguments)

@@ -160,7 +160,7 @@ async def test_requests_that_are_refused_together_are_both_sent_again(
     server = refusing(adapter, words, field, then, together=2)
     async with (
         serving(server) as running,
-        model_at(running.origin, adapter(), timeouts=PATIENT, effort="low") as model,
+        model_at(running.origin, adapter(), timeouts=PATIENT, effort="low", parallelism=2) as model,
         asyncio.TaskGroup() as group,
     ):
         both = [group.create_task(events_of(model, asks("Hi", tools=(READ_FILE,)))) for _ in range(2)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planloom.domain.values import CallId
@@ -53,7 +53,6 @@ def test_a_report_that_cannot_be_meant_is_ignored(count: int) -> None:
     assert counter.request(asks(ENGLISH)) == TokenCounter().request(asks(ENGLISH))
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from([ENGLISH, CODE, CHINESE, "x"]), st.integers(-10, 10**6)), max_size=20)
 )
@@ -64,7 +63,6 @@ def test_no_reports_make_the_estimate_absurd(reports: list[tuple[str, int]]) -> 
     assert 0 < counter.request(asks(ENGLISH)) <= counter.at_most(asks(ENGLISH))
 
 
-@settings(deadline=None)
 @given(st.text(max_size=100))
 def test_any_text_has_features(text: str) -> None:
     assert len(features(text)) == FEATURES

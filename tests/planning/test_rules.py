@@ -17,6 +17,7 @@ from planloom.planning.port import PlanningRequest
 from planloom.planning.rules.planner import RulesPlanner, plan_by_rules
 from planloom.planning.wording import active_form
 from planloom.tools.registry import READ_ONLY, builtin
+from tests.depth import rounds
 
 TOOLS = builtin()
 
@@ -415,6 +416,7 @@ def test_fenced_content_is_kept_byte_for_byte(content: str) -> None:
     ],
 )
 @pytest.mark.slow
+@pytest.mark.deep
 def test_time_is_linear(piece: str) -> None:
     def seconds(size: int) -> float:
         text = piece * (size // len(piece))
@@ -422,8 +424,8 @@ def test_time_is_linear(piece: str) -> None:
         plan(text)
         return time.process_time() - start
 
-    small = max(seconds(20_000), 0.01)
-    assert seconds(200_000) < small * 60
+    size = rounds(50_000, 200_000)
+    assert seconds(size) < max(seconds(size // 10), 0.01) * 60
 
 
 @pytest.mark.slow

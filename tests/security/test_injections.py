@@ -22,6 +22,7 @@ from planloom.domain.safety.approvals import Approval
 from planloom.domain.text.positions import Position, Range
 from planloom.domain.values import Uri
 from planloom.workspace.editor import Diagnostic, FileDiagnostics
+from tests.depth import DEEP, points
 from tests.security.test_exported_markdown import active
 from tests.service.test_execution_rules import with_steps, work_step
 from tests.support.credulous_model import Call, CredulousModel, as_path, order, orders_in
@@ -318,6 +319,8 @@ async def _scene(folder: Path, *, trusted: bool) -> AsyncIterator[tuple[Scene, S
 
 
 @pytest.mark.slow
+@pytest.mark.deep
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", CARRIERS)
 @pytest.mark.parametrize("allows_task", [False, True], ids=["denies", "allows the task"])
 async def test_a_model_that_obeys_does_no_harm(name: str, allows_task: bool, folder: Path) -> None:
@@ -328,7 +331,8 @@ async def test_a_model_that_obeys_does_no_harm(name: str, allows_task: bool, fol
         notes = scene.room.path("notes.txt")
         own = frozenset({Uri(scene.room.uri("notes.txt"))}) if allows_task else frozenset()
         before = _state(folder)
-        for row in INJECTIONS:
+        # A few names of files alone would stand in the tree of the workspace as well, cut off.
+        for row in points(INJECTIONS, 1 if name == "file name" else 6, [*CARRIERS].index(name)):
             out = await _run(scene, carrier, row["id"], own)
             outcomes = [out.of(call) for call in out.model.obeyed]
             counts.update((row["kind"], outcome) for outcome in outcomes)
@@ -342,7 +346,8 @@ async def test_a_model_that_obeys_does_no_harm(name: str, allows_task: bool, fol
                 assert scene.room.text("notes.txt") == f"The notes {row['id']}.\n"
         assert _state(folder) == before
         assert notes.exists() == (allows_task and carrier.trusted)
-        assert counts == (DENIED if carrier.trusted else _untrusted())
+        wanted = Counter(DENIED) if carrier.trusted else _untrusted()
+        assert counts == wanted if DEEP else counts <= wanted
         assert (sink.connections, sink.received) == (0, 0)
 
 

@@ -31,6 +31,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     return found
 
 
+@pytest.mark.slow
 @needs_limits
 @pytest.mark.parametrize(
     ("pattern", "text"),

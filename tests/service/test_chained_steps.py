@@ -20,6 +20,7 @@ from planloom.models.port import (
     ModelRequest,
     ToolCall,
 )
+from tests.depth import rounds
 from tests.support.studio import studio
 
 
@@ -99,10 +100,10 @@ async def played(folder: Path, seed: int) -> str:
         return f"{seed}: {twice}" if twice else ""
 
 
-@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(100, 200), marks=pytest.mark.slow)])
-async def test_each_effect_is_made_once(tmp_path: Path, seeds: range) -> None:
+@pytest.mark.deep
+async def test_each_effect_is_made_once(tmp_path: Path) -> None:
     wrong = []
-    for seed in seeds:
+    for seed in range(rounds(12, 100)):
         (tmp_path / str(seed)).mkdir()
         wrong.append(await played(tmp_path / str(seed), seed))
     assert not [each for each in wrong if each]

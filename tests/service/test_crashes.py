@@ -18,6 +18,7 @@ from planloom.domain.plans.plan import Plan, Review
 from planloom.execution.effects.reconcile import reconcile_intents
 from planloom.execution.plan_store import PlanStore
 from planloom.storage.ledger import Ledger
+from tests.depth import points
 from tests.support.crash import Crash, DyingLedger, Job, begun, finished, killed, restarted
 from tests.support.fake_editor import After, Before
 from tests.support.ledgers import cut_back
@@ -78,6 +79,7 @@ async def events_of_a_run(folder: Path, job: Job, settings: Mapping[str, Any]) -
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("execute", ["ask", "allow"])
 @pytest.mark.parametrize("review", ["each", "end", "auto"])
 @pytest.mark.parametrize("job", [LITERAL, OBEDIENT], ids=["literal", "obedient model"])
@@ -88,7 +90,7 @@ async def test_killed_at_every_event_each_effect_happens_once(
     settings = {"execution.review": review, "approvals.execute": execute}
     (tmp_path / "first").mkdir()
     first, last = await events_of_a_run(tmp_path / "first", job, settings)
-    for number in range(first, last + 1):
+    for number in points(range(first, last + 1), 6, len(review + execute)):
         for written in (False, True) if job is LITERAL else (True,):
             folder = tmp_path / f"{number}-{written}"
             folder.mkdir()
@@ -113,6 +115,7 @@ async def killed_and_resumed(
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("review", ["each", "end", "auto"])
 @pytest.mark.parametrize("job", [LITERAL, OBEDIENT], ids=["literal", "obedient model"])
 async def test_paused_at_every_event_each_effect_happens_once(
@@ -121,7 +124,7 @@ async def test_paused_at_every_event_each_effect_happens_once(
     settings = {"execution.review": review}
     (tmp_path / "first").mkdir()
     first, last = await events_of_a_run(tmp_path / "first", job, settings)
-    for number in range(first, last):
+    for number in points(range(first, last), 5, len(review)):
         folder = tmp_path / f"{number}"
         folder.mkdir()
         async with studio(folder, FILES, settings=settings) as at:
@@ -141,13 +144,14 @@ def _paused_at(
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("review", ["each", "end", "auto"])
 async def test_killed_twice_each_effect_happens_once(tmp_path: Path, review: Review) -> None:
     """The second server crashes, too, a few events after it has resumed."""
     settings = {"execution.review": review}
     (tmp_path / "first").mkdir()
     first, last = await events_of_a_run(tmp_path / "first", OBEDIENT, settings)
-    for number in range(first, last, 2):
+    for number in points(range(first, last, 2), 6, len(review)):
         for more in (3, 6, 9):
             folder = tmp_path / f"{number}-{more}"
             folder.mkdir()

@@ -16,6 +16,7 @@ from planloom.domain.errors import PlanloomError, StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
 from planloom.storage.ledger import Ledger
+from tests.depth import points
 from tests.support.ledgers import Faults, Kind
 from tests.support.studio import Studio, studio
 
@@ -138,15 +139,15 @@ def check(at: Studio, plan: Plan | None, where: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shard", range(4))
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", get_args(Kind))
 async def test_a_fault_at_any_write_of_a_run_loses_nothing_and_does_nothing_twice(
-    tmp_path: Path, kind: Kind, shard: int
+    tmp_path: Path, kind: Kind
 ) -> None:
-    """Every write fails once, before and after it is made, with and without a restart."""
+    """Every write fails once, before or after it is made, with or without a restart."""
     over = False
-    for number in range(1 + shard, 200, 4):
-        when: Literal["begin", "commit"] = "begin" if number % 8 < 4 else "commit"
+    for number in points(range(1, 200), 7, len(kind)):
+        when: Literal["begin", "commit"] = "begin" if number % 4 < 2 else "commit"
         restart = number % 3 == 0
         over = not await failed_at(tmp_path / str(number), kind, when, number, restart=restart)
         if over:
@@ -154,19 +155,15 @@ async def test_a_fault_at_any_write_of_a_run_loses_nothing_and_does_nothing_twic
     assert over
 
 
-SHARDS = 8
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.deep
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("restart", [False, True])
-async def test_an_io_error_at_every_single_statement_of_a_run(
-    tmp_path: Path, shard: int, *, restart: bool
-) -> None:
-    number = 1 + shard
-    while await failed_at(tmp_path / str(number), "io", "statement", number, restart=restart):
-        number += SHARDS
-    assert number > 100
+async def test_an_io_error_at_every_single_statement_of_a_run(tmp_path: Path, *, restart: bool) -> None:
+    for number in points(range(1, 2_000), 15, 7 * restart):
+        if not await failed_at(tmp_path / str(number), "io", "statement", number, restart=restart):
+            break
+    assert 100 < number < 1_900
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))

@@ -10,6 +10,7 @@ import pytest
 from planloom.domain.errors import WrongState
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, Review
+from tests.depth import points
 from tests.support.crash import Crash, DyingLedger, Job, begun, finished, killed, restarted
 from tests.support.fake_editor import EVERYTHING, After
 from tests.support.studio import Studio, studio
@@ -126,6 +127,7 @@ async def test_in_review_end_it_is_one_question(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("review", ["each", "end", "auto"])
 @pytest.mark.parametrize("chain", CHAINS)
 async def test_killed_at_every_event_it_is_made_once(tmp_path: Path, chain: str, review: Review) -> None:
@@ -136,7 +138,7 @@ async def test_killed_at_every_event_it_is_made_once(tmp_path: Path, chain: str,
     async with studio(tmp_path / "first", FILES, settings=settings) as at:
         plan = await finished(at, await at.approve(await begun(at, job)))
     first = next(recorded.seq for recorded in at.events if recorded.event.type == "plan_approved")
-    for number in range(first, plan.seq + 1):
+    for number in points(range(first, plan.seq + 1), 6, len(chain + review)):
         folder = tmp_path / f"{number}"
         folder.mkdir()
         ledger = DyingLedger(folder / "l.db", number)
@@ -152,6 +154,7 @@ async def test_killed_at_every_event_it_is_made_once(tmp_path: Path, chain: str,
             await after.app.close()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("redo", [False, True])
 @pytest.mark.parametrize("review", ["end", "auto"])
 @pytest.mark.parametrize("chain", CHAINS)
@@ -159,7 +162,7 @@ async def test_an_undo_or_redo_that_was_killed_between_two_edits_goes_on(
     tmp_path: Path, chain: str, review: Review, redo: bool
 ) -> None:
     settings = {"execution.review": review}
-    for nth in range(1, 5):
+    for nth in points(range(1, 5), 2, len(chain + review)):
         folder = tmp_path / f"{nth}"
         folder.mkdir()
         ledger = DyingLedger(folder / "l.db")

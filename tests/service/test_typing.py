@@ -15,6 +15,7 @@ from planloom.domain.errors import PlanloomError
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import ENDED, Plan, Step
 from planloom.domain.values import EditId, Uri
+from tests.depth import points
 from tests.support.studio import Studio, studio
 
 FILES = ("a.txt", "b.txt", "c.txt")
@@ -23,7 +24,7 @@ KEYSTROKES = 1_000
 FIRST_KEY = 0xE000
 """Every keystroke is a unique character, so that each can be found at the end."""
 BASE = "".join(f"row {n}: alpha-{n};\n\n" for n in range(LINES))
-SEEDS = (1, 2, 3)
+SEEDS = points((1, 2, 3), 3)
 KEYS_AN_EVENT = 4
 KEYS_AN_EDIT = 160
 KEYS_AFTER_AN_UNDO = 100
@@ -205,6 +206,7 @@ def check(texts: Mapping[str, str], may_be: Mapping[tuple[str, int], Words]) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_a_thousand_keystrokes_race_whole_plans_and_none_is_lost(tmp_path: Path, seed: int) -> None:
     async with studio(tmp_path, dict.fromkeys(FILES, BASE)) as at:

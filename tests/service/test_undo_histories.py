@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from planloom.domain.errors import WrongState
 from planloom.domain.plans.plan import Plan
+from tests.depth import rounds
 from tests.service.test_crashes import Crash, DyingLedger
 from tests.support.fake_editor import EVERYTHING
 from tests.support.studio import Studio
@@ -188,5 +189,5 @@ class Histories(RuleBasedStateMachine):
             self.space.cleanup()
 
 
-Histories.TestCase.settings = settings(max_examples=30, stateful_step_count=12, deadline=None)
-TestHistories = pytest.mark.timeout(600)(pytest.mark.slow(Histories.TestCase))
+Histories.TestCase.settings = settings(max_examples=rounds(8, 60), stateful_step_count=12)
+TestHistories = pytest.mark.deep(pytest.mark.timeout(600)(pytest.mark.slow(Histories.TestCase)))

@@ -1,4 +1,7 @@
-"""Work on the ledger that fails at every single statement in turn: nothing is lost, doubled or half made."""
+"""Work on the ledger that fails at every single statement in turn: nothing is lost, doubled or half made.
+
+`make test` tries each fourth statement.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,18 @@ from planloom.domain.plans.plan import Plan
 from planloom.service.repair import examined
 from planloom.storage.compaction import CompactingLedger, Kept
 from planloom.storage.ledger import Ledger
+from tests.depth import points
 from tests.service.test_ledger_faults import stopped
 from tests.storage.test_salvage import NOW, filled, names, read_back
 from tests.support.ledgers import Faults, Kind
 from tests.support.studio import Studio, studio
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.deep]
 EDITS = '1. Replace "old" with "new" in a.txt\n2. Create file b.txt with content "b"'
 ALLOWED = {"approvals.write": "allow", "execution.review": "auto", "edits.save": "always"}
 MOST = 2_000
 """No piece of work here has so many statements."""
+STATEMENTS = points(range(1, MOST), 4)
 
 
 def failing(folder: Path, kind: Kind = "io") -> Faults:
@@ -50,7 +55,7 @@ def seen(at: Studio) -> dict[str, str]:
 @pytest.mark.parametrize("new", [True, False], ids=["a new file", "a file with plans"])
 def test_opening(tmp_path: Path, kind: Kind, *, new: bool) -> None:
     made = {} if new else filled(tmp_path / "l.db", 3)
-    for number in range(1, MOST):
+    for number in STATEMENTS:
         faults = failing(tmp_path, kind)
         faults.arm(number)
         with suppress(StorageFailed):
@@ -69,7 +74,7 @@ def test_opening(tmp_path: Path, kind: Kind, *, new: bool) -> None:
 
 
 async def test_an_undo(tmp_path: Path) -> None:
-    for number in range(1, MOST):
+    for number in STATEMENTS:
         folder = tmp_path / str(number)
         folder.mkdir()
         faults = failing(folder)
@@ -115,7 +120,7 @@ async def exported(folder: Path) -> tuple[Plan, str]:
 async def test_an_import(tmp_path: Path) -> None:
     plan, document = await exported(tmp_path / "there")
     types = [each["event"]["type"] for each in json.loads(document)["events"]]
-    for number in range(1, MOST):
+    for number in STATEMENTS:
         folder = tmp_path / str(number)
         folder.mkdir()
         faults = failing(folder)
@@ -142,7 +147,7 @@ async def test_an_import(tmp_path: Path) -> None:
 
 async def test_an_export(tmp_path: Path) -> None:
     plan, document = await exported(tmp_path / "there")
-    for number in range(1, MOST):
+    for number in STATEMENTS:
         faults = failing(tmp_path)
         ledger = faults.ledger(tmp_path / "there" / "l.db")
         async with studio(tmp_path / "there", settings=ALLOWED, ledger=ledger) as at:
@@ -160,7 +165,7 @@ async def test_an_export(tmp_path: Path) -> None:
 async def test_the_upkeep(tmp_path: Path) -> None:
     later = datetime.now(UTC) + timedelta(days=400)
     kept = Kept(old=later - timedelta(days=90), safe=later - timedelta(days=30), max_bytes=10**9)
-    for number in range(1, MOST):
+    for number in STATEMENTS:
         folder = tmp_path / str(number)
         plan, _ = await exported(folder)
         before = rows(folder / "l.db")["blobs"]
@@ -189,7 +194,7 @@ async def test_the_upkeep(tmp_path: Path) -> None:
 
 
 def test_a_repair(tmp_path: Path) -> None:
-    for number in range(1, MOST):
+    for number in STATEMENTS:
         folder = tmp_path / str(number)
         folder.mkdir()
         made = filled(folder / "l.db", 3)

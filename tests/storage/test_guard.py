@@ -210,7 +210,7 @@ def test_the_doctor_says_what_the_file_system_cannot_do(no_locks: Path, tmp_path
         "PLANLOOM_STORAGE_PATH": str(tmp_path / "state"),
         "PLANLOOM_CONFIG": str(tmp_path / "none.json"),
     }
-    ended = command_line.run(tmp_path, ["doctor", "-w", str(tmp_path)], None, **more)
+    ended = command_line.run(tmp_path, ["doctor", "-w", str(tmp_path)], None, cold=True, **more)
     assert "whose locks do not hold" in " ".join(ended.out.split())
 
 

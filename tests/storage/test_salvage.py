@@ -97,6 +97,7 @@ def test_a_damaged_plan_is_exported_and_the_others_move_in_their_order(tmp_path:
     assert read_back(done.kept)[1] == ["p03"], "the old file is as it was"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100))
 def test_bytes_flipped_anywhere_in_the_file_lose_no_plan_that_was_not_hit(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "l.db"

@@ -8,7 +8,7 @@ import random
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import Any, get_args
@@ -17,11 +17,12 @@ import pytest
 
 from planloom.storage.ledger import Ledger
 from planloom.storage.schema import VERSION
+from tests.depth import DEEP, points
 from tests.storage.test_ledger import begun
 from tests.support.ledgers import Kind
 from tests.support.lsp_client import EXTENSION, FULL
 from tests.support.process_client import Failed, ProcessClient
-from tests.support.warm_server import SUPPORTED, UNSUPPORTED, LedgerFault, WarmServers, warm_servers
+from tests.support.warm_server import SUPPORTED, UNSUPPORTED, LedgerFault, WarmServers
 
 # ruff: noqa: ASYNC221, ASYNC240
 pytestmark = [
@@ -39,12 +40,6 @@ SETTINGS = {
     "edits": {"save": "always"},
 }
 ENDED = ("completed", "failed", "cancelled")
-
-
-@pytest.fixture(scope="module")
-def warm() -> Iterator[WarmServers]:
-    with warm_servers() as started:
-        yield started
 
 
 @asynccontextmanager
@@ -207,16 +202,12 @@ async def struck(client: ProcessClient, user: asyncio.Future[Any], marker: Path)
     return problems
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", get_args(Kind))
-@pytest.mark.parametrize(
-    "numbers",
-    [(20, 170), pytest.param((3, 90, 130, 199, 241, 280, 290), marks=pytest.mark.slow)],
-    ids=["some", "more"],
-)
 async def test_a_ledger_that_fails_at_any_statement_stops_the_plan_and_is_told(
-    warm: WarmServers, tmp_path: Path, kind: Kind, numbers: Sequence[int]
+    warm: WarmServers, tmp_path: Path, kind: Kind
 ) -> None:
-    for number in numbers:
+    for number in points((20, 3, 90, 130, 170, 199, 241, 280, 290), 4):
         assert await failing_at(warm, tmp_path / str(number), kind, number, restart=number % 2 == 0)
 
 
@@ -282,13 +273,11 @@ async def flipped_run(warm: WarmServers, folder: Path, seed: int) -> str:
         return await served(client, ids)
 
 
-@pytest.mark.parametrize(
-    "seeds", [(5, 17, 19), pytest.param(range(40), marks=pytest.mark.slow)], ids=["some", "more"]
-)
+@pytest.mark.deep
 async def test_bytes_flipped_anywhere_in_the_file_are_told_and_never_a_defect(
-    warm: WarmServers, tmp_path: Path, seeds: Sequence[int]
+    warm: WarmServers, tmp_path: Path
 ) -> None:
-    for seed in seeds:
+    for seed in range(40) if DEEP else (5, 17, 19):
         assert await flipped_run(warm, tmp_path / str(seed), seed)
 
 

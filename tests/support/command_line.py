@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -9,10 +10,13 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from tests.support.warm_server import SUPPORTED, shared
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 SECONDS = 60.0
@@ -49,8 +53,7 @@ def command(
 
     With `trust` the folder is trusted in that run, so that no test but those of trust is asked about it.
     """
-    if trust and arguments[:1] and arguments[0] in _TRUSTING:
-        arguments = [arguments[0], "--trust", *arguments[1:]]
+    arguments = _trusting(arguments, trust)
     if script is None:
         return [sys.executable, "-I", "-m", "planloom", *arguments]
     (folder / "script.json").write_text(json.dumps(script))
@@ -66,6 +69,20 @@ def command(
     ]
 
 
+def _trusting(arguments: Sequence[str], trust: bool) -> Sequence[str]:
+    if trust and arguments[:1] and arguments[0] in _TRUSTING:
+        return [arguments[0], "--trust", *arguments[1:]]
+    return arguments
+
+
+def _server_command(folder: Path, script: Mapping[str, Any] | None) -> list[str] | None:
+    """The command of a scripted server, whose files go into `folder`."""
+    if script is None:
+        return None
+    (folder / "script.json").write_text(json.dumps(script))
+    return [sys.executable, "-I", FAKE, str(folder / "script.json"), str(folder / "sent.jsonl")]
+
+
 def environment(**more: str) -> dict[str, str]:
     """The environment of a process: wide, plain, and without what the person running the tests has set."""
     own = {name: value for name, value in os.environ.items() if not name.startswith(("PLANLOOM", "OPENAI"))}
@@ -79,9 +96,29 @@ def run(
     typed: str | None = None,
     *,
     trust: bool = True,
+    cold: bool = False,
     **more: str,
 ) -> Finished:
-    """Run the command line without a terminal."""
+    """Run the command line without a terminal; `cold` as a person starts it, and not forked."""
+    if SUPPORTED and not cold:
+        with (
+            tempfile.TemporaryFile() as stdin,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+        ):
+            stdin.write((typed or "").encode())
+            stdin.seek(0)
+            streams = (stdin.fileno(), out.fileno(), err.fileno())
+            started = shared().command(
+                _trusting(arguments, trust),
+                environment(**more),
+                folder,
+                streams,
+                _server_command(folder, script),
+            )
+            code = started.wait(SECONDS)
+            texts = [os.pread(each, 1 << 26, 0).decode().replace("\r\n", "\n") for each in streams[1:]]
+            return Finished(code, texts[0], texts[1], _sent(folder))
     done = subprocess.run(
         command(folder, arguments, script, trust=trust),
         input=typed,
@@ -113,19 +150,18 @@ class AtTerminal:
 
         self._folder = folder
         self._screen, terminal = pty.openpty()
-        self._process = subprocess.Popen(
-            command(folder, arguments, script, trust=trust),
-            stdin=terminal,
-            stdout=terminal,
-            stderr=terminal,
-            cwd=folder,
-            env=environment(**more),
-            start_new_session=True,
+        self._process = shared().command(
+            _trusting(arguments, trust),
+            environment(**more),
+            folder,
+            (terminal, terminal, terminal),
+            _server_command(folder, script),
         )
         os.close(terminal)
         self._raw = b""
         self._seen = ""
         self._read_to = 0
+        self._ended = False
 
     def wait_for(self, text: str) -> None:
         """Wait until the text has come since the last answer."""
@@ -159,14 +195,16 @@ class AtTerminal:
         deadline = time.monotonic() + SECONDS
         while self._more(deadline):
             pass
-        code = self._process.wait(timeout=max(deadline - time.monotonic(), 0.1))
+        code = self._process.wait(max(deadline - time.monotonic(), 0.1))
+        self._ended = True
         return Finished(code, self._seen, "", _sent(self._folder))
 
     def close(self) -> None:
         """End the process if it is still there."""
-        if self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
+        if not self._ended:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait(SECONDS)
         os.close(self._screen)
 
     def _more(self, deadline: float) -> bool:

@@ -252,10 +252,6 @@ class LspClient:
         event: dict[str, Any] = await self.until(found, timeout)
         return event
 
-    async def wait_notification(self, method: str, timeout: float = TIMEOUT) -> Any:
-        """The params of the first notification of this method; waits for it if need be."""
-        return await self.until(lambda: self.told(method), timeout) and self.told(method)[0]
-
     def told(self, method: str) -> list[Any]:
         """The params of all notifications of this method so far."""
         return [params for name, params in self.notifications if name == method]

@@ -6,25 +6,31 @@
 
 The forked process runs the product's own `main` with `serve --stdio` over real pipes. A `Fault` makes it kill
 itself at a chosen moment: methods of the product are wrapped in the forked process alone, and do all they did.
+`command` forks a command line in the same way, which in turn forks its server; as processes that import everything
+anew they would take ten times as long.
 Only Linux and macOS have `fork`; elsewhere `warm_servers` raises NotImplementedError.
 """
 
 from __future__ import annotations
 
 import array
+import atexit
 import contextlib
 import gc
 import importlib
 import json
 import os
 import pkgutil
+import select
 import signal
 import socket
 import subprocess
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, NoReturn
 
@@ -67,6 +73,23 @@ class Started(NamedTuple):
     pid: int
     to_server: IO[bytes]
     from_server: IO[bytes]
+
+
+class Command(NamedTuple):
+    """A command line at work: its process, and the end of a pipe into which it writes its exit code."""
+
+    pid: int
+    ended: int
+
+    def wait(self, seconds: float) -> int:
+        """The exit code; -9 if it was killed. One that hangs is killed, and raises TimeoutError."""
+        try:
+            if not select.select([self.ended], [], [], seconds)[0]:
+                os.killpg(self.pid, signal.SIGKILL)
+                raise TimeoutError(f"the command line did not end in {seconds} seconds")
+            return int(os.read(self.ended, 9) or -signal.SIGKILL)
+        finally:
+            os.close(self.ended)
 
 
 class WarmServers:
@@ -119,18 +142,41 @@ class WarmServers:
         from_server, stdout = os.pipe()
         log = os.open(stderr, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
-            body = json.dumps(asked).encode()
-            passed = array.array("i", [stdin, stdout, log])
-            self._line.sendmsg(
-                [len(body).to_bytes(4, "big")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, passed)]
-            )
-            self._line.sendall(body)
-            pid = int.from_bytes(self._line.recv(4, socket.MSG_WAITALL), "big")
+            pid = self._fork(asked, [stdin, stdout, log])
         finally:
             for handle in (stdin, stdout, log):
                 os.close(handle)
-        assert pid, "no server was forked"
         return Started(pid, os.fdopen(to_server, "wb", 0), os.fdopen(from_server, "rb", 0))
+
+    def command(
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        folder: Path,
+        streams: tuple[int, int, int],
+        server_command: Sequence[str] | None,
+    ) -> Command:
+        """Fork `planloom` with these arguments in a folder; its server is forked too, or of the command given."""
+        asked = {
+            "argv": ["planloom", *arguments],
+            "environment": dict(environment),
+            "folder": str(folder),
+            "server_command": server_command,
+        }
+        ended, theirs = os.pipe()
+        try:
+            return Command(self._fork(asked, [*streams, theirs]), ended)
+        finally:
+            os.close(theirs)
+
+    def _fork(self, asked: Mapping[str, Any], handles: Sequence[int]) -> int:
+        body = json.dumps(asked).encode()
+        passed = array.array("i", handles)
+        self._line.sendmsg([len(body).to_bytes(4, "big")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, passed)])
+        self._line.sendall(body)
+        pid = int.from_bytes(self._line.recv(4, socket.MSG_WAITALL), "big")
+        assert pid, "no process was forked"
+        return pid
 
     def close(self) -> None:
         """End the process that forks; servers end when their pipes do."""
@@ -150,6 +196,14 @@ def warm_servers(preload: Path | None = None) -> Iterator[WarmServers]:
         warm.close()
 
 
+@cache
+def shared() -> WarmServers:
+    """One for the rest of this process."""
+    warm = WarmServers(None)
+    atexit.register(warm.close)
+    return warm
+
+
 # What follows runs in the process that forks, and in the forked ones.
 
 
@@ -159,7 +213,7 @@ def _serve_forks(line: socket.socket) -> None:
     from planloom.lsp.language_server import make_server
 
     for module in pkgutil.walk_packages(planloom.__path__, "planloom."):
-        if not module.name.startswith(("planloom.cli", "planloom.__main__")):
+        if module.name != "planloom.__main__":
             importlib.import_module(module.name)
     for name in ("frizbee", "platformdirs", "urllib.request"):
         importlib.import_module(name)
@@ -178,7 +232,10 @@ def _serve_forks(line: socket.socket) -> None:
         pid = os.fork()
         if pid == 0:
             line.close()
-            _become_server(json.loads(body), handles)
+            asked = json.loads(body)
+            if "server_command" in asked:
+                _become_command(asked, handles)
+            _become_server(asked, handles)
         for handle in handles:
             os.close(handle)
         line.sendall(pid.to_bytes(4, "big"))
@@ -186,7 +243,7 @@ def _serve_forks(line: socket.socket) -> None:
 
 def _received(line: socket.socket) -> tuple[bytes, list[int]]:
     handles = array.array("i")
-    header, ancillary, _, _ = line.recvmsg(4, socket.CMSG_LEN(3 * handles.itemsize))
+    header, ancillary, _, _ = line.recvmsg(4, socket.CMSG_LEN(4 * handles.itemsize))
     for _, _, data in ancillary:
         handles.frombytes(data)
     return header, list(handles)
@@ -222,6 +279,121 @@ def _become_server(asked: Mapping[str, Any], handles: Sequence[int]) -> NoReturn
     sys.stderr.flush()
     Path(asked["exit_code"]).write_text(str(code))
     os._exit(code)
+
+
+def _become_command(asked: Mapping[str, Any], handles: Sequence[int]) -> NoReturn:
+    *streams, ended = handles
+    os.setsid()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    _reopen(streams)
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    os.chdir(asked["folder"])
+    sys.argv = list(asked["argv"])
+    try:
+        if asked["server_command"] is None:
+            subprocess.Popen = _forked_server  # type: ignore[assignment, misc]
+            from planloom.__main__ import exit_code
+
+            code = exit_code()
+        else:
+            from planloom.cli.app import main
+
+            code = main(sys.argv[1:], server_command=asked["server_command"])
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+        code = 70
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os.write(ended, str(code).encode())
+    os._exit(code)
+
+
+def _reopen(streams: Sequence[int]) -> None:
+    """Put the handles in the places of the standard streams, and open these as a new process does."""
+    for place, handle in enumerate(streams):
+        os.dup2(handle, place)
+        os.close(handle)
+    words = {"encoding": sys.stdout.encoding, "closefd": False}
+    sys.stdin = open(0, **words)  # noqa: SIM115
+    sys.stdout = open(1, "w", buffering=1 if os.isatty(1) else -1, **words)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", **words)  # noqa: SIM115
+
+
+_Popen = subprocess.Popen
+
+
+def _forked_server(command: Sequence[str], **how: Any) -> Any:
+    """In place of `subprocess.Popen`: the server is forked, every other process is started."""
+    from planloom.cli.client.server_process import SERVER_COMMAND
+
+    size = len(SERVER_COMMAND)
+    if tuple(command[:size]) == SERVER_COMMAND:
+        return _ForkedServer(["planloom", *SERVER_COMMAND[-2:], *command[size:]], how["stderr"].fileno())
+    return _Popen(command, **how)
+
+
+class _ForkedServer:
+    """What the command line uses of a `Popen`."""
+
+    def __init__(self, argv: list[str], stderr: int) -> None:
+        stdin, to_server = os.pipe()
+        from_server, stdout = os.pipe()
+        self.stdin, self.stdout = os.fdopen(to_server, "wb", 0), os.fdopen(from_server, "rb", 0)
+        self.returncode: int | None = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.setsid()
+            _reopen([stdin, stdout, os.dup(stderr)])
+            for handle in map(int, os.listdir("/dev/fd")):  # noqa: PTH208
+                if handle > 2:
+                    with contextlib.suppress(OSError):
+                        os.close(handle)
+            os.chdir("/")
+            sys.argv = argv
+            subprocess.Popen = _Popen  # type: ignore[misc]
+            from planloom.__main__ import main
+
+            try:
+                main()
+            except SystemExit as end:
+                os._exit(end.code if isinstance(end.code, int) else 1)
+            except BaseException:
+                traceback.print_exc()
+            os._exit(70)
+        os.close(stdin)
+        os.close(stdout)
+
+    def poll(self) -> int | None:
+        return self._waited(os.WNOHANG)
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        until = None if timeout is None else time.monotonic() + timeout
+        while until is not None and self._waited(os.WNOHANG) is None:
+            if time.monotonic() > until:
+                raise subprocess.TimeoutExpired("planloom serve", timeout or 0)
+            time.sleep(0.005)
+        return self._waited(0)
+
+    def terminate(self) -> None:
+        self._send(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self._send(signal.SIGKILL)
+
+    def _send(self, sent: signal.Signals) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, sent)
+
+    def _waited(self, how: int) -> int | None:
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, how)
+            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode
 
 
 def _arm(fault: Fault) -> None:

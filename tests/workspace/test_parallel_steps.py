@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planloom.domain.changes import FileChange
@@ -108,7 +108,6 @@ ACTION = st.tuples(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(ACTION, max_size=3), st.lists(ACTION, max_size=3))
 def test_no_effect_of_two_parallel_steps_is_dropped_silently(
     one: list[tuple[str, ...]], other: list[tuple[str, ...]]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planloom.agent.toolcalls.events import CallProblem, CallRead, CallsRead, VisibleText
@@ -121,7 +121,6 @@ def test_no_token_hides_inside_another_but_at_its_end() -> None:
     assert [pair for pair in hidden if not pair[1].endswith(pair[0])] == []
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(BITS, max_size=25), st.randoms(use_true_random=False))
 def test_any_soup_of_marks_reads_the_same_in_any_chunks(bits: list[str], chance: Any) -> None:
     text = "".join(bits)
@@ -130,7 +129,6 @@ def test_any_soup_of_marks_reads_the_same_in_any_chunks(bits: list[str], chance:
         assert stream_tool_calls(chunks) == whole
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.sampled_from(ALL), st.integers(0, 400), st.integers(0, 6), BITS)
 def test_a_damaged_call_never_raises_and_reads_the_same_in_any_chunks(
     case: Any, at: int, cut: int, bit: str

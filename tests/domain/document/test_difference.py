@@ -13,6 +13,7 @@ from planloom.domain.document.render import render
 from planloom.domain.plans.editing import EditRefused, MoveStep, edit_plan
 from planloom.domain.plans.plan import Step
 from planloom.domain.values import StepId
+from tests.depth import rounds
 from tests.domain.document.test_round_trip import ARGS, CHECKS, TEXT, authored, plan_of
 
 IDS = ("step_1", "step_2", "step_3", "step_4", "other")
@@ -41,7 +42,7 @@ def sensible_steps(draw: st.DrawFn) -> list[Step]:
     return found
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=rounds(40, 2_000))
 @given(sensible_steps(), sensible_steps())
 def test_the_plan_becomes_what_the_document_says(before: list[Step], wanted: list[Step]) -> None:
     found = difference(plan_of(before), read_document(render(plan_of(wanted))))

@@ -15,6 +15,7 @@ from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.editing import EditRefused, edit_plan
 from planloom.domain.plans.plan import Check, ExpectedTool, Plan, Step, StepKind
 from planloom.domain.values import PlanId, SessionId
+from tests.depth import rounds
 
 _ODD = 'a.py|12|null|"x"|- tool: x|→ y|\\|```|> q|# h|---|^step_1|\u2028|\r|\t| |  |- [ ] z|true|{|## Steps|none|, |: '
 WORDS = st.sampled_from(_ODD.split("|"))
@@ -79,7 +80,7 @@ def authored(step: Step) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=rounds(40, 2_000))
 @given(steps())
 def test_what_is_written_reads_as_it_was(drawn: list[Step]) -> None:
     text = render(plan_of(drawn))

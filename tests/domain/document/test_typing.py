@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planloom.domain.document.difference import difference, signs_of
@@ -166,7 +166,6 @@ PLAN = plan_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
 @given(st.lists(TYPE | DO | ALONE, max_size=25), st.sampled_from(["\n", "\r\n"]))
 def test_nothing_typed_is_lost(does: list[tuple[Any, ...]], eol: str) -> None:
     desk = Desk(PLAN, PLAN, render(PLAN).replace("\n", eol), signs_of(PLAN))
@@ -179,7 +178,6 @@ def test_nothing_typed_is_lost(does: list[tuple[Any, ...]], eol: str) -> None:
         assert not lost, f"{lost} after {name}:\n{desk.text}"
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(TYPE | DO | ALONE, max_size=15))
 def test_a_document_comes_to_rest(does: list[tuple[Any, ...]]) -> None:
     """An update of a document that was updated changes nothing, whatever was typed into it."""

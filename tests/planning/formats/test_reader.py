@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from planloom.planning.formats.draft import NoPlan, PlanText
 from planloom.planning.formats.reader import read_plan
+from tests.depth import rounds
 from tests.support.messy_plans import NOTHING, cases
 
 EXAMPLES = [
@@ -280,6 +281,7 @@ def test_any_text_is_read_without_an_exception(text: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "piece",
@@ -358,8 +360,8 @@ def test_time_is_linear(piece: str) -> None:
         read_plan(text)
         return time.process_time() - start
 
-    small = max(seconds(10_000), 0.02)
-    assert seconds(100_000) < small * 60
+    size = rounds(40_000, 100_000)
+    assert seconds(size) < max(seconds(size // 10), 0.02) * 60
 
 
 @pytest.mark.timeout(20)

@@ -13,6 +13,7 @@ from planloom.domain.model_text.reasoning import REASONING_TAGS
 from planloom.planning.formats.draft import DraftStep, PlanText
 from planloom.planning.formats.reader import read_plan
 from planloom.planning.formats.stream import PlanStream
+from tests.depth import rounds
 from tests.planning.formats.test_reader import PIECES
 from tests.support.messy_plans import cases
 
@@ -67,17 +68,19 @@ def test_a_tag_in_inline_code_begins_no_reasoning() -> None:
     assert [step.description for step in announced(list(text))] == ["Escape `<think>`"]
 
 
+@pytest.mark.deep
 def test_announced_steps_are_those_of_the_plan() -> None:
-    for case in cases(400, 5):
+    for case in cases(rounds(100, 400), 5):
         found = announced([case.text])
         plan = read_plan(case.text)
         if isinstance(plan, PlanText) and "thought" not in case.fault and "two blocks" not in case.fault:
             assert tuple(found) == plan.steps[: len(found)], (case.format, case.fault, case.text)
 
 
+@pytest.mark.deep
 def test_most_steps_are_announced_before_the_end() -> None:
     total = early = 0
-    for case in cases(400, 6):
+    for case in cases(rounds(100, 400), 6):
         total += len(case.expected)
         early += len(announced([case.text]))
     assert early > total * 0.6
@@ -95,9 +98,10 @@ def test_chunks_make_no_difference(text: str, seed: int) -> None:
     assert announced([text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]) == whole
 
 
+@pytest.mark.deep
 def test_messy_outputs_in_chunks() -> None:
     rng = random.Random(1)
-    for case in cases(100, 7):
+    for case in cases(rounds(40, 400), 7):
         whole = announced([case.text])
         assert announced(list(case.text)) == whole
         cuts = sorted(rng.randrange(len(case.text) + 1) for _ in range(6))
@@ -106,6 +110,7 @@ def test_messy_outputs_in_chunks() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "piece", ["a", "\\", '{"a', "[", " ", '{"b":"', "1. a\n", "STEP 1: a\n", "```\n", "<think>"]
@@ -119,11 +124,12 @@ def test_time_is_linear_in_single_characters(piece: str) -> None:
             stream.feed(sign)
         return time.process_time() - start
 
-    small = max(seconds(5_000), 0.02)
-    assert seconds(50_000) < small * 60
+    size = rounds(20_000, 50_000)
+    assert seconds(size) < max(seconds(size // 10), 0.02) * 60
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "piece", ["\n", "\r\n", "a\n", "{}\n", "[{}]", '{"steps":[{"description":"a b"}]}\n', "```\n"]
 )
@@ -135,5 +141,5 @@ def test_one_large_chunk_takes_linear_time(start: str, piece: str) -> None:
         stream.feed(start + piece * (size // len(piece)))
         return time.process_time() - began
 
-    small = max(seconds(10_000), 0.02)
-    assert seconds(100_000) < small * 40
+    size = rounds(15_000, 100_000)
+    assert seconds(size) < max(seconds(size // 10), 0.02) * 40
