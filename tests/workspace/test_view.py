@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from planloom.domain.changes import sha256
+from planloom.domain.text.positions import ContentChange
 from planloom.workspace.paths.roots import Roots, root_at
 from tests.workspace.room import Room
 
@@ -88,6 +89,41 @@ async def test_an_acknowledged_text_counts_until_something_says_otherwise(tmp_pa
             room.view.forget(uri)
             room.path("a.txt").write_text("from outside\n")
     assert (await room.view.snapshot(uri)).text == "from outside\n"
+
+
+async def test_a_late_report_of_an_older_text_does_not_count_as_typed(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a.txt": "one\n"})
+    uri = room.uri("a.txt")
+    room.documents.did_open(uri, "text", 1, "one\n")
+
+    def reported(text: str) -> None:
+        room.documents.did_change(uri, 2, [ContentChange(text=text)])
+
+    # Changed on disk, then moved away, before the editor has reported the first.
+    for before, after in (("one\n", "two\n"), ("two\n", None)):
+        room.view.mark_stale(uri, before, after)
+    room.path("a.txt").rename(room.path("b.txt"))
+    for late in ("one\n", "two\n"):
+        reported(late)
+        room.view.forget(uri)
+        assert (await room.view.snapshot(uri)).text is None
+    reported("typed\n")
+    assert (await room.view.snapshot(uri)).text == "typed\n"
+
+
+@pytest.mark.parametrize("made", [True, False])
+async def test_a_buffer_counts_again_once_it_has_the_text_on_disk(tmp_path: Path, made: bool) -> None:
+    room = Room(tmp_path, {"a.txt": "one\n"})
+    uri = room.uri("a.txt")
+    room.documents.did_open(uri, "text", 1, "one\n")
+    known = room.view.mark_stale(uri, "one\n", "two\n")
+    assert room.view.buffer(uri) is None
+    if made:
+        room.path("a.txt").write_text("two\n")
+        room.documents.did_change(uri, 2, [ContentChange(text="two\n")])
+    else:
+        room.view.unmark_stale(known)
+    assert room.view.buffer(uri) is not None and not room.view.is_stale(uri)
 
 
 async def test_folders_are_listed_without_git(tmp_path: Path) -> None:

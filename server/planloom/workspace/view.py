@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -78,7 +78,7 @@ class WorkspaceView:
         self.locks = PathLocks()
         self.unanswered = UnansweredEdits(documents, self.locks)
         self._acknowledged: dict[Uri, _Acknowledged] = {}
-        self._stale: set[Uri] = set()
+        self._stale: dict[Uri, frozenset[str]] = {}
         self.moves: list[Move] = []
         self._own_renames: set[Move] = set()
         self._renamed: dict[Uri, Uri] = {}
@@ -115,18 +115,27 @@ class WorkspaceView:
         document = self.documents.get(uri)
         return None if document is None or document.uri in self._stale else document
 
-    def mark_stale(self, uri: str) -> tuple[Uri, ...]:
-        """Before a change on disk under saved buffers: read the documents at and below a URI from disk until the
-        editor reports them again, since it reloads them at its own pace.
+    def mark_stale(self, uri: str, before: str | None, after: str | None) -> Mapping[Uri, frozenset[str]]:
+        """Before a change on disk under saved buffers, of the text `before` to `after`: read the documents at and below
+        a URI from disk until the editor reports another text than those that were there before, since it reloads them
+        at its own pace, and what it has reported of an earlier change may still be under way.
 
-        Returns the documents that were not stale before.
+        Returns the older texts of these documents until now, for `unmark_stale`.
         """
-        key = normalized(uri)
-        places = (document.uri for document in self.documents.all())
-        there = tuple(place for place in places if is_at_or_below(place, key))
-        fresh = tuple(place for place in there if place not in self._stale)
-        self._stale.update(fresh)
-        return fresh
+        key, known = normalized(uri), {}
+        for document in self.documents.all():
+            if is_at_or_below(document.uri, key):
+                known[document.uri] = self._stale.get(document.uri, frozenset())
+                older = known[document.uri] | {document.text.removeprefix(BOM)}
+                if before is not None:
+                    older |= {before}
+                self._stale[document.uri] = older - {after}
+        return known
+
+    def unmark_stale(self, known: Mapping[Uri, frozenset[str]]) -> None:
+        """The change that `mark_stale` was told of has not been made."""
+        self._stale.update(known)
+        self._stale = {uri: older for uri, older in self._stale.items() if older}
 
     def is_stale(self, uri: str) -> bool:
         """Whether the file is open and its buffer is older than the disk."""
@@ -234,9 +243,14 @@ class WorkspaceView:
         return tuple(self._acknowledged)
 
     def forget(self, uri: str) -> None:
-        """Drop a file's acknowledged text and stale mark: its buffer or the disk is read from now on."""
-        self._acknowledged.pop(normalized(uri), None)
-        self._stale.discard(normalized(uri))
+        """Drop a file's acknowledged text, and its stale mark unless its buffer has one of the older texts: its buffer
+        or the disk is read from now on.
+        """
+        key = normalized(uri)
+        self._acknowledged.pop(key, None)
+        document = self.documents.get(key)
+        if document is None or document.text.removeprefix(BOM) not in self._stale.get(key, ()):
+            self._stale.pop(key, None)
 
     def did_rename(self, uri: str, new_uri: str) -> None:
         """Record a rename by the user or an edit, so that later changes to the old name can be refused with the new."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, takewhile
+from itertools import takewhile
 from typing import Final, NamedTuple
 
-from planloom.domain.changes import Changeset, CreateFolder, EditedFile, EditOutcome
+from planloom.domain.changes import Changeset, CreateFile, CreateFolder, EditedFile, EditFile, EditOutcome
 from planloom.domain.safety.approvals import Grant
 from planloom.domain.values import EditId, Uri, Value
 from planloom.shielded import uninterrupted
@@ -381,11 +381,17 @@ async def _performed(edit: Edit, effects: Sequence[PlannedEffect]) -> tuple[int,
     if typed_in is not None:
         return 0, DiskRefused(cause="changed", reason=unsaved(typed_in))
     # Before the change, since the editor may reload the file before the thread returns.
-    stale = [() if is_folder(effect.change) else view.mark_stale(effect.change.uri) for effect in effects]
+    stale = [{} if is_folder(effect.change) else _mark_stale(view, effect) for effect in effects]
     made, refused = await asyncio.to_thread(perform_all, effects)
-    for uri in chain.from_iterable(stale[made:]):
-        view.forget(uri)
+    for known in reversed(stale[made:]):
+        view.unmark_stale(known)
     return made, refused
+
+
+def _mark_stale(view: WorkspaceView, effect: PlannedEffect) -> Mapping[Uri, frozenset[str]]:
+    change = effect.change
+    after = change.after if isinstance(change, EditFile | CreateFile) else None
+    return view.mark_stale(change.uri, effect.live.text, after)
 
 
 def _is_typed_in(view: WorkspaceView, effect: PlannedEffect) -> bool:

@@ -55,7 +55,7 @@ async def complete(view: WorkspaceView, editor: Editor, files: Sequence[NewFile]
         left = await asyncio.to_thread(_unfinished, left, is_made)
     for file in left:
         if not _text(view, file):
-            view.mark_stale(file.uri)
+            view.mark_stale(file.uri, None, file.text)
     if left:
         await asyncio.to_thread(_write_all, left)
 
