@@ -68,7 +68,7 @@ TOLD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"type": "plan_routed", "route": "plan", "detection": {"rule": "unsure"}},
-        "No model has decided, so it is planned: it may be more than one small action.",
+        "No model has decided, so it is planned: maybe more than one small task.",
     ),
     ({"type": "plan_paused", "reason": "user"}, "Paused by you."),
     ({"type": "plan_edited", "plan": {"status": "pending_approval"}}, ""),

@@ -29,20 +29,11 @@ from planloom.cli.client.views import present_uri
 from planloom.cli.plain import one_line, visible, with_flags
 from planloom.domain.text.counted import counted
 from planloom.domain.text.hidden_characters import plain_spaces
+from planloom.view.figures import rule_words
+from planloom.view.words import Words
 from planloom.workspace.paths.uris import to_path
 
-_RULES = {
-    "question": "it is a question",
-    "numbered_list": "it is a numbered list",
-    "verb_and_scope": "it names work on a part of a program",
-    "multiple_tasks": "it names several tasks",
-    "long_request": "it is long",
-    "none": "nothing in it asks for one",
-    "disabled": "planning is switched off",
-    "model": "the model says so",
-    "qualification": "it is complex or risky",
-    "unsure": "it may be more than one small action",
-}
+_WORDS = Words()
 MARKS = {
     "completed": Text("✔", "bold green"),
     "failed": Text("✘", "bold red"),
@@ -206,7 +197,7 @@ def route_line(event: Json) -> str:
         return (
             "It goes ahead, unless the model submits a plan." if is_open else f"The model has decided: {how}."
         )
-    return f"No model has decided, so {how}: {_RULES.get(rule, rule)}."
+    return f"No model has decided, so {how}: {rule_words(rule, _WORDS)}."
 
 
 def request_lines(
@@ -218,7 +209,7 @@ def request_lines(
     asked: bool = False,
 ) -> Iterable[Text]:
     """How the request continues and why, and a line for each of its references. `asked`: the user has chosen how."""
-    why = _RULES.get(detection.get("rule", ""), detection.get("rule", ""))
+    why = rule_words(detection["rule"], _WORDS) if "rule" in detection else ""
     routes = {
         "direct": "Goes ahead without a plan",
         "undecided": "Whether it needs a plan is for a model to decide",
