@@ -7,22 +7,6 @@ export type JsonObject = { readonly [name: string]: Json };
 export const STEP_CAVEATS = ["unchanged", "unchecked", "command_failed"] as const;
 export type StepCaveat = (typeof STEP_CAVEATS)[number];
 
-export const AGENTS = ["chapo", "koda", "devo"] as const;
-export type Agent = (typeof AGENTS)[number];
-
-export const PLAN_STATUSES = [
-  "draft",
-  "pending_approval",
-  "approved",
-  "rejected",
-  "executing",
-  "paused",
-  "completed",
-  "failed",
-  "cancelled",
-] as const;
-export type PlanStatus = (typeof PLAN_STATUSES)[number];
-
 export const SIGNS = [
   "waiting",
   "partly",
@@ -38,6 +22,22 @@ export const SIGNS = [
   "rejected",
 ] as const;
 export type Sign = (typeof SIGNS)[number];
+
+export const AGENTS = ["chapo", "koda", "devo"] as const;
+export type Agent = (typeof AGENTS)[number];
+
+export const PLAN_STATUSES = [
+  "draft",
+  "pending_approval",
+  "approved",
+  "rejected",
+  "executing",
+  "paused",
+  "completed",
+  "failed",
+  "cancelled",
+] as const;
+export type PlanStatus = (typeof PLAN_STATUSES)[number];
 
 export const STEP_STATUSES = [
   "pending",
@@ -113,6 +113,21 @@ export type Effort = (typeof EFFORTS)[number];
 export const CHANGE_KINDS = ["create", "edit", "delete", "rename", "createFolder"] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
+export const MENDS = [
+  "key",
+  "address",
+  "models",
+  "startOllama",
+  "getOllamaModel",
+  "again",
+  "folder",
+  "trust",
+  "settings",
+  "restart",
+  "log",
+] as const;
+export type Mend = (typeof MENDS)[number];
+
 export const STEP_SIGNS = [
   "pending",
   "blocked",
@@ -131,21 +146,6 @@ export type StepSign = (typeof STEP_SIGNS)[number];
 
 export const STEP_DECISIONS = ["approval", "conflict", "answer", "recovery"] as const;
 export type StepDecision = (typeof STEP_DECISIONS)[number];
-
-export const MENDS = [
-  "key",
-  "address",
-  "models",
-  "startOllama",
-  "getOllamaModel",
-  "again",
-  "folder",
-  "trust",
-  "settings",
-  "restart",
-  "log",
-] as const;
-export type Mend = (typeof MENDS)[number];
 
 /** An empty object. */
 export type Empty = Record<string, never>;

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeCount, MaybeMany, Time, Wire
 from planloom.lsp.wire.report import Report, StepCaveat
 from planloom.lsp.wire.review import Approval, Attachment, Conflict, Perspectives
+from planloom.view.states import Sign
 
 Json = JsonValue
 Args = dict[str, JsonValue]
@@ -24,20 +25,6 @@ PlanStatus = Literal[
     "completed",
     "failed",
     "cancelled",
-]
-Sign = Literal[
-    "waiting",
-    "partly",
-    "stalled",
-    "draft",
-    "pending_approval",
-    "approved",
-    "executing",
-    "paused",
-    "completed",
-    "failed",
-    "cancelled",
-    "rejected",
 ]
 StepStatus = Literal[
     "pending", "blocked", "ready", "running", "needs_clarification", "completed", "failed", "skipped"

@@ -5,37 +5,13 @@ from typing import Literal
 from pydantic import JsonValue
 
 from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Time, Wire
-from planloom.lsp.wire.plan import Agent, Args, Plan, Progress, Sign, Step
+from planloom.lsp.wire.plan import Agent, Args, Plan, Progress, Step
 from planloom.lsp.wire.review import ChangeKind, Unresolved
+from planloom.view.problems import Mend
+from planloom.view.states import Sign
+from planloom.view.steps import StepSign
 
-StepSign = Literal[
-    "pending",
-    "blocked",
-    "ready",
-    "running",
-    "needs_clarification",
-    "completed",
-    "failed",
-    "skipped",
-    "waiting",
-    "stalled",
-    "unchanged",
-    "warning",
-]
 StepDecision = Literal["approval", "conflict", "answer", "recovery"]
-Mend = Literal[
-    "key",
-    "address",
-    "models",
-    "startOllama",
-    "getOllamaModel",
-    "again",
-    "folder",
-    "trust",
-    "settings",
-    "restart",
-    "log",
-]
 
 
 class Action(Wire):
