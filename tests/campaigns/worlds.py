@@ -252,7 +252,7 @@ class _Maker:
         for _ in range(min(count, len(files))):
             chosen.append(self._pick([name for name in files if name not in chosen], step, needs))
         effects = [self._edit(step, name) for name in chosen]
-        if self.rng.random() < 0.5:
+        if self.rng.random() < 0.5 or not effects:
             effects.append(self._create(step))
         work: dict[str, Any] = {}
         if self.shape.commands and self.rng.random() < 0.4:
