@@ -248,9 +248,9 @@ class WorkspaceView:
         """
         key = normalized(uri)
         self._acknowledged.pop(key, None)
-        document = self.documents.get(key)
-        if document is None or document.text.removeprefix(BOM) not in self._stale.get(key, ()):
-            self._stale.pop(key, None)
+        older, document = self._stale.get(key), self.documents.get(key)
+        if older is not None and (document is None or document.text.removeprefix(BOM) not in older):
+            del self._stale[key]
 
     def did_rename(self, uri: str, new_uri: str) -> None:
         """Record a rename by the user or an edit, so that later changes to the old name can be refused with the new."""
