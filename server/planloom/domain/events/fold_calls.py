@@ -6,6 +6,7 @@ What a crash or a pause left unfinished is read from these records alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from typing import NamedTuple
 
 from planloom.domain.changes import Cause, EditedFile, EditRecord
 from planloom.domain.events import catalog as ev
@@ -253,19 +254,31 @@ def fold_rejected(plan: Plan, edit: EditRecord, event: ev.EditRejected) -> Plan:
     return plan
 
 
-def fold_reverted(plan: Plan, edit: EditRecord, files: Collection[EditedFile], *, back: bool) -> Plan:
-    """The plan after an edit was reverted in these files, or, with `back`, redone."""
+class Reverted(NamedTuple):
+    """The files in which an edit was reverted, or, with `back`, redone."""
+
+    edit: EditRecord
+    files: Collection[EditedFile]
+    back: bool
+
+
+def fold_reverted(plan: Plan, reverted: Iterable[Reverted]) -> Plan:
+    """The plan after edits were reverted or redone."""
+    steps: dict[int, Step] = {}
+    for edit, files, back in reverted:
+        fate_by = _reverted_fate(files, back=back)
+        for step_id in edit.references if files else ():
+            if (index := plan.index_of(step_id)) is not None:
+                steps[index] = with_staged(_with_fates(steps.get(index, plan.steps[index]), fate_by))
+    changed = {index: step for index, step in steps.items() if step is not plan.steps[index]}
+    return updated(plan, steps=plan.steps.replaced(changed)) if changed else plan
+
+
+def _reverted_fate(files: Collection[EditedFile], *, back: bool) -> Callable[[ExecutedTool, str, Fate], Fate]:
     is_of = _calls_of(files)
     before: Fate = "undone" if back else "made"
     after: Fate = "made" if back else "undone"
-    for step_id in edit.references:
-        step = plan.step(step_id)
-        if step is not None:
-            now = _with_fates(
-                step, lambda call, uri, fate: after if fate == before and is_of(call, uri, fate) else fate
-            )
-            plan = _with_step(plan, step, now)
-    return plan
+    return lambda call, uri, fate: after if fate == before and is_of(call, uri, fate) else fate
 
 
 def fold_approval(plan: Plan, event: ev.ApprovalResolved) -> Plan:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from planloom.domain.changes import EditRecord
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.fold_calls import (
+    Reverted,
     close_run,
     fold_applied,
     fold_approval,
@@ -53,7 +54,7 @@ def edit_applied(plan: Plan, event: ev.EditApplied, _at: Instant) -> Plan:
         return plan
     redone = intent.state in ("applied", "reverted")
     plan = (
-        fold_reverted(plan, intent, event.files, back=True)
+        fold_reverted(plan, [Reverted(intent, event.files, back=True)])
         if redone
         else fold_applied(plan, intent, event.files)
     )
@@ -85,7 +86,7 @@ def edit_reverted(plan: Plan, event: ev.EditReverted, _at: Instant) -> Plan:
     target = plan.edits.find(event.edit_id)
     if target is None:
         return plan
-    plan = fold_reverted(plan, target, event.files, back=False)
+    plan = fold_reverted(plan, [Reverted(target, event.files, back=False)])
     files = [file for file in event.files if file.uri not in target.undone]
     return _with_undone(plan, undone_after(plan.edits.find, target, files, back=False))
 
@@ -133,15 +134,16 @@ def _edited(plan: Plan, edit_id: EditId, **changes: Any) -> Plan:
 def _with_undone(plan: Plan, undone: Mapping[EditId, frozenset[Uri]]) -> Plan:
     """The plan with the files in which these edits are reverted, and its steps and calls updated to match."""
     changed: dict[int, EditRecord] = {}
+    reverted: list[Reverted] = []
     for edit_id, uris in undone.items():
         index = plan.edits.index_of(edit_id)
         if index is not None:
             edit = plan.edits[index]
             for back, those in ((True, edit.undone - uris), (False, uris - edit.undone)):
-                files = [file for file in edit.files if file.uri in those]
-                plan = fold_reverted(plan, edit, files, back=back)
+                reverted.append(Reverted(edit, [file for file in edit.files if file.uri in those], back))
             whole = all(file.uri in uris for file in edit.files)
             changed[index] = updated(edit, undone=uris, state="reverted" if whole else "applied")
+    plan = fold_reverted(plan, reverted)
     now = updated(plan, edits=plan.edits.replaced(changed))
     steps: dict[int, Step] = {}
     for edit in changed.values():
