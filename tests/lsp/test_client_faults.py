@@ -39,9 +39,9 @@ async def holds(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
 def lives(process: int) -> bool:
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
+        return not Path("/proc").is_dir() or "State:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except (ProcessLookupError, FileNotFoundError):
         return False
-    return "State:\tZ" not in Path(f"/proc/{process}/status").read_text() if Path("/proc").is_dir() else True
 
 
 def running(mark: str) -> bool:
