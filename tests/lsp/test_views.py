@@ -124,7 +124,7 @@ async def test_a_run_is_shown_before_the_text_that_belongs_to_it() -> None:
         names = [
             name for name, _ in client.notifications if name in ("planloom/plan/view", "planloom/stream")
         ]
-        assert names == ["planloom/plan/view", "planloom/stream"]
+        assert names == ["planloom/plan/view", "planloom/plan/view", "planloom/stream"]
 
 
 async def test_a_plan_is_shown_though_many_others_have_changed_since(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,4 +136,4 @@ async def test_a_plan_is_shown_though_many_others_have_changed_since(monkeypatch
         app.feed.happen(ev.PlanExecuting(), first)
         app.feed.happen(ev.PlanPaused(reason="user"), first.model_copy(update={"status": "paused", "seq": 4}))
         app.feed.happen(ev.PlanExecuting(), a_plan("p2", status="executing", approved_version=1))
-        await client.until(lambda: followed(client, "p1")[1].get("state") == "Paused")
+        await client.until(lambda: followed(client, "p1")[1]["state"] == "Paused")

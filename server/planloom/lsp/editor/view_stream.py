@@ -127,17 +127,16 @@ class Views:
         return followed
 
     def _changed(self, followed: _Followed) -> None:
-        """Send the change as soon as others had their turn, if nothing of the plan was sent within `VIEW_SECONDS`, else
-        then.
-        """
+        """Send the change at once if nothing of the plan was sent within `VIEW_SECONDS`, else then."""
         if followed.due is None:
-            self._schedule(followed, due=True, seconds=0)
+            self._send(followed)
+            self._schedule(followed, due=False)
         else:
             followed.due = True
 
-    def _schedule(self, followed: _Followed, *, due: bool, seconds: float = VIEW_SECONDS) -> None:
+    def _schedule(self, followed: _Followed, *, due: bool) -> None:
         followed.due = due
-        asyncio.get_running_loop().call_later(seconds, self._send_due, followed)
+        asyncio.get_running_loop().call_later(VIEW_SECONDS, self._send_due, followed)
 
     def _send_due(self, followed: _Followed) -> None:
         if not followed.due:
