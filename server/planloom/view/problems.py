@@ -86,10 +86,8 @@ def of_model(problem: ModelProblem | None, at: datetime | None, t: Words) -> Exp
     words, mends = _of_cause(problem, t)
     if problem.said:
         words = f"{words} {t('It said: {0}', problem.said)}"
-    waits = at is not None and problem.wait_seconds
-    return Explained(
-        words, mends, at + timedelta(seconds=problem.wait_seconds or 0) if at and waits else None
-    )
+    until = at + timedelta(seconds=problem.wait_seconds) if at and problem.wait_seconds else None
+    return Explained(words, mends, until)
 
 
 def _of_cause(problem: ModelProblem, t: Words) -> tuple[str, tuple[Mend, ...]]:

@@ -33,9 +33,7 @@ async def outcomes_after_crash(view: WorkspaceView, files: Sequence[JournalFile]
 
 async def remove_empty_folders(view: WorkspaceView, folders: Iterable[Uri]) -> None:
     """Delete those of the folders that are empty, the deepest first."""
-    places = [view.locate(uri, "write") for uri in sorted(folders, key=len, reverse=True)]
-    found = [confined_path(place) for place in places if not isinstance(place, PathRefused)]
-    await asyncio.to_thread(lambda: [delete_folder(each) for each in found])
+    await asyncio.to_thread(_delete_empty, view, sorted(folders, key=len, reverse=True))
 
 
 async def clear_leftovers(view: WorkspaceView, plan: Plan) -> None:
@@ -52,6 +50,13 @@ def _lacks(text: str | None, file: JournalFile) -> bool:
     before, after, live = file.before or "", file.after or "", text or ""
     merged = three_way(before, live, after)
     return merged.kind == "merged" and hunks(live, merged.text) == hunks(before, after)
+
+
+def _delete_empty(view: WorkspaceView, folders: Sequence[Uri]) -> None:
+    for uri in folders:
+        place = view.locate(uri, "write")
+        if not isinstance(place, PathRefused):
+            delete_folder(confined_path(place))
 
 
 def _clear(view: WorkspaceView, folders: set[Uri]) -> None:
