@@ -10,7 +10,7 @@ import { serverCommand } from "./connection/serverCommand";
 import { userValues } from "./connection/settings";
 import { Diffs } from "./diffs";
 import { Keys } from "./models/keys";
-import { mendLabel, told } from "./models/mends";
+import { explanation, mendLabel } from "./models/mends";
 import { type KeptKey, keysToSend } from "./models/modelChoice";
 import { notifier } from "./notifications";
 import type { FromPanel, Mode, ServerState, ToPanel } from "./panel/messages";
@@ -23,12 +23,12 @@ import {
   type PanelState,
   type PlanView,
   select,
-  withMessage,
+  type Update,
   withoutPlan,
-  withStream,
+  withUpdate,
   withView,
 } from "./plan/views";
-import type { Event, Mend, Requests, Review, StreamParams, ViewParams } from "./protocol";
+import type { Event, Mend, Requests, Review } from "./protocol";
 import { requestMode } from "./requestMode";
 import { Marks } from "./review/marks";
 import { Merges } from "./review/merges";
@@ -256,8 +256,8 @@ export class Ctx implements vscode.Disposable {
       this.client = await Client.start(command, cwd, this.log, this.keys.masking(this.log), {
         event: (event) => this.receive(event),
         health: () => this.refreshStatus(),
-        view: (message) => this.receiveView(message),
-        stream: (delta) => this.receiveText(delta),
+        view: (message) => this.receiveUpdate(message),
+        stream: (delta) => this.receiveUpdate(delta),
         running: () => void this.refresh().catch((error: unknown) => this.log.error(String(error))),
         stopped: () => {
           this.setServer({
@@ -393,22 +393,18 @@ export class Ctx implements vscode.Disposable {
       this.refreshStatus();
     // What a model writes after a call is another paragraph than what it wrote before.
     if (event.type === "tool_started" && this.state.plans[event.planId]?.words[event.taskId] !== undefined)
-      this.receiveText({ planId: event.planId, stepId: event.taskId, kind: "text", delta: "\n\n" });
+      this.receiveUpdate({ planId: event.planId, stepId: event.taskId, kind: "text", delta: "\n\n" });
     this.happened.fire(event);
   }
 
-  private receiveView(message: ViewParams): void {
-    const { state, gap } = withMessage(this.state, message);
+  private receiveUpdate(update: Update): void {
+    const { state, gap } = withUpdate(this.state, update);
     if (gap !== undefined) void this.reload(gap);
     if (state === this.state) return;
     this.state = state;
-    this.panel.forward(message);
-    this.changed();
-  }
-
-  private receiveText(delta: StreamParams): void {
-    this.state = withStream(this.state, delta);
-    this.panel.forward(delta);
+    this.panel.forward(update);
+    // Nothing but the panel shows text that streams in.
+    if (!("delta" in update)) this.changed();
   }
 
   /** Hold a request until a model is chosen, or none is wanted; show that in the panel. */
@@ -456,7 +452,11 @@ export class Ctx implements vscode.Disposable {
     this.log.warn(`${what}: ${code}: ${failure.message}`);
     // What was asked for is asked again by the same button or key; only a test has none of its own.
     const offered = explained.mends.filter((mend) => mend !== "again" || what === "planloom/model/test");
-    this.notify(code === "stale_version" || code === "wrong_state" ? "warning" : "error", told(explained), offered);
+    this.notify(
+      code === "stale_version" || code === "wrong_state" ? "warning" : "error",
+      explanation(explained),
+      offered,
+    );
     if ((code === "stale_version" || code === "wrong_state") && planId !== undefined) void this.reload(planId);
   }
 

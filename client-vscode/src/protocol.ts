@@ -914,7 +914,7 @@ export interface RanCommand {
 }
 
 /** The question of the field in which a message is written, the word on its button, and what becomes of it. */
-export interface Says {
+export interface MessageField {
   placeholder: string;
   button: string;
   hint: string;
@@ -1018,7 +1018,7 @@ export interface PlanHead {
   left?: readonly NotDone[];
   rest?: string;
   commands?: readonly RanCommand[];
-  says: Says;
+  messageField: MessageField;
   files: readonly ChangedFile[];
   log: readonly LogView[];
   waitsFor?: readonly OtherPlan[];

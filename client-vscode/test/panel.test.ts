@@ -402,8 +402,14 @@ test("perspectives: who thinks, who said something, who failed, who is to come",
 test("with a plan on display the composer speaks to it, and says which one and what becomes of it", () => {
   const { panel, sent } = panelOf({ draft: "use pytest instead" });
   const asks = { write: () => undefined, complete: () => undefined };
-  const says = { placeholder: "What should change?", button: "Revise", hint: "Gives a new version of the plan." };
-  const current = viewOf(plan([step("a")], { status: "pending_approval", request: "Test the greeting" }), { says });
+  const messageField = {
+    placeholder: "What should change?",
+    button: "Revise",
+    hint: "Gives a new version of the plan.",
+  };
+  const current = viewOf(plan([step("a")], { status: "pending_approval", request: "Test the greeting" }), {
+    messageField,
+  });
   const root = drawn(composer(panel, current, asks));
   expect(root.querySelector(".recipient")?.textContent?.replaceAll(/\s+/g, " ").trim()).toBe(
     "To Test the greeting New request instead",

@@ -123,7 +123,7 @@ export function viewOf(
     workedOn: false,
     progress: { ...NO_PROGRESS, total: now.steps.length, completed },
     used: "",
-    says: { placeholder: "What next?", button: "Send", hint: "It is read." },
+    messageField: { placeholder: "What next?", button: "Send", hint: "It is read." },
     files: [],
     log: [],
     actions: actions.map(action),

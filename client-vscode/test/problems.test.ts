@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 
-import { mendLabel, told } from "../src/models/mends";
+import { explanation, mendLabel } from "../src/models/mends";
 import { ollamaIsInstalled, ollamaState } from "../src/models/ollama";
 import { MENDS, type ModelEntry } from "../src/protocol";
 import { speak } from "../src/words";
@@ -9,8 +9,8 @@ afterEach(() => speak("en", {}));
 
 test("until when a server wants to be left alone is told by the user's clock", () => {
   const busy = { words: "It takes no more requests now.", mends: [] };
-  expect(told(busy)).toBe("It takes no more requests now.");
-  expect(told({ ...busy, until: "2026-05-01T12:01:30Z" })).toMatch(
+  expect(explanation(busy)).toBe("It takes no more requests now.");
+  expect(explanation({ ...busy, until: "2026-05-01T12:01:30Z" })).toMatch(
     /^It takes no more requests now\. .* until .*\d:\d{2}:\d{2}/,
   );
 });

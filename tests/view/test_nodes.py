@@ -11,9 +11,9 @@ from planloom.domain.plans.agents import ChapoPerspective, DevoPerspective, Koda
 from planloom.domain.plans.plan import Check, Pending, PlanStatus, Recovery, RecoveryProposal
 from planloom.domain.plans.report import ReportedCommand
 from planloom.view.commands import RanCommand, commands
+from planloom.view.message_field import message_field
 from planloom.view.nodes import node_words, rules
 from planloom.view.plan_view import view
-from planloom.view.says import says
 from planloom.view.words import Words
 from tests.view.test_plan_view import AROUND, NOON, A, plan, step
 
@@ -52,7 +52,7 @@ def test_a_step_names_the_steps_before_it_by_number_and_unknown_ones_by_id() -> 
 
 @pytest.mark.parametrize("status", get_args(PlanStatus))
 def test_every_status_says_what_becomes_of_a_message(status: PlanStatus) -> None:
-    german, english = says(status, Words("de")), says(status, EN)
+    german, english = message_field(status, Words("de")), message_field(status, EN)
     assert all(english) and all(one != other for one, other in zip(german, english, strict=True))
 
 

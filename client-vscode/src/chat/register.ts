@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { errorData } from "../connection/client";
 import { isFile } from "../connection/workspaceFiles";
 import type { Ctx } from "../ctx";
-import { told } from "../models/mends";
+import { explanation } from "../models/mends";
 import type { ExplicitAttachment } from "../protocol";
 import { t } from "../words";
 import { answer, type Planner, TOOLS, type Tool } from "./handlers";
@@ -78,7 +78,7 @@ function participant(ctx: Ctx, planner: Planner): vscode.Disposable[] {
       const failure = errorData(error);
       ctx.log.warn(`Chat: ${failure.message}`);
       const { message, explained } = failure;
-      return { errorDetails: { message: explained === undefined ? message : told(explained) } };
+      return { errorDetails: { message: explained === undefined ? message : explanation(explained) } };
     } finally {
       listening.dispose();
     }

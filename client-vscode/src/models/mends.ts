@@ -11,7 +11,7 @@ export interface Failure {
 }
 
 /** What is wrong, with the moment until which a server wants to be left alone, as the user's clock shows it. */
-export function told({ words, until }: Explained): string {
+export function explanation({ words, until }: Explained): string {
   return until == null ? words : `${words} ${t("It wants to be left alone until {0}.", timeOfDay(until))}`;
 }
 

@@ -2,7 +2,7 @@
 
 import { html, nothing } from "lit";
 
-import { mendLabel, told } from "../models/mends";
+import { explanation, mendLabel } from "../models/mends";
 import type { PlanView } from "../plan/views";
 import type { Mend } from "../protocol";
 import { icon, type Panel, shown, type View } from "./ui";
@@ -31,6 +31,6 @@ export function mendButtons(panel: Panel, mends: readonly Mend[], planId?: strin
 export function pausedForModel(panel: Panel, { plan, problem }: PlanView): View {
   if (problem == null) return nothing;
   return html`<div class="banner warning" id="model-problem">
-    ${icon("debug-pause")}<span>${shown(told(problem))}</span>${mendButtons(panel, problem.mends, plan.planId)}
+    ${icon("debug-pause")}<span>${shown(explanation(problem))}</span>${mendButtons(panel, problem.mends, plan.planId)}
   </div>`;
 }

@@ -21,8 +21,8 @@ from planloom.view.actions import Button, Situation, buttons
 from planloom.view.approvals import ApprovalView
 from planloom.view.changes import ChangedFile, changed_files
 from planloom.view.commands import RanCommand, commands
+from planloom.view.message_field import MessageField, message_field
 from planloom.view.problems import Explained
-from planloom.view.says import Says, says
 from planloom.view.states import Around, Sign, causes, resource_words, sign_of, state_words, waiting_for
 from planloom.view.steps import StepView
 from planloom.view.words import Words
@@ -115,7 +115,7 @@ class PlanView(NamedTuple):
     left: tuple[NotDone, ...]
     rest: str | None
     commands: tuple[RanCommand, ...]
-    says: Says
+    message_field: MessageField
     files: tuple[ChangedFile, ...]
     log: tuple[LogView, ...]
     waits_for: tuple[OtherPlan, ...]
@@ -165,7 +165,7 @@ def view(plan: Plan, around: Around) -> PlanView:
         left=left,
         rest=_rest(plan, left) if partly else None,
         commands=commands(plan, t),
-        says=says(plan.status, t),
+        message_field=message_field(plan.status, t),
         files=files,
         log=tuple(LogView(line.level, t(line.message, *line.values), line.at) for line in plan.log),
         waits_for=_waits_for(plan, around, t),

@@ -68,8 +68,8 @@ export function composer(panel: Panel, current: PlanView | undefined, ask: Asks)
           rows=${compact ? 1 : 3}
           .value=${live(ui.draft)}
           ?readonly=${isSending(ui)}
-          placeholder=${to === undefined ? t("What should be done? Type @ to attach a file, / for a template.") : to.says.placeholder}
-          aria-label=${to === undefined ? t("Describe a task") : to.says.placeholder}
+          placeholder=${to === undefined ? t("What should be done? Type @ to attach a file, / for a template.") : to.messageField.placeholder}
+          aria-label=${to === undefined ? t("Describe a task") : to.messageField.placeholder}
           role="combobox"
           aria-autocomplete="list"
           aria-expanded=${open}
@@ -106,7 +106,7 @@ function recipient(panel: Panel, { plan: current }: PlanView): View {
 function saying(panel: Panel, to: PlanView): View {
   const { ui } = panel;
   const ready = ui.draft.trim() !== "" && canSend(ui);
-  const { button, hint } = to.says;
+  const { button, hint } = to.messageField;
   return html`
     <div class="verdict" aria-live="polite">
       <span class="hint" id="verdict">${

@@ -1,7 +1,7 @@
 // The outcome of a plan: its report or error, the answer of a direct request, the changed files, the log.
 
 import { html, nothing } from "lit";
-import { told } from "../../models/mends";
+import { explanation } from "../../models/mends";
 import { offers, type PlanView } from "../../plan/views";
 import type { ChangedFile, RanCommand, Report } from "../../protocol";
 import { plural, t, timeOfDay } from "../../words";
@@ -37,7 +37,7 @@ function error(panel: Panel, { plan, problem }: PlanView): View {
   if (plan.error == null || problem == null) return nothing;
   const raw = plan.error.rawText;
   return html`<section class="card failure" aria-label=${t("Why the plan failed")}>
-    <h3>${icon("error")}<span class="grow">${shown(told(problem))}</span></h3>
+    <h3>${icon("error")}<span class="grow">${shown(explanation(problem))}</span></h3>
     ${raw == null ? nothing : html`<details><summary>${t("What the model wrote")}</summary><pre>${shown(raw)}</pre></details>`}
     ${mendButtons(panel, problem.mends, plan.planId)}
   </section>`;

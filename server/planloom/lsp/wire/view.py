@@ -143,7 +143,7 @@ class RanCommand(Wire):
     words: str
 
 
-class Says(Wire):
+class MessageField(Wire):
     """The question of the field in which a message is written, the word on its button, and what becomes of it."""
 
     placeholder: str
@@ -258,7 +258,7 @@ class PlanHead(Wire):
     left: MaybeMany[NotDone] = None
     rest: Maybe[str] = None
     commands: MaybeMany[RanCommand] = None
-    says: Says
+    message_field: MessageField
     files: tuple[ChangedFile, ...]
     log: tuple[LogView, ...]
     waits_for: MaybeMany[OtherPlan] = None

@@ -1,4 +1,4 @@
-"""What becomes of a message to a plan, by the plan's status."""
+"""The field in which a message to a plan is written, by the status of the plan."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from planloom.domain.plans.plan import PlanStatus
 from planloom.view.words import Words
 
 
-class Says(NamedTuple):
+class MessageField(NamedTuple):
     """The question of the field in which a message is written, the word on its button, and what becomes of it."""
 
     placeholder: str
@@ -16,11 +16,11 @@ class Says(NamedTuple):
     hint: str
 
 
-def says(status: PlanStatus, t: Words) -> Says:
-    """What a plan of this status does with a message."""
+def message_field(status: PlanStatus, t: Words) -> MessageField:
+    """The field for messages to a plan of this status."""
     match status:
         case "draft" | "pending_approval" | "rejected":
-            return Says(
+            return MessageField(
                 t("What should change in this plan?"),
                 t("Revise"),
                 t(
@@ -28,13 +28,13 @@ def says(status: PlanStatus, t: Words) -> Says:
                 ),
             )
         case "paused":
-            return Says(
+            return MessageField(
                 t("Say something to this plan."), t("Send"), t("The plan reads it when it is resumed.")
             )
         case "approved" | "executing":
             hint = t("The running step reads it before its next request to the model.")
-            return Says(t("Say something to this plan."), t("Send"), hint)
+            return MessageField(t("Say something to this plan."), t("Send"), hint)
         case "completed" | "failed" | "cancelled":
-            return Says(
+            return MessageField(
                 t("What next?"), t("Continue"), t("A new plan goes on with the conversation of this one.")
             )
