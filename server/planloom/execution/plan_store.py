@@ -80,20 +80,24 @@ class PlanStore:
         self._pages: OrderedDict[PlanId, Plan] = OrderedDict()
         self._stopped: dict[PlanId, PlanloomError] = {}
         self._reasons: dict[PlanId, PlanloomError] = {}
-        self._listeners: list[Listener] = []
+        self._listeners: list[tuple[Listener, tuple[type[ev.Event], ...] | None]] = []
         self._stop_listeners: list[StopListener] = []
         self._forget_listeners: list[Callable[[PlanId], object]] = []
         self._unreadable_listeners: list[Callable[[], None]] = []
         self._unpublished: deque[tuple[ev.Recorded, Plan]] = deque()
         self._publishing = False
 
-    def listen(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` with every event once it is durable, and the plan after it. Returns the unsubscriber.
+    def listen(
+        self, listener: Listener, types: tuple[type[ev.Event], ...] | None = None
+    ) -> Callable[[], None]:
+        """Call `listener` with every event, or every one of these types, once it is durable, and the plan after it.
 
         Every listener gets the events in the order of the ledger, including those that other listeners record.
+        Returns the unsubscriber.
         """
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        row = (listener, types)
+        self._listeners.append(row)
+        return lambda: self._listeners.remove(row)
 
     def is_stopped(self, plan_id: PlanId) -> bool:
         """Whether the plan accepts no event, because an earlier one could not be written."""
@@ -194,9 +198,10 @@ class PlanStore:
         try:
             while self._unpublished:
                 recorded, after = self._unpublished.popleft()
-                for listener in tuple(self._listeners):
+                for listener, types in tuple(self._listeners):
                     try:
-                        listener(recorded, after)
+                        if types is None or isinstance(recorded.event, types):
+                            listener(recorded, after)
                     except Exception:
                         log.exception("a listener failed on %s", recorded.event.type)
         finally:

@@ -175,21 +175,23 @@ class Application:
         self._to_remember: set[PlanId] = set()
         self._jobs = jobs
         self._health = HealthWatch(session, feed, plan_store, ledger)
-        # Clients subscribe behind these, so they hear of an event when everything here knows it.
-        for on_event in (
-            feed.on_event,
-            staging.on_event,
-            changes.on_event,
-            conductor.on_event,
-            applied_edits.on_event,
-            self.user_undo.on_event,
-            self.messages.on_event,
-            background.on_event,
-            self._keep_in_memory,
-            recorder.on_event,
-            self.upkeep.on_event,
+        # Who hears which events, in this order. Clients subscribe behind these, so they hear of an event when
+        # everything here knows it.
+        for on_event, types in (
+            (runner.plan_time.on_event, None),
+            (feed.on_event, None),
+            (staging.on_event, (ev.EditApplied, *ev.ENDS)),
+            (changes.on_event, (ev.EditStarted, ev.EditApplied)),
+            (conductor.on_event, None),
+            (applied_edits.on_event, (ev.EditApplied,)),
+            (self.user_undo.on_event, (ev.EditStarted, ev.EditApplied, ev.PlanPaused, *ev.ENDS)),
+            (self.messages.on_event, (ev.PlanCompleted,)),
+            (background.on_event, ev.ENDS),
+            (self._keep_in_memory, None),
+            (recorder.on_event, (ev.ToolStarted, ev.ToolCompleted, *ev.ENDS)),
+            (self.upkeep.on_event, None),
         ):
-            plan_store.listen(on_event)
+            plan_store.listen(on_event, types)
         for forget in (staging.forget, self.user_undo.forget, follow_up.forget, recorder.forget):
             plan_store.on_forget(forget)
 

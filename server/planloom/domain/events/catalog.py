@@ -731,6 +731,10 @@ DURABLE = (
 """Events that are on disk before anything else happens, since their loss could lose or repeat an effect."""
 
 
+ENDS = (PlanCompleted, PlanFailed, PlanCancelled, PlanRejected)
+"""Events after which nothing of a plan runs. A draft that failed can be made again."""
+
+
 def is_durable(event: Event, plan: Plan | None) -> bool:
     """Whether an event must be on disk before anything else happens; `plan` is the plan before it.
 

@@ -15,7 +15,7 @@ from planloom.domain.errors import PlanloomError
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition
 from planloom.domain.plans.commands import BackgroundReason, background_calls, outcome_line
-from planloom.domain.plans.plan import ENDED, Plan
+from planloom.domain.plans.plan import Plan
 from planloom.domain.text.counted import duration
 from planloom.domain.values import PlanId
 from planloom.execution.commands.changes import CommandChanges
@@ -39,7 +39,6 @@ FIRST_SECONDS: Final = 2.0
 _SETTLE_SECONDS: Final = 0.2
 """How long a read waits for the rest of output that has just begun to arrive."""
 _LISTED: Final = 8
-_OVER: Final = ENDED | {"rejected"}
 _ID: Final = re.compile(r"[a-z][0-9]{1,6}")
 _STOPPED: Final[dict[BackgroundReason, str]] = {
     "stopped": "was stopped",
@@ -183,10 +182,9 @@ class BackgroundCommands:
     def _running(self, plan_id: PlanId) -> tuple[_Running, ...]:
         return tuple(each for each in self._commands.get(plan_id, {}).values() if not each.ended.is_set())
 
-    def on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
+    def on_event(self, recorded: ev.Recorded, _: Plan) -> None:
         """Stop and forget the commands of a plan that has ended in whatever way, and remove its folder."""
-        if plan.status in _OVER:
-            self._jobs.start(f"end-background:{recorded.plan_id}", self._forget(recorded.plan_id))
+        self._jobs.start(f"end-background:{recorded.plan_id}", self._forget(recorded.plan_id))
 
     async def _forget(self, plan_id: PlanId) -> None:
         await self._jobs.stop(background_jobs(plan_id))

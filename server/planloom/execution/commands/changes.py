@@ -387,7 +387,8 @@ class CommandChanges:
 
     def on_event(self, recorded: ev.Recorded, _: Plan) -> None:
         """Note what a plan writes while a command runs."""
-        if self._running and isinstance(recorded.event, ev.EditStarted | ev.EditApplied):
+        assert isinstance(recorded.event, ev.EditStarted | ev.EditApplied), "it hears no others"
+        if self._running:
             for file in recorded.event.files:
                 if file.new_uri is not None or file.change == "delete":
                     self._own.setdefault(normalized(file.uri), set()).add(None)

@@ -29,9 +29,8 @@ class AppliedEdits:
         await self._jobs.join(f"edit-applied:{plan_id}:")
 
     def on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
-        """Start the listeners where the event is an applied edit."""
-        if not isinstance(recorded.event, ev.EditApplied):
-            return
+        """Start the listeners for an applied edit."""
+        assert isinstance(recorded.event, ev.EditApplied), "it hears no other"
         edit = plan.edits.find(recorded.event.edit_id)
         if edit is None:
             return

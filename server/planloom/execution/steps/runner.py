@@ -66,7 +66,7 @@ class Runner:
     ) -> None:
         self._session = session
         self._plan_store = plan_store
-        self._plan_time = PlanTimeBudget(session, plan_store)
+        self.plan_time = PlanTimeBudget(session, plan_store)
         self._staging = staging
         self._attachments = attachments
         self._literal_calls, self._model_work, self._gate, self._template_of = work
@@ -94,7 +94,7 @@ class Runner:
             attachments = await self._attachments.of(plan, step, StepFetches(run, self._gate))
             if isinstance(attachments, Asked):
                 return attachments
-            return await within(self._plan_time, run, lambda clock: self._work(run, attachments, clock))
+            return await within(self.plan_time, run, lambda clock: self._work(run, attachments, clock))
         except CancelledByUser:
             return Rerouted()
         except CallDenied as denied:

@@ -128,7 +128,6 @@ class PlanTimeBudget:
         self._loop = timers or asyncio.get_running_loop()
         self._clocks: dict[PlanId, WorkClock] = {}
         self._timers: dict[PlanId, asyncio.TimerHandle] = {}
-        plan_store.listen(self._on_event)
         plan_store.on_stop(lambda plan_id, _: self._forget(plan_id))
 
     def on_model(self, plan_id: PlanId, step_id: StepId, *, waits: bool) -> None:
@@ -138,7 +137,8 @@ class PlanTimeBudget:
             clock.on_model(step_id, plan, self._loop.time(), waits=waits)
             self._set_timer(plan, clock)
 
-    def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
+    def on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
+        """Start or stop the clock of the plan; drop that of one that has ended."""
         if plan.status in ENDED:
             self._forget(plan.plan_id)
             return

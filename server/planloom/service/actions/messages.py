@@ -108,9 +108,9 @@ class Messages:
         )
         return MessageResult(outcome="continued", plan=created.plan, unresolved=created.unresolved)
 
-    def on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
+    def on_event(self, _: ev.Recorded, plan: Plan) -> None:
         """Continue a plan that has ended before it has read every message."""
-        if isinstance(recorded.event, ev.PlanCompleted) and plan.unread:
+        if plan.unread:
             text = "\n".join(message.text for message in plan.unread)
             # References in the text are resolved again from it; images of files may not be named in it.
             images = tuple(

@@ -23,7 +23,6 @@ _AT_REST: Final[frozenset[PlanStatus]] = frozenset({"paused", "completed", "fail
 _LARGE: Final = 1 << 16
 """Characters of a document from which on its length is compared before its hash is computed."""
 _BOM: Final = "\ufeff"
-_RESTS: Final = frozenset({"plan_completed", "plan_failed", "plan_cancelled", "plan_paused"})
 
 
 class UserUndo:
@@ -82,7 +81,7 @@ class UserUndo:
             self._last.update((normalized(uri), plan.plan_id) for each in event.files for uri in each.uris)
         if isinstance(event, ev.EditApplied):
             self._closed.difference_update(normalized(uri) for file in event.files for uri in file.uris)
-        elif plan.edits and event.type in _RESTS:
+        elif plan.edits and not isinstance(event, ev.EditStarted):
             # Later, so that all listeners get this event before those recorded here.
             asyncio.get_running_loop().call_soon(self._look_at_all, plan.plan_id)
 
