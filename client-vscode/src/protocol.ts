@@ -1185,21 +1185,6 @@ export interface AdoptParams {
   text: string;
 }
 
-/** Which text a conflicted file gets. */
-export interface FileChoice {
-  uri: string;
-  choice: "mine" | "theirs" | "both" | "text";
-  text?: string;
-  sha256?: string;
-}
-
-/** `planloom/conflict/resolve`. */
-export interface ResolveConflictParams {
-  planId: string;
-  editId: string;
-  files: readonly FileChoice[];
-}
-
 /** `planloom/step/output`. */
 export interface StepParams {
   planId: string;
@@ -1408,6 +1393,21 @@ export interface ConflictTextsResult {
   mine: string;
   theirs: string;
   both: string;
+}
+
+/** Which text a conflicted file gets. */
+export interface FileChoice {
+  uri: string;
+  choice: "mine" | "theirs" | "both" | "text";
+  text?: string;
+  sha256?: string;
+}
+
+/** `planloom/conflict/resolve`. */
+export interface ResolveConflictParams {
+  planId: string;
+  editId: string;
+  files: readonly FileChoice[];
 }
 
 /** `planloom/reference/complete`; `offset` counts UTF-16 units. */
@@ -2434,8 +2434,8 @@ export interface Requests {
   "planloom/plan/import": { params: ImportParams; result: PlanResult };
   "planloom/plan/adopt": { params: AdoptParams; result: PlanResult };
   "planloom/plan/document": { params: PlanParams; result: DocumentResult };
-  "planloom/conflict/resolve": { params: ResolveConflictParams; result: PlanResult };
   "planloom/step/output": { params: StepParams; result: OutputResult };
+  "planloom/conflict/resolve": { params: ResolveConflictParams; result: PlanResult };
   "planloom/conflict/texts": { params: ConflictTextsParams; result: ConflictTextsResult };
   "planloom/stats": { params: StatsParams; result: StatsResult };
   "planloom/memory/search": { params: SearchMemoryParams; result: MemoryResult };

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from planloom.lsp.wire.methods.plans import ResolveConflictParams
+from planloom.lsp.wire.methods.decisions import ResolveConflictParams
 from tests.campaigns.circumstances import draw
 from tests.campaigns.desk import Desk, desk
 from tests.campaigns.person import Person

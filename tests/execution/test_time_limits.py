@@ -58,6 +58,7 @@ class Desk:
         self.timer = Timers()
         self.plan_store = PlanStore(store, lambda: self.now)
         self.budget = PlanTimeBudget(SESSION, self.plan_store, self.timer)
+        self.plan_store.listen(self.budget.on_event)
 
     def work(self, seconds: float) -> None:
         """Let time pass on a machine that is awake."""

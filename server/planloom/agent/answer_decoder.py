@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from planloom.agent.answer import REPORTS, Malformed, Turn, readable, turn_of
 from planloom.agent.call_schema import bounded, call_variants, closed, definitions
@@ -19,9 +19,6 @@ from planloom.domain.values import Args, CallId, Json
 from planloom.models.http.json_text import Unreadable, object_of, read_arguments, read_object
 from planloom.models.port import Capabilities, Image, Message, ModelRequest, ToolCall, ToolSpec
 from planloom.models.tool_lines import LEGEND, tool_line
-
-if TYPE_CHECKING:
-    from planloom.agent.toolcalls.reader import CallReader
 
 ToolCallMode = Literal["native", "json", "text"]
 MAX_CALLS = 8

@@ -1,4 +1,4 @@
-"""Executes approved plans. Imported by `service`.
+"""Executes approved plans.
 
 Read `session` (what is true of the connection), `plan_store` (an event is numbered, folded, written, published) and
 `conductor` (starts the steps that are ready). Steps run in `steps`, their commands in `commands`; every change of a

@@ -24,7 +24,6 @@ from planloom.workspace.view import WorkspaceView
 if TYPE_CHECKING:
     from planloom.domain.safety.command_rules import CommandRule
     from planloom.storage.decisions import Decisions
-    from planloom.tools.confinement.confined_command import Confined
 
 AskTrust = Callable[[], Awaitable[None]]
 """Asks the user whether they trust the workspace, and returns once they have answered or dismissed the question. The

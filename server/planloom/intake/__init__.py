@@ -1,5 +1,4 @@
 """Resolves the references of a request, classifies it, and gathers what prompts say of the place of the work.
-Imported by `planning`, `execution` and `service`.
 
 Read `references` and `resolve` (`@path`) first, then `routing/detection` and `routing/qualification` (does the
 request need a plan, and which kind), then `surroundings/gathering`.

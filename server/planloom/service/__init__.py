@@ -1,4 +1,4 @@
-"""The application's API without a protocol: every request of a client, in domain types. Imported by `lsp`.
+"""The application's API without a protocol: every request of a client, in domain types.
 
-Read `application` and `execution` (how the packages are wired together), then `actions/plans`.
+Read `application` (how the packages are wired together), then `actions/plans`.
 """

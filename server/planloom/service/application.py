@@ -50,7 +50,6 @@ from planloom.service.drafts.new_request import NewRequests
 from planloom.service.drafts.plan_surroundings import PlanSurroundings
 from planloom.service.drafts.planner_factory import PlannerFactory
 from planloom.service.drafts.planning_conversations import PlanningConversations
-from planloom.service.drafts.planning_requests import PlanningRequests
 from planloom.service.drafts.submitted_plans import DirectRunPlans
 from planloom.service.feed import Feed
 from planloom.service.health import HealthWatch
@@ -117,10 +116,9 @@ class Application:
         # From a request to a plan.
         follow_up = FollowUp(plan_store, ledger)
         surroundings = PlanSurroundings(session, index, references, follow_up, memory, warn)
-        requests = PlanningRequests(references, surroundings.of)
         threads = PlanThreads()
         conversations = PlanningConversations(session, contexts, threads, terminal)
-        planners = PlannerFactory(session, usable, models, templates, requests, conversations)
+        planners = PlannerFactory(session, usable, models, templates, surroundings, conversations)
         drafting = Drafting(
             plan_store,
             feed,
@@ -129,7 +127,7 @@ class Application:
             partial(ledger.outcomes, RECENT),
             lambda: prices_of(session.settings.model.prices),
         )
-        submitted = DirectRunPlans(session, usable, requests, drafting, templates.find, plan_store.clock)
+        submitted = DirectRunPlans(session, usable, surroundings, drafting, templates.find, plan_store.clock)
 
         # From a plan to its end.
         model_work = ModelWork(models.current, staging, contexts, surroundings.of, submitted, threads)

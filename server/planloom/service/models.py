@@ -23,7 +23,6 @@ from planloom.models.selection.select import choose_model, configured_models, li
 from planloom.providers import DISCOVERY_ORDER, PROVIDERS, WAYS_TO_A_MODEL, Provider
 
 if TYPE_CHECKING:
-    from planloom.models.http.keys import Keyring
     from planloom.models.providers.editor_model import EditorCompletion
     from planloom.models.selection.select import ListedModel
 

@@ -9,15 +9,11 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from planloom.domain.memory.entries import MemoryEntry
 from planloom.domain.memory.ranking import Hit
 from planloom.domain.values import PlanId
-
-if TYPE_CHECKING:
-    from planloom.domain.memory.entries import MemoryEntry
-    from planloom.domain.memory.ranking import Hit
 
 TABLES = ("memory", "memory_terms")
 _MOST_COUNTED = 1_000

@@ -1,4 +1,4 @@
-"""The tools that plans and models call. Imported by `agent`, `planning`, `execution`.
+"""The tools that plans and models call.
 
 Start with `tool` and `catalog`. A new tool is one function and its declaration in the catalog.
 """

@@ -1,4 +1,4 @@
-"""Addresses and pages of the web, and what every HTTP client shares. Imported by `models`, `tools`, `execution`.
+"""Addresses and pages of the web, and what every HTTP client shares.
 
 Start with `addresses`, which judges where a request may go, and `fetching`, which gets one page.
 """

@@ -1,4 +1,4 @@
-"""The user's files as the editor shows them. Imported by `tools`, `intake`, `execution`, `service`.
+"""The user's files as the editor shows them.
 
 Start with `view` (open buffer, then text the editor acknowledged, then disk), `paths/resolver` and `edits/apply`.
 """

@@ -1,1 +1,1 @@
-"""Decides what a running plan does next. `directives` defines the rule; `schedule` computes it incrementally."""
+"""Decides what a running plan does next. `directives` has what can be due, `schedule` computes it event by event."""

@@ -14,7 +14,7 @@ from planloom.lsp.handlers import plan_documents
 if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
-    from planloom.domain.text.positions import Encoding, LineIndex
+    from planloom.domain.text.positions import Encoding
     from planloom.intake.completion import ReferenceItem
     from planloom.lsp.connection import Connection
 

@@ -47,6 +47,15 @@ async def respond(connection: Connection, params: wire.RespondParams) -> Empty:
     return Empty()
 
 
+async def resolve_conflict(connection: Connection, params: wire.ResolveConflictParams) -> PlanResult:
+    """Choose the text of each conflicted file; a file that is not listed keeps the user's text."""
+    choices = tuple(from_wire.conflict_choice(file) for file in params.files)
+    plan = await connection.app.approvals.resolve_conflict(
+        PlanId(params.plan_id), EditId(params.edit_id), choices
+    )
+    return PlanResult(plan=to_wire.plan(plan))
+
+
 async def conflict_texts(
     connection: Connection, params: wire.ConflictTextsParams
 ) -> wire.ConflictTextsResult:

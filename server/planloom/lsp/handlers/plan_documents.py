@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
     from planloom.lsp.connection import Connection
-    from planloom.lsp.plan_documents.features import View
 
 _FEATURES: Final = {
     types.TEXT_DOCUMENT_CODE_LENS: "lenses",

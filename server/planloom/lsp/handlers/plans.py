@@ -207,16 +207,6 @@ async def document(connection: Connection, params: wire.PlanParams) -> wire.Docu
     return wire.DocumentResult(uri=await connection.plan_documents.address(plan))
 
 
-async def resolve_conflict(connection: Connection, params: wire.ResolveConflictParams) -> PlanResult:
-    """Choose the text of each conflicted file; a file that is not listed keeps the user's text."""
-    choices = tuple(from_wire.conflict_choice(file) for file in params.files)
-    return _plan(
-        await connection.app.approvals.resolve_conflict(
-            PlanId(params.plan_id), EditId(params.edit_id), choices
-        )
-    )
-
-
 def _plan(plan: Plan) -> PlanResult:
     return PlanResult(plan=to_wire.plan(plan))
 

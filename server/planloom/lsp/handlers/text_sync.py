@@ -10,7 +10,6 @@ from lsprotocol import types
 from planloom.domain.text.positions import ContentChange, Position, Range
 
 if TYPE_CHECKING:
-    from planloom.domain.text.positions import ContentChange
     from planloom.lsp.connection import Connection
 
 logger = logging.getLogger(__name__)

@@ -18,7 +18,6 @@ from planloom.lsp.wire import review as wire_review
 from planloom.service.requests import Attached, CreateRequest
 
 if TYPE_CHECKING:
-    from planloom.execution.effects.edited_proposals import ProposalEdit
     from planloom.lsp.wire.methods import decisions, plans
 
 _SAME_FIELDS: TypeAdapter[editing.RemoveStep | editing.MoveStep | editing.SkipStep | editing.UnskipStep] = (
@@ -44,7 +43,7 @@ def context(wire: wire_review.Context | None) -> Context | None:
     return None if wire is None else Context.model_validate(wire.model_dump(exclude_none=True))
 
 
-def conflict_choice(choice: plans.FileChoice) -> ConflictChoice:
+def conflict_choice(choice: decisions.FileChoice) -> ConflictChoice:
     """The text that a conflicted file gets."""
     return ConflictChoice.model_validate(choice.model_dump(exclude_none=True))
 

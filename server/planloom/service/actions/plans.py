@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterator, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING
 
 from planloom.domain.document.adoption import adoption
 from planloom.domain.errors import InvalidParams, InvalidPlan, StaleVersion, WrongState
@@ -30,9 +28,6 @@ from planloom.service.running.states import require
 from planloom.service.running.turns import Turns
 from planloom.storage.ledger import Ledger
 
-if TYPE_CHECKING:
-    from planloom.service.actions.undo import UndoService
-
 
 class Plans(PlanReader):
     """The requests on whole plans: those that read them, and those that change them, one at a time for each plan.
@@ -54,17 +49,14 @@ class Plans(PlanReader):
         self._turns = turns
         self._drafts = drafts
         self._rules = rules
-
-    @cached_property
-    def _undo(self) -> UndoService:
-        return UndoService(self._session, self._plan_store, self._turns, self._ledger.compaction)
+        self._undo = UndoService(session, plan_store, turns, ledger.compaction)
 
     async def create(self, request: CreateRequest) -> CreateResult:
         """Begin the plan of a request, as a draft or as a direct run.
 
         Raises InvalidParams for an empty text, WorkspaceRequired, ReferenceUnresolved, StorageFailed.
         """
-        new = await self._drafts.prepare(request)
+        new = await self._drafts.requests.prepare(request)
         await self._plan_store.ready()
         plan_id = PlanId(uuid.uuid4().hex)
         self._ledger.keep(plan_id, new.texts)
@@ -75,7 +67,7 @@ class Plans(PlanReader):
 
     async def attach(self, plan_id: PlanId, text: str, attached: Attached) -> Resolution:
         """The references and attachments of a message to a plan; their texts are kept. Raises StorageFailed."""
-        found = await self._drafts.resolve(text, attached)
+        found = await self._drafts.requests.resolve(text, attached)
         self._ledger.keep(plan_id, found.texts)
         return found
 
@@ -89,7 +81,7 @@ class Plans(PlanReader):
             raise invalid(steps.problems)
         if problems := self._rules.errors_of_new(steps):
             raise invalid(problems)
-        new = await self._drafts.prepare(CreateRequest(text=request, mode="plan"))
+        new = await self._drafts.requests.prepare(CreateRequest(text=request, mode="plan"))
         await self._plan_store.ready()
         plan_id = PlanId(uuid.uuid4().hex)
         self._ledger.keep(plan_id, new.texts)
@@ -127,7 +119,7 @@ class Plans(PlanReader):
         """
         words = words or PlanWords()
         asked = (
-            await self._drafts.prepare(CreateRequest(text=words.request, mode="plan"))
+            await self._drafts.requests.prepare(CreateRequest(text=words.request, mode="plan"))
             if words.request is not None
             else None
         )

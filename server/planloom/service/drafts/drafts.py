@@ -1,22 +1,19 @@
-"""Takes a request to its steps: prepares it, follows its route, and drafts in the background or has it run at once."""
+"""Takes a request to its steps: follows its route, and drafts in the background or has it run at once."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from planloom.domain.errors import InvalidParams
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import PlanId
 from planloom.execution.conductor import Conductor
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
-from planloom.intake.reference_sources import Resolution
 from planloom.service.drafts.direct import DirectRuns
 from planloom.service.drafts.drafting import Drafting
-from planloom.service.drafts.new_request import NewRequest, NewRequests
-from planloom.service.requests import Attached, CreateRequest
+from planloom.service.drafts.new_request import NewRequests
 
 
 class Drafts:
@@ -34,21 +31,9 @@ class Drafts:
         self._plan_store = plan_store
         self._jobs = jobs
         self._conductor = conductor
-        self._requests = requests
+        self.requests = requests
         self._drafting = drafting
         self._direct_runs = direct_runs
-
-    async def prepare(self, request: CreateRequest) -> NewRequest:
-        """The first event of a plan. Raises InvalidParams for an empty text, WorkspaceRequired, ReferenceUnresolved."""
-        if not request.text.strip():
-            raise InvalidParams(
-                "The request is empty.", details=[{"field": "text", "problem": "it is empty"}]
-            )
-        return await self._requests.prepare(request)
-
-    async def resolve(self, text: str, attached: Attached) -> Resolution:
-        """The references and attachments of a message."""
-        return await self._requests.resolve(text, attached)
 
     def begin(self, plan: Plan) -> Plan:
         """Follow the route of a new plan. An undecided one is chosen by the model first."""
@@ -71,7 +56,7 @@ class Drafts:
         self._jobs.start(f"draft:{plan_id}", works())
 
     async def _decide(self, plan: Plan) -> None:
-        routed = self._plan_store.record(plan.plan_id, *await self._requests.choose_route(plan))
+        routed = self._plan_store.record(plan.plan_id, *await self.requests.choose_route(plan))
         if routed.route == "direct":
             self.run_directly(routed)
         else:

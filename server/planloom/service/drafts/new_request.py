@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from planloom.domain.errors import ReferenceUnresolved, WorkspaceRequired
+from planloom.domain.errors import InvalidParams, ReferenceUnresolved, WorkspaceRequired
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.attachments import Attachment, Unresolved
 from planloom.domain.plans.plan import Detection, Plan
@@ -47,9 +47,13 @@ class NewRequests:
     async def prepare(self, request: CreateRequest) -> NewRequest:
         """Resolve, detect, route.
 
-        Raises WorkspaceRequired, ReferenceUnresolved if every reference failed, and UnknownThing and InvalidParams
-        for a template that there is not, or that does not take these values.
+        Raises InvalidParams for an empty text, WorkspaceRequired, ReferenceUnresolved if every reference failed, and
+        UnknownThing and InvalidParams for a template that there is not, or that does not take these values.
         """
+        if not request.text.strip():
+            raise InvalidParams(
+                "The request is empty.", details=[{"field": "text", "problem": "it is empty"}]
+            )
         if not self._session.folders:
             raise WorkspaceRequired(
                 "No folder is open.", hint="Open the folder that the request is about, then ask again."

@@ -1,4 +1,4 @@
-"""Gathers what every prompt of a plan begins with, once for each plan."""
+"""Gathers what a planner is shown of a plan, and what every prompt of it begins with, once for each plan."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.intake.surroundings.gathering import Place, Subject, gathered
 from planloom.intake.surroundings.project_instructions import is_instruction_file
 from planloom.intake.surroundings.sections import Surroundings
+from planloom.planning.port import PlanningRequest
 from planloom.service.drafts.followup import FollowUp
 from planloom.service.memory import Memory
 from planloom.service.references import WorkspaceReferences
@@ -75,6 +76,26 @@ class PlanSurroundings:
                 if len(self._gathered) > _KEPT:
                     self._gathered.popitem(last=False)
             return self._gathered[key]
+
+    def request(self, plan: Plan) -> PlanningRequest:
+        """The request for a planner, without the surroundings, which only a model is shown."""
+        return PlanningRequest(
+            text=plan.request,
+            attachments=self._references.attached(plan.attachments),
+            qualification=plan.qualification,
+            finished=tuple(step for step in plan.steps if step.status == "completed"),
+            previous=plan.before_draft.steps if plan.before_draft else (),
+            edited=plan.before_draft.edited if plan.before_draft else frozenset(),
+            perspectives=plan.perspectives,
+        )
+
+    async def request_for_model(self, plan: Plan) -> PlanningRequest:
+        """The request with the surroundings, and with its images as they are now."""
+        request = self.request(plan)
+        return request._replace(
+            surroundings=await self.of(plan),
+            attachments=await self._references.with_images(request.attachments),
+        )
 
     def _confirmed(self) -> frozenset[str] | None:
         """The hashes of the texts that count as instructions; None if no command has left others unseen."""

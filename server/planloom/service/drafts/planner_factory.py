@@ -18,13 +18,12 @@ from planloom.planning.perspectives.planner import PerspectivesPlanner
 from planloom.planning.port import Planner, PlanningRequest
 from planloom.planning.rules.planner import RulesPlanner
 from planloom.planning.templates.planner import TemplatePlanner
-from planloom.service.drafts.planning_requests import PlanningRequests
+from planloom.service.drafts.plan_surroundings import PlanSurroundings
 from planloom.service.models import Models
 from planloom.service.templates import Templates
 from planloom.tools.registry import Registry
 
 if TYPE_CHECKING:
-    from planloom.planning.investigations.draft_investigations import DraftInvestigations
     from planloom.service.drafts.planning_conversations import PlanningConversations
 
 RULES_ONLY = "Perspectives need a language model, so rules alone have written this plan."
@@ -39,14 +38,14 @@ class PlannerFactory:
         tools: Registry,
         models: Models,
         templates: Templates,
-        requests: PlanningRequests,
+        surroundings: PlanSurroundings,
         conversations: PlanningConversations,
     ) -> None:
         self._session = session
         self._tools = tools
         self._models = models
         self._templates = templates
-        self._requests = requests
+        self._surroundings = surroundings
         self._conversations = conversations
 
     async def planner_for(self, plan: Plan) -> tuple[Planner, PlanningRequest]:
@@ -59,13 +58,13 @@ class PlannerFactory:
             planner: Planner = TemplatePlanner(
                 template.name, steps, self._tools, sequential=template.sequential
             )
-            return planner, self._requests.request(plan)
+            return planner, self._surroundings.request(plan)
         model = await self._models.current()
         if model is None:
             note = RULES_ONLY if plan.route == "perspectives" else ""
             planner = RulesPlanner(self._tools, self._session.view.has, note=note)
-            return planner, self._requests.request(plan)
-        request = await self._requests.request_for_model(plan)
+            return planner, self._surroundings.request(plan)
+        request = await self._surroundings.request_for_model(plan)
         can = await model.capabilities()
         unseen = () if can.images else images_of(request.attachments)
         planner = await self._with_model(model, can, plan, request)

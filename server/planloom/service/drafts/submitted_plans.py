@@ -13,7 +13,7 @@ from planloom.planning.model.finished_plan import PlanAssembler
 from planloom.planning.port import PlanDrafted
 from planloom.service.drafts.direct import HEADLINE
 from planloom.service.drafts.drafting import Drafting
-from planloom.service.drafts.planning_requests import PlanningRequests
+from planloom.service.drafts.plan_surroundings import PlanSurroundings
 from planloom.tools.registry import Registry
 from planloom.tools.tool import shortened
 
@@ -25,14 +25,14 @@ class DirectRunPlans:
         self,
         session: Session,
         tools: Registry,
-        requests: PlanningRequests,
+        surroundings: PlanSurroundings,
         drafting: Drafting,
         template_of: TemplateOf,
         clock: Callable[[], Instant],
     ) -> None:
         self._session = session
         self._tools = tools
-        self._requests = requests
+        self._surroundings = surroundings
         self._drafting = drafting
         self._template_of = template_of
         self._clock = clock
@@ -55,7 +55,7 @@ class DirectRunPlans:
         done = done_so_far(plan, running, self._clock())
         parallel = self._session.settings.execution.max_parallel_steps
         assembler = PlanAssembler(self._tools, parallel, self._template_of)
-        request = self._requests.request(plan)._replace(finished=done)
+        request = self._surroundings.request(plan)._replace(finished=done)
         return plan_report(self._tools, assembler, request, lambda: None).read(submitted)
 
 

@@ -1,6 +1,8 @@
 """Params and results of the requests by which a person decides: answers, approvals, conflicts."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from planloom.lsp.wire.base import Bool, Maybe, Text, Wire
 from planloom.lsp.wire.plan import Args, RecoveryAction
@@ -91,3 +93,20 @@ class ConflictTextsResult(Wire):
     mine: str
     theirs: str
     both: str
+
+
+class FileChoice(Wire):
+    """Which text a conflicted file gets."""
+
+    uri: str
+    choice: Literal["mine", "theirs", "both", "text"]
+    text: Maybe[str] = None
+    sha256: Maybe[str] = None
+
+
+class ResolveConflictParams(Wire):
+    """`planloom/conflict/resolve`."""
+
+    plan_id: str
+    edit_id: str
+    files: Annotated[tuple[FileChoice, ...], Field(min_length=1)]

@@ -176,23 +176,6 @@ class AdoptParams(Wire):
     text: Text
 
 
-class FileChoice(Wire):
-    """Which text a conflicted file gets."""
-
-    uri: str
-    choice: Literal["mine", "theirs", "both", "text"]
-    text: Maybe[str] = None
-    sha256: Maybe[str] = None
-
-
-class ResolveConflictParams(Wire):
-    """`planloom/conflict/resolve`."""
-
-    plan_id: str
-    edit_id: str
-    files: Annotated[tuple[FileChoice, ...], Field(min_length=1)]
-
-
 class StepParams(Wire):
     """`planloom/step/output`."""
 
