@@ -390,6 +390,25 @@ async def test_a_submitted_plan_keeps_texts_that_would_be_marks_in_an_answer(wor
     assert drafted_step.instruction == step["instruction"]
 
 
+async def test_a_plan_whose_steps_are_submitted_as_a_text_keeps_what_it_states_of_itself() -> None:
+    args = {
+        "summary": "Tea.",
+        "overallRisk": "high",
+        "estimatedDuration": "2 min",
+        "steps": "1. Boil - boil water\n2. Pour",
+    }
+    model = ScriptedModel([makes(("submit_plan", args))], capabilities=TAKES_TOOLS)
+    investigations = DraftInvestigations(
+        model,
+        small_tools(),
+        lambda: None,  # type: ignore[arg-type, return-value]
+    )
+    planner = InvestigatingPlanner(investigations, small_tools(), DraftOptions())
+    plan = plan_in([event async for event in planner.draft(asking())])
+    assert [step.description for step in plan.steps] == ["Boil", "Pour"]
+    assert (plan.summary, plan.overall_risk, plan.stated_duration) == ("Tea.", "high", 120)
+
+
 async def test_golden_prompt_of_an_investigation() -> None:
     model = ScriptedModel([makes(("submit_plan", json.loads(GOOD)))], capabilities=TAKES_TOOLS)
     investigations = DraftInvestigations(

@@ -95,6 +95,21 @@ def test_the_shared_examples(example: dict[str, object]) -> None:
         ("STEP 1: A\nINSTRUCTION: x\n---PLAN-END---\nBye", [("A", "x")]),
         ("---PLAN-START--- STEP 1: A DO: x STEP 2: B DO: y ---PLAN-END---", [("A", "x"), ("B", "y")]),
         ("**STEP 1: A** **DO:** x\nSTEP 2: What to do next DO: y", [("A", "x"), ("What to do next", "y")]),
+        ("STEP 1: DO: x\nSTEP 2: B DO:\ny", [("x", "x"), ("B", "y")]),
+        ("Step one: A\nx\nStep two: B\ny", [("A", "x"), ("B", "y")]),
+        ("STEP 1: A\nDO:\n    x\n      y\nSTEP 2: B\n  z", [("A", "x\n  y"), ("B", "z")]),
+        ("Plan:\n```\nSTEP 1: A\nDO: x\n---PLAN-END---\n```\nBye", [("A", "x")]),
+        ("STEP 1:** A\nDO: x\n**STEP 2: B** c\nDO: y", [("A", "x"), ("B c", "y")]),
+        (
+            '---PLAN-START---\n[{"task": "A", "do": "Print ---PLAN-END---"}, {"task": "B", "do": "y"}, {"ta',
+            [("A", "Print ---PLAN-END---"), ("B", "y")],
+        ),
+        (
+            '1. A - x\n   {"print": "---PLAN-END---"}\n2. B',
+            [("A", 'x\n{"print": "---PLAN-END---"}'), ("B", "B")],
+        ),
+        ("1. A\n   DO: x\n2. B - y\n   - **Instruction:** z", [("A", "x"), ("B", "y\nz")]),
+        ("1.**A** - x\n2. **B", [("A", "x"), ("B", "B")]),
         ('1. I looked\n2. I thought\n```json\n[{"task": "A"}]\n```', [("A", "A")]),
         ("Step 1: A\nx\nStep 2: B\ny", [("A", "x"), ("B", "y")]),
         ("```\nSTEP 1: A\nDO: x\n```", [("A", "x")]),
@@ -168,6 +183,24 @@ def test_labelled_steps_may_name_their_agent_and_what_they_come_after(
         assert isinstance(plan, PlanText)
         step = plan.steps[1]
         assert (step.instruction, step.agent, step.depends_on) == ("y", agent, after)
+
+
+def test_items_of_a_list_may_name_their_agent_and_what_they_come_after() -> None:
+    plan = read_plan("1. A - x\n2. B - y\n   AGENT: devo\n   AFTER: none\n3. C - z\n   - After: 1 and 2")
+    assert isinstance(plan, PlanText)
+    assert [(step.instruction, step.agent, step.depends_on) for step in plan.steps] == [
+        ("x", None, ()),
+        ("y", "devo", ()),
+        ("z", None, ("1", "2")),
+    ]
+
+
+def test_json_between_markers_keeps_what_it_states_of_the_plan() -> None:
+    plan = read_plan(
+        '---PLAN-START---\n{"goal": "Tea", "estimatedDuration": "2 min", "steps": ["Boil water"]}\n---PLAN-END---'
+    )
+    assert isinstance(plan, PlanText)
+    assert (plan.format, plan.summary, plan.stated_seconds) == ("markers", "Tea", 120)
 
 
 @pytest.mark.parametrize(

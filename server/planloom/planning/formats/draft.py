@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Any, Literal
 
 from planloom.domain.plans.plan import ExpectedTool, Risk
 from planloom.domain.values import Args, Json, Value
@@ -68,11 +68,14 @@ def without_box(text: str) -> str:
     return text if box is None else text[box.end() :]
 
 
-def draft(description: str, instruction: str) -> DraftStep | None:
-    """A step of two texts; one that is missing is replaced by the other (docs/model-text.md, P6). None if both are."""
+def draft(description: str, instruction: str, **fields: Any) -> DraftStep | None:
+    """A step with two texts and other fields; a text that is missing is replaced by the other (docs/model-text.md, P6).
+
+    None if both are missing.
+    """
     description, instruction = " ".join(description.split()), instruction.strip()
     if not description and not instruction:
         return None
     if not description:
         description = " ".join(instruction.split("\n", 1)[0].split())
-    return DraftStep(description=description, instruction=instruction or description)
+    return DraftStep(description=description, instruction=instruction or description, **fields)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from planloom.domain.model_text.fences import TEXT_LANGUAGES, closes, code_lines, fences, opening
 from planloom.domain.model_text.reasoning import without_reasoning
-from planloom.planning.formats.draft import DraftStep, NoPlan, PlanFormat, PlanText
-from planloom.planning.formats.json_plan import JsonPlan, read_json
-from planloom.planning.formats.labelled import LabelledSteps, header, holds_steps, read_labelled
-from planloom.planning.formats.numbered import NumberedSteps, read_numbered
+from planloom.planning.formats.draft import NoPlan, PlanText
+from planloom.planning.formats.json_reader import JsonPlan, read_json
+from planloom.planning.formats.line_reader import Steps, begins_step, hold_labelled, read_lines
 
 _DASHES = r"(?<![-‐‑‒–—―])(?:[-‐‑‒–]{2,40}|[—―]{1,40})"
 _GAP = r"[ \t_‐‑‒–-]{0,3}"
 MARKER = re.compile(
-    rf"{_DASHES}[ \t*_]{{0,8}}(?:PLAN{_GAP}(?P<edge>START|BEGIN|END|STOP)"
-    rf"|(?P<first>START|BEGIN|END|STOP){_GAP}(?:OF{_GAP})?PLAN)\b"
-    r"[ \t*_]{0,8}[-‐‑‒–—―]{0,40}",
+    rf"{_DASHES}[ \t*_]{{0,8}}(?:PLAN{_GAP}(?:START|BEGIN|(?P<end>END|STOP))"
+    rf"|(?:START|BEGIN|(?P<stop>END|STOP)){_GAP}(?:OF{_GAP})?PLAN)\b[ \t*_]{{0,8}}[-‐‑‒–—―]{{0,40}}[*_]{{0,3}}",
     re.IGNORECASE,
 )
+"""A marker. One that ends a plan has a named group."""
+_AROUND = "*_#> \t"
+"""The marks of bold text, headlines and quotations that may stand in front of a marker."""
 _PLAN_LANGUAGES = TEXT_LANGUAGES | {"plan", "markdown", "md", "yaml", "yml"}
 _NO_STEPS = re.compile(r'"steps"\s{0,20}:\s{0,20}\[\s{0,20}\]')
 _CUE = re.compile(
@@ -33,7 +34,7 @@ def read_plan(text: str, tools: Collection[str] = ()) -> PlanText | NoPlan:
     `tools` are the names of known tools: only these make the value of `action` a tool.
     """
     visible = without_reasoning(text)
-    plan = _marked(visible.text, tools) or _unmarked(visible.text, tools)
+    plan = _marked(visible.text, tools) or _read(visible.text, tools, marked=False)
     if plan is None and visible.unclosed is not None:
         # In reasoning that is never closed, only a marked plan counts.
         plan = _marked(visible.unclosed, tools)
@@ -45,28 +46,19 @@ def has_no_steps(text: str) -> bool:
     return _NO_STEPS.search(text) is not None
 
 
-def is_end(marker: re.Match[str]) -> bool:
-    """Whether a marker ends a plan."""
-    return (marker["edge"] or marker["first"]).upper() in ("END", "STOP")
-
-
 def _marked(text: str, tools: Collection[str]) -> PlanText | None:
     """The last marked block with steps (P2)."""
-    for block in reversed(_blocks(text)):
-        steps, cut = _inside(block, tools)
-        if steps:
-            return PlanText(steps=steps, format="markers", cut=cut)
-    return None
+    plans = (_read(block, tools, marked=True) for block in reversed(_blocks(text)))
+    plan = next((plan for plan in plans if plan is not None), None)
+    return plan and plan.model_copy(update={"format": "markers"})
 
 
 def _blocks(text: str) -> list[str]:
     """The text of each marked block. A marker in a fence that was opened inside the block is text."""
-    if MARKER.search(text) is None:
-        return []
-    blocks: list[str] = []
+    blocks: list[list[str]] = []
     inside: list[str] | None = None
     around = fence = ""
-    for line in text.split("\n"):
+    for line in text.split("\n") if "PLAN" in text.upper() else ():
         if fence:
             fence = "" if closes(line, fence) else fence
             if inside is not None:
@@ -74,113 +66,73 @@ def _blocks(text: str) -> list[str]:
                 continue
         elif around and inside is not None and closes(line, around):
             # The fence around the whole plan ends before its end marker.
-            blocks.append("\n".join(inside))
             inside, around = None, ""
             continue
         else:
             fence = opened[0] if (opened := opening(line)) is not None else ""
         offset = 0
-        for marker in MARKER.finditer(line):
-            if line.count('"', offset, marker.start()) % 2:
-                # In the middle of a quotation, such as a string of JSON.
-                continue
+        for marker in _markers(line):
             if inside is not None:
-                inside.append(_bare(line[offset : marker.start()]))
-                blocks.append("\n".join(inside))
+                inside.append(line[offset : marker.start()].rstrip(_AROUND))
                 inside = None
             offset = marker.end()
-            if not is_end(marker):
+            if marker.lastgroup is None:
                 inside, around, fence = [], fence, ""
+                blocks.append(inside)
         if inside is not None:
-            inside.append(line[offset:].lstrip("*_ \t") if offset else line)
-    return blocks if inside is None else [*blocks, _unended(inside)]
+            inside.append(line[offset:])
+    if inside is not None:
+        blocks[-1] = _before_end(inside, marked=True)
+    return ["\n".join(lines) for lines in blocks]
 
 
-def _bare(before: str) -> str:
-    """The text in front of a marker, without the bold or headline marks around the marker."""
-    return before.rstrip("*_# \t>")
+def _markers(line: str) -> Iterator[re.Match[str]]:
+    """The markers on a line that are not in the middle of a quotation, such as a string of JSON."""
+    quotes = offset = 0
+    for marker in MARKER.finditer(line):
+        quotes += line.count('"', offset, marker.start())
+        offset = marker.end()
+        if quotes % 2 == 0:
+            yield marker
 
 
-def _unended(lines: Sequence[str]) -> str:
-    """A block without an end marker outside of code; one that only an unclosed fence hides counts after all."""
-    code = [False] * len(lines)
-    for fence in fences(lines):
-        if fence.closed:
-            code[fence.first : fence.last + 1] = [True] * (fence.last + 1 - fence.first)
-    for number in range(len(lines) - 1, -1, -1):
-        marker = None if code[number] else MARKER.search(lines[number])
-        if marker is not None and is_end(marker):
-            return "\n".join(lines[:number])
-    return "\n".join(lines)
-
-
-def _inside(text: str, tools: Collection[str]) -> tuple[tuple[DraftStep, ...], bool]:
-    """The steps between markers: labelled, else JSON, else numbered; and whether JSON was cut."""
+def _read(text: str, tools: Collection[str], *, marked: bool) -> PlanText | None:
+    """The plan in a text. Between markers, all headers begin steps, which come before JSON."""
     lines = text.split("\n")
-    read = read_labelled(lines)
-    if read.steps:
-        return tuple(read.steps), False
-    as_json = read_json(text, tools)
-    if as_json is not None:
-        return as_json.steps, as_json.cut
-    numbered = read_numbered(lines)
+    if not marked and "PLAN" in text.upper():
+        lines = _before_end(lines, marked=False)
+    labelled, numbered = read_lines(lines)
+    several = min(labelled.numbered, len(labelled.steps)) > 1
+    meant = marked or labelled.labelled or (several and labelled.first < numbered.first)
+    as_json = None if marked and labelled.steps else read_json(text, tools)
+    if as_json is not None and (marked or not _is_content(as_json, text, labelled, numbered)):
+        return as_json.plan
+    if labelled.steps and meant:
+        return PlanText(steps=labelled.steps, format="legacy")
     if numbered.steps:
-        return numbered.steps, False
-    inner = _only_fence(lines, whole=True)
-    return _inside("\n".join(inner), tools) if inner is not None else ((), False)
+        return PlanText(steps=numbered.steps, format="numbered")
+    inner = _only_fence(lines, whole=marked)
+    return None if inner is None else _read("\n".join(inner), tools, marked=marked)
 
 
-def _unmarked(text: str, tools: Collection[str]) -> PlanText | None:
-    lines = _before_end(text.split("\n"))
-    labelled = read_labelled(lines)
-    numbered = read_numbered(lines)
-    as_json = read_json(text, tools)
-    if as_json is not None and not _is_content(as_json, text, labelled, numbered):
-        return PlanText(
-            steps=as_json.steps,
-            format="json",
-            cut=as_json.cut,
-            summary=as_json.summary,
-            stated_risk=as_json.stated_risk,
-            stated_seconds=as_json.stated_seconds,
-        )
-    if labelled.steps and labelled.labels:
-        return _plan(labelled.steps, "legacy")
-    headed = labelled.numbered >= 2 and len(labelled.steps) >= 2
-    if headed and (not numbered.steps or labelled.first_line < numbered.first_line):
-        return _plan(labelled.steps, "legacy")
-    if numbered.steps:
-        return _plan(numbered.steps, "numbered")
-    inner = _only_fence(lines, whole=False)
-    return _unmarked("\n".join(inner), tools) if inner is not None else None
-
-
-def _plan(steps: Sequence[DraftStep], plan_format: PlanFormat) -> PlanText:
-    return PlanText(steps=tuple(steps), format=plan_format)
-
-
-def _before_end(lines: list[str]) -> list[str]:
-    """The lines up to an end marker whose start is missing."""
-    if not any("PLAN" in line.upper() for line in lines):
-        return lines
-    code = code_lines(lines, holds_steps)
-    for number, line in enumerate(lines):
-        marker = None if code[number] else MARKER.search(line)
-        if marker is not None and is_end(marker) and number:
-            return [*lines[:number], _bare(line[: marker.start()])]
+def _before_end(lines: list[str], *, marked: bool) -> list[str]:
+    """The lines up to the first end marker, whose start is missing, or the last, which an unclosed fence hides."""
+    code = code_lines(lines, lambda rest: marked or hold_labelled(rest))
+    for number in range(1, len(lines))[:: -1 if marked else 1]:
+        marker = None if code[number] else next(_markers(lines[number]), None)
+        if marker is not None and marker.lastgroup is not None:
+            return [*lines[:number], lines[number][: marker.start()].rstrip(_AROUND)]
     return lines
 
 
-def _is_content(found: JsonPlan, text: str, labelled: LabelledSteps, numbered: NumberedSteps) -> bool:
+def _is_content(json: JsonPlan, text: str, labelled: Steps, numbered: Steps) -> bool:
     """Whether JSON is not the plan but a part of its steps, such as the content of a file."""
-    line = text.count("\n", 0, found.start)
-    if labelled.labels and 0 <= labelled.first_line < line:
+    line = text.count("\n", 0, json.start)
+    if labelled.labelled and labelled.first < line:
         return True
-    if not numbered.steps:
-        return False
-    indented = text[text.rfind("\n", 0, found.start) + 1 :][:1].isspace()
-    inside = indented and numbered.first_line < line < numbered.end_line
-    return found.weak or (inside and len(numbered.steps) > 1)
+    indented = text[text.rfind("\n", 0, json.start) + 1 :][:1].isspace()
+    inside = indented and numbered.first < line < numbered.end and len(numbered.steps) > 1
+    return bool(numbered.steps) and (json.weak or inside)
 
 
 def _only_fence(lines: Sequence[str], *, whole: bool) -> list[str] | None:
@@ -188,18 +140,13 @@ def _only_fence(lines: Sequence[str], *, whole: bool) -> list[str] | None:
 
     With `whole`, no text may surround it; else the words in front must not announce an example.
     """
-    found = fences(lines)
-    if len(found) != 1 or found[0].info.split(" ", 1)[0] not in _PLAN_LANGUAGES:
+    all_fences = fences(lines)
+    if len(all_fences) != 1 or all_fences[0].info.split(" ", 1)[0] not in _PLAN_LANGUAGES:
         return None
-    fence = found[0]
+    fence = all_fences[0]
     before = [line for line in lines[: fence.first] if line.strip()]
     if whole and (before or any(line.strip() for line in lines[fence.last + 1 :])):
         return None
-    if before and _CUE.search(before[-1]):
-        return None
     inner = list(lines[fence.first + 1 : fence.last + (not fence.closed)])
-    return (
-        inner
-        if holds_steps(inner) or any(header(line) for line in inner) or read_numbered(inner).steps
-        else None
-    )
+    announced = before and _CUE.search(before[-1])
+    return None if announced or not any(map(begins_step, inner)) else inner

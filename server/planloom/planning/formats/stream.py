@@ -8,8 +8,7 @@ from collections.abc import Collection
 from planloom.domain.model_text.fences import fences
 from planloom.domain.model_text.reasoning import without_reasoning
 from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
-from planloom.planning.formats.labelled import header
-from planloom.planning.formats.numbered import item
+from planloom.planning.formats.line_reader import begins_step
 from planloom.planning.formats.reader import MARKER, read_plan
 
 _MAY_END_STEP = re.compile(r"[\n}]")
@@ -71,7 +70,4 @@ class PlanStream:
 
 
 def _begins_plan(line: str) -> bool:
-    head = header(line)
-    return bool(
-        MARKER.search(line) or _JSON_BEGINS.match(line) or item(line) or (head is not None and head.numbered)
-    )
+    return bool(MARKER.search(line) or _JSON_BEGINS.match(line) or begins_step(line))

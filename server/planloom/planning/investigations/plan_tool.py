@@ -11,7 +11,7 @@ from planloom.domain.plans.validation import Problem
 from planloom.domain.values import Args
 from planloom.planning.estimates import ModelSpeed
 from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
-from planloom.planning.formats.json_plan import plan_of, summary_in
+from planloom.planning.formats.json_reader import fields_of_plan, plan_of
 from planloom.planning.formats.reader import has_no_steps, read_plan
 from planloom.planning.model.finished_plan import PlanAssembler
 from planloom.planning.model.prompts import listed_problems
@@ -52,7 +52,7 @@ def plan_report(
             printed = read_plan(text, tools.names())
             if isinstance(printed, NoPlan):
                 return _NO_STEPS
-            plan = printed.model_copy(update={"summary": printed.summary or summary_in(args)})
+            plan = printed.model_copy(update=fields_of_plan(args))
         return finished(plan)
 
     def ask(question: str, options: tuple[str, ...]) -> PlanDrafted:
