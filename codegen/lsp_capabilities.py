@@ -18,12 +18,12 @@ USED: Final[Mapping[str, tuple[str, str]]] = {
     "workspaceEdit.resourceOperations: create": (
         "a new file is, in the edit of its changeset, a `CreateFile` (`overwrite` and `ignoreIfExists` false) and, "
         "unless it is empty, a text edit with the version null and one insertion at 0:0; the client makes the folders "
-        "above. [New files](edits.md#new-files) says for which clients",
+        "above. [Edits](#edits) says for which clients",
         "the server makes new files on disk",
     ),
     "workspaceEdit.resourceOperations: rename, delete": (
         "`RenameFile` and `DeleteFile`, which never overwrite; folders are deleted on disk",
-        "the server renames and deletes on disk, and makes the new files of such a changeset there too",
+        "the server renames and deletes on disk: see [edits](#edits)",
     ),
     "workspaceEdit.failureHandling": (
         "nothing: the files are compared after each edit, whatever the answer says",
@@ -62,23 +62,39 @@ USED: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Each with what the server does where it is declared, and without it."""
 
-_EDITS = """
+EDITS: Final = """\
+## Edits
+
+All changes of the approved plan are workspace edits where the client can make them, and the server's own writes on disk
+where it cannot:
+
+| change | by `workspace/applyEdit` if | else |
+|---|---|---|
+| text of a file | `applyEdit` | on disk; a file with unsaved text is refused |
+| new file | `documentChanges`, `create`, and one of `planloomClient.createContents`, `save` (or the setting `edits.newFiles: editor`) | on disk |
+| new folder | never, since LSP has no operation for it: `planloom/editor/createFolder` if `createFolder` | on disk |
+| rename, delete of a file | `documentChanges` and the operation, `rename` or `delete` | on disk, and with it the new files of the same changeset; without `save`, all new files while such a step is to come |
+| delete of a folder | never | on disk |
+
+In a folder that is declared by `files`, all of it is made by the client. Why so: [New files](edits.md#new-files).
+
 An answer to `workspace/applyEdit` decides less than the files do: they are compared after each answer, and a file
 counts as changed only if it holds the new text.
 
 - `didOpen` and `didChange` may come before the answer or after it. After `applied: true` the server waits up to 2
   seconds for them; an open document that then still shows the old text was not changed: “The editor says that it
-  applied the edit, but not every file is as expected.”
-- An edit that is refused (`applied: false`) is computed anew and sent a second time; the folders above new files are
-  made before that. A refusal because of a version waits up to 10 seconds for what was typed. After a second refusal
-  the step fails with its `failureReason`.
+  applied the edit, but not every file is as expected.” (`edit_rejected`).
+- A version that is not the buffer's any more is to be refused: `applied: false`. The server merges, and sends again.
+- An edit that is refused is computed anew and sent a second time, each with an `edit_started` and an `edit_rejected`;
+  the folders above new files are made before that. A refusal because of a version waits up to 10 seconds for what was
+  typed. After a second refusal the step fails with its `failureReason`.
 - An edit without an answer within 30 seconds is [given up](edits.md#an-editor-that-answers-late), and claimed if it
   is made later.
 - `outcome` of `edit_applied` is `verified`; `normalized` if the text differs in line ends and white space alone, as
   after formatting; `unverified` if the client said `applied: true` and the file is neither open nor changed on disk.
   Its new text is then assumed to be in a buffer that the client does not report, until a document or the disk shows
-  another. A file that does not show it at the end of the plan either is named in the report as not verified. A new file
-  is never `unverified`.
+  another. A file that does not show it at the end of the plan either is named in the report (`caveats`) as not
+  verified. A new file is never `unverified`.
 """
 
 
@@ -88,4 +104,3 @@ def rows() -> Iterator[str]:
     yield "|---|---|---|"
     for name, (used, absent) in USED.items():
         yield f"| `{name}` | {used} | {absent} |"
-    yield _EDITS.rstrip("\n")

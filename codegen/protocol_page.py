@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, get_args, get_type_hints
 
-from codegen import lsp_capabilities, notation, without_extension
+from codegen import client_guide, lsp_capabilities, notation, without_extension
 from planloom.domain import errors
 from planloom.domain.events import catalog as domain_events
 from planloom.lsp import methods
@@ -23,7 +23,8 @@ from planloom.version import PROTOCOL_VERSION
 
 CLIENT_CAN: Final[Mapping[str, str]] = {
     "events": "it handles `planloom/event` and `planloom/stream`",
-    "views": "it shows the views of plans, `planloom/plan/view`, and need not fold their events",
+    "views": "it shows the views of plans, `planloom/plan/view`, and need not fold their events; `events` is declared "
+    "too",
     "approvals": "it asks for approvals itself; otherwise the server asks by messages with buttons",
     "clarifications": "it asks the questions of steps itself",
     "recovery": "it asks itself what to do about failed steps",
@@ -55,7 +56,8 @@ _INTRODUCTION = f"""\
 The protocol is LSP 3.17 over stdio, and the methods below. Names are in camelCase, ids are opaque strings, times are
 RFC 3339 in UTC. The server may add optional fields and types of events, so a client must ignore those that it does not
 know. Nothing here is removed or renamed without a new protocol version in `planloom/status`.
-
+"""
+_INITIALIZATION = """\
 ## Initialization
 
 `initializationOptions.planloom` may hold [settings](settings.md). `initializationOptions.planloomClient` declares what
@@ -131,8 +133,11 @@ _TYPES = """\
 def page() -> str:
     """The whole page, in Markdown."""
     parts = (
-        (_INTRODUCTION, *_declared()),
-        ("## LSP capabilities that are used\n", *lsp_capabilities.rows()),
+        (_INTRODUCTION.rstrip("\n"),),
+        (client_guide.sections(),),
+        (_INITIALIZATION, *_declared()),
+        ("## Capabilities of LSP that are used\n", *lsp_capabilities.rows()),
+        (lsp_capabilities.EDITS.rstrip("\n"),),
         (_REQUESTS, *_requests(methods.CLIENT_REQUESTS)),
         ("## Notifications and requests of the server\n", *_ours()),
         (_STATES, *_states()),
