@@ -1,4 +1,4 @@
-"""What an author of a client needs first, in the order in which they need it; the beginning of the page on the protocol."""
+"""The beginning of the page on the protocol: what an author of a client needs, in the order in which they need it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _STEPS: Final = """\
 
 [Two clients](clients/README.md) of 150 lines each, in Python and in TypeScript, do all of this but the last.
 [protocol.schema.json](protocol.schema.json) is a JSON schema (draft 2020-12) of every message of this page, to generate
-types from and to check messages with; for TypeScript there is `client-vscode/src/protocol.ts`.
+types from and to check messages with; for TypeScript there is `client-vscode/src/protocol.ts`. The server never sends
+null for a field that may be left out, and takes it for one.
 
 1. **Start** `planloom serve --stdio`; messages are framed by `Content-Length` as in LSP. Send `initialize`, await its
    answer, send `initialized`. The end is `shutdown`, its answer, `exit`.

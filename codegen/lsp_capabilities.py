@@ -68,15 +68,17 @@ EDITS: Final = """\
 All changes of the approved plan are workspace edits where the client can make them, and the server's own writes on disk
 where it cannot:
 
-| change | by `workspace/applyEdit` if | else |
+| change | by `workspace/applyEdit` if the client has | else |
 |---|---|---|
-| text of a file | `applyEdit` | on disk; a file with unsaved text is refused |
-| new file | `documentChanges`, `create`, and one of `planloomClient.createContents`, `save` (or the setting `edits.newFiles: editor`) | on disk |
-| new folder | never, since LSP has no operation for it: `planloom/editor/createFolder` if `createFolder` | on disk |
-| rename, delete of a file | `documentChanges` and the operation, `rename` or `delete` | on disk, and with it the new files of the same changeset; without `save`, all new files while such a step is to come |
+| text of a file | `applyEdit` | on disk, unless the file has unsaved text: then the step fails |
+| new file | `documentChanges`, `create`, and `createContents` or `save` of `planloomClient` | on disk |
+| new folder | never, LSP has no operation for it: `planloom/editor/createFolder` | on disk |
+| rename, delete of a file | `documentChanges` and the operation, `rename` or `delete` | on disk |
 | delete of a folder | never | on disk |
 
-In a folder that is declared by `files`, all of it is made by the client. Why so: [New files](edits.md#new-files).
+Where the server renames or deletes, it makes the new files of the same changeset too, and for a client without `save`
+all new files as long as such a step is to come. `edits.newFiles: editor` has every client with `create` make new files.
+Folders of which a client declares `files` are changed by the client alone. [New files](edits.md#new-files) says why.
 
 An answer to `workspace/applyEdit` decides less than the files do: they are compared after each answer, and a file
 counts as changed only if it holds the new text.

@@ -11,7 +11,7 @@ from planloom.domain.events import catalog as domain_events
 from planloom.lsp import methods
 from planloom.lsp.client_options import ClientExtensions, camel_case
 from planloom.lsp.commands import COMMANDS
-from planloom.lsp.methods import ClientRequest, Handler
+from planloom.lsp.methods import ClientRequest
 from planloom.lsp.transport.errors import CODES
 from planloom.lsp.wire import view
 from planloom.lsp.wire.base import Wire
@@ -171,7 +171,7 @@ def _requests(requests: Iterable[ClientRequest]) -> Iterator[str]:
             _shape(method.params),
             _shape(method.result),
             method.kind,
-            _words(method.handler),
+            doc(method.handler),
         )
 
 
@@ -223,7 +223,7 @@ def _ours() -> Iterator[str]:
     yield "| method | params | |"
     yield "|---|---|---|"
     for each in methods.CLIENT_NOTIFICATIONS:
-        yield _row(f"`{each.name}`", _shape(each.params), _words(each.handler))
+        yield _row(f"`{each.name}`", _shape(each.params), doc(each.handler))
 
 
 def _states() -> Iterator[str]:
@@ -244,7 +244,7 @@ def _events() -> Iterator[str]:
 def event_summary(kind: type[Wire]) -> str:
     """What has happened when this event comes, in a sentence."""
     event = next(each for each in notation.members(domain_events.Event) if type_of(each) == type_of(kind))
-    first = " ".join((event.__doc__ or "").split()).partition(". ")[0].rstrip(".")
+    first = doc(event).partition(". ")[0].rstrip(".")
     # What follows a semicolon may be about a field that the wire does not have.
     return f"{first.partition('; `')[0]}."
 
@@ -259,7 +259,7 @@ def _commands() -> Iterator[str]:
 def _errors() -> Iterator[str]:
     for kind, code in CODES.items():
         words = ", ".join(f"`{word}`" for word in _codes(kind))
-        yield _row(str(code), words, " ".join((kind.__doc__ or "").split()))
+        yield _row(str(code), words, doc(kind))
 
 
 def error_codes() -> tuple[str, ...]:
@@ -288,15 +288,16 @@ def _types() -> Iterator[str]:
     yield "| type | fields | |"
     yield "|---|---|---|"
     for kind in sorted(seen, key=lambda each: each.__name__):
-        yield _row(f"`{kind.__name__}`", f"`{notation.fields(kind)}`", " ".join((kind.__doc__ or "").split()))
+        yield _row(f"`{kind.__name__}`", f"`{notation.fields(kind)}`", doc(kind))
 
 
 def _shape(model: type[Wire]) -> str:
     return f"`{notation.fields(model)}`"
 
 
-def _words(handler: Handler) -> str:
-    return " ".join((handler.__doc__ or "").split())
+def doc(documented: object) -> str:
+    """The docstring of a class or function on one line."""
+    return " ".join((documented.__doc__ or "").split())
 
 
 def _row(*cells: str) -> str:

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 
 from codegen.targets import ROOT
 from tests.support.memory_editor import path_of
+from tests.support.wire_schema import problems
 
 SESSION = (ROOT / "docs" / "clients" / "session.txt").read_text(encoding="utf-8")
 MESSAGES = [line for line in SESSION.splitlines() if line.startswith(("→ ", "← "))]
@@ -33,12 +35,18 @@ def parsed(text: str) -> Any:
     return json.loads(re.sub(r"(?<=[\[ ])…(?=[\],])", '"…"', text))
 
 
+def client_messages() -> Iterator[Any]:
+    """The messages of the client, which are printed whole."""
+    yield from (json.loads(line[2:]) for line in MESSAGES if line.startswith("→"))
+
+
 class Playing:
     """The process of a server, and the ids that have been learnt."""
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
         self.folder = folder
         self.names: dict[str, str] = {}
+        self.heard: list[Any] = []
         self._unmatched: list[Any] = []
         self.process = subprocess.Popen(
             [sys.executable, "-m", "planloom", "serve", "--stdio"],
@@ -82,37 +90,37 @@ class Playing:
         length = 0
         while line := self.process.stdout.readline().strip():
             length = int(line.partition(b":")[2])
-        return json.loads(self.process.stdout.read(length)) if length else None
+        if not length:
+            return None
+        self.heard.append(json.loads(self.process.stdout.read(length)))
+        return self.heard[-1]
 
     def _is(self, shown: Any, message: Any) -> bool:
         """Whether a message is the one that is shown; if so, its ids are learnt."""
         learnt = dict(self.names)
-        found = _matches(shown, message, learnt)
+        found = matches(shown, message, learnt)
         if found:
             self.names = learnt
         return found
 
 
-def _matches(shown: Any, value: Any, names: dict[str, str]) -> bool:
-    match shown:
-        case dict():
-            keys = shown.keys() - {LEFT_OUT}
-            whole = (
-                LEFT_OUT in shown or keys == value.keys() - {"jsonrpc"} if isinstance(value, dict) else False
-            )
-            return whole and all(key in value and _matches(shown[key], value[key], names) for key in keys)
-        case list():
-            items = [each for each in shown if each != LEFT_OUT]
-            fits = isinstance(value, list) and (
-                len(value) >= len(items) if LEFT_OUT in shown else len(value) == len(items)
-            )
-            return fits and all(map(lambda one, other: _matches(one, other, names), items, value))
-        case str() if shown == LEFT_OUT:
+def matches(shown: Any, value: Any, names: dict[str, str]) -> bool:
+    """Whether a value is what is shown; `names` are the ids that are known, and get the new ones."""
+    match shown, value:
+        case "…", _:
             return True
-        case str() if NAME.search(shown) and isinstance(value, str):
-            for name in NAME.findall(shown):
-                if name not in names and shown == name:
-                    names[name] = value
+        case dict(), dict():
+            keys = [key for key in shown if key != LEFT_OUT]
+            fits = LEFT_OUT in shown or len(keys) == len(value.keys() - {"jsonrpc"})
+            return fits and all(key in value and matches(shown[key], value[key], names) for key in keys)
+        case list(), list():
+            items = [each for each in shown if each != LEFT_OUT]
+            fits = len(items) <= len(value) if LEFT_OUT in shown else len(items) == len(value)
+            pairs = zip(items, value, strict=False)
+            return fits and all(matches(item, each, names) for item, each in pairs)
+        case str(), str():
+            if NAME.fullmatch(shown):
+                names.setdefault(shown, value)
             return value == NAME.sub(lambda name: names.get(name[0], name[0]), shown)
     return type(shown) is type(value) and shown == value
 
@@ -125,6 +133,33 @@ def make(edit: dict[str, Any]) -> None:
                 path_of(change["uri"]).unlink()
             case {"textDocument": {"version": None}}:
                 path_of(change["textDocument"]["uri"]).write_text(change["edits"][0]["newText"])
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        '{"id": 1, "result": {"text": "a", "steps": [1, 2]}}',
+        '{"id": 1, "result": {"text": "b", "steps": [1], "number": 3}}',
+        '{"id": 1, "result": {"text": "b", "steps": [2, 3]}}',
+        '{"id": 1, "result": {"steps": [1, 2]}}',
+        '{"id": 1, "result": {"text": "b", "steps": [1, 2]}, "more": true}',
+    ],
+)
+def test_another_message_than_the_printed_one_is_noticed(message: str) -> None:
+    shown = parsed('{"id": 1, "result": {"text": "b", "steps": [1, 2, …], …}}')
+    assert matches(
+        shown, json.loads('{"id": 1, "result": {"text": "b", "steps": [1, 2, 3], "number": 3}}'), {}
+    )
+    assert not matches(shown, json.loads(message), {})
+
+
+def test_an_id_is_the_same_wherever_it_stands() -> None:
+    names: dict[str, str] = {}
+    assert matches(
+        {"planId": "<plan>", "causes": ["review <plan> 1"]}, {"planId": "p", "causes": ["review p 1"]}, names
+    )
+    assert names == {"<plan>": "p"}
+    assert not matches({"planId": "<plan>"}, {"planId": "q"}, names)
 
 
 @pytest.mark.process
@@ -147,4 +182,14 @@ def test_the_session_of_the_page_is_what_is_said(tmp_path: Path) -> None:
         end.cancel()
         playing.process.kill()
     assert playing.left() == []
+    sent = {
+        each["id"]: each["method"]
+        for each in client_messages()
+        if each.get("method", "").startswith("planloom/")
+    }
+    for message in playing.heard:
+        if message.get("method", "").startswith("planloom/"):
+            assert problems(serverNotifications={message["method"]: message["params"]}) == []
+        elif message["id"] in sent:
+            assert problems(requests={sent[message["id"]]: {"result": message["result"]}}) == []
     assert sorted(path.name for path in folder.iterdir()) == ["notes.txt"]
