@@ -86,10 +86,10 @@ counts as changed only if it holds the new text.
 - `didOpen` and `didChange` may come before the answer or after it. After `applied: true` the server waits up to 2
   seconds for them; an open document that then still shows the old text was not changed: “The editor says that it
   applied the edit, but not every file is as expected.” (`edit_rejected`).
-- A version that is not the buffer's any more is to be refused: `applied: false`. The server merges, and sends again.
-- An edit that is refused is computed anew and sent a second time, each with an `edit_started` and an `edit_rejected`;
-  the folders above new files are made before that. A refusal because of a version waits up to 10 seconds for what was
-  typed. After a second refusal the step fails with its `failureReason`.
+- An edit for a version that the buffer no longer has is to be refused: `applied: false`, and in `failureReason` the
+  word “version”. The server then waits up to 10 seconds for the `didChange` of what was typed, merges, and sends again.
+- Any refused edit is computed anew and sent a second time, each with an `edit_started` and an `edit_rejected`; the
+  folders above new files are made before that. After a second refusal the step fails with the `failureReason`.
 - An edit without an answer within 30 seconds is [given up](edits.md#an-editor-that-answers-late), and claimed if it
   is made later.
 - `outcome` of `edit_applied` is `verified`; `normalized` if the text differs in line ends and white space alone, as

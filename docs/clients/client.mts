@@ -66,7 +66,7 @@ function hold(uri: string, text: string, version = 1): void {
 /** Make an edit, or nothing of it where a buffer has changed since the version that the edit is for. */
 function apply({ edit: { documentChanges } }: { edit: { documentChanges: Change[] } }) {
   const isStale = ({ textDocument: of }: Change) => of?.version && of.version !== buffers.get(of.uri)?.version;
-  if (documentChanges.some(isStale)) return { applied: false, failureReason: "a buffer has changed" };
+  if (documentChanges.some(isStale)) return { applied: false, failureReason: "a buffer has another version" };
   for (const { kind, textDocument, uri = textDocument?.uri ?? "", edits = [] } of documentChanges) {
     const path = fileURLToPath(uri);
     if (kind === "create") mkdirSync(dirname(path), { recursive: true });

@@ -69,7 +69,7 @@ class Client:
         for document in (each.get("textDocument", {}) for each in edit["documentChanges"]):
             uri = document.get("uri")
             if document.get("version") not in (None, self.buffers.get(uri, (None, None))[1]):
-                return {"applied": False, "failureReason": f"{uri} has changed"}
+                return {"applied": False, "failureReason": f"{uri} has another version"}
         for each in edit["documentChanges"]:
             uri = each.get("uri") or each["textDocument"]["uri"]
             if each.get("kind") == "create":
