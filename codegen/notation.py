@@ -99,10 +99,14 @@ def reachable(models: Iterable[type[Wire]]) -> Iterator[type[Wire]]:
 
 def field(name: str, info: FieldInfo, notation: Notation = PROSE) -> str:
     """One field: `name: type`, or `name?: type` where it may be left out."""
+    return f"{info.alias or name}{'?' if is_optional(info) else ''}: {written(shown_type(info), notation)}"
+
+
+def is_optional(info: FieldInfo) -> bool:
+    """Whether a field may be left out; one with a single value, which tells messages apart, never is."""
     kind = shown_type(info)
-    optional = info.exclude_if is not None or not info.is_required()
     fixed = get_origin(kind) is Literal and len(get_args(kind)) == 1
-    return f"{info.alias or name}{'?' if optional and not fixed else ''}: {written(kind, notation)}"
+    return not fixed and (info.exclude_if is not None or not info.is_required())
 
 
 def shown_type(info: FieldInfo) -> Any:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, get_args, get_type_hints
 
-from codegen import lsp_capabilities, notation, without_extension
+from codegen import client_guide, lsp_capabilities, notation, without_extension
 from planloom.domain import errors
 from planloom.domain.events import catalog as domain_events
 from planloom.lsp import methods
 from planloom.lsp.client_options import ClientExtensions, camel_case
 from planloom.lsp.commands import COMMANDS
-from planloom.lsp.methods import ClientRequest, Handler
+from planloom.lsp.methods import ClientRequest
 from planloom.lsp.transport.errors import CODES
 from planloom.lsp.wire import view
 from planloom.lsp.wire.base import Wire
@@ -23,7 +23,8 @@ from planloom.version import PROTOCOL_VERSION
 
 CLIENT_CAN: Final[Mapping[str, str]] = {
     "events": "it handles `planloom/event` and `planloom/stream`",
-    "views": "it shows the views of plans, `planloom/plan/view`, and need not fold their events",
+    "views": "it shows the views of plans, `planloom/plan/view`, and need not fold their events; `events` is declared "
+    "too",
     "approvals": "it asks for approvals itself; otherwise the server asks by messages with buttons",
     "clarifications": "it asks the questions of steps itself",
     "recovery": "it asks itself what to do about failed steps",
@@ -55,7 +56,8 @@ _INTRODUCTION = f"""\
 The protocol is LSP 3.17 over stdio, and the methods below. Names are in camelCase, ids are opaque strings, times are
 RFC 3339 in UTC. The server may add optional fields and types of events, so a client must ignore those that it does not
 know. Nothing here is removed or renamed without a new protocol version in `planloom/status`.
-
+"""
+_INITIALIZATION = """\
 ## Initialization
 
 `initializationOptions.planloom` may hold [settings](settings.md). `initializationOptions.planloomClient` declares what
@@ -131,8 +133,11 @@ _TYPES = """\
 def page() -> str:
     """The whole page, in Markdown."""
     parts = (
-        (_INTRODUCTION, *_declared()),
-        ("## LSP capabilities that are used\n", *lsp_capabilities.rows()),
+        (_INTRODUCTION.rstrip("\n"),),
+        (client_guide.sections(),),
+        (_INITIALIZATION, *_declared()),
+        ("## Capabilities of LSP that are used\n", *lsp_capabilities.rows()),
+        (lsp_capabilities.EDITS.rstrip("\n"),),
         (_REQUESTS, *_requests(methods.CLIENT_REQUESTS)),
         ("## Notifications and requests of the server\n", *_ours()),
         (_STATES, *_states()),
@@ -166,7 +171,7 @@ def _requests(requests: Iterable[ClientRequest]) -> Iterator[str]:
             _shape(method.params),
             _shape(method.result),
             method.kind,
-            _words(method.handler),
+            doc(method.handler),
         )
 
 
@@ -218,7 +223,7 @@ def _ours() -> Iterator[str]:
     yield "| method | params | |"
     yield "|---|---|---|"
     for each in methods.CLIENT_NOTIFICATIONS:
-        yield _row(f"`{each.name}`", _shape(each.params), _words(each.handler))
+        yield _row(f"`{each.name}`", _shape(each.params), doc(each.handler))
 
 
 def _states() -> Iterator[str]:
@@ -239,7 +244,7 @@ def _events() -> Iterator[str]:
 def event_summary(kind: type[Wire]) -> str:
     """What has happened when this event comes, in a sentence."""
     event = next(each for each in notation.members(domain_events.Event) if type_of(each) == type_of(kind))
-    first = " ".join((event.__doc__ or "").split()).partition(". ")[0].rstrip(".")
+    first = doc(event).partition(". ")[0].rstrip(".")
     # What follows a semicolon may be about a field that the wire does not have.
     return f"{first.partition('; `')[0]}."
 
@@ -254,7 +259,7 @@ def _commands() -> Iterator[str]:
 def _errors() -> Iterator[str]:
     for kind, code in CODES.items():
         words = ", ".join(f"`{word}`" for word in _codes(kind))
-        yield _row(str(code), words, " ".join((kind.__doc__ or "").split()))
+        yield _row(str(code), words, doc(kind))
 
 
 def error_codes() -> tuple[str, ...]:
@@ -283,15 +288,16 @@ def _types() -> Iterator[str]:
     yield "| type | fields | |"
     yield "|---|---|---|"
     for kind in sorted(seen, key=lambda each: each.__name__):
-        yield _row(f"`{kind.__name__}`", f"`{notation.fields(kind)}`", " ".join((kind.__doc__ or "").split()))
+        yield _row(f"`{kind.__name__}`", f"`{notation.fields(kind)}`", doc(kind))
 
 
 def _shape(model: type[Wire]) -> str:
     return f"`{notation.fields(model)}`"
 
 
-def _words(handler: Handler) -> str:
-    return " ".join((handler.__doc__ or "").split())
+def doc(documented: object) -> str:
+    """The docstring of a class or function on one line."""
+    return " ".join((documented.__doc__ or "").split())
 
 
 def _row(*cells: str) -> str:

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from codegen import notation
 from codegen.notation import PROSE, Notation
-from codegen.protocol_page import error_codes, event_summary
+from codegen.protocol_page import doc, error_codes, event_summary
 from planloom.lsp import methods
 from planloom.lsp.wire import base as wire_base
 from planloom.lsp.wire import declared_events as wire_declared_events
@@ -128,7 +128,7 @@ def _interface(model: type[Wire]) -> Iterator[str]:
     base = next((each for each in model.__mro__[1:] if issubclass(each, Wire) and _is_shown(each)), None)
     inherited = () if base is None else _fields(base)
     is_event = model in wire_events.messages().values()
-    yield from _comment(event_summary(model) if is_event else " ".join((model.__doc__ or "").split()))
+    yield from _comment(event_summary(model) if is_event else doc(model))
     if not (fields := _fields(model)):
         yield f"export type {model.__name__} = Record<string, never>;"
         return

@@ -1880,7 +1880,10 @@ export interface PlanStart extends OfPlan {
   templateId?: string;
 }
 
-/** The route of an undecided request: a model's (`detection.rule` is `model`), or that of the rules without one. */
+/**
+ * The route of an undecided request: by a model if `detection.rule` is `model` (`direct`, then it may still submit a
+ * plan), else by the rules, whose rule it is.
+ */
 export interface PlanRouted extends OfPlan {
   type: "plan_routed";
   detection: Detection;

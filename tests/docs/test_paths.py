@@ -11,7 +11,7 @@ from lsprotocol import types
 PROJECT = Path(__file__).parents[2]
 SERVER = PROJECT / "server" / "planloom"
 CLIENT = PROJECT / "client-vscode"
-PAGES = [*sorted(PROJECT.glob("*.md")), *sorted((PROJECT / "docs").glob("*.md"))]
+PAGES = [*sorted(PROJECT.glob("*.md")), *sorted((PROJECT / "docs").rglob("*.md"))]
 
 ROOMS = [path.name for path in SERVER.iterdir() if path.is_dir() and path.name != "__pycache__"]
 MADE = ("dist",)

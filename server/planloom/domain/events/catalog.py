@@ -84,7 +84,9 @@ class PlanStart(PlanEvent):
 
 
 class PlanRouted(PlanEvent):
-    """The route of an undecided request: a model's (`detection.rule` is `model`), or that of the rules without one."""
+    """The route of an undecided request: by a model if `detection.rule` is `model` (`direct`, then it may still submit
+    a plan), else by the rules, whose rule it is.
+    """
 
     type: Literal["plan_routed"] = "plan_routed"
     detection: Detection
