@@ -2425,6 +2425,7 @@ export interface Requests {
   "planloom/plan/direct": { params: PlanParams; result: PlanResult };
   "planloom/plan/pause": { params: PlanParams; result: PlanResult };
   "planloom/plan/resume": { params: PlanParams; result: PlanResult };
+  "planloom/plan/review": { params: PlanParams; result: PlanResult };
   "planloom/plan/cancel": { params: PlanParams; result: PlanResult };
   "planloom/plan/wait": { params: WaitParams; result: WaitResult };
   "planloom/plan/undo": { params: UndoParams; result: UndoResult };

@@ -626,6 +626,7 @@ def application() -> FakeApplication:
         "reject",
         "direct",
         "pause",
+        "review",
         "resume",
         "cancel",
         "import_plan",

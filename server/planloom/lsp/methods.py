@@ -92,6 +92,7 @@ CLIENT_REQUESTS: tuple[ClientRequest, ...] = (
     ClientRequest("planloom/plan/direct", plans.direct),
     ClientRequest("planloom/plan/pause", plans.pause),
     ClientRequest("planloom/plan/resume", plans.resume),
+    ClientRequest("planloom/plan/review", plans.review),
     ClientRequest("planloom/plan/cancel", plans.cancel),
     ClientRequest("planloom/plan/wait", plans.wait, "wait"),
     ClientRequest("planloom/plan/undo", plans.undo),

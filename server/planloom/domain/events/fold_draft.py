@@ -46,6 +46,8 @@ def plan_drafting(plan: Plan, event: ev.PlanDrafting, _at: Instant) -> Plan:
             plan,
             status="draft",
             steps=IndexedTuple(),
+            **NOT_PAUSED,
+            pending=NOTHING_PENDING,
             error=None,
             completed_at=None,
             execution_summary=None,

@@ -125,13 +125,21 @@ async def direct(connection: Connection, params: wire.PlanParams) -> PlanResult:
 
 
 async def pause(connection: Connection, params: wire.PlanParams) -> PlanResult:
-    """Pause a plan: no step starts, and running steps stop after the edit that is being applied."""
+    """Leave a plan for later: no step starts, and running steps stop after the edit that is being applied.
+
+    A draft stops, and a plan under review is kept.
+    """
     return _plan(await connection.app.plans.pause(PlanId(params.plan_id)))
 
 
 async def resume(connection: Connection, params: wire.PlanParams) -> PlanResult:
-    """Resume a paused plan. If its budget was used up, the same amounts are granted again."""
+    """Take up a paused plan: it is drafted anew, reviewed, or goes on. A budget that was used up is granted again."""
     return _plan(await connection.app.plans.resume(PlanId(params.plan_id)))
+
+
+async def review(connection: Connection, params: wire.PlanParams) -> PlanResult:
+    """Put a plan that runs or is paused back to review, as a new version. What is done stays done."""
+    return _plan(await connection.app.plans.review(PlanId(params.plan_id)))
 
 
 async def cancel(connection: Connection, params: wire.PlanParams) -> PlanResult:

@@ -206,19 +206,43 @@ class Plans(PlanReader):
             return self._drafts.run_directly(plan)
 
     async def pause(self, plan_id: PlanId) -> Plan:
-        """Stop the plan: an edit in progress is finished, running steps become pending."""
+        """Leave the plan for later: an edit in progress is finished, running steps become pending.
+
+        A draft stops; one of a new version gives way to the version before it. A plan under review is kept.
+        """
         async with self._turns.turn(plan_id, "pause", halted=True, already="paused") as plan:
             if plan.status == "paused":
                 return plan
+            if plan.before_draft is not None:
+                self._drafts.restore(plan_id, "The new draft was stopped.")
             return self._plan_store.record(plan_id, ev.PlanPaused(reason="user"))
 
     async def resume(self, plan_id: PlanId) -> Plan:
-        """Continue a paused plan. What still waits for a person goes on waiting, and is named in the log."""
-        async with self._turns.turn(plan_id, "resume"):
-            waits = _still_waiting(self._plan_store.plan(plan_id))
-            plan = self._plan_store.record(plan_id, ev.PlanResumed(), *waits)
+        """Take up a paused plan where it was left: it is drafted anew, reviewed, or goes on.
+
+        What still waits for a person goes on waiting, and is named in the log.
+        """
+        async with self._turns.turn(plan_id, "resume") as plan:
+            if plan.version == 0:
+                return self._drafts.take_up(plan)
+            if plan.approved_version is None:
+                return self._plan_store.record(plan_id, ev.PlanResumed(), ev.PlanApprovalRequest())
+            resumed = self._plan_store.record(plan_id, ev.PlanResumed(), *_still_waiting(plan))
             self._turns.conductor.conduct(plan_id)
-            return plan
+            return resumed
+
+    async def review(self, plan_id: PlanId) -> Plan:
+        """Put a plan that runs or is paused back to review, as a new version: its approval is revoked.
+
+        An edit in progress is finished, and what is done stays done. Raises WrongState for a plan without steps.
+        """
+        async with self._turns.turn(plan_id, "review", halted=True) as plan:
+            if plan.version == 0:
+                raise WrongState("The plan has not been drafted yet: resume it.", status=plan.status)
+            if plan.status != "paused":
+                self._plan_store.record(plan_id, ev.PlanPaused(reason="user"))
+            again = ev.PlanEdited(version=plan.version + 1, edits=(), steps=tuple(plan.steps))
+            return self._plan_store.record(plan_id, again, ev.StepsList())
 
     async def cancel(self, plan_id: PlanId) -> Plan:
         """Cancel the plan. Returns at once; `plan_cancelled` follows once an edit in progress is recorded."""
