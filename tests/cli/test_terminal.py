@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -81,34 +82,127 @@ def test_without_a_terminal_or_yes_no_proposal_is_accepted(start: Start) -> None
         "options": ["accept", "retry", "abort"],
         "proposal": {"action": "retry", "why": "It may pass."},
     }
-    turns = script(STEPS, step_recover=[[{"reply": {}}, events(CANCELLED)]])
+    turns = script(STEPS)
     created = plan(STEPS, status="executing", route="direct")
     turns["planloom/plan/create"] = [[{"reply": {"plan": created}}, events(asked)]]
     terminal = start(turns, "--mode", "direct", text="-")
     terminal.type("Do it.", after="")
     terminal.end_input(after="")
     ended = terminal.finish()
-    assert [params["action"] for params in ended.params("planloom/step/recover")] == ["abort"]
+    assert (ended.code, ended.params("planloom/step/recover")) == (4, [])
     assert "The proposal is not accepted: there is no terminal to ask at." in ended.out
     assert "--yes" not in ended.out
 
 
-def test_a_closed_input_cancels(start: Start) -> None:
-    terminal = start(ONE)
-    terminal.end_input()
+ASKED = script(STEPS, [events({"type": "clarification_request", "taskId": "s1", "question": "Which port?"})])
+FAILED = {"type": "recovery_request", "taskId": "s1", "error": "", "options": ["retry", "abort"]}
+CONFLICT = {"editId": "e", "stepId": "s1", "files": [{"uri": "$ROOT/x", "hunks": []}]}
+QUESTIONS = {
+    "review": (ONE, [], "Execute this plan?"),
+    "revision": (ONE, ["r"], "What should change?"),
+    "approval": (ONE, ["y"], "Allow?"),
+    "reason": (ONE, ["y", "n"], "Why?"),
+    "question": (ASKED, ["y"], "Which port?"),
+    "recovery": (script(STEPS, [events(FAILED)]), ["y"], "What now?"),
+    "conflict": (
+        script(STEPS, [events({"type": "edit_conflict", "taskId": "s1", "conflict": CONFLICT})]),
+        ["y"],
+        "Keep which?",
+    ),
+}
+"""Each question, as the turns of the server and the answers that lead to it."""
+LATER = {key for key in QUESTIONS if key not in ("revision", "reason", "question")}
+"""The questions that have choices."""
+
+
+def brought_to(start: Start, question: str) -> AtTerminal:
+    turns, keys, words = QUESTIONS[question]
+    terminal = start(turns)
+    for key in keys:
+        terminal.type(key)
+    terminal.wait_for(words)
+    return terminal
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_closed_input_leaves_the_plan_for_later(start: Start, question: str) -> None:
+    terminal = brought_to(start, question)
+    terminal.end_input(after="" if question in ("revision", "reason") else " ")
     ended = terminal.finish()
-    assert ended.code == 1
-    assert ended.params("planloom/plan/cancel") == [{"planId": "p"}]
+    assert (ended.code, ended.params("planloom/plan/pause")) == (4, [{"planId": "p"}])
+    assert ended.params("planloom/plan/cancel") == []
+    assert "`planloom resume p` takes the plan up again" in ended.out
 
 
-def test_ctrl_c_at_a_question_cancels(start: Start) -> None:
-    terminal = start(ONE)
+@pytest.mark.parametrize("question", LATER)
+def test_a_question_offers_to_leave_the_plan_for_later(start: Start, question: str) -> None:
+    terminal = brought_to(start, question)
+    terminal.type("l")
+    ended = terminal.finish()
+    assert (ended.code, ended.params("planloom/plan/pause")) == (4, [{"planId": "p"}])
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_ctrl_c_pauses_and_again_cancels(start: Start, question: str) -> None:
+    terminal = brought_to(start, question)
+    terminal.interrupt()
+    terminal.wait_for("The plan is paused.")
     terminal.wait_for("> ")
     terminal.interrupt()
     ended = terminal.finish()
-    assert ended.code == 130
+    assert (ended.code, ended.params("planloom/plan/pause")) == (130, [{"planId": "p"}])
     assert ended.params("planloom/plan/cancel") == [{"planId": "p"}]
     assert "Traceback" not in ended.out
+
+
+@pytest.mark.parametrize(("key", "code"), [("l", 4), ("c", 130)])
+def test_a_plan_that_was_interrupted_is_left_or_cancelled(start: Start, key: str, code: int) -> None:
+    terminal = start(script(STEPS, [events({"type": "task_started", "taskId": "s1"})]))
+    terminal.type("y")
+    terminal.wait_for("A line that you type")
+    terminal.interrupt()
+    terminal.wait_for("The plan is paused.")
+    terminal.type(key)
+    assert terminal.finish().code == code
+
+
+def test_a_plan_that_was_interrupted_goes_on(start: Start) -> None:
+    resumed = [events({"type": "plan_resumed"}), {"reply": {}}, events(COMPLETED)]
+    started = events({"type": "task_started", "taskId": "s1"})
+    terminal = start(script(STEPS, [started], plan_resume=[resumed]))
+    terminal.type("y")
+    terminal.wait_for("A line that you type")
+    terminal.interrupt()
+    terminal.wait_for("The plan is paused.")
+    terminal.type("r")
+    assert terminal.finish().code == 0
+
+
+def test_ctrl_c_before_there_is_a_plan_starts_nothing(start: Start) -> None:
+    terminal = start({"planloom/plan/create": [[{"hang": True}]]})
+    terminal.wait_for("Log: ")
+    terminal.interrupt()
+    ended = terminal.finish()
+    assert ended.code == 130
+    assert "Nothing was started." in ended.out
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("question", ["review", "approval"])
+def test_a_process_that_is_to_end_pauses_its_plan(
+    start: Start, question: str, number: signal.Signals
+) -> None:
+    terminal = brought_to(start, question)
+    terminal.interrupt(number)
+    ended = terminal.finish()
+    assert (ended.code, ended.params("planloom/plan/pause")) == (4, [{"planId": "p"}])
+
+
+def test_a_closed_terminal_pauses_the_plan(start: Start) -> None:
+    terminal = brought_to(start, "review")
+    terminal.hang_up()
+    ended = terminal.finish()
+    assert (ended.code, ended.params("planloom/plan/pause")) == (4, [{"planId": "p"}])
 
 
 def test_directly(start: Start) -> None:
@@ -379,9 +473,9 @@ def test_a_question_is_answered_by_words_or_by_number(start: Start) -> None:
     )
     terminal = start(turns, "--yes")
     terminal.wait_for("Which port?")
-    terminal.type("8080 or so", after="plan): ")
+    terminal.type("8080 or so", after="later): ")
     terminal.wait_for("2  443")
-    terminal.type("2", after="plan): ")
+    terminal.type("2", after="later): ")
     ended = terminal.finish()
     assert [params["answer"] for params in ended.params("planloom/step/answer")] == ["8080 or so", "443"]
 
@@ -423,7 +517,8 @@ def test_a_paused_plan_goes_on_or_not(start: Start) -> None:
     turns = script(STEPS, [events(paused)], plan_resume=[[{"reply": {}}, events(COMPLETED)]])
     terminal = start(turns, "--yes")
     terminal.wait_for("No model answers.")
-    terminal.type("y")
+    terminal.wait_for("[l] leave it for later")
+    terminal.type("r")
     ended = terminal.finish()
     assert ended.params("planloom/plan/resume") == [{"planId": "p"}]
 
@@ -432,8 +527,8 @@ def test_a_plan_at_a_limit_goes_on(start: Start) -> None:
     paused = {"type": "plan_paused", "reason": "budget", "detail": "The step made 200 tool calls."}
     turns = script(STEPS, [events(paused)], plan_resume=[[{"reply": {}}, events(COMPLETED)]])
     terminal = start(turns, "--yes")
-    terminal.wait_for("[g] go on")
-    terminal.type("g")
+    terminal.wait_for("[r] resume")
+    terminal.type("r")
     assert terminal.finish().params("planloom/plan/resume") == [{"planId": "p"}]
 
 

@@ -186,14 +186,19 @@ class AtTerminal:
         self.wait_for(after)
         os.write(self._screen, b"\x04")
 
-    def interrupt(self) -> None:
-        """Press Ctrl-C."""
-        os.killpg(self._process.pid, signal.SIGINT)
+    def interrupt(self, number: signal.Signals = signal.SIGINT) -> None:
+        """Press Ctrl-C, or send another signal."""
+        os.killpg(self._process.pid, number)
+
+    def hang_up(self) -> None:
+        """Close the terminal."""
+        os.close(self._screen)
+        self._screen = -1
 
     def finish(self) -> Finished:
         """Wait for the end."""
         deadline = time.monotonic() + SECONDS
-        while self._more(deadline):
+        while self._screen >= 0 and self._more(deadline):
             pass
         code = self._process.wait(max(deadline - time.monotonic(), 0.1))
         self._ended = True
@@ -205,7 +210,8 @@ class AtTerminal:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait(SECONDS)
-        os.close(self._screen)
+        if self._screen >= 0:
+            os.close(self._screen)
 
     def _more(self, deadline: float) -> bool:
         ready, _, _ = select.select([self._screen], [], [], max(deadline - time.monotonic(), 0))

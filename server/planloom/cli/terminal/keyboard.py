@@ -10,10 +10,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+from planloom.cli.terminal.decisions import Leave
+
 _CHUNK = 65_536
 
 
-class EndOfInput(Exception):
+class EndOfInput(Leave):
     """The person closed the input (Ctrl-D), or the terminal is gone."""
 
 
@@ -36,13 +38,13 @@ async def read_line() -> str:
 
 
 async def read_while_running() -> str:
-    """A line that is typed while nothing is asked. Raises EndOfInput if there can be none.
+    """A line that is typed while nothing is asked; none ever comes where none can be read. Raises EndOfInput.
 
     A process in the background must not read, or the terminal stops it. On Windows a thread that waits for a line
     would take the answer to the next question.
     """
     if sys.platform == "win32" or _is_in_background():
-        raise EndOfInput
+        await asyncio.Event().wait()
     return await read_line()
 
 

@@ -103,6 +103,12 @@ class Screen:
         """Print what a flag decided."""
         self._console.print(Text(f"  {sentence}", "dim"))
 
+    def interrupted(self, sentence: str) -> None:
+        """Print what follows from an interruption, below what was being typed."""
+        self.pause()
+        self._console.print()
+        self.note(sentence)
+
     def failure(self, message: str, hint: str | None, details: Any = None) -> None:
         """Print a failure, each of its problems, and its hint; not again what the server has said as an error."""
         self.pause()
@@ -151,6 +157,23 @@ class Screen:
         for part in show_report.report_parts(view, self._folders):
             self._console.print(part)
         self._show_used(view)
+
+    def left(self, view: PlanView) -> None:
+        """Print how far a plan has come that is left for later, and how it is taken up again."""
+        self.pause()
+        plan_id, counts = view["plan"]["planId"][:8], view["progress"]
+        done = (
+            f", {counts['completed']} of {counted(counts['total'], 'step')} done"
+            if counts["completed"]
+            else ""
+        )
+        self._console.print()
+        self._console.print(
+            Text.assemble(
+                (f"{view['state']}{done}. ", "bold yellow"),
+                (f"`planloom resume {plan_id}` takes the plan up again; `planloom plans` lists it.", ""),
+            )
+        )
 
     def _show_used(self, view: PlanView) -> None:
         for line in show_report.used_lines(view):
@@ -203,8 +226,12 @@ class Screen:
             case "approval_resolved" if event.get("by") != "user":
                 reason = event.get("reason") or f"by the {event.get('by')}"
                 self._console.print(Text(f"  {event.get('decision')}: {visible(str(reason))}", "dim"))
-            case "plan_paused" if event.get("reason") == "user" and view.get("pause"):
-                self._console.print(Text(view["pause"], "yellow"))
+            case "plan_paused":
+                # The steps that ran were stopped.
+                for key in tuple(self._running):
+                    self._idle(key)
+                if event.get("reason") == "user" and view.get("pause"):
+                    self._console.print(Text(view["pause"], "yellow"))
             case "log":
                 self.say(event.get("level", "info"), f"  {event.get('message', '')}")
 
