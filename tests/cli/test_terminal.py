@@ -303,6 +303,34 @@ def test_what_is_allowed_for_the_plan_is_shown_as_it_is_made(start: Start) -> No
     assert "new two" in ended.out and "1 + unasked" in ended.out
 
 
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_a_change_of_a_model_is_called_made_when_it_is_made(start: Start, answer: str) -> None:
+    proposed = {
+        "type": "tool_completed",
+        "taskId": "s1",
+        "ok": True,
+        "summary": "Created one",
+        "changes": ["$ROOT/one"],
+    }
+    steps = [step(1, "Create it", kind="processing"), *STEPS[1:]]
+    after = [edited("one")] if answer == "y" else []
+    turns = script(
+        steps,
+        [events(proposed), asks(1, "one")],
+        approval_respond=[[{"reply": {}}, *after, events(COMPLETED)]],
+    )
+    terminal = start(turns)
+    terminal.type("y")
+    terminal.wait_for("Allow?")
+    assert "Created one" not in terminal.seen
+    terminal.type(answer)
+    if answer == "n":
+        terminal.type("", after="Why? (may be empty) ")
+    ended = terminal.finish()
+    assert "Created one" not in ended.out
+    assert ("· one  new file" in ended.out) == (answer == "y")
+
+
 def command(number: int, **more: Any) -> dict[str, Any]:
     place = {"listId": "a1", "position": number, "size": 3}
     own = {"effect": "execute", "files": [], "command": f"run {number}", "cwd": "."}

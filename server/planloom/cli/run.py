@@ -445,6 +445,8 @@ class RequestRun:
             uri = file.get("newUri") or file["uri"]
             if uri in self._shown:
                 self._shown.discard(uri)
+                if self._step(event.get("taskId") or "").get("kind") != "tool_call":
+                    self._screen.made(cast(ApprovalFile, file), self.view)
             elif file.get("change") in ("create", "edit", "delete"):
                 params = {"planId": self._plan["planId"], "uri": uri, "editId": event["editId"]}
                 with contextlib.suppress(ServerError):

@@ -21,7 +21,7 @@ from planloom.cli.client.messages import (
     Step,
     StepView,
 )
-from planloom.cli.client.views import step_of
+from planloom.cli.client.views import present_uri, step_of
 from planloom.cli.plain import as_json, one_line, visible
 from planloom.cli.terminal import show, show_approval, show_report
 from planloom.cli.terminal.edit_plan import Send, edit_plan
@@ -98,6 +98,13 @@ class Screen:
         """Print a change that was made without asking."""
         self.pause()
         self._console.print(show_approval.change_panel(file, diff, self._folders))
+
+    def made(self, file: ApprovalFile, view: PlanView) -> None:
+        """Print that a change which was asked about is made."""
+        uri = file.get("newUri") or file["uri"]
+        kinds = {present_uri(each): each["kind"] for each in view["files"]}
+        name = visible(show.relative(uri, self._folders))
+        self._console.print(Text(f"  · {name}  {kinds.get(uri, '')}", "dim"))
 
     def note(self, sentence: str) -> None:
         """Print what a flag decided."""
@@ -262,6 +269,9 @@ class Screen:
                 # What the call has printed is not what the model writes next.
                 self._tails.pop(key, None)
                 self._busy(key, step.get("activeForm") or step.get("description", ""))
+                if event.get("changes") and event.get("ok"):
+                    # It is only proposed so far: the line comes when it is made.
+                    return
                 mark = Text("  · ", "dim") if event.get("ok") else Text("  ✘ ", "red")
                 self._console.print(mark.append(one_line(event.get("summary", ""), 160), "dim"))
             case "background_started":
