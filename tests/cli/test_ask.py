@@ -95,7 +95,7 @@ async def leaves(asked: Awaitable[Any]) -> None:
 
 async def test_nobody_harms_nothing() -> None:
     nobody = NonInteractive()
-    await leaves(nobody.review())
+    await leaves(nobody.review({}, []))
     assert (await nobody.approval({}, [])).decision == "deny"
     await leaves(nobody.question({}))
     await leaves(nobody.recovery({}, {}))

@@ -28,8 +28,8 @@ class Desk:
         self.machine = machine
         self.opened: list[AtTerminal] = []
 
-    def start(self, *arguments: str) -> AtTerminal:
-        self.opened.append(self.machine.at_terminal(*arguments))
+    def start(self, *arguments: str, **more: str) -> AtTerminal:
+        self.opened.append(self.machine.at_terminal(*arguments, **more))
         return self.opened[-1]
 
     def status(self) -> str:

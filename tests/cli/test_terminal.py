@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command_line import AtTerminal
+from tests.support.command_line import AtTerminal, editor
 from tests.support.scripts import CANCELLED, COMPLETED, approval, events, plan, script, step
 
 pytestmark = [
@@ -527,15 +527,16 @@ def test_a_failed_step_is_decided_by_the_person(start: Start) -> None:
     assert [params["action"] for params in sent] == ["retry", "skip", "go_on", "abort"]
 
 
-def test_arguments_of_a_failed_step_are_changed_and_bad_json_is_asked_again(start: Start) -> None:
+def test_arguments_of_a_failed_step_are_changed_and_bad_json_is_asked_again(
+    start: Start, tmp_path: Path
+) -> None:
     request = {"type": "recovery_request", "taskId": "s1", "error": "", "options": ["retry", "skip", "abort"]}
     turns = script(STEPS, [events(request)], step_recover=[[{"reply": {}}, events(COMPLETED)]])
-    terminal = start(turns, "--yes", EDITOR="", VISUAL="")
+    chosen = editor(tmp_path, "text = '{broken'", """text = '{"path": "new"}'""")
+    terminal = start(turns, "--yes", EDITOR=chosen, VISUAL="")
     terminal.type("a")
-    terminal.type("{broken", after="keeps them): ")
     terminal.wait_for("That is not JSON")
     terminal.type("a")
-    terminal.type('{"path": "new"}', after="keeps them): ")
     (params,) = terminal.finish().params("planloom/step/recover")
     assert (params["action"], params["args"]) == ("retry", {"path": "new"})
 
@@ -577,73 +578,6 @@ def test_a_conflict_is_shown_with_both_sides(start: Start) -> None:
     terminal.type("b")
     (params,) = terminal.finish().params("planloom/conflict/resolve")
     assert [file["choice"] for file in params["files"]] == ["mine", "theirs", "both"]
-
-
-EDITED = plan(STEPS, version=2)
-EDITS: list[tuple[list[tuple[str, str]], dict[str, Any]]] = [
-    ([("r 2", "edit> ")], {"op": "remove", "stepId": "s2"}),
-    ([("s 1", "edit> ")], {"op": "skip", "stepId": "s1"}),
-    ([("m 3 1", "edit> ")], {"op": "move", "stepId": "s3", "after": "s1"}),
-    ([("m 3 0", "edit> ")], {"op": "move", "stepId": "s3", "after": None}),
-    (
-        [("a", "edit> "), ("Tidy up", "done? ")],
-        {"op": "add", "after": "s3", "step": {"description": "Tidy up"}},
-    ),
-    (
-        [("2", "edit> "), ("d", "> "), ("Better words", "keeps it): ")],
-        {"op": "update", "stepId": "s2", "set": {"description": "Better words"}},
-    ),
-    (
-        [("2", "edit> "), ("a", "> "), ('{"path": "x"}', "keeps them): ")],
-        {"op": "update", "stepId": "s2", "set": {"args": {"path": "x"}}},
-    ),
-]
-
-
-def test_each_edit_goes_to_the_server_at_once(start: Start) -> None:
-    turns = script(STEPS, [events(COMPLETED)], plan_edit=[[{"reply": {"plan": EDITED}}]])
-    terminal = start(turns, EDITOR="", VISUAL="")
-    terminal.type("e")
-    for typed, _ in EDITS:
-        for text, after in typed:
-            terminal.type(text, after=after)
-    terminal.type("", after="edit> ")
-    terminal.wait_for("Execute this plan?")
-    terminal.type("y")
-    ended = terminal.finish()
-    sent = ended.params("planloom/plan/edit")
-    assert [params["edits"] for params in sent] == [[edit] for _, edit in EDITS]
-    assert [params["version"] for params in sent] == [1, *([2] * (len(EDITS) - 1))]
-    assert ended.params("planloom/plan/approve") == [{"planId": "p", "version": 2}]
-
-
-def test_a_refused_edit_says_why_and_the_person_goes_on(start: Start) -> None:
-    problem = {"stepId": "s1", "field": "dependsOn", "problem": "step 2 needs it"}
-    data = {"code": "invalid_plan", "message": "That does not work.", "details": [problem]}
-    turns = script(STEPS, plan_edit=[[{"error": {"code": -32803, "message": "x", "data": data}}]])
-    terminal = start(turns)
-    terminal.type("e")
-    terminal.type("r 1", after="edit> ")
-    terminal.wait_for("That does not work.")
-    terminal.wait_for("dependsOn: step 2 needs it")
-    terminal.type("r 99", after="edit> ")
-    terminal.type("", after="edit> ")
-    terminal.type("c")
-    assert terminal.finish().code == 1
-
-
-def test_an_editor_of_choice_edits_longer_text(start: Start, tmp_path: Path) -> None:
-    program = tmp_path / "my editor.py"
-    program.write_text("import sys\nopen(sys.argv[1], 'a').write('more')\n")
-    turns = script(STEPS, plan_edit=[[{"reply": {"plan": EDITED}}]])
-    terminal = start(turns, EDITOR=f"{sys.executable} '{program}'", VISUAL="")
-    terminal.type("e")
-    terminal.type("1", after="edit> ")
-    terminal.type("i")
-    terminal.type("", after="edit> ")
-    terminal.type("c")
-    (params,) = terminal.finish().params("planloom/plan/edit")
-    assert params["edits"][0]["set"] == {"instruction": "Create file onemore"}
 
 
 def test_a_secret_is_attached_only_if_it_is_confirmed(start: Start) -> None:

@@ -622,6 +622,7 @@ def application() -> FakeApplication:
     for name in (
         "edit",
         "regenerate",
+        "rewrite",
         "approve",
         "reject",
         "direct",

@@ -86,6 +86,7 @@ class RequestRun:
         self._person = person
         self._flags = flags
         self._reviewed = -1
+        self._shown_version: int | None = None
         self._review: str | None = None
         self._until_ready = False
         self._shown: set[str] = set()
@@ -316,6 +317,9 @@ class RequestRun:
         match event["type"]:
             case "plan_ready" | "plan_approval_request" | "plan_edited":
                 return await self._review_plan()
+            case "plan_drafting":
+                # A draft that comes to nothing puts the version before it to review again.
+                self._reviewed = -1
             case "plan_executing" | "plan_direct" if self._reads_lines:
                 self._screen.note("A line that you type while the plan runs goes to it.")
             case "approval_request":
@@ -343,15 +347,18 @@ class RequestRun:
     async def _review_plan(self) -> bool:
         """Ask about each version of a plan under review; whether it is to be run no further."""
         while self._plan["status"] == "pending_approval" and self._plan["version"] != self._reviewed:
-            self._reviewed = self._plan["version"]
-            self._screen.plan(self.view)
+            self._reviewed = version = self._plan["version"]
+            if self._until_ready or self._flags.yes:
+                self._screen.plan(self.view)
             if self._until_ready:
                 return True
             if self._flags.yes:
                 self._screen.note("The plan is approved (--yes).")
                 answer = ask.Reviewed("execute")
             else:
-                answer = await self._ask(self._person.review())
+                changes = self.view.get("changes") or [] if self._shown_version == version - 1 else []
+                self._shown_version = version
+                answer = await self._ask(self._person.review(self.view, changes))
             if not await self._decide(answer):
                 await self._refetch_plan()
         return False
@@ -371,8 +378,7 @@ class RequestRun:
                 text = answer.sentence or await self._ask(self._person.revision())
                 return bool(text) and await self._say(text)
             case "edit":
-                await self._ask(self._screen.edit(self.view, self._edit))
-                return False
+                return await self._edit()
             case "cancel":
                 return await self._send_answer("planloom/plan/cancel", plan)
 
@@ -383,10 +389,16 @@ class RequestRun:
             raise Leave
         self._reviewed = -1
 
-    async def _edit(self, view: PlanView, edit: Json) -> PlanView:
-        plan = view["plan"]
-        params = {"planId": plan["planId"], "version": plan["version"], "edits": [edit]}
-        return await self._view_after((await self._connection.request("planloom/plan/edit", params))["plan"])
+    async def _edit(self) -> bool:
+        """Let the person edit the plan as a document; whether it has become another version."""
+        plan: Json = {"planId": self._plan["planId"]}
+        exported = await self._connection.request("planloom/plan/export", plan | {"format": "document"})
+        version = plan | {"version": self._plan["version"]}
+
+        async def send(text: str) -> None:
+            await self._connection.request("planloom/plan/rewrite", version | {"text": text})
+
+        return await self._ask(self._person.edited(exported["text"], ".plan.md", send))
 
     async def _answer_request(self, approval: Approval) -> None:
         """Answer an approval; one of a list once the whole list has come, which it does event by event."""

@@ -85,6 +85,7 @@ CLIENT_REQUESTS: tuple[ClientRequest, ...] = (
     ClientRequest("planloom/plan/tasks", plans.tasks, "read"),
     ClientRequest("planloom/plan/events", plans.events, "read"),
     ClientRequest("planloom/plan/edit", plans.edit),
+    ClientRequest("planloom/plan/rewrite", plans.rewrite),
     ClientRequest("planloom/plan/regenerate", plans.regenerate),
     ClientRequest("planloom/plan/message", plans.message),
     ClientRequest("planloom/plan/approve", plans.approve),

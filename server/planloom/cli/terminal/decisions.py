@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from planloom.cli.client.messages import (
@@ -13,6 +13,7 @@ from planloom.cli.client.messages import (
     ConfinementRequest,
     Conflict,
     DiffResult,
+    Json,
     PlanView,
     Question,
     Recovery,
@@ -71,7 +72,11 @@ class RecoveryChoice(NamedTuple):
 class Decider(Protocol):
     """Answers what the flags leave open: `person.Terminal` or `NonInteractive`. Each method may raise Leave."""
 
-    async def review(self) -> Reviewed: ...
+    async def review(self, view: PlanView, changes: Sequence[Json], /) -> Reviewed:
+        """The answer to a plan; `changes` are those since the version that was shown last, if one was."""
+        ...
+
+    async def edited(self, text: str, suffix: str, send: Callable[[str], Awaitable[object]], /) -> bool: ...
 
     async def revision(self) -> str:
         """The changes wanted in the plan under review; empty for none."""
@@ -192,7 +197,10 @@ class NonInteractive:
         self._accepted[key] += 1
         return self._yes and self._accepted[key] <= MOST_ACCEPTED
 
-    async def review(self) -> Reviewed:
+    async def review(self, _view: PlanView, _changes: Sequence[Json], /) -> Reviewed:
+        raise Leave
+
+    async def edited(self, _text: str, _suffix: str, _send: Callable[[str], Awaitable[object]], /) -> bool:
         raise Leave
 
     async def revision(self) -> str:

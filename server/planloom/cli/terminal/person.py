@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich.console import Console
 from rich.text import Text
 
+from planloom.cli.client.connection import ServerError
 from planloom.cli.client.messages import (
     Approval,
     Conflict,
     DiffResult,
+    Json,
     PlanView,
     Question,
     Recovery,
@@ -21,7 +23,7 @@ from planloom.cli.client.messages import (
 )
 from planloom.cli.client.views import first_to_skip, offers
 from planloom.cli.plain import one_line, visible
-from planloom.cli.terminal import keyboard, show
+from planloom.cli.terminal import keyboard, show, show_approval, show_report
 from planloom.cli.terminal.ask_approval import ask_approval, ask_list
 from planloom.cli.terminal.decisions import (
     Leave,
@@ -31,12 +33,16 @@ from planloom.cli.terminal.decisions import (
     Reviewed,
     Verdict,
 )
+from planloom.cli.terminal.pages import Pages
+from planloom.domain.text.counted import counted
 
+Send: TypeAlias = Callable[[str], Awaitable[object]]
+"""Sends an edited text to the server. Raises ServerError if it refuses it."""
 _REVIEW: Mapping[str, tuple[str, ReviewChoice]] = {
     "y": ("execute", "execute"),
     "r": ("revise: say what should change", "revise"),
     "d": ("drop the plan: the model works on the request at once", "direct"),
-    "e": ("edit", "edit"),
+    "e": ("edit it as a document in your editor", "edit"),
     "c": ("cancel", "cancel"),
 }
 _LATER = {"l": "leave it for later"}
@@ -104,8 +110,25 @@ class Terminal:
         """Print a sentence between questions."""
         self.console.print(Text(visible(text), style))
 
-    async def review(self) -> Reviewed:
-        choices = {key: words for key, (words, _) in _REVIEW.items()} | {"l": "keep it for later"}
+    async def review(self, view: PlanView, changes: Sequence[Json]) -> Reviewed:
+        whole, part = show_report.whole_plan(view), show_approval.changes_of_plan(view, changes)
+        pages = Pages(self.console, part if changes else whole)
+        self.console.print()
+        pages.show_next()
+        while (answer := await self._reviewed(pages, whole_next=bool(changes))) is None:
+            if not pages.unseen:
+                pages, changes = Pages(self.console, whole), ()
+            pages.show_next()
+        return answer
+
+    async def _reviewed(self, pages: Pages, *, whole_next: bool) -> Reviewed | None:
+        """One question on the plan; None to be shown more of it. Raises Leave."""
+        more: dict[str, str] = {}
+        if pages.unseen:
+            more = {"v": f"view {counted(pages.unseen, 'more line')}"}
+        elif whole_next:
+            more = {"v": "view the whole plan"}
+        choices = more | {key: words for key, (words, _) in _REVIEW.items()} | {"l": "keep it for later"}
         while (chosen := await self._chosen("Execute this plan?", choices)) not in choices:
             if len(chosen.split()) >= _WORDS_OF_A_SENTENCE:
                 return Reviewed("revise", chosen)
@@ -116,7 +139,7 @@ class Terminal:
                 )
         if chosen in _LATER:
             raise Leave
-        return Reviewed(_REVIEW[chosen][1])
+        return None if chosen in more else Reviewed(_REVIEW[chosen][1])
 
     async def revision(self) -> str:
         return (await self.line("What should change? (empty for nothing) ")).strip()
@@ -201,22 +224,35 @@ class Terminal:
         prompt = f"{visible(message)} Attach {visible(reference)}?"
         return await self.agrees(prompt, {"y": "attach", "n": "leave out"})
 
-    async def text(self, name: str, current: str) -> str | None:
-        """Ask for a new text of a field, in `$EDITOR` or on one line; None keeps the old one. Raises EndOfInput."""
-        edited = await keyboard.edit_text(current, ".md")
-        if edited is not None:
-            return edited.rstrip("\n") or None
-        self.say(f"{name} is: {current}", "dim")
-        return (await self.line(f"New {name} (empty keeps it): ")).strip() or None
+    async def edited(self, text: str, suffix: str, send: Send) -> bool:
+        """Let the person edit a text, again while it is refused; whether another one was sent. Raises Leave."""
+        written = text
+        while True:
+            edited = await keyboard.edit_text(written, suffix)
+            if edited is None:
+                self.say("The editor did not end well, or there is none: set EDITOR to one.", "yellow")
+                return False
+            if edited == text:
+                self.say("Nothing was changed.", "dim")
+                return False
+            try:
+                await send(edited)
+            except ServerError as error:
+                show.failure(self.console, error.message, error.hint, error.details)
+            else:
+                return True
+            written = edited
+            again = {"e": "edit it again", "b": "back, without these changes"}
+            if await self.choose_or_leave("What now?", again) == "b":
+                return False
 
     async def arguments(self, current: Mapping[str, Any]) -> dict[str, Any] | None:
         """Ask for new arguments of a call as JSON; None keeps the old ones. Raises EndOfInput."""
         written = json.dumps(current, indent=2, ensure_ascii=False)
         edited = await keyboard.edit_text(written + "\n", ".json")
         if edited is None:
-            self.say(written, "dim")
-            edited = await self.line("New arguments as JSON on one line (empty keeps them): ")
-        if not edited.strip():
+            self.say("The editor did not end well, or there is none: set EDITOR to one.", "yellow")
+        if edited is None or not edited.strip():
             return None
         try:
             value = json.loads(edited)

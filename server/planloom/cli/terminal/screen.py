@@ -24,8 +24,6 @@ from planloom.cli.client.messages import (
 from planloom.cli.client.views import present_uri, step_of
 from planloom.cli.plain import as_json, one_line, visible
 from planloom.cli.terminal import show, show_approval, show_report
-from planloom.cli.terminal.edit_plan import Send, edit_plan
-from planloom.cli.terminal.person import Terminal
 from planloom.domain.text.counted import counted
 from planloom.view.words import Words
 
@@ -85,8 +83,7 @@ class Screen:
         """Print the plan for review, with what it has used of which model so far."""
         self.pause()
         self._console.print()
-        self._console.print(show.plan_table(view))
-        self._show_used(view)
+        self._console.print(show_report.whole_plan(view))
 
     def approval(self, approval: Approval, diffs: Sequence[DiffResult]) -> None:
         """Print what an approval would change."""
@@ -120,11 +117,6 @@ class Screen:
         """Print a failure, each of its problems, and its hint; not again what the server has said as an error."""
         self.pause()
         show.failure(self._console, "" if message in self._said else message, hint, details)
-
-    async def edit(self, view: PlanView, send: Send) -> None:
-        """Let the person at the terminal edit the plan."""
-        self.pause()
-        await edit_plan(Terminal(self._console, self._folders), self._console, view, send)
 
     def raw(self, event: Json) -> None:
         """Print an event as JSON, for programs."""

@@ -41,6 +41,7 @@ def plan_approved(plan: Plan, event: ev.PlanApproved, at: Instant) -> Plan:
         review=event.review,
         approved_at=at,
         last_draft=None,
+        revised=(),
     )
 
 

@@ -9,6 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from planloom.domain.document.adoption import adoption
+from planloom.domain.document.difference import difference
+from planloom.domain.document.reader import Trouble
+from planloom.domain.document.reader import read_document as read_plan_document
 from planloom.domain.errors import InvalidParams, InvalidPlan, StaleVersion, WrongState
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.attachments import Attachment, additional
@@ -110,13 +113,22 @@ class Plans(PlanReader):
             raise InvalidParams(
                 f"The text is no plan: {problem}.", details=[{"field": "text", "problem": problem}]
             )
-        if found.troubles:
-            rows = [
-                {"stepId": "", "field": f"line {each.place.line + 1}", "problem": each.text}
-                for each in found.troubles
-            ]
-            raise InvalidPlan("The document has errors.", rows)
+        _refuse_troubles(found.troubles)
         return await self.adopt(found.request, found.summary, found.found.edits)
+
+    async def rewrite(self, plan_id: PlanId, version: int, text: str) -> Plan:
+        """Make the plan what its document says; a text that changes nothing leaves the plan as it is.
+
+        Raises InvalidPlan for a document with errors, and what `edit` raises.
+        """
+        plan = self.get(plan_id, None)
+        assert plan is not None, "get() with an id returns a plan or raises"
+        if plan.version != version:
+            raise StaleVersion(plan.version, status=plan.status)
+        written = read_plan_document(text)
+        found = difference(plan, written)
+        _refuse_troubles((*written.troubles, *found.troubles))
+        return await self.edit(plan_id, version, found.edits, found.words) if found.changes else plan
 
     async def edit(
         self, plan_id: PlanId, version: int, edits: Sequence[StepEdit], words: PlanWords | None = None
@@ -284,6 +296,15 @@ class Plans(PlanReader):
         async with self._turns.turn(plan_id, "delete"):
             self._ledger.delete(plan_id)
             self._turns.ownership.forget(plan_id)
+
+
+def _refuse_troubles(troubles: Sequence[Trouble]) -> None:
+    """Raise InvalidPlan for what cannot be read in a document."""
+    if troubles:
+        rows = [
+            {"stepId": "", "field": f"line {each.place.line + 1}", "problem": each.text} for each in troubles
+        ]
+        raise InvalidPlan("The document has errors.", rows)
 
 
 def _still_waiting(plan: Plan) -> Iterator[ev.Log]:
