@@ -1012,6 +1012,7 @@ export interface PlanHead {
   usedLines?: readonly string[];
   perspectives?: readonly PerspectiveState[];
   draft?: DraftView;
+  changes?: readonly PlanChange[];
   answer?: string;
   confidence?: string;
   unresolved?: readonly Unresolved[];
@@ -1125,6 +1126,13 @@ export interface EditParams {
   summary?: string;
 }
 
+/** `planloom/plan/rewrite`; `text` is the document of the plan at `version`, as it was changed. */
+export interface RewriteParams {
+  planId: string;
+  version: number;
+  text: string;
+}
+
 /** `planloom/plan/regenerate`. */
 export interface RegenerateParams {
   planId: string;
@@ -1171,7 +1179,7 @@ export interface UndoParams {
 /** `planloom/plan/export`. */
 export interface ExportParams {
   planId: string;
-  format: "markdown" | "json" | "full";
+  format: "markdown" | "json" | "full" | "document";
   allWorkspaces?: boolean;
 }
 
@@ -2421,6 +2429,7 @@ export interface Requests {
   "planloom/plan/tasks": { params: TasksParams; result: TasksResult };
   "planloom/plan/events": { params: EventsParams; result: EventsResult };
   "planloom/plan/edit": { params: EditParams; result: PlanResult };
+  "planloom/plan/rewrite": { params: RewriteParams; result: PlanResult };
   "planloom/plan/regenerate": { params: RegenerateParams; result: PlanResult };
   "planloom/plan/message": { params: MessageParams; result: MessageResult };
   "planloom/plan/approve": { params: ApproveParams; result: PlanResult };
@@ -2428,6 +2437,7 @@ export interface Requests {
   "planloom/plan/direct": { params: PlanParams; result: PlanResult };
   "planloom/plan/pause": { params: PlanParams; result: PlanResult };
   "planloom/plan/resume": { params: PlanParams; result: PlanResult };
+  "planloom/plan/review": { params: PlanParams; result: PlanResult };
   "planloom/plan/cancel": { params: PlanParams; result: PlanResult };
   "planloom/plan/wait": { params: WaitParams; result: WaitResult };
   "planloom/plan/undo": { params: UndoParams; result: UndoResult };

@@ -9,6 +9,7 @@ import type {
   Approval,
   ChangedFile,
   PerspectiveState,
+  Plan,
   RanCommand,
   Report,
   Step,
@@ -510,6 +511,20 @@ test("Start execution reviews as the setting says, or as was chosen for this pla
     ["p1", "end"],
     ["p2", "auto"],
   ]);
+});
+
+test("a plan is kept for later at its review, and goes back to review", () => {
+  const { panel, sent } = panelOf();
+  const press = (status: Plan["status"], planId: string, actions: readonly string[], id: string) => {
+    const root = drawn(planHeader(panel, viewOf(plan([step("a")], { planId, status }), { actions })));
+    const button = root.querySelector<HTMLElement>(id)!;
+    button.click();
+    return button.textContent?.trim();
+  };
+  expect(press("pending_approval", "p1", ["approve", "pause"], "#pause")).toBe("pause");
+  expect(press("paused", "p2", ["resume"], "#resume")).toBe("resume");
+  expect(press("paused", "p3", ["resume", "review"], "#review")).toBe("review");
+  expect(sent.map((message) => message.kind === "control" && message.action)).toEqual(["pause", "resume", "review"]);
 });
 
 test("what waits is not told as running: in its row, in the head, by its clock", () => {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from itertools import product
 from typing import Any
 
 import pytest
 
-from planloom.cli.terminal.decisions import ASSUME, Flags, NonInteractive, Verdict, verdict_by_flags
+from planloom.cli.terminal.decisions import ASSUME, Flags, Leave, NonInteractive, Verdict, verdict_by_flags
 
 WRITE: dict[str, Any] = {"effect": "write", "files": [{"uri": "file:///w/a", "change": "edit"}]}
 PLAIN = {
@@ -67,23 +68,39 @@ def test_no_flag_keeps_what_a_command_wrote_in_protected_names(flags: Flags) -> 
 async def test_yes_lets_the_model_decide_but_not_for_ever() -> None:
     nobody = NonInteractive(yes=True)
     proposed: Any = {"options": ["accept", "retry"], "proposal": {"action": "retry", "why": "It may pass."}}
-    assert [await nobody.question({"stepId": "s1"}) for _ in range(4)] == [ASSUME] * 3 + [None]
-    taken = [(await nobody.recovery({"stepId": "s1"}, proposed)).action for _ in range(4)]
-    assert taken == ["accept"] * 3 + ["abort"]
-    assert (await nobody.recovery({"stepId": "s2"}, {"options": ["retry", "model"]})).action == "abort"
-    assert await nobody.resume("budget", "60 requests (budget.maxRequests).") is False
-    assert await nobody.resume("model_unavailable", "") is False
-    assert [await nobody.resume("budget", "200 calls.") for _ in range(6)] == [True] * 5 + [False]
+    assert [await nobody.question({"stepId": "s1"}) for _ in range(3)] == [ASSUME] * 3
+    taken = [(await nobody.recovery({"stepId": "s1"}, proposed)).action for _ in range(3)]
+    assert taken == ["accept"] * 3
+    await leaves(nobody.question({"stepId": "s1"}))
+    await leaves(nobody.recovery({"stepId": "s1"}, proposed))
+    await leaves(nobody.recovery({"stepId": "s2"}, {"options": ["retry", "model"]}))
+
+
+async def test_yes_lets_a_plan_go_on_at_a_limit_of_its_steps_but_not_for_ever() -> None:
+    nobody = NonInteractive(yes=True)
+    assert [await nobody.pause(paused("budget", "200 calls.")) for _ in range(5)] == ["resume"] * 5
+    await leaves(nobody.pause(paused("budget", "200 calls.")))
+    await leaves(NonInteractive(yes=True).pause(paused("budget", "60 requests (budget.maxRequests).")))
+    await leaves(NonInteractive(yes=True).pause(paused("model_unavailable", "")))
+
+
+def paused(reason: str, detail: str) -> Any:
+    return {"plan": {"pauseReason": reason, "pauseDetail": detail}}
+
+
+async def leaves(asked: Awaitable[Any]) -> None:
+    with pytest.raises(Leave):
+        await asked
 
 
 async def test_nobody_harms_nothing() -> None:
     nobody = NonInteractive()
-    assert (await nobody.review()).choice == "cancel"
+    await leaves(nobody.review({}, []))
     assert (await nobody.approval({}, [])).decision == "deny"
-    assert await nobody.question({}) is None
-    assert (await nobody.recovery({}, {})).action == "abort"
+    await leaves(nobody.question({}))
+    await leaves(nobody.recovery({}, {}))
     assert await nobody.conflict({"files": [{"uri": "file:///a"}]}) == {"file:///a": "mine"}
-    assert await nobody.resume("budget", "") is False
+    await leaves(nobody.pause(paused("budget", "")))
     assert await nobody.attach_secret(".env", "") is False
 
 

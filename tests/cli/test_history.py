@@ -46,9 +46,9 @@ class Machine:
         words = [*arguments, "-w", str(self.work)]
         return command_line.run(self.root, words, None, typed, **self.environment, **more)
 
-    def at_terminal(self, *arguments: str) -> AtTerminal:
+    def at_terminal(self, *arguments: str, **more: str) -> AtTerminal:
         """One command at a terminal."""
-        return AtTerminal(self.root, [*arguments, "-w", str(self.work)], None, **self.environment)
+        return AtTerminal(self.root, [*arguments, "-w", str(self.work)], None, **self.environment, **more)
 
     def plans(self, *arguments: str) -> list[dict[str, Any]]:
         """The plans that are listed."""
@@ -249,6 +249,23 @@ def test_undo_shows_what_it_does_and_keeps_what_was_typed_since(machine: Machine
     assert (machine.work / "a.txt").read_text() == "mine\n"
 
 
+def test_an_undo_is_made_again_and_each_says_what_has_become_of_a_file(machine: Machine) -> None:
+    machine.executed()
+    undone = machine.run("undo", "--yes")
+    assert "✔ b.txt deleted" in words(undone.out) and "✔ a.txt old text restored" in words(undone.out)
+    assert "Done, taken back." in words(machine.run("show").out)
+    exported = machine.run("export", "--format", "markdown").out
+    assert "completed, taken back." in exported and "[x]" not in exported
+
+    redone = machine.run("undo", "--redo", "--yes")
+    assert (redone.code, "Makes again plan" in redone.out) == (0, True)
+    assert "✔ b.txt made again" in words(redone.out) and "✔ a.txt changed again" in words(redone.out)
+    assert (machine.work / "b.txt").read_text() == "bee"
+    assert (machine.work / "a.txt").read_text() == "new\n"
+    again = machine.run("undo", "--redo", "--yes")
+    assert (again.code, "There is nothing to make again." in again.out) == (1, True)
+
+
 @needs_terminal
 def test_undo_asks(machine: Machine) -> None:
     machine.executed()
@@ -278,7 +295,7 @@ def test_a_plan_of_another_folder_is_not_touched_from_here(machine: Machine, tmp
 
 def test_a_plan_is_exported_to_be_read_and_for_programs(machine: Machine, tmp_path: Path) -> None:
     done = machine.executed()
-    read = machine.run("export")
+    read = machine.run("export", "--format", "markdown")
     assert (read.code, read.err) == (0, "")
     assert read.out.startswith("# 1. Create file b.txt") and "[x] Write b.txt" in read.out
     assert json.loads(machine.run("export", done, "-f", "json").out) == machine.shown(done)

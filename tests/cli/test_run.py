@@ -207,11 +207,12 @@ WAITING = {
 
 
 @pytest.mark.parametrize("event", WAITING.values(), ids=WAITING)
-def test_what_only_a_person_can_answer_cancels_instead_of_hanging(work: Path, event: Any) -> None:
+def test_a_plan_that_needs_a_person_is_left_paused_instead_of_hanging(work: Path, event: Any) -> None:
     ended = run(work, script([step(1, "a")], [events(event)]), "--yes")
-    assert ended.code == 1
+    assert ended.code == 4
     assert event["detail"] in ended.out
-    assert ended.params("planloom/plan/cancel") == [{"planId": "p"}]
+    assert ended.params("planloom/plan/cancel") == []
+    assert "`planloom resume p` takes the plan up again" in ended.out
 
 
 QUESTION = {"type": "clarification_request", "taskId": "s1", "question": "Which port?"}
@@ -243,10 +244,10 @@ def test_an_answer_is_no_argument_of_a_call_that_refers_to_another_step(work: Pa
     assert [params["answer"] for params in ended.params("planloom/step/answer")] == [ASSUME]
 
 
-def test_a_question_whose_answer_becomes_an_argument_cancels_the_plan(work: Path) -> None:
+def test_a_question_whose_answer_becomes_an_argument_waits_for_a_person(work: Path) -> None:
     asking, using = step(1, "a", kind="clarification"), step(2, "b", args={"path": "$s1"})
     ended = run(work, script([asking, using], [events(QUESTION)]), "--yes")
-    assert (ended.code, ended.params("planloom/plan/cancel")) == (1, [{"planId": "p"}])
+    assert (ended.code, ended.params("planloom/plan/pause")) == (4, [{"planId": "p"}])
     assert "Which port?" in ended.out
 
 
@@ -284,22 +285,17 @@ def test_a_proposal_that_is_not_accepted_says_why(work: Path) -> None:
     )
     ended = run(work, turns, "--yes")
     actions = [params["action"] for params in ended.params("planloom/step/recover")]
-    assert actions == ["accept"] * 3 + ["abort"]
+    assert (ended.code, actions) == (4, ["accept"] * 3)
     assert ended.out.count("The proposal is accepted (--yes).") == 3
     assert "The proposal is not accepted: --yes accepts at most 3 for one step." in ended.out
 
 
-def test_a_failed_step_aborts_without_a_person(work: Path) -> None:
+def test_a_failed_step_waits_for_a_person(work: Path) -> None:
     failed = {"type": "task_failed", "taskId": "s1", "error": "The text is not there.", "willRetry": False}
     asked = {"type": "recovery_request", "taskId": "s1", "error": "", "options": ["retry", "skip", "abort"]}
-    turns = script(
-        [step(1, "a")],
-        [events(failed, asked)],
-        step_recover=[[{"reply": {}}, events({"type": "plan_cancelled", "summary": "", "progress": {}})]],
-    )
-    ended = run(work, turns, "--yes")
-    assert ended.code == 1
-    assert ended.params("planloom/step/recover") == [{"planId": "p", "stepId": "s1", "action": "abort"}]
+    ended = run(work, script([step(1, "a")], [events(failed, asked)]), "--yes")
+    assert (ended.code, ended.params("planloom/step/recover")) == (4, [])
+    assert ended.params("planloom/plan/pause") == [{"planId": "p"}]
     assert "The text is not there." in ended.out
 
 
@@ -345,7 +341,7 @@ def test_an_approval_that_is_refused_for_good_ends_the_run(work: Path) -> None:
     }
     turns = script([step(1, "a")]) | {"planloom/plan/approve": [[{"error": error}]]}
     ended = run(work, turns, "--yes")
-    assert ended.code == 1
+    assert ended.code == 4
     assert "Trust it first." in ended.out
     assert len(ended.params("planloom/plan/approve")) == 1
 
@@ -507,7 +503,8 @@ def test_diff_prints_what_a_plan_has_changed(work: Path) -> None:
     assert command_line.run(work.parent, ["diff", "zzz", "-w", str(work)], turns).code == 1
 
 
-def test_ctrl_c_cancels_the_plan_and_waits_for_its_end(work: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_pauses_a_plan_that_nobody_watches(work: Path, number: signal.Signals) -> None:
     turns = script([step(1, "Wait for long")], [events({"type": "task_started", "taskId": "s1"})])
     arguments = ["run", "x", "--yes", "--json", "-w", str(work)]
     process = subprocess.Popen(
@@ -521,10 +518,10 @@ def test_ctrl_c_cancels_the_plan_and_waits_for_its_end(work: Path) -> None:
     assert process.stdout is not None
     while '"task_started"' not in (line := process.stdout.readline()):
         assert line
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
+    assert process.returncode == 4, err
     assert "Traceback" not in err
-    assert json.loads(out.splitlines()[-1])["exitCode"] == 130
+    assert json.loads(out.splitlines()[-1])["exitCode"] == 4
     sent = [json.loads(line).get("method") for line in (work.parent / "sent.jsonl").read_text().splitlines()]
-    assert sent[-3:] == ["planloom/plan/cancel", "shutdown", "exit"]
+    assert sent[-4:] == ["planloom/plan/pause", "planloom/plan/view", "shutdown", "exit"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command_line import AtTerminal
+from tests.support.command_line import AtTerminal, editor
 from tests.support.scripts import CANCELLED, COMPLETED, approval, events, plan, script, step
 
 pytestmark = [
@@ -81,34 +82,127 @@ def test_without_a_terminal_or_yes_no_proposal_is_accepted(start: Start) -> None
         "options": ["accept", "retry", "abort"],
         "proposal": {"action": "retry", "why": "It may pass."},
     }
-    turns = script(STEPS, step_recover=[[{"reply": {}}, events(CANCELLED)]])
+    turns = script(STEPS)
     created = plan(STEPS, status="executing", route="direct")
     turns["planloom/plan/create"] = [[{"reply": {"plan": created}}, events(asked)]]
     terminal = start(turns, "--mode", "direct", text="-")
     terminal.type("Do it.", after="")
     terminal.end_input(after="")
     ended = terminal.finish()
-    assert [params["action"] for params in ended.params("planloom/step/recover")] == ["abort"]
+    assert (ended.code, ended.params("planloom/step/recover")) == (4, [])
     assert "The proposal is not accepted: there is no terminal to ask at." in ended.out
     assert "--yes" not in ended.out
 
 
-def test_a_closed_input_cancels(start: Start) -> None:
-    terminal = start(ONE)
-    terminal.end_input()
+ASKED = script(STEPS, [events({"type": "clarification_request", "taskId": "s1", "question": "Which port?"})])
+FAILED = {"type": "recovery_request", "taskId": "s1", "error": "", "options": ["retry", "abort"]}
+CONFLICT = {"editId": "e", "stepId": "s1", "files": [{"uri": "$ROOT/x", "hunks": []}]}
+QUESTIONS = {
+    "review": (ONE, [], "Execute this plan?"),
+    "revision": (ONE, ["r"], "What should change?"),
+    "approval": (ONE, ["y"], "Allow?"),
+    "reason": (ONE, ["y", "n"], "Why?"),
+    "question": (ASKED, ["y"], "Which port?"),
+    "recovery": (script(STEPS, [events(FAILED)]), ["y"], "What now?"),
+    "conflict": (
+        script(STEPS, [events({"type": "edit_conflict", "taskId": "s1", "conflict": CONFLICT})]),
+        ["y"],
+        "Keep which?",
+    ),
+}
+"""Each question, as the turns of the server and the answers that lead to it."""
+LATER = {key for key in QUESTIONS if key not in ("revision", "reason", "question")}
+"""The questions that have choices."""
+
+
+def brought_to(start: Start, question: str) -> AtTerminal:
+    turns, keys, words = QUESTIONS[question]
+    terminal = start(turns)
+    for key in keys:
+        terminal.type(key)
+    terminal.wait_for(words)
+    return terminal
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_closed_input_leaves_the_plan_for_later(start: Start, question: str) -> None:
+    terminal = brought_to(start, question)
+    terminal.end_input(after="" if question in ("revision", "reason") else " ")
     ended = terminal.finish()
-    assert ended.code == 1
-    assert ended.params("planloom/plan/cancel") == [{"planId": "p"}]
+    assert (ended.code, ended.params("planloom/plan/pause")) == (4, [{"planId": "p"}])
+    assert ended.params("planloom/plan/cancel") == []
+    assert "`planloom resume p` takes the plan up again" in ended.out
 
 
-def test_ctrl_c_at_a_question_cancels(start: Start) -> None:
-    terminal = start(ONE)
+@pytest.mark.parametrize("question", LATER)
+def test_a_question_offers_to_leave_the_plan_for_later(start: Start, question: str) -> None:
+    terminal = brought_to(start, question)
+    terminal.type("l")
+    ended = terminal.finish()
+    assert (ended.code, ended.params("planloom/plan/pause")) == (4, [{"planId": "p"}])
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_ctrl_c_pauses_and_again_cancels(start: Start, question: str) -> None:
+    terminal = brought_to(start, question)
+    terminal.interrupt()
+    terminal.wait_for("The plan is paused.")
     terminal.wait_for("> ")
     terminal.interrupt()
     ended = terminal.finish()
-    assert ended.code == 130
+    assert (ended.code, ended.params("planloom/plan/pause")) == (130, [{"planId": "p"}])
     assert ended.params("planloom/plan/cancel") == [{"planId": "p"}]
     assert "Traceback" not in ended.out
+
+
+@pytest.mark.parametrize(("key", "code"), [("l", 4), ("c", 130)])
+def test_a_plan_that_was_interrupted_is_left_or_cancelled(start: Start, key: str, code: int) -> None:
+    terminal = start(script(STEPS, [events({"type": "task_started", "taskId": "s1"})]))
+    terminal.type("y")
+    terminal.wait_for("A line that you type")
+    terminal.interrupt()
+    terminal.wait_for("The plan is paused.")
+    terminal.type(key)
+    assert terminal.finish().code == code
+
+
+def test_a_plan_that_was_interrupted_goes_on(start: Start) -> None:
+    resumed = [events({"type": "plan_resumed"}), {"reply": {}}, events(COMPLETED)]
+    started = events({"type": "task_started", "taskId": "s1"})
+    terminal = start(script(STEPS, [started], plan_resume=[resumed]))
+    terminal.type("y")
+    terminal.wait_for("A line that you type")
+    terminal.interrupt()
+    terminal.wait_for("The plan is paused.")
+    terminal.type("r")
+    assert terminal.finish().code == 0
+
+
+def test_ctrl_c_before_there_is_a_plan_starts_nothing(start: Start) -> None:
+    terminal = start({"planloom/plan/create": [[{"hang": True}]]})
+    terminal.wait_for("Log: ")
+    terminal.interrupt()
+    ended = terminal.finish()
+    assert ended.code == 130
+    assert "Nothing was started." in ended.out
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("question", ["review", "approval"])
+def test_a_process_that_is_to_end_pauses_its_plan(
+    start: Start, question: str, number: signal.Signals
+) -> None:
+    terminal = brought_to(start, question)
+    terminal.interrupt(number)
+    ended = terminal.finish()
+    assert (ended.code, ended.params("planloom/plan/pause")) == (4, [{"planId": "p"}])
+
+
+def test_a_closed_terminal_pauses_the_plan(start: Start) -> None:
+    terminal = brought_to(start, "review")
+    terminal.hang_up()
+    ended = terminal.finish()
+    assert (ended.code, ended.params("planloom/plan/pause")) == (4, [{"planId": "p"}])
 
 
 def test_directly(start: Start) -> None:
@@ -207,6 +301,34 @@ def test_what_is_allowed_for_the_plan_is_shown_as_it_is_made(start: Start) -> No
     ended = terminal.finish()
     assert [params["editId"] for params in ended.params("planloom/plan/diff")] == ["e-two"]
     assert "new two" in ended.out and "1 + unasked" in ended.out
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_a_change_of_a_model_is_called_made_when_it_is_made(start: Start, answer: str) -> None:
+    proposed = {
+        "type": "tool_completed",
+        "taskId": "s1",
+        "ok": True,
+        "summary": "Created one",
+        "changes": ["$ROOT/one"],
+    }
+    steps = [step(1, "Create it", kind="processing"), *STEPS[1:]]
+    after = [edited("one")] if answer == "y" else []
+    turns = script(
+        steps,
+        [events(proposed), asks(1, "one")],
+        approval_respond=[[{"reply": {}}, *after, events(COMPLETED)]],
+    )
+    terminal = start(turns)
+    terminal.type("y")
+    terminal.wait_for("Allow?")
+    assert "Created one" not in terminal.seen
+    terminal.type(answer)
+    if answer == "n":
+        terminal.type("", after="Why? (may be empty) ")
+    ended = terminal.finish()
+    assert "Created one" not in ended.out
+    assert ("· one  new file" in ended.out) == (answer == "y")
 
 
 def command(number: int, **more: Any) -> dict[str, Any]:
@@ -379,9 +501,9 @@ def test_a_question_is_answered_by_words_or_by_number(start: Start) -> None:
     )
     terminal = start(turns, "--yes")
     terminal.wait_for("Which port?")
-    terminal.type("8080 or so", after="plan): ")
+    terminal.type("8080 or so", after="later): ")
     terminal.wait_for("2  443")
-    terminal.type("2", after="plan): ")
+    terminal.type("2", after="later): ")
     ended = terminal.finish()
     assert [params["answer"] for params in ended.params("planloom/step/answer")] == ["8080 or so", "443"]
 
@@ -405,15 +527,16 @@ def test_a_failed_step_is_decided_by_the_person(start: Start) -> None:
     assert [params["action"] for params in sent] == ["retry", "skip", "go_on", "abort"]
 
 
-def test_arguments_of_a_failed_step_are_changed_and_bad_json_is_asked_again(start: Start) -> None:
+def test_arguments_of_a_failed_step_are_changed_and_bad_json_is_asked_again(
+    start: Start, tmp_path: Path
+) -> None:
     request = {"type": "recovery_request", "taskId": "s1", "error": "", "options": ["retry", "skip", "abort"]}
     turns = script(STEPS, [events(request)], step_recover=[[{"reply": {}}, events(COMPLETED)]])
-    terminal = start(turns, "--yes", EDITOR="", VISUAL="")
+    chosen = editor(tmp_path, "text = '{broken'", """text = '{"path": "new"}'""")
+    terminal = start(turns, "--yes", EDITOR=chosen, VISUAL="")
     terminal.type("a")
-    terminal.type("{broken", after="keeps them): ")
     terminal.wait_for("That is not JSON")
     terminal.type("a")
-    terminal.type('{"path": "new"}', after="keeps them): ")
     (params,) = terminal.finish().params("planloom/step/recover")
     assert (params["action"], params["args"]) == ("retry", {"path": "new"})
 
@@ -423,7 +546,8 @@ def test_a_paused_plan_goes_on_or_not(start: Start) -> None:
     turns = script(STEPS, [events(paused)], plan_resume=[[{"reply": {}}, events(COMPLETED)]])
     terminal = start(turns, "--yes")
     terminal.wait_for("No model answers.")
-    terminal.type("y")
+    terminal.wait_for("[l] leave it for later")
+    terminal.type("r")
     ended = terminal.finish()
     assert ended.params("planloom/plan/resume") == [{"planId": "p"}]
 
@@ -432,8 +556,8 @@ def test_a_plan_at_a_limit_goes_on(start: Start) -> None:
     paused = {"type": "plan_paused", "reason": "budget", "detail": "The step made 200 tool calls."}
     turns = script(STEPS, [events(paused)], plan_resume=[[{"reply": {}}, events(COMPLETED)]])
     terminal = start(turns, "--yes")
-    terminal.wait_for("[g] go on")
-    terminal.type("g")
+    terminal.wait_for("[r] resume")
+    terminal.type("r")
     assert terminal.finish().params("planloom/plan/resume") == [{"planId": "p"}]
 
 
@@ -454,73 +578,6 @@ def test_a_conflict_is_shown_with_both_sides(start: Start) -> None:
     terminal.type("b")
     (params,) = terminal.finish().params("planloom/conflict/resolve")
     assert [file["choice"] for file in params["files"]] == ["mine", "theirs", "both"]
-
-
-EDITED = plan(STEPS, version=2)
-EDITS: list[tuple[list[tuple[str, str]], dict[str, Any]]] = [
-    ([("r 2", "edit> ")], {"op": "remove", "stepId": "s2"}),
-    ([("s 1", "edit> ")], {"op": "skip", "stepId": "s1"}),
-    ([("m 3 1", "edit> ")], {"op": "move", "stepId": "s3", "after": "s1"}),
-    ([("m 3 0", "edit> ")], {"op": "move", "stepId": "s3", "after": None}),
-    (
-        [("a", "edit> "), ("Tidy up", "done? ")],
-        {"op": "add", "after": "s3", "step": {"description": "Tidy up"}},
-    ),
-    (
-        [("2", "edit> "), ("d", "> "), ("Better words", "keeps it): ")],
-        {"op": "update", "stepId": "s2", "set": {"description": "Better words"}},
-    ),
-    (
-        [("2", "edit> "), ("a", "> "), ('{"path": "x"}', "keeps them): ")],
-        {"op": "update", "stepId": "s2", "set": {"args": {"path": "x"}}},
-    ),
-]
-
-
-def test_each_edit_goes_to_the_server_at_once(start: Start) -> None:
-    turns = script(STEPS, [events(COMPLETED)], plan_edit=[[{"reply": {"plan": EDITED}}]])
-    terminal = start(turns, EDITOR="", VISUAL="")
-    terminal.type("e")
-    for typed, _ in EDITS:
-        for text, after in typed:
-            terminal.type(text, after=after)
-    terminal.type("", after="edit> ")
-    terminal.wait_for("Execute this plan?")
-    terminal.type("y")
-    ended = terminal.finish()
-    sent = ended.params("planloom/plan/edit")
-    assert [params["edits"] for params in sent] == [[edit] for _, edit in EDITS]
-    assert [params["version"] for params in sent] == [1, *([2] * (len(EDITS) - 1))]
-    assert ended.params("planloom/plan/approve") == [{"planId": "p", "version": 2}]
-
-
-def test_a_refused_edit_says_why_and_the_person_goes_on(start: Start) -> None:
-    problem = {"stepId": "s1", "field": "dependsOn", "problem": "step 2 needs it"}
-    data = {"code": "invalid_plan", "message": "That does not work.", "details": [problem]}
-    turns = script(STEPS, plan_edit=[[{"error": {"code": -32803, "message": "x", "data": data}}]])
-    terminal = start(turns)
-    terminal.type("e")
-    terminal.type("r 1", after="edit> ")
-    terminal.wait_for("That does not work.")
-    terminal.wait_for("dependsOn: step 2 needs it")
-    terminal.type("r 99", after="edit> ")
-    terminal.type("", after="edit> ")
-    terminal.type("c")
-    assert terminal.finish().code == 1
-
-
-def test_an_editor_of_choice_edits_longer_text(start: Start, tmp_path: Path) -> None:
-    program = tmp_path / "my editor.py"
-    program.write_text("import sys\nopen(sys.argv[1], 'a').write('more')\n")
-    turns = script(STEPS, plan_edit=[[{"reply": {"plan": EDITED}}]])
-    terminal = start(turns, EDITOR=f"{sys.executable} '{program}'", VISUAL="")
-    terminal.type("e")
-    terminal.type("1", after="edit> ")
-    terminal.type("i")
-    terminal.type("", after="edit> ")
-    terminal.type("c")
-    (params,) = terminal.finish().params("planloom/plan/edit")
-    assert params["edits"][0]["set"] == {"instruction": "Create file onemore"}
 
 
 def test_a_secret_is_attached_only_if_it_is_confirmed(start: Start) -> None:

@@ -622,10 +622,12 @@ def application() -> FakeApplication:
     for name in (
         "edit",
         "regenerate",
+        "rewrite",
         "approve",
         "reject",
         "direct",
         "pause",
+        "review",
         "resume",
         "cancel",
         "import_plan",

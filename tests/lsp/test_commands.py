@@ -39,6 +39,7 @@ async def run(client: LspClient, command: str, *arguments: Any) -> Any:
         ("cancel", [], ("plans.cancel", "p1")),
         ("pause", [], ("plans.pause", "p1")),
         ("resume", [], ("plans.resume", "p1")),
+        ("review", [], ("plans.review", "p1")),
         ("undo", ["p1", "s1"], ("plans.undo", "p1", "s1", False)),
         ("redo", ["p1"], ("plans.undo", "p1", None, True)),
         ("resolve", ["p1", "e1", "both"], ("approvals.resolve_conflict", "p1", "e1", ())),

@@ -21,7 +21,7 @@ from tests.support.fake_application import a_plan
 from tests.support.lsp_client import FULL, TIMEOUT, Failed, LspClient, NeverAnswered
 
 ONE, TWO = StepId("step_1"), StepId("step_2")
-REVIEW = ["Start execution", "Reject", "Execute directly", "Cancel", "Plan again"]
+REVIEW = ["Start execution", "Reject", "Execute directly", "Keep for later", "Cancel", "Plan again"]
 RUNS = ["Pause", "Cancel"]
 
 
@@ -55,7 +55,7 @@ EDITS = (made("e1", ONE), made("e2", TWO))
 UNDONE = (*EDITS[:1], made("e2", TWO, state="reverted"), made("u2", TWO, "e2"))
 
 STATES: list[tuple[str, Situation, list[str], dict[str, list[str]]]] = [
-    ("draft", Situation(a_plan(status="draft")), ["Execute directly", "Cancel"], {}),
+    ("draft", Situation(a_plan(status="draft")), ["Execute directly", "Pause", "Cancel"], {}),
     (
         "pending_approval",
         Situation(with_steps("pending", "skipped")),
@@ -113,9 +113,28 @@ STATES: list[tuple[str, Situation, list[str], dict[str, list[str]]]] = [
     ),
     (
         "paused, a step has failed",
-        Situation(with_steps("failed", "pending", status="paused", pending=Pending(recoveries=(FAILED,)))),
-        ["Resume", "Cancel", "Plan again"],
+        Situation(
+            with_steps(
+                *("failed", "pending"),
+                status="paused",
+                approved_version=1,
+                pending=Pending(recoveries=(FAILED,)),
+            )
+        ),
+        ["Resume", "Back to review", "Cancel", "Plan again"],
         {ONE: ["Retry", "Skip", "End the plan"], TWO: ["Skip this step"]},
+    ),
+    (
+        "paused before it was approved",
+        Situation(with_steps("completed", "completed", status="paused")),
+        ["Back to review", "Cancel", "Plan again"],
+        {},
+    ),
+    (
+        "paused while it was drafted",
+        Situation(a_plan(status="paused", version=0, steps=())),
+        ["Resume", "Cancel", "Plan again"],
+        {},
     ),
     ("rejected", Situation(a_plan(status="rejected")), ["Plan again"], {}),
     ("failed", Situation(a_plan(status="failed")), ["Plan again"], {}),

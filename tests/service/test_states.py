@@ -60,6 +60,7 @@ def actions(at: Studio, plan: Plan) -> dict[str, Callable[[], Awaitable[Any]]]:
         "direct": lambda: plans.direct(ident),
         "pause": lambda: plans.pause(ident),
         "resume": lambda: plans.resume(ident),
+        "review": lambda: plans.review(ident),
         "cancel": lambda: plans.cancel(ident),
         "undo": lambda: plans.undo(ident, None, False),
         "delete": lambda: plans.delete(ident),

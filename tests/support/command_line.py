@@ -186,14 +186,19 @@ class AtTerminal:
         self.wait_for(after)
         os.write(self._screen, b"\x04")
 
-    def interrupt(self) -> None:
-        """Press Ctrl-C."""
-        os.killpg(self._process.pid, signal.SIGINT)
+    def interrupt(self, number: signal.Signals = signal.SIGINT) -> None:
+        """Press Ctrl-C, or send another signal."""
+        os.killpg(self._process.pid, number)
+
+    def hang_up(self) -> None:
+        """Close the terminal."""
+        os.close(self._screen)
+        self._screen = -1
 
     def finish(self) -> Finished:
         """Wait for the end."""
         deadline = time.monotonic() + SECONDS
-        while self._more(deadline):
+        while self._screen >= 0 and self._more(deadline):
             pass
         code = self._process.wait(max(deadline - time.monotonic(), 0.1))
         self._ended = True
@@ -205,7 +210,8 @@ class AtTerminal:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait(SECONDS)
-        os.close(self._screen)
+        if self._screen >= 0:
+            os.close(self._screen)
 
     def _more(self, deadline: float) -> bool:
         ready, _, _ = select.select([self._screen], [], [], max(deadline - time.monotonic(), 0))
@@ -219,6 +225,22 @@ class AtTerminal:
         self._raw += data
         self._seen = _CONTROL.sub("", self._raw.decode("utf-8", "replace")).replace("\r\n", "\n")
         return bool(data)
+
+
+def editor(folder: Path, *scripts: str) -> str:
+    """The command of an editor that runs each of these lines of Python once, in turn; `text` is what it edits."""
+    program = folder / "my editor.py"
+    cases = "".join(
+        f"if turn == {number}:\n    {line}\n" for number, line in enumerate((*scripts, scripts[-1]))
+    )
+    program.write_text(
+        "import pathlib, sys\n"
+        "path, count = pathlib.Path(sys.argv[1]), pathlib.Path(__file__ + '.count')\n"
+        "turn = int(count.read_text()) if count.exists() else 0\n"
+        "count.write_text(str(turn + 1))\n"
+        f"text = path.read_text()\n{cases}path.write_text(text)\n"
+    )
+    return f"{sys.executable} '{program}'"
 
 
 def _sent(folder: Path) -> tuple[dict[str, Any], ...]:

@@ -153,7 +153,17 @@ class FakeApplication:
             "index.update": None,
             "templates.delete": None,
         }
-        for name in ("edit", "regenerate", "approve", "reject", "direct", "pause", "resume", "cancel"):
+        for name in (
+            "edit",
+            "regenerate",
+            "approve",
+            "reject",
+            "direct",
+            "pause",
+            "resume",
+            "review",
+            "cancel",
+        ):
             self.script[f"plans.{name}"] = plan
         for name in ("approvals.resolve_conflict", "steps.answer", "steps.recover"):
             self.script[name] = plan

@@ -30,6 +30,8 @@ STATUSES = {
     "task_failed": "failed",
     "task_skipped": "skipped",
     "plan_executing": "executing",
+    "plan_paused": "paused",
+    "plan_resumed": "executing",
     "plan_direct": "executing",
     "plan_completed": "completed",
     "plan_failed": "failed",
@@ -37,6 +39,8 @@ STATUSES = {
     "plan_rejected": "rejected",
 }
 WORDS = {"completed": "Done", "failed": "Failed", "cancelled": "Cancelled", "rejected": "Rejected"}
+PAUSE, RESUME = "planloom.pause", "planloom.resume"
+OFFERS = {"draft": [PAUSE], "pending_approval": [PAUSE], "executing": [PAUSE], "paused": [RESUME]}
 KINDS = {"create": "new file", "edit": "edited", "delete": "deleted", "createFolder": "new folder"}
 APPLIED = {"state": "applied", "words": "", "byCommand": False, "lasting": False}
 
@@ -53,7 +57,7 @@ def view_of(plan: dict[str, Any], files: Sequence[dict[str, Any]] = ()) -> dict[
         "partly": False,
         "progress": {"total": len(steps), "completed": done},
         "used": "",
-        "actions": [],
+        "actions": [{"title": "Resume", "command": each} for each in OFFERS.get(status, [])],
         "steps": [
             {"step": each, "number": number, "sign": each.get("status", ""), "words": each.get("status", "")}
             for number, each in enumerate(steps, 1)
@@ -145,6 +149,8 @@ class Fake:
             self.plan["steps"] = [each | now if each["stepId"] == step_id else each for each in steps]
         elif status is not None:
             more = {name: event[name] for name in ("report", "error") if name in event}
+            if name == "plan_paused":
+                more |= {"pauseReason": event["reason"], "pauseDetail": event.get("detail")}
             self.plan |= {"status": status, "executionSummary": event.get("summary", ""), **more}
         for file in event.get("files", []) if name == "edit_applied" else []:
             self.files[file["uri"]] = file

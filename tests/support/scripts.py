@@ -70,6 +70,7 @@ def done(number: int, summary: str = "") -> Json:
 
 
 COMPLETED: Json = {"type": "plan_completed", "summary": "All done.", "progress": {"total": 1, "completed": 1}}
+PAUSED: Json = {"type": "plan_paused", "reason": "user"}
 CANCELLED: Json = {"type": "plan_cancelled", "summary": "", "progress": {"total": 1}}
 
 
@@ -98,6 +99,7 @@ def script(
                 *on_approve,
             ]
         ],
+        "planloom/plan/pause": [[events(PAUSED), {"reply": {"plan": plan(steps, status="paused")}}]],
         "planloom/plan/cancel": [[{"reply": {"plan": plan(steps, status="cancelled")}}, events(CANCELLED)]],
         "planloom/approval/diff": [[{"reply": {"uri": "$ROOT/x", "before": None, "after": "text\n"}}]],
     }

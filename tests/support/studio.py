@@ -71,8 +71,10 @@ def a_session(settings: Mapping[str, Any] = {}, folders: Sequence[Path] = ()) ->
 class InterruptedModel(ScriptedModel):
     """A scripted model. While it writes its answer of this number, counted from 1, `meanwhile` happens."""
 
-    def __init__(self, turns: Sequence[Turn], meanwhile: Mapping[int, Callable[[], Awaitable[Any]]]) -> None:
-        super().__init__(turns)
+    def __init__(
+        self, turns: Sequence[Turn], meanwhile: Mapping[int, Callable[[], Awaitable[Any]]], **more: Any
+    ) -> None:
+        super().__init__(turns, **more)
         self._meanwhile = meanwhile
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:

@@ -123,7 +123,7 @@ const fromPanel = v.variant("kind", [
   v.strictObject({
     ...kind("control"),
     ...numbered,
-    action: v.picklist(["direct", "pause", "resume", "cancel"]),
+    action: v.picklist(["direct", "pause", "resume", "review", "cancel"]),
     planId: id,
   }),
   v.strictObject({ ...kind("undo"), ...numbered, planId: id, stepId: v.optional(id), redo: v.optional(v.boolean()) }),

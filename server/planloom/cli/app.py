@@ -12,8 +12,8 @@ from planloom.cli.exit_codes import FAILED, INTERRUPTED
 
 
 def main(arguments: Sequence[str], *, server_command: Sequence[str] = SERVER_COMMAND) -> int:
-    """Run one command line. Returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted, and 3 if a
-    folder that is not trusted would have been changed.
+    """Run one command line. Returns the exit code: 0 done, 1 failed, 2 wrong usage, 4 left for later, 130 interrupted,
+    and 3 if a folder that is not trusted would have been changed.
     """
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot encode a character shows a question mark, instead of ending the run.

@@ -407,6 +407,7 @@ _command(
     "Take back what a plan or one of its steps has changed; what was typed since stays.",
     *(_PLAN, _FOLDERS),
     _option("--step", metavar="N", type=_whole_number(1), help="only what step N has changed"),
+    _option("--redo", action="store_true", help="make again what the last undo has taken back"),
     _option("-y", "--yes", action="store_true", help="do not ask"),
     *(_TRUST, _SET),
     arguments=" [PLAN]",
@@ -414,14 +415,14 @@ _command(
 )
 _command(
     "export",
-    "Write a plan as Markdown or JSON, or in full, to move it to another machine.",
+    "Write a plan as a document for `plan --from`, as a report, as JSON, or in full, to move it to another machine.",
     *(_PLAN, _FOLDERS),
     _option(
         "-f",
         "--format",
-        choices=("markdown", "json", "full"),
-        default="markdown",
-        help="to read (the default), for programs, or with all texts, to be imported elsewhere",
+        choices=("document", "markdown", "json", "full"),
+        default="document",
+        help="for `plan --from` (the default), to read, for programs, or with all texts, to be imported elsewhere",
     ),
     _option("-o", "--output", metavar="FILE", type=_new_file, help="where to write it; never over a file"),
     _SET,

@@ -11,25 +11,27 @@ from pathlib import Path
 
 from planloom.cli import history, past_work
 from planloom.cli.answers import Work, reported
-from planloom.cli.client import plans
+from planloom.cli.client import model_memory, plans
 from planloom.cli.client.connection import ServerError, ServerLost
 from planloom.cli.client.messages import PlanView
 from planloom.cli.client.server_process import Server
 from planloom.cli.client.session import Session, session
 from planloom.cli.client.views import applied, present_uri
 from planloom.cli.doctor import doctor
-from planloom.cli.exit_codes import DONE, FAILED, INTERRUPTED, UNTRUSTED
+from planloom.cli.exit_codes import DONE, FAILED, INTERRUPTED, LEFT, UNTRUSTED
 from planloom.cli.run import Request, RequestRun
 from planloom.cli.templates import show_templates
 from planloom.cli.terminal import show
-from planloom.cli.terminal.decisions import Flags, NonInteractive
+from planloom.cli.terminal.decisions import Decider, Flags, Leave, NonInteractive
 from planloom.cli.terminal.person import Terminal
 from planloom.cli.terminal.screen import Screen
+from planloom.cli.terminal.signals import Signals
 from planloom.cli.trust import first_untrusted, read_only
 from planloom.cli.undo import undo_plan
+from planloom.domain.text.counted import counted
 
-CANCEL_SECONDS = 10.0
-"""Seconds that a plan may take to end after Ctrl-C; it finishes the edit that is being applied."""
+STOP_SECONDS = 10.0
+"""Seconds that a plan may take to pause or to end; it finishes the edit that is being applied."""
 
 _OPEN = ("paused", "pending_approval", "executing", "approved")
 """The statuses of a plan that can be resumed; one that runs elsewhere is refused by the server, with the reason."""
@@ -58,7 +60,10 @@ async def resume_plan(server: Server, args: Namespace) -> int:
     """Go on with the plan whose id begins so, or the newest that has not ended; returns the exit code."""
 
     async def carry(running: Session, request_run: RequestRun) -> PlanView:
-        plan = await plans.named(running, args.plan, _OPEN, "plan that could be resumed")
+        chosen, others = (args.plan, 0) if args.plan else await plans.left(running, _OPEN)
+        plan = await plans.named(running, chosen)
+        named = model_memory.named(args)
+        model = None if named else await model_memory.take_up(running, plan["planId"])
         view = await running.view(plan["planId"])
         if not view["live"]:
             raise ServerError(
@@ -66,7 +71,8 @@ async def resume_plan(server: Server, args: Namespace) -> int:
                 code="wrong_state",
                 hint='`planloom run --continue "…"` continues the latest ended plan of the folder.',
             )
-        return await request_run.resume(view)
+        more = f"{counted(others, 'other plan')} can be resumed: `planloom plans`." if others else None
+        return await request_run.resume(view, *filter(None, (more, model)))
 
     return await _run(server, args, carry)
 
@@ -90,65 +96,116 @@ COMMANDS: Mapping[str, Work] = {
 
 
 async def _run(server: Server, args: Namespace, carry: Carry) -> int:
+    console = show.console(stderr=args.json or (args.terminal and not sys.stdout.isatty()))
+    screen = Screen(console, args.workspace, as_json=args.json)
+    person = Terminal(console, args.workspace) if args.terminal else NonInteractive(yes=args.yes)
+    with Signals() as signals:
+        try:
+            return await _in_session(server, args, carry, person, screen, signals)
+        except asyncio.CancelledError:
+            signals.clear()
+            _show_end({}, screen, INTERRUPTED)
+            return INTERRUPTED
+        finally:
+            screen.pause()
+
+
+async def _in_session(
+    server: Server,
+    args: Namespace,
+    carry: Carry,
+    person: Terminal | NonInteractive,
+    screen: Screen,
+    signals: Signals,
+) -> int:
     folders: Sequence[Path] = args.workspace
     flags = Flags(args.yes, args.yes_commands, args.terminal)
-    console = show.console(stderr=args.json or (flags.terminal and not sys.stdout.isatty()))
-    screen = Screen(console, folders, as_json=args.json)
-    person = Terminal(console, folders) if flags.terminal else NonInteractive(yes=flags.yes)
     code = FAILED
-    try:
-        person_at_hand = person if isinstance(person, Terminal) else None
-        untrusted = await first_untrusted(folders, trust=args.trust, person=person_at_hand)
-        if untrusted is not None:
-            screen.failure(read_only(untrusted), None)
-        with reported(screen.failure) as failure:
-            async with session(
-                server,
-                folders,
-                say=screen.say,
-                stream=screen.stream,
-                spent=screen.spent,
-                trusted=untrusted is None,
-            ) as running:
-                screen.log_path(running.status.get("logPath") or "")
-                request_run = RequestRun(running, screen, person, flags)
-                try:
-                    view = await carry(running, request_run)
-                    code = _show_end(view, screen, UNTRUSTED if request_run.needed_trust else FAILED)
-                except asyncio.CancelledError:
-                    await _interrupted(request_run, screen)
-                    code = INTERRUPTED
-    finally:
-        screen.pause()
+    person_at_hand = person if isinstance(person, Terminal) else None
+    untrusted = await first_untrusted(folders, trust=args.trust, person=person_at_hand)
+    if untrusted is not None:
+        screen.failure(read_only(untrusted), None)
+    with reported(screen.failure) as failure:
+        async with session(
+            server,
+            folders,
+            say=screen.say,
+            stream=screen.stream,
+            spent=screen.spent,
+            trusted=untrusted is None,
+        ) as running:
+            screen.log_path(running.status.get("logPath") or "")
+            request_run = RequestRun(running, screen, person, flags, model_memory.named(args))
+            ended = await _to_an_end(carry(running, request_run), request_run, person, screen, signals)
+            code = UNTRUSTED if ended == FAILED and request_run.needed_trust else ended
+            _show_end(request_run.view, screen, code)
     if failure:
         code = FAILED
         screen.result({"exitCode": code, "error": failure})
     return code
 
 
-async def _interrupted(request_run: RequestRun, screen: Screen) -> None:
-    # Clears the cancellation, which would otherwise end the next `asyncio.timeout` early.
-    task = asyncio.current_task()
-    if task is not None:
-        task.uncancel()
-    screen.pause()
-    screen.note("Interrupted: the plan is being cancelled …")
+async def _to_an_end(
+    work: Awaitable[PlanView],
+    request_run: RequestRun,
+    person: Decider,
+    screen: Screen,
+    signals: Signals,
+) -> int:
+    """Do the work, and what a person chooses each time that they interrupt it. Returns the exit code.
+
+    Ctrl-C pauses the plan, and cancels it while it is paused.
+    """
+    while True:
+        try:
+            view = await work
+            return DONE if view["plan"]["status"] in ("completed", "pending_approval") else FAILED
+        except Leave:
+            signals.forget_lost_terminal()
+            await _stopped(request_run.pause())
+            return LEFT
+        except asyncio.CancelledError:
+            signals.clear()
+        if not request_run.is_open:
+            return INTERRUPTED
+        try:
+            screen.interrupted("The plan is being paused. Ctrl-C again cancels it.")
+            await _stopped(request_run.pause())
+            if signals.closing:
+                return LEFT
+            choice = await person.pause(request_run.view)
+        except Leave:
+            signals.forget_lost_terminal()
+            return LEFT
+        except asyncio.CancelledError:
+            signals.clear()
+            if signals.closing:
+                return LEFT
+            choice = "cancel"
+        if choice == "cancel":
+            screen.interrupted("The plan is being cancelled …")
+            await _stopped(request_run.cancel())
+            return INTERRUPTED
+        work = request_run.go_on(choice)
+
+
+async def _stopped(stop: Awaitable[None]) -> None:
+    """Wait until the plan is paused or cancelled, but not for ever: the next server pauses what still runs."""
     with contextlib.suppress(TimeoutError, ServerError, ServerLost):
-        async with asyncio.timeout(CANCEL_SECONDS):
-            await request_run.cancel()
-    view = request_run.view
-    if view and (applied(view) or view["plan"].get("report")):
-        screen.ended(view)
-    plan_id = view["plan"]["planId"] if view else None
-    screen.result({"exitCode": INTERRUPTED, "planId": plan_id, "status": "cancelled"})
+        async with asyncio.timeout(STOP_SECONDS):
+            await stop
 
 
-def _show_end(view: PlanView, screen: Screen, failed: int) -> int:
-    """Show the end of a plan; the exit code, `failed` unless it was completed or is ready for review."""
+def _show_end(view: PlanView, screen: Screen, code: int) -> None:
+    """Show the end of a plan, or how it was left. The exit code is part of the result for programs."""
+    if not view:
+        screen.interrupted("Interrupted. Nothing was started.")
+        screen.result({"exitCode": code, "planId": None})
+        return
     plan = view["plan"]
-    is_ready = plan["status"] == "pending_approval"
-    code = DONE if is_ready or plan["status"] == "completed" else failed
-    if not is_ready:
+    if code == LEFT:
+        screen.left(view)
+    elif not view["live"]:
         screen.ended(view)
     changed = {present_uri(file): file["change"] for file in applied(view)}
     needs = {"error": {"code": "untrusted_workspace"}} if code == UNTRUSTED else {}
@@ -160,6 +217,5 @@ def _show_end(view: PlanView, screen: Screen, failed: int) -> int:
             "files": [{"uri": uri, "change": change} for uri, change in sorted(changed.items())],
         }
         | needs
-        | ({"plan": plan} if is_ready else {})
+        | ({"plan": plan} if plan["status"] == "pending_approval" else {})
     )
-    return code

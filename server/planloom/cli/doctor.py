@@ -21,13 +21,13 @@ from rich.text import Text
 from planloom.cli.answers import reported
 from planloom.cli.client.connection import ServerError, ServerLost
 from planloom.cli.client.messages import Json
+from planloom.cli.client.model_memory import decisions
 from planloom.cli.client.server_process import Server
 from planloom.cli.client.session import session
 from planloom.cli.exit_codes import DONE, FAILED
 from planloom.cli.plain import with_flags
 from planloom.cli.terminal import show
 from planloom.cli.terminal.keyboard import EndOfInput, forget_typed, read_line
-from planloom.cli.trust import decisions
 from planloom.domain.text.counted import counted
 from planloom.providers import WAYS_TO_A_MODEL
 

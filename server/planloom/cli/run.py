@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Mapping
 from typing import Any, NamedTuple, TypeVar, cast
 
 from planloom.cli import templates
+from planloom.cli.client import model_memory
 from planloom.cli.client.connection import ServerError, ServerLost
 from planloom.cli.client.messages import (
     Approval,
@@ -22,10 +23,10 @@ from planloom.cli.client.messages import (
     Step,
 )
 from planloom.cli.client.session import Session
-from planloom.cli.client.views import step_of
+from planloom.cli.client.views import first_to_skip, offers, step_of
 from planloom.cli.plain import one_line
 from planloom.cli.terminal import decisions as ask
-from planloom.cli.terminal.decisions import Decider, Flags
+from planloom.cli.terminal.decisions import Decider, Flags, Leave
 from planloom.cli.terminal.screen import Screen
 
 T = TypeVar("T")
@@ -69,13 +70,23 @@ class Request(NamedTuple):
 class RequestRun:
     """One plan in one session. `needed_trust`: a step failed because the workspace is not trusted."""
 
-    def __init__(self, running: Session, screen: Screen, person: Decider, flags: Flags) -> None:
+    def __init__(
+        self,
+        running: Session,
+        screen: Screen,
+        person: Decider,
+        flags: Flags,
+        model: Mapping[str, Any] = {},
+    ) -> None:
+        """`model` are the settings of the model that are kept for the plan."""
+        self._model = model
         self._session = running
         self._connection = running.connection
         self._screen = screen
         self._person = person
         self._flags = flags
         self._reviewed = -1
+        self._shown_version: int | None = None
         self._review: str | None = None
         self._until_ready = False
         self._shown: set[str] = set()
@@ -99,36 +110,75 @@ class RequestRun:
             return await self._adopt(request.document)
         created = await (self._continued(request.text) if request.follows else self._created(request))
         self._screen.request_created(created, asked=request.mode != "auto")
-        self.view = await self._view_after(created["plan"])
+        self._begins(await self._view_after(created["plan"]))
         return await self._to_its_end()
+
+    def _begins(self, view: PlanView) -> None:
+        """Carry out this plan from now on."""
+        self.view = view
+        model_memory.keep(self._plan["planId"], self._model)
 
     async def _adopt(self, text: str) -> PlanView:
         """Make a plan under review of a plan document, and show it."""
         adopted = await self._connection.request("planloom/plan/adopt", {"text": text})
         self._seen = adopted["plan"]["seq"]
-        self.view = await self._view_after(adopted["plan"])
+        self._begins(await self._view_after(adopted["plan"]))
         return self.view if await self._review_plan() else await self._to_its_end()
 
-    async def resume(self, view: PlanView) -> PlanView:
-        """Go on with a plan to its end: one in review is shown and asked about, one that is paused is resumed.
-
-        Raises ServerError if the server refuses it or cannot go on, and ServerLost.
-        """
-        plan = view["plan"]
-        self.view, self._seen = view, plan["seq"]
+    async def resume(self, view: PlanView, *notes: str) -> PlanView:
+        """Take up a plan that was left, and carry it out to its end. Raises as `go_on` does."""
+        self._begins(view)
         self._screen.resumed(view)
+        for note in notes:
+            self._screen.note(note)
+        return await self.go_on("resume")
+
+    async def go_on(self, choice: ask.PauseChoice) -> PlanView:
+        """Go on with the plan to its end: one in review is shown and asked about, one that is paused is resumed.
+
+        Raises Leave, ServerError if the server refuses it or cannot go on, and ServerLost.
+        """
+        plan = self._plan
+        self._seen, self._reviewed, self._listed = plan["seq"], -1, []
         if plan["status"] == "pending_approval":
-            await self._review_plan()
-        else:
-            params = {"planId": plan["planId"]}
-            await self._connection.request("planloom/plan/resume", params)
+            if await self._review_plan():
+                return self.view
+        elif await self._after_pause(choice):
             # No event asks these again.
             for question in (plan.get("pending") or {}).get("questions") or []:
                 await self._answer_question({"taskId": question["stepId"], **question})
             for recovery in (plan.get("pending") or {}).get("recoveries") or []:
                 self._screen.failure(recovery["error"], None)
                 await self._answer_recovery({"taskId": recovery["stepId"], **recovery})
+            for conflict in (plan.get("pending") or {}).get("conflicts") or []:
+                await self._answer_conflict(conflict)
         return await self._to_its_end()
+
+    async def _after_pause(self, choice: ask.PauseChoice) -> bool:
+        """Do with the paused plan what was chosen; whether it goes on where it was."""
+        plan: Json = {"planId": self._plan["planId"]}
+        match choice:
+            case "resume" | "review":
+                await self._connection.request(f"planloom/plan/{choice}", plan)
+            case "skip" if (step := first_to_skip(self.view)) is not None:
+                edits = [{"op": "skip", "stepId": step["step"]["stepId"]}]
+                version = {"version": self._plan["version"], "edits": edits}
+                await self._connection.request("planloom/plan/edit", plan | version)
+            case _:
+                await self._cancel_plan()
+        return choice == "resume"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a plan that has not ended."""
+        return bool(self.view) and self.view["live"]
+
+    async def pause(self) -> None:
+        """Pause the plan, if it is open: the running step stops, after the edit that is being made."""
+        if self.is_open and offers(self.view, "planloom.pause"):
+            await self._connection.request("planloom/plan/pause", {"planId": self._plan["planId"]})
+        if self.view:
+            self.view = await self._session.view(self._plan["planId"])
 
     async def _view_after(self, known: Json) -> PlanView:
         """The view that shows an event, or a plan of an answer."""
@@ -141,7 +191,8 @@ class RequestRun:
                 self._show_assumptions()
                 return self.view
             self._screen.ended(self.view)
-            self.view, self._seen = await self._view_after(then), 0
+            self._begins(await self._view_after(then))
+            self._seen = 0
 
     async def _to_the_end_of_one_plan(self) -> None:
         watching = asyncio.create_task(self._watch(self._plan["planId"]))
@@ -201,8 +252,9 @@ class RequestRun:
 
     async def cancel(self) -> None:
         """Cancel the plan, if there is one that has not ended, and wait until it has ended."""
-        if not self.view or not self.view["live"]:
+        if not self.is_open:
             return
+        self._seen = self._plan["seq"]
         await self._connection.request("planloom/plan/cancel", {"planId": self._plan["planId"]})
         while not await self._follow(await self._next_event()):
             pass
@@ -235,11 +287,10 @@ class RequestRun:
                 waiting.cancel()
         if typing.done() and not typing.cancelled():
             line = typing.result()
-            self._reads_lines = line != ""
             if len(line) == 1:
                 # The answer to a question that came too late, or was typed twice.
                 self._screen.note(f"Nothing is asked at the moment, so “{line}” is not sent.")
-            elif line:
+            else:
                 await self._say(line, again=True)
         return getting.result() if getting.done() and not getting.cancelled() else None
 
@@ -266,6 +317,9 @@ class RequestRun:
         match event["type"]:
             case "plan_ready" | "plan_approval_request" | "plan_edited":
                 return await self._review_plan()
+            case "plan_drafting":
+                # A draft that comes to nothing puts the version before it to review again.
+                self._reviewed = -1
             case "plan_executing" | "plan_direct" if self._reads_lines:
                 self._screen.note("A line that you type while the plan runs goes to it.")
             case "approval_request":
@@ -293,15 +347,18 @@ class RequestRun:
     async def _review_plan(self) -> bool:
         """Ask about each version of a plan under review; whether it is to be run no further."""
         while self._plan["status"] == "pending_approval" and self._plan["version"] != self._reviewed:
-            self._reviewed = self._plan["version"]
-            self._screen.plan(self.view)
+            self._reviewed = version = self._plan["version"]
+            if self._until_ready or self._flags.yes:
+                self._screen.plan(self.view)
             if self._until_ready:
                 return True
             if self._flags.yes:
                 self._screen.note("The plan is approved (--yes).")
                 answer = ask.Reviewed("execute")
             else:
-                answer = await self._ask(self._person.review())
+                changes = self.view.get("changes") or [] if self._shown_version == version - 1 else []
+                self._shown_version = version
+                answer = await self._ask(self._person.review(self.view, changes))
             if not await self._decide(answer):
                 await self._refetch_plan()
         return False
@@ -321,23 +378,27 @@ class RequestRun:
                 text = answer.sentence or await self._ask(self._person.revision())
                 return bool(text) and await self._say(text)
             case "edit":
-                await self._ask(self._screen.edit(self.view, self._edit))
-                return False
+                return await self._edit()
             case "cancel":
                 return await self._send_answer("planloom/plan/cancel", plan)
 
     async def _refetch_plan(self) -> None:
-        """Fetch the plan again. If flags decide and it is unchanged, cancel it: the answer would be refused again."""
+        """Fetch the plan again. If flags decide and it is unchanged, raise Leave: the answer would be refused again."""
         self.view = await self._session.view(self._plan["planId"])
         if self._flags.yes and self._plan["version"] == self._reviewed:
-            await self._cancel_plan()
-        else:
-            self._reviewed = -1
+            raise Leave
+        self._reviewed = -1
 
-    async def _edit(self, view: PlanView, edit: Json) -> PlanView:
-        plan = view["plan"]
-        params = {"planId": plan["planId"], "version": plan["version"], "edits": [edit]}
-        return await self._view_after((await self._connection.request("planloom/plan/edit", params))["plan"])
+    async def _edit(self) -> bool:
+        """Let the person edit the plan as a document; whether it has become another version."""
+        plan: Json = {"planId": self._plan["planId"]}
+        exported = await self._connection.request("planloom/plan/export", plan | {"format": "document"})
+        version = plan | {"version": self._plan["version"]}
+
+        async def send(text: str) -> None:
+            await self._connection.request("planloom/plan/rewrite", version | {"text": text})
+
+        return await self._ask(self._person.edited(exported["text"], ".plan.md", send))
 
     async def _answer_request(self, approval: Approval) -> None:
         """Answer an approval; one of a list once the whole list has come, which it does event by event."""
@@ -396,6 +457,8 @@ class RequestRun:
             uri = file.get("newUri") or file["uri"]
             if uri in self._shown:
                 self._shown.discard(uri)
+                if self._step(event.get("taskId") or "").get("kind") != "tool_call":
+                    self._screen.made(cast(ApprovalFile, file), self.view)
             elif file.get("change") in ("create", "edit", "delete"):
                 params = {"planId": self._plan["planId"], "uri": uri, "editId": event["editId"]}
                 with contextlib.suppress(ServerError):
@@ -422,35 +485,44 @@ class RequestRun:
         # The answer becomes an argument of a call unchanged, so only a person may give it.
         answerable = self._flags.terminal or not self._is_an_argument(event["taskId"])
         while True:
-            answer = await self._ask(self._person.question(question)) if answerable else None
-            if answer == ask.ASSUME:
-                self._screen.note(f"The plan asks: {question['question']}")
-                self._screen.note("The model takes its own best assumption (--yes).")
-                self._assumed[event["taskId"]] = question["question"]
-            if answer is None:
+            try:
+                if not answerable:
+                    raise Leave
+                answer = await self._ask(self._person.question(question))
+            except Leave:
                 if not self._flags.terminal:
                     self._screen.failure(
                         f"The plan asks: {question['question']}",
                         "There is no terminal to ask at: answer it in the request, or run this in a terminal.",
                     )
-                return await self._cancel_plan()
+                raise
+            if answer == ask.ASSUME:
+                self._screen.note(f"The plan asks: {question['question']}")
+                self._screen.note("The model takes its own best assumption (--yes).")
+                self._assumed[event["taskId"]] = question["question"]
             if await self._send_answer("planloom/step/answer", params | {"answer": answer}):
-                return None
+                return
 
     async def _answer_recovery(self, event: Json) -> None:
         recovery = cast(Recovery, {"stepId": event["taskId"], **event})
         params: Json = {"planId": self._plan["planId"], "stepId": event["taskId"]}
+        proposal = None if self._flags.terminal else recovery.get("proposal")
+        if proposal:
+            self._screen.note(f"The model proposes to {proposal.get('action')}: {proposal.get('why')}")
         while True:
-            choice = await self._ask(self._person.recovery(self._step(event["taskId"]), recovery))
-            proposal = recovery.get("proposal")
-            if proposal and not self._flags.terminal:
-                self._screen.note(f"The model proposes to {proposal.get('action')}: {proposal.get('why')}")
-                self._screen.note(_proposal_sentence(self._flags, accepted=choice.action == "accept"))
+            try:
+                choice = await self._ask(self._person.recovery(self._step(event["taskId"]), recovery))
+            except Leave:
+                if proposal:
+                    self._screen.note(_not_accepted(self._flags))
+                raise
+            if proposal:
+                self._screen.note("The proposal is accepted (--yes).")
             more = {"args": choice.args} if choice.args is not None else {}
             if await self._send_answer("planloom/step/recover", params | {"action": choice.action} | more):
-                return None
+                return
             if not self._flags.terminal:
-                return await self._cancel_plan()
+                raise Leave
 
     async def _answer_conflict(self, conflict: Conflict) -> None:
         params: Json = {"planId": self._plan["planId"], "editId": conflict["editId"]}
@@ -462,7 +534,7 @@ class RequestRun:
             if await self._send_answer("planloom/conflict/resolve", params | {"files": files}):
                 return None
             if not self._flags.terminal:
-                return await self._cancel_plan()
+                raise Leave
 
     async def _answer_pause(self, event: Json) -> None:
         # A pause for a question, a recovery or a conflict ends when that is answered.
@@ -472,11 +544,10 @@ class RequestRun:
         self._screen.failure(
             self.view.get("pause") or detail or f"The plan paused: {event.get('reason')}.", None
         )
-        resume = await self._ask(self._person.resume(str(event["reason"]), detail))
-        if resume and not self._flags.terminal:
+        choice = await self._ask(self._person.pause(self.view))
+        if not self._flags.terminal:
             self._screen.note("The plan goes on (--yes).")
-        if not (resume and await self._send_answer("planloom/plan/resume", {"planId": self._plan["planId"]})):
-            await self._cancel_plan()
+        await self._after_pause(choice)
 
     async def _confirmed_secrets(self, text: str) -> list[str]:
         if "@" not in text:
@@ -564,10 +635,8 @@ def _flags_sentence(approval: Approval, verdict: ask.Verdict) -> str:
     return f"Allowed ({flag})."
 
 
-def _proposal_sentence(flags: Flags, *, accepted: bool) -> str:
-    """The fate of the model's proposal for a failed step when there is no terminal."""
-    if accepted:
-        return "The proposal is accepted (--yes)."
+def _not_accepted(flags: Flags) -> str:
+    """Why the model's proposal for a failed step is not accepted where there is no terminal."""
     if flags.yes:
         return f"The proposal is not accepted: --yes accepts at most {ask.MOST_ACCEPTED} for one step."
     return "The proposal is not accepted: there is no terminal to ask at."

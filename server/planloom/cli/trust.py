@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planloom.cli.client.model_memory import decisions
 from planloom.cli.plain import visible
 from planloom.cli.terminal.keyboard import EndOfInput
-from planloom.user_folders import state_folder
 
 if TYPE_CHECKING:
     from planloom.cli.terminal.person import Terminal
@@ -57,10 +57,3 @@ async def _asked(folder: Path, decided: Decisions, person: Terminal) -> bool:
     except StorageFailed as error:
         person.say(error.message, "yellow")
     return trusted
-
-
-def decisions() -> Decisions:
-    """The user's decisions, for every client."""
-    from planloom.storage.decisions import FILE, Decisions
-
-    return Decisions(state_folder() / FILE)

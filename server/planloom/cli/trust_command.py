@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from planloom.cli.arguments import folder as checked
+from planloom.cli.client.model_memory import decisions
 from planloom.cli.exit_codes import DONE, FAILED
 from planloom.cli.plain import visible
-from planloom.cli.trust import decisions
 from planloom.domain.errors import StorageFailed
 from planloom.domain.safety.command_needs import needs_of
 from planloom.domain.safety.command_rules import CommandRule, is_too_wide, parts_of

@@ -1,6 +1,6 @@
-"""The user's decisions outside of any plan: which folders are trusted, which options of an editor count, and which
-commands are allowed in a folder; and which of a folder's instructions are followed after a command whose changes are
-not known.
+"""The user's decisions outside of any plan's events: which folders are trusted, which options of an editor count, which
+commands are allowed in a folder, and which model a command line named for a plan; and which of a folder's instructions
+are followed after a command whose changes are not known.
 
 The file lies in the user's state folder, for its owner alone. Whatever cannot be read counts as not decided.
 """
@@ -12,11 +12,11 @@ import logging
 import os
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from planloom.domain.errors import StorageFailed
 from planloom.domain.safety.command_rules import CommandRule
@@ -31,7 +31,10 @@ _SCHEMA: Final = """
     CREATE TABLE IF NOT EXISTS rules (
         path TEXT, words TEXT, exact INTEGER, inode TEXT, confinement TEXT, at TEXT, PRIMARY KEY (path, words, exact)
     ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS models (plan_id TEXT PRIMARY KEY, settings TEXT);
 """
+_MODELS_KEPT: Final = 500
+"""Plans whose model is kept, the latest; it is no part of the plan, whose export another user may import."""
 log = logging.getLogger(__name__)
 
 
@@ -164,6 +167,19 @@ class Decisions:
         """Keep the decision on the options with this hash. Raises StorageFailed."""
         with self._writing() as connection:
             connection.execute("INSERT OR REPLACE INTO options VALUES (?, ?, ?)", (digest, kept, _now()))
+
+    def keep_model(self, plan_id: str, settings: Mapping[str, Any]) -> None:
+        """Keep the settings of the model of a plan, by dotted name. Raises StorageFailed."""
+        with self._writing() as connection:
+            row = (plan_id, json.dumps(dict(settings)))
+            connection.execute("INSERT OR REPLACE INTO models VALUES (?, ?)", row)
+            query = "DELETE FROM models WHERE rowid <= (SELECT max(rowid) FROM models) - ?"
+            connection.execute(query, (_MODELS_KEPT,))
+
+    def model_of(self, plan_id: str) -> dict[str, Any]:
+        """The settings of the model that were kept for a plan; empty if there are none."""
+        rows = self._read("SELECT settings FROM models WHERE plan_id = ?", plan_id)
+        return dict(json.loads(rows[0][0])) if rows else {}
 
     def _read(self, query: str, *values: str) -> list[tuple[str, ...]]:
         if not self._path.exists():

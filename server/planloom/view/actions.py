@@ -118,6 +118,21 @@ def _approve(of: Situation) -> Iterator[_Offer]:
         yield _Offer("Start execution", [of.plan.plan_id, of.plan.version])
 
 
+def _pause(of: Situation) -> Iterator[_Offer]:
+    title = "Keep for later" if of.plan.status == "pending_approval" else "Pause"
+    yield from _of_plan("pause", title)(of)
+
+
+def _resume(of: Situation) -> Iterator[_Offer]:
+    kept = of.plan.version > 0 and of.plan.approved_version is None
+    yield from _of_plan("resume", "Back to review" if kept else "Resume")(of)
+
+
+def _review(of: Situation) -> Iterator[_Offer]:
+    if of.plan.status == "paused" and of.plan.approved_version is not None:
+        yield from _of_plan("review", "Back to review")(of)
+
+
 def _regenerate(of: Situation) -> Iterator[_Offer]:
     if not of.allows("regenerate"):
         return
@@ -205,8 +220,9 @@ OFFERED: Final[tuple[tuple[str, Callable[[Situation], Iterable[_Offer]]], ...]] 
     ("planloom.approve", _approve),
     ("planloom.reject", _of_plan("reject", "Reject")),
     ("planloom.direct", _of_plan("direct", "Execute directly")),
-    ("planloom.pause", _of_plan("pause", "Pause")),
-    ("planloom.resume", _of_plan("resume", "Resume")),
+    ("planloom.pause", _pause),
+    ("planloom.resume", _resume),
+    ("planloom.review", _review),
     ("planloom.cancel", _of_plan("cancel", "Cancel")),
     ("planloom.regenerate", _regenerate),
     ("planloom.respond", _respond),

@@ -15,6 +15,7 @@ from planloom.domain.plans.agents import (
     Perspective,
 )
 from planloom.domain.plans.plan import ENDED, Plan, Progress, Step, progress
+from planloom.domain.safety.approvals import PlanChange
 from planloom.domain.values import PlanId, StepId
 from planloom.view import approvals, figures, problems, steps
 from planloom.view.actions import Button, Situation, buttons
@@ -85,7 +86,8 @@ class PlanView(NamedTuple):
     `state` and `sign` say where it stands, `waits` what it waits for, `problem` why it has failed or cannot use its
     model, `causes` what calls for the user: a cause keeps its key until it is answered. `decisions` counts what
     waits in cards. `partly`: it has completed without all of its steps, which are `left`; `rest` is a request for
-    them. `worked_on`: it holds work that is lost with it.
+    them. `changes` are those of a version under review since the one before it. `worked_on`: it holds work that is
+    lost with it.
     """
 
     plan: Plan
@@ -111,6 +113,7 @@ class PlanView(NamedTuple):
     used_lines: tuple[str, ...]
     perspectives: tuple[PerspectiveState, ...]
     draft: DraftView | None
+    changes: tuple[PlanChange, ...]
     confidence: str | None
     left: tuple[NotDone, ...]
     rest: str | None
@@ -161,6 +164,7 @@ def view(plan: Plan, around: Around) -> PlanView:
         used_lines=figures.used_lines(plan, around.spent, t),
         perspectives=_perspectives(plan, t),
         draft=_draft(plan),
+        changes=plan.revised if plan.status == "pending_approval" else (),
         confidence=figures.confidence(plan, t),
         left=left,
         rest=_rest(plan, left) if partly else None,

@@ -115,6 +115,8 @@ def state_words(plan: Plan, waits: Sequence[StepWait], counts: Progress, t: Word
     if partly:
         sentence = "Partly done, {0} of {1}" if counts.completed else "Not done, {0} of {1}"
         return t(sentence, counts.completed, counts.total)
+    if plan.status == "paused" and plan.version > 0 and plan.approved_version is None:
+        return t("Kept for later")
     return status_words(plan.status, t)
 
 

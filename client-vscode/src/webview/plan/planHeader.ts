@@ -4,7 +4,7 @@ import { html, nothing } from "lit";
 
 import { draftText } from "../../plan/draftText";
 import { PLAN_ICON } from "../../plan/signs";
-import { offers, type PlanView } from "../../plan/views";
+import { offers, type PlanView, titleOf } from "../../plan/views";
 import { type Attachment, type Plan, REVIEWS, type Review, type ReviewChoice, type UserMessage } from "../../protocol";
 import { percent, plural, t } from "../../words";
 import { pausedForModel } from "../mends";
@@ -211,8 +211,12 @@ function controls(panel: Panel, view: PlanView): View {
   const forms = panel.forms(planId);
   const { server } = panel.ui;
   const choices = server.kind === "running" ? server.reviews : [];
-  const control = (action: "direct" | "pause" | "resume" | "cancel") => () =>
+  const control = (action: "direct" | "pause" | "resume" | "review" | "cancel") => () =>
     panel.decide(planId, { kind: "control", action, planId });
+  const link = (action: "pause" | "review"): View => {
+    const title = titleOf(view, `planloom.${action}`);
+    return title === undefined ? nothing : linkButton(shown(title), control(action), { id: action });
+  };
   const prompt = (kind: "reject" | "regenerate") => () => {
     panel.change(planId, (mine) => (mine.prompt = { kind, text: "" }));
     focusSoon("#prompt-text");
@@ -250,6 +254,7 @@ function controls(panel: Panel, view: PlanView): View {
         </div>
         ${asks(panel, plan)}
         <div class="actions">
+          ${link("pause")}
           <span class="grow"></span>
           ${linkButton(t("Regenerate…"), prompt("regenerate"), { id: "regenerate" })}
           ${linkButton(t("Reject…"), prompt("reject"), { id: "reject" })}
@@ -259,9 +264,10 @@ function controls(panel: Panel, view: PlanView): View {
   return html`<div class="actions">
     ${
       can("resume") && view.decisions === 0
-        ? html`<vscode-button id="resume" @click=${control("resume")}>${icon("debug-continue")} ${t("Resume")}</vscode-button>`
+        ? html`<vscode-button id="resume" @click=${control("resume")}>${icon("debug-continue")} ${shown(titleOf(view, "planloom.resume") ?? "")}</vscode-button>`
         : nothing
     }
+    ${link("review")}
     ${
       can("pause")
         ? html`<vscode-button secondary id="pause" @click=${control("pause")}>${icon("debug-pause")} ${t("Pause")}</vscode-button>`

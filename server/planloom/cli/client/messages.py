@@ -329,6 +329,7 @@ class Plan(TypedDict, total=False):
     report: Report
     error: PlanError
     pending: Pending
+    pauseReason: str
     pauseDetail: str
     createdAt: str
 
@@ -467,4 +468,5 @@ class PlanView(TypedDict, total=False):
     steps: list[StepView]
     used: str
     usedLines: list[str]
+    changes: list[Json]
     actions: list[Json]

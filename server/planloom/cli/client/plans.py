@@ -9,6 +9,7 @@ from typing import cast
 from planloom.cli.client.connection import Connection, ServerError
 from planloom.cli.client.messages import Json, Plan, PlanSummary
 from planloom.cli.client.session import Session
+from planloom.cli.plain import one_line
 from planloom.workspace.paths.uris import to_path
 
 MOST = 1000
@@ -53,6 +54,29 @@ async def answer_for(
             f"There is no plan whose id begins with {start!r}.", code="unknown_plan", hint=_ELSEWHERE
         )
     return await _got(session.connection, start)
+
+
+async def left(session: Session, statuses: Collection[str]) -> tuple[str, int]:
+    """The id of the plan that was left last of those in these statuses, and how many others there are.
+
+    Raises ServerError if there is none, or if another plan was begun since then and has ended: then somebody who names
+    no plan may mean that one.
+    """
+    listed = await _listed(session.connection, {"limit": MOST})
+    if not (waiting := [plan for plan in listed if plan["status"] in statuses]):
+        raise ServerError(
+            "There is no plan that could be resumed in this folder.", code="unknown_plan", hint=_ELSEWHERE
+        )
+    found = max(waiting, key=lambda plan: plan["updatedAt"])
+    newest = max(listed, key=lambda plan: plan["createdAt"])
+    if newest["status"] not in statuses and newest["createdAt"] > found["updatedAt"]:
+        raise ServerError(
+            f"The newest plan has ended, “{one_line(newest['request'], 60)}” ({newest['state']}).",
+            code="unknown_plan",
+            hint=f"`planloom resume {found['planId'][:_SHORT]}` takes up the plan that was left before it, "
+            f"“{one_line(found['request'], 60)}”.",
+        )
+    return found["planId"], len(waiting) - 1
 
 
 def roots(plan: Plan) -> list[Path]:

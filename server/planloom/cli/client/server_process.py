@@ -47,7 +47,7 @@ class Server(NamedTuple):
 def started(command: Sequence[str]) -> Iterator[Server]:
     """Start a server process, and kill it when the block is left if it still runs.
 
-    The process gets a session of its own, so that Ctrl-C reaches only the command line, which then cancels the plan.
+    The process gets a session of its own, so that Ctrl-C reaches only the command line, which then pauses the plan.
     """
     # The server needs the keys in it.
     environment = dict(os.environ)

@@ -58,6 +58,11 @@ def offers(of: PlanView | StepView, command: str) -> bool:
     return any(each["command"] == command for each in of.get("actions") or ())
 
 
+def first_to_skip(view: PlanView) -> StepView | None:
+    """The first step that can be skipped; None if none can."""
+    return next((each for each in view["steps"] if offers(each, "planloom.skipStep")), None)
+
+
 def applied(view: PlanView) -> list[ChangedFile]:
     """The changed files whose change stands."""
     return [file for file in view["files"] if file["state"] == "applied"]

@@ -9,7 +9,7 @@ from rich.console import Group
 
 from planloom.cli.client.messages import Approval, ConfinementOffer, DiffResult
 from planloom.cli.plain import one_line, visible
-from planloom.cli.terminal import keyboard, show, show_approval
+from planloom.cli.terminal import show, show_approval
 from planloom.cli.terminal.decisions import Verdict, chosen
 from planloom.cli.terminal.pages import Pages
 from planloom.domain.text.counted import counted
@@ -22,50 +22,47 @@ _UNSEEN: Final = "unseen"
 
 
 async def ask_approval(terminal: Terminal, approval: Approval, diffs: Sequence[DiffResult]) -> Verdict:
-    """Show an approval and ask for the answer. A closed input cancels the plan."""
+    """Show an approval and ask for the answer. Raises Leave."""
     panel, left_out = show_approval.whole_approval(approval, diffs, terminal.folders)
     pages = Pages(terminal.console, panel)
     terminal.console.print()
     pages.show_next()
-    try:
-        while (verdict := await _asked_once(terminal, approval, pages, left_out)) is None:
-            pass
-    except keyboard.EndOfInput:
-        return Verdict("cancel")
+    while (verdict := await _asked_once(terminal, approval, pages, left_out)) is None:
+        pass
     return verdict
 
 
 async def ask_list(terminal: Terminal, listed: Sequence[Approval]) -> Sequence[Verdict] | None:
-    """Show commands that are asked together, and ask once for all; None to be asked for each of them."""
+    """Show commands that are asked together, and ask once for all; None to be asked for each of them.
+
+    Raises Leave.
+    """
     panels = [show_approval.approval_panel(each, (), terminal.folders) for each in listed]
     pages = Pages(terminal.console, Group(*panels))
     terminal.console.print()
     terminal.say(f"{counted(len(listed), 'command')} of this step:", "bold")
     pages.show_next()
-    try:
-        while True:
-            ways = {_UNSEEN: f"the rest unseen: allow all without {counted(pages.unseen, 'line')}"}
-            more = {"v": f"view {counted(pages.unseen, 'more line')}"}
-            choices = more | ways if pages.unseen else {"y": "allow all, as shown"}
-            choices |= {"o": "one by one", "n": "deny all", "c": "cancel the plan"}
-            match await terminal.choose("Allow them?", choices):
-                case "y" | "unseen":
-                    return [Verdict("allow")] * len(listed)
-                case "o":
-                    return None
-                case "n":
-                    reason = (await terminal.line("Why? (may be empty) ")).strip() or None
-                    return [Verdict("deny", reason)] * len(listed)
-                case "v":
-                    pages.show_next()
-                case _:
-                    return [Verdict("cancel")] * len(listed)
-    except keyboard.EndOfInput:
-        return [Verdict("cancel")] * len(listed)
+    while True:
+        ways = {_UNSEEN: f"the rest unseen: allow all without {counted(pages.unseen, 'line')}"}
+        more = {"v": f"view {counted(pages.unseen, 'more line')}"}
+        choices = more | ways if pages.unseen else {"y": "allow all, as shown"}
+        choices |= {"o": "one by one", "n": "deny all", "c": "cancel the plan"}
+        match await terminal.choose_or_leave("Allow them?", choices):
+            case "y" | "unseen":
+                return [Verdict("allow")] * len(listed)
+            case "o":
+                return None
+            case "n":
+                reason = (await terminal.line("Why? (may be empty) ")).strip() or None
+                return [Verdict("deny", reason)] * len(listed)
+            case "v":
+                pages.show_next()
+            case _:
+                return [Verdict("cancel")] * len(listed)
 
 
 async def _asked_once(terminal: Terminal, approval: Approval, pages: Pages, left_out: int) -> Verdict | None:
-    """One question; None if it has to be asked again. Raises EndOfInput."""
+    """One question; None if it has to be asked again. Raises Leave."""
     choices = {"n": "no", "c": "cancel the plan"}
     unseen = pages.unseen + left_out
     if unseen:
@@ -74,7 +71,7 @@ async def _asked_once(terminal: Terminal, approval: Approval, pages: Pages, left
         choices = _ways_to_allow(approval) | choices
     if pages.unseen:
         choices = {"v": f"view {counted(pages.unseen, 'more line')}"} | choices
-    match await terminal.choose("Allow?", choices):
+    match await terminal.choose_or_leave("Allow?", choices):
         case "y" | "unseen":
             return Verdict("allow")
         case "p":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from planloom.cli.client.messages import (
@@ -13,6 +13,8 @@ from planloom.cli.client.messages import (
     ConfinementRequest,
     Conflict,
     DiffResult,
+    Json,
+    PlanView,
     Question,
     Recovery,
     Step,
@@ -29,6 +31,11 @@ _UNSEEN = "Only a person can keep what a command wrote in protected names."
 _SPENT = ("budget.maxRequests", "budget.maxTokens")
 """The settings that limit what a plan may cost; `--yes` does not exceed them."""
 ReviewChoice = Literal["execute", "revise", "direct", "edit", "cancel"]
+PauseChoice = Literal["resume", "review", "skip", "cancel"]
+
+
+class Leave(Exception):
+    """Whoever decides leaves the plan for later."""
 
 
 class Flags(NamedTuple):
@@ -63,16 +70,20 @@ class RecoveryChoice(NamedTuple):
 
 
 class Decider(Protocol):
-    """Answers what the flags leave open: `person.Terminal` or `NonInteractive`."""
+    """Answers what the flags leave open: `person.Terminal` or `NonInteractive`. Each method may raise Leave."""
 
-    async def review(self) -> Reviewed: ...
+    async def review(self, view: PlanView, changes: Sequence[Json], /) -> Reviewed:
+        """The answer to a plan; `changes` are those since the version that was shown last, if one was."""
+        ...
+
+    async def edited(self, text: str, suffix: str, send: Callable[[str], Awaitable[object]], /) -> bool: ...
 
     async def revision(self) -> str:
         """The changes wanted in the plan under review; empty for none."""
         ...
 
     async def typed(self) -> str:
-        """The next line that is typed while nothing is asked; empty if the input is closed."""
+        """The next line that is typed while nothing is asked."""
         ...
 
     async def approval(self, approval: Approval, diffs: Sequence[DiffResult], /) -> Verdict: ...
@@ -81,9 +92,7 @@ class Decider(Protocol):
         """The answers to commands that are asked as a list; None asks for each of them."""
         ...
 
-    async def question(self, question: Question, /) -> str | None:
-        """The answer; None cancels the plan."""
-        ...
+    async def question(self, question: Question, /) -> str: ...
 
     async def recovery(self, step: Step, recovery: Recovery, /) -> RecoveryChoice: ...
 
@@ -91,8 +100,8 @@ class Decider(Protocol):
         """URI → "mine", "theirs" or "both"; None cancels the plan."""
         ...
 
-    async def resume(self, reason: str, detail: str, /) -> bool:
-        """Whether to resume a paused plan."""
+    async def pause(self, view: PlanView, /) -> PauseChoice:
+        """How a plan goes on that is paused."""
         ...
 
     async def attach_secret(self, reference: str, message: str, /) -> bool: ...
@@ -172,7 +181,7 @@ def chosen(offer: ConfinementOffer) -> Confinement:
 
 
 class NonInteractive:
-    """Answers for a run without a terminal: a decision that needs a person ends the plan and changes nothing.
+    """Answers for a run without a terminal: a plan that needs a person is left for later, and nothing is changed.
 
     With `yes` the model decides where it can: it answers its own questions by assumptions, its proposals for failed
     steps are accepted, and a plan that reached a limit goes on. Each of these has a limit, since no person watches
@@ -188,14 +197,17 @@ class NonInteractive:
         self._accepted[key] += 1
         return self._yes and self._accepted[key] <= MOST_ACCEPTED
 
-    async def review(self) -> Reviewed:
-        return Reviewed("cancel")
+    async def review(self, _view: PlanView, _changes: Sequence[Json], /) -> Reviewed:
+        raise Leave
+
+    async def edited(self, _text: str, _suffix: str, _send: Callable[[str], Awaitable[object]], /) -> bool:
+        raise Leave
 
     async def revision(self) -> str:
         return ""
 
     async def typed(self) -> str:
-        return ""
+        raise Leave
 
     async def approval(self, _approval: Approval, _diffs: Sequence[DiffResult], /) -> Verdict:
         return Verdict("deny", "There is no terminal to ask at.")
@@ -203,23 +215,28 @@ class NonInteractive:
     async def approvals(self, _listed: Sequence[Approval], /) -> Sequence[Verdict] | None:
         return None
 
-    async def question(self, question: Question, /) -> str | None:
-        return ASSUME if self._accepts(f"question {question.get('stepId')}") else None
+    async def question(self, question: Question, /) -> str:
+        if not self._accepts(f"question {question.get('stepId')}"):
+            raise Leave
+        return ASSUME
 
     async def recovery(self, step: Step, recovery: Recovery, /) -> RecoveryChoice:
         is_proposed = recovery.get("proposal") and "accept" in (recovery.get("options") or ())
-        accepts = is_proposed and self._accepts(f"recovery {step.get('stepId')}")
-        return RecoveryChoice("accept" if accepts else "abort")
+        if not (is_proposed and self._accepts(f"recovery {step.get('stepId')}")):
+            raise Leave
+        return RecoveryChoice("accept")
 
     async def conflict(self, conflict: Conflict, /) -> dict[str, str] | None:
         # Only the plan's text can be produced again, so the text on disk is kept.
         return {file["uri"]: "mine" for file in conflict.get("files") or []}
 
-    async def resume(self, reason: str, detail: str, /) -> bool:
-        if not self._yes or reason != "budget" or any(setting in detail for setting in _SPENT):
-            return False
+    async def pause(self, view: PlanView, /) -> PauseChoice:
+        plan = view["plan"]
+        spent = any(setting in (plan.get("pauseDetail") or "") for setting in _SPENT)
         self._resumed += 1
-        return self._resumed <= MOST_RESUMED
+        if not self._yes or plan.get("pauseReason") != "budget" or spent or self._resumed > MOST_RESUMED:
+            raise Leave
+        return "resume"
 
     async def attach_secret(self, _reference: str, _message: str, /) -> bool:
         return False

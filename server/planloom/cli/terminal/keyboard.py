@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from planloom.cli.terminal.decisions import Leave
+
 _CHUNK = 65_536
+_EDITORS = ("sensible-editor", "nano", "vi", "notepad")
+"""The editors that are tried where the person has named none."""
 
 
-class EndOfInput(Exception):
+class EndOfInput(Leave):
     """The person closed the input (Ctrl-D), or the terminal is gone."""
 
 
@@ -36,13 +42,13 @@ async def read_line() -> str:
 
 
 async def read_while_running() -> str:
-    """A line that is typed while nothing is asked. Raises EndOfInput if there can be none.
+    """A line that is typed while nothing is asked; none ever comes where none can be read. Raises EndOfInput.
 
     A process in the background must not read, or the terminal stops it. On Windows a thread that waits for a line
     would take the answer to the next question.
     """
     if sys.platform == "win32" or _is_in_background():
-        raise EndOfInput
+        await asyncio.Event().wait()
     return await read_line()
 
 
@@ -78,19 +84,36 @@ def forget_typed() -> None:
 
 
 async def edit_text(text: str, suffix: str) -> str | None:
-    """The text as the person edited it in `$VISUAL` or `$EDITOR`; None if neither is set or the editor failed."""
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    if not editor:
+    """The text as the person edited it in their editor; None if there is none, or it failed: the text is kept then."""
+    if (command := _editor()) is None:
         return None
-    return await asyncio.to_thread(_edit_text, shlex.split(editor), text, suffix)
+    # Ctrl-C is for the editor; an ignored signal would be ignored there, too.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        return await asyncio.to_thread(_edit_text, command, text, suffix)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _editor() -> list[str] | None:
+    """The command of `$VISUAL` or `$EDITOR`, else of an editor that is there."""
+    chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if chosen:
+        return shlex.split(chosen, posix=os.name == "posix")
+    found = next(filter(None, map(shutil.which, _EDITORS)), None)
+    return None if found is None else [found]
 
 
 def _edit_text(command: list[str], text: str, suffix: str) -> str | None:
-    with tempfile.TemporaryDirectory(prefix="planloom-") as folder:
-        path = Path(folder) / f"text{suffix}"
-        path.write_text(text, encoding="utf-8", newline="")
-        try:
-            finished = subprocess.run([*command, str(path)], check=False)
-        except OSError:
-            return None
-        return path.read_text(encoding="utf-8") if finished.returncode == 0 else None
+    folder = Path(tempfile.mkdtemp(prefix="planloom-"))
+    path = folder / f"text{suffix}"
+    path.write_text(text, encoding="utf-8", newline="")
+    try:
+        finished = subprocess.run([*command, str(path)], check=False)
+        edited = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    if finished.returncode != 0:
+        return None
+    shutil.rmtree(folder, ignore_errors=True)
+    return edited

@@ -3,35 +3,54 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich.console import Console
 from rich.text import Text
 
+from planloom.cli.client.connection import ServerError
 from planloom.cli.client.messages import (
     Approval,
     Conflict,
     DiffResult,
+    Json,
+    PlanView,
     Question,
     Recovery,
     Step,
 )
+from planloom.cli.client.views import first_to_skip, offers
 from planloom.cli.plain import one_line, visible
-from planloom.cli.terminal import keyboard, show
+from planloom.cli.terminal import keyboard, show, show_approval, show_report
 from planloom.cli.terminal.ask_approval import ask_approval, ask_list
-from planloom.cli.terminal.decisions import RecoveryChoice, ReviewChoice, Reviewed, Verdict
+from planloom.cli.terminal.decisions import (
+    Leave,
+    PauseChoice,
+    RecoveryChoice,
+    ReviewChoice,
+    Reviewed,
+    Verdict,
+)
+from planloom.cli.terminal.pages import Pages
+from planloom.domain.text.counted import counted
 
+Send: TypeAlias = Callable[[str], Awaitable[object]]
+"""Sends an edited text to the server. Raises ServerError if it refuses it."""
 _REVIEW: Mapping[str, tuple[str, ReviewChoice]] = {
     "y": ("execute", "execute"),
     "r": ("revise: say what should change", "revise"),
     "d": ("drop the plan: the model works on the request at once", "direct"),
-    "e": ("edit", "edit"),
+    "e": ("edit it as a document in your editor", "edit"),
     "c": ("cancel", "cancel"),
 }
+_LATER = {"l": "leave it for later"}
 _WORDS_OF_A_SENTENCE = 3
 """Words from which an answer at the review says what should change; `yes please` does not."""
+_PAUSES: Mapping[str, PauseChoice] = {"r": "resume", "s": "skip", "b": "review", "c": "cancel"}
+_OF_A_STEP = ("model_unavailable", "error")
+"""The reasons of a pause by which one step could not go on."""
 _RECOVERIES = {
     "retry": ("r", "retry"),
     "skip": ("s", "skip it and what depends on it"),
@@ -43,7 +62,7 @@ _RECOVERIES = {
 
 
 class Terminal:
-    """Prints questions on a console and reads the answers; a closed input counts as the safe answer."""
+    """Prints questions on a console and reads the answers. A closed input leaves the plan for later."""
 
     def __init__(self, console: Console, folders: Sequence[Path]) -> None:
         self.console = console
@@ -54,6 +73,12 @@ class Terminal:
         while (chosen := await self._chosen(question, choices)) not in choices:
             if chosen:
                 self.say(f"Answer with one of: {', '.join(choices)}", "dim")
+        return chosen
+
+    async def choose_or_leave(self, question: str, choices: Mapping[str, str]) -> str:
+        """As `choose`, with the choice to leave the plan for later, for which it raises Leave."""
+        if (chosen := await self.choose(question, {**choices, **_LATER})) in _LATER:
+            raise Leave
         return chosen
 
     async def _chosen(self, question: str, choices: Mapping[str, str]) -> str:
@@ -85,33 +110,43 @@ class Terminal:
         """Print a sentence between questions."""
         self.console.print(Text(visible(text), style))
 
-    async def review(self) -> Reviewed:
-        choices = {key: words for key, (words, _) in _REVIEW.items()}
-        try:
-            while (chosen := await self._chosen("Execute this plan?", choices)) not in _REVIEW:
-                if len(chosen.split()) >= _WORDS_OF_A_SENTENCE:
-                    return Reviewed("revise", chosen)
-                if chosen:
-                    self.say(
-                        f"Answer with one of: {', '.join(_REVIEW)}, or say in a sentence what should change",
-                        "dim",
-                    )
-        except keyboard.EndOfInput:
-            return Reviewed("cancel")
-        return Reviewed(_REVIEW[chosen][1])
+    async def review(self, view: PlanView, changes: Sequence[Json]) -> Reviewed:
+        whole, part = show_report.whole_plan(view), show_approval.changes_of_plan(view, changes)
+        pages = Pages(self.console, part if changes else whole)
+        self.console.print()
+        pages.show_next()
+        while (answer := await self._reviewed(pages, whole_next=bool(changes))) is None:
+            if not pages.unseen:
+                pages, changes = Pages(self.console, whole), ()
+            pages.show_next()
+        return answer
+
+    async def _reviewed(self, pages: Pages, *, whole_next: bool) -> Reviewed | None:
+        """One question on the plan; None to be shown more of it. Raises Leave."""
+        more: dict[str, str] = {}
+        if pages.unseen:
+            more = {"v": f"view {counted(pages.unseen, 'more line')}"}
+        elif whole_next:
+            more = {"v": "view the whole plan"}
+        choices = more | {key: words for key, (words, _) in _REVIEW.items()} | {"l": "keep it for later"}
+        while (chosen := await self._chosen("Execute this plan?", choices)) not in choices:
+            if len(chosen.split()) >= _WORDS_OF_A_SENTENCE:
+                return Reviewed("revise", chosen)
+            if chosen:
+                self.say(
+                    f"Answer with one of: {', '.join(choices)}, or say in a sentence what should change",
+                    "dim",
+                )
+        if chosen in _LATER:
+            raise Leave
+        return None if chosen in more else Reviewed(_REVIEW[chosen][1])
 
     async def revision(self) -> str:
-        try:
-            return (await self.line("What should change? (empty for nothing) ")).strip()
-        except keyboard.EndOfInput:
-            return ""
+        return (await self.line("What should change? (empty for nothing) ")).strip()
 
     async def typed(self) -> str:
-        try:
-            while not (line := (await keyboard.read_while_running()).strip()):
-                pass
-        except keyboard.EndOfInput:
-            return ""
+        while not (line := (await keyboard.read_while_running()).strip()):
+            pass
         return line
 
     async def approval(self, approval: Approval, diffs: Sequence[DiffResult]) -> Verdict:
@@ -120,16 +155,13 @@ class Terminal:
     async def approvals(self, listed: Sequence[Approval]) -> Sequence[Verdict] | None:
         return await ask_list(self, listed)
 
-    async def question(self, question: Question) -> str | None:
+    async def question(self, question: Question) -> str:
         self.say(question.get("question", ""), "bold magenta")
         options = question.get("options") or []
         for number, option in enumerate(options, 1):
             self.say(f"  {number}  {option}")
-        try:
-            while not (typed := (await self.line("Answer (Ctrl-D cancels the plan): ")).strip()):
-                pass
-        except keyboard.EndOfInput:
-            return None
+        while not (typed := (await self.line("Answer (Ctrl-D leaves it for later): ")).strip()):
+            pass
         chosen = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 4 else 0
         return options[chosen - 1] if 0 < chosen <= len(options) else typed
 
@@ -153,62 +185,74 @@ class Terminal:
         if "retry" in options and step.get("kind") == "tool_call":
             choices["a"] = "change its arguments and retry"
         by_key = {_RECOVERIES[option][0]: option for option in options}
-        try:
-            while True:
-                key = await self.choose("What now?", choices)
-                if key != "a":
-                    return RecoveryChoice(by_key[key])
-                args = await self.arguments(step.get("args") or {})
-                if args is not None:
-                    return RecoveryChoice("retry", args)
-        except keyboard.EndOfInput:
-            return RecoveryChoice("abort")
+        while True:
+            key = await self.choose_or_leave("What now?", choices)
+            if key != "a":
+                return RecoveryChoice(by_key[key])
+            args = await self.arguments(step.get("args") or {})
+            if args is not None:
+                return RecoveryChoice("retry", args)
 
     async def conflict(self, conflict: Conflict) -> dict[str, str] | None:
         choices: dict[str, str] = {}
-        try:
-            for file in conflict.get("files") or []:
-                self.say(
-                    f"{show.relative(file['uri'], self.folders)} was changed at the same lines", "bold red"
-                )
-                for hunk in file.get("hunks") or []:
-                    self.say(f"  on disk:  {one_line(hunk.get('mine', ''))}", "green")
-                    self.say(f"  the step: {one_line(hunk.get('theirs', ''))}", "yellow")
-                key = await self.choose(
-                    "Keep which?",
-                    {"m": "mine, on disk", "t": "theirs, the step's", "b": "both", "c": "cancel"},
-                )
-                if key == "c":
-                    return None
-                choices[file["uri"]] = {"m": "mine", "t": "theirs"}.get(key, "both")
-        except keyboard.EndOfInput:
-            return None
+        for file in conflict.get("files") or []:
+            self.say(f"{show.relative(file['uri'], self.folders)} was changed at the same lines", "bold red")
+            for hunk in file.get("hunks") or []:
+                self.say(f"  on disk:  {one_line(hunk.get('mine', ''))}", "green")
+                self.say(f"  the step: {one_line(hunk.get('theirs', ''))}", "yellow")
+            key = await self.choose_or_leave(
+                "Keep which?",
+                {"m": "mine, on disk", "t": "theirs, the step's", "b": "both", "c": "cancel the plan"},
+            )
+            if key == "c":
+                return None
+            choices[file["uri"]] = {"m": "mine", "t": "theirs"}.get(key, "both")
         return choices
 
-    async def resume(self, reason: str, _detail: str) -> bool:
-        go_on = {"g": "go on"} if reason == "budget" else {"y": "try again"}
-        return await self.agrees("The plan waits.", go_on | {"c": "cancel the plan"})
+    async def pause(self, view: PlanView) -> PauseChoice:
+        choices = {}
+        if resume := next((each for each in view["actions"] if each["command"] == "planloom.resume"), None):
+            choices["r"] = str(resume["title"]).lower()
+        if view["plan"].get("pauseReason") in _OF_A_STEP and (step := first_to_skip(view)) is not None:
+            choices["s"] = f"skip step {step['number']}, then review the plan again"
+        if offers(view, "planloom.review"):
+            choices["b"] = "back to review"
+        key = await self.choose_or_leave("The plan is paused.", choices | {"c": "cancel the plan"})
+        return _PAUSES[key]
 
     async def attach_secret(self, reference: str, message: str) -> bool:
         prompt = f"{visible(message)} Attach {visible(reference)}?"
         return await self.agrees(prompt, {"y": "attach", "n": "leave out"})
 
-    async def text(self, name: str, current: str) -> str | None:
-        """Ask for a new text of a field, in `$EDITOR` or on one line; None keeps the old one. Raises EndOfInput."""
-        edited = await keyboard.edit_text(current, ".md")
-        if edited is not None:
-            return edited.rstrip("\n") or None
-        self.say(f"{name} is: {current}", "dim")
-        return (await self.line(f"New {name} (empty keeps it): ")).strip() or None
+    async def edited(self, text: str, suffix: str, send: Send) -> bool:
+        """Let the person edit a text, again while it is refused; whether another one was sent. Raises Leave."""
+        written = text
+        while True:
+            edited = await keyboard.edit_text(written, suffix)
+            if edited is None:
+                self.say("The editor did not end well, or there is none: set EDITOR to one.", "yellow")
+                return False
+            if edited == text:
+                self.say("Nothing was changed.", "dim")
+                return False
+            try:
+                await send(edited)
+            except ServerError as error:
+                show.failure(self.console, error.message, error.hint, error.details)
+            else:
+                return True
+            written = edited
+            again = {"e": "edit it again", "b": "back, without these changes"}
+            if await self.choose_or_leave("What now?", again) == "b":
+                return False
 
     async def arguments(self, current: Mapping[str, Any]) -> dict[str, Any] | None:
         """Ask for new arguments of a call as JSON; None keeps the old ones. Raises EndOfInput."""
         written = json.dumps(current, indent=2, ensure_ascii=False)
         edited = await keyboard.edit_text(written + "\n", ".json")
         if edited is None:
-            self.say(written, "dim")
-            edited = await self.line("New arguments as JSON on one line (empty keeps them): ")
-        if not edited.strip():
+            self.say("The editor did not end well, or there is none: set EDITOR to one.", "yellow")
+        if edited is None or not edited.strip():
             return None
         try:
             value = json.loads(edited)

@@ -21,11 +21,9 @@ from planloom.cli.client.messages import (
     Step,
     StepView,
 )
-from planloom.cli.client.views import step_of
+from planloom.cli.client.views import present_uri, step_of
 from planloom.cli.plain import as_json, one_line, visible
 from planloom.cli.terminal import show, show_approval, show_report
-from planloom.cli.terminal.edit_plan import Send, edit_plan
-from planloom.cli.terminal.person import Terminal
 from planloom.domain.text.counted import counted
 from planloom.view.words import Words
 
@@ -85,8 +83,7 @@ class Screen:
         """Print the plan for review, with what it has used of which model so far."""
         self.pause()
         self._console.print()
-        self._console.print(show.plan_table(view))
-        self._show_used(view)
+        self._console.print(show_report.whole_plan(view))
 
     def approval(self, approval: Approval, diffs: Sequence[DiffResult]) -> None:
         """Print what an approval would change."""
@@ -99,19 +96,27 @@ class Screen:
         self.pause()
         self._console.print(show_approval.change_panel(file, diff, self._folders))
 
+    def made(self, file: ApprovalFile, view: PlanView) -> None:
+        """Print that a change which was asked about is made."""
+        uri = file.get("newUri") or file["uri"]
+        kinds = {present_uri(each): each["kind"] for each in view["files"]}
+        name = visible(show.relative(uri, self._folders))
+        self._console.print(Text(f"  · {name}  {kinds.get(uri, '')}", "dim"))
+
     def note(self, sentence: str) -> None:
         """Print what a flag decided."""
         self._console.print(Text(f"  {sentence}", "dim"))
+
+    def interrupted(self, sentence: str) -> None:
+        """Print what follows from an interruption, below what was being typed."""
+        self.pause()
+        self._console.print()
+        self.note(sentence)
 
     def failure(self, message: str, hint: str | None, details: Any = None) -> None:
         """Print a failure, each of its problems, and its hint; not again what the server has said as an error."""
         self.pause()
         show.failure(self._console, "" if message in self._said else message, hint, details)
-
-    async def edit(self, view: PlanView, send: Send) -> None:
-        """Let the person at the terminal edit the plan."""
-        self.pause()
-        await edit_plan(Terminal(self._console, self._folders), self._console, view, send)
 
     def raw(self, event: Json) -> None:
         """Print an event as JSON, for programs."""
@@ -151,6 +156,23 @@ class Screen:
         for part in show_report.report_parts(view, self._folders):
             self._console.print(part)
         self._show_used(view)
+
+    def left(self, view: PlanView) -> None:
+        """Print how far a plan has come that is left for later, and how it is taken up again."""
+        self.pause()
+        plan_id, counts = view["plan"]["planId"][:8], view["progress"]
+        done = (
+            f", {counts['completed']} of {counted(counts['total'], 'step')} done"
+            if counts["completed"]
+            else ""
+        )
+        self._console.print()
+        self._console.print(
+            Text.assemble(
+                (f"{view['state']}{done}. ", "bold yellow"),
+                (f"`planloom resume {plan_id}` takes the plan up again; `planloom plans` lists it.", ""),
+            )
+        )
 
     def _show_used(self, view: PlanView) -> None:
         for line in show_report.used_lines(view):
@@ -203,8 +225,12 @@ class Screen:
             case "approval_resolved" if event.get("by") != "user":
                 reason = event.get("reason") or f"by the {event.get('by')}"
                 self._console.print(Text(f"  {event.get('decision')}: {visible(str(reason))}", "dim"))
-            case "plan_paused" if event.get("reason") == "user" and view.get("pause"):
-                self._console.print(Text(view["pause"], "yellow"))
+            case "plan_paused":
+                # The steps that ran were stopped.
+                for key in tuple(self._running):
+                    self._idle(key)
+                if event.get("reason") == "user" and view.get("pause"):
+                    self._console.print(Text(view["pause"], "yellow"))
             case "log":
                 self.say(event.get("level", "info"), f"  {event.get('message', '')}")
 
@@ -235,6 +261,9 @@ class Screen:
                 # What the call has printed is not what the model writes next.
                 self._tails.pop(key, None)
                 self._busy(key, step.get("activeForm") or step.get("description", ""))
+                if event.get("changes") and event.get("ok"):
+                    # It is only proposed so far: the line comes when it is made.
+                    return
                 mark = Text("  · ", "dim") if event.get("ok") else Text("  ✘ ", "red")
                 self._console.print(mark.append(one_line(event.get("summary", ""), 160), "dim"))
             case "background_started":

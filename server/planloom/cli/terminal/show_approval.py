@@ -11,7 +11,14 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from planloom.cli.client.messages import Approval, ApprovalFile, ConfinementRequest, DiffResult, Json
+from planloom.cli.client.messages import (
+    Approval,
+    ApprovalFile,
+    ConfinementRequest,
+    DiffResult,
+    Json,
+    PlanView,
+)
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import show
 from planloom.cli.terminal.diffs import diff_rows
@@ -96,6 +103,14 @@ def whole_approval(
     """An approval with all that a person can look through, and the number of lines that are too many for that."""
     left_out = sum(diff_rows(diff.get("before"), diff.get("after"), limit=_MOST_LINES)[1] for diff in diffs)
     return approval_panel(approval, diffs, folders, limit=_MOST_LINES), left_out
+
+
+def changes_of_plan(view: PlanView, changes: Sequence[Json]) -> RenderableType:
+    """The changes of a version under review since the one before it."""
+    title = Text(f"Version {view['plan']['version']} of the plan", "bold")
+    steps = counted(len(view["steps"]), "step")
+    title.append(f", {steps}, changed in {counted(len(changes), 'step')}:", "not bold")
+    return Group(title, *(line for change in changes for line in _plan_change(change)))
 
 
 def _plan_change(change: Json) -> list[Text]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -38,7 +38,11 @@ def heading(view: PlanView) -> Text:
     # A plan that is done in part is counted in its words.
     is_counted = not view["partly"] and progress["total"] > (1 if sign == "completed" else 0)
     but = f"  But {visible('; '.join(caveats))}." if caveats else ""
-    return Text.assemble((f"{mark} {view['state']}.".lstrip(), style), count if is_counted else "", but)
+    back = {file["state"] == "reverted" for file in view["files"] if file["state"] in ("applied", "reverted")}
+    taken = "" if True not in back else ", taken back in part" if False in back else ", taken back"
+    return Text.assemble(
+        (f"{mark} {view['state']}{taken}.".lstrip(), style), count if is_counted else "", but
+    )
 
 
 def report_parts(view: PlanView, folders: Sequence[Path], *, steps: bool = True) -> Iterator[RenderableType]:
@@ -65,6 +69,11 @@ def report_parts(view: PlanView, folders: Sequence[Path], *, steps: bool = True)
         yield Padding(_left(left, view), _INDENT)
     if report.get("files"):
         yield Text(f"All changes: planloom diff {view['plan'].get('planId', '')[:8]}", "dim")
+
+
+def whole_plan(view: PlanView) -> RenderableType:
+    """The plan for review, with what it has used of which model so far."""
+    return Group(show.plan_table(view), *used_lines(view))
 
 
 def used_lines(view: PlanView) -> Iterator[Text]:

@@ -22,8 +22,9 @@ from planloom.domain.events.folding import (
     with_creation_time,
 )
 from planloom.domain.indexed_tuple import IndexedTuple
+from planloom.domain.plans.editing import MoveStep
 from planloom.domain.plans.plan import NOTHING_PENDING, DraftOutcome, Plan, Step
-from planloom.domain.plans.revision import is_to_come, widening
+from planloom.domain.plans.revision import is_to_come, plan_changes, widening
 from planloom.domain.values import Instant, StepId
 
 
@@ -46,6 +47,8 @@ def plan_drafting(plan: Plan, event: ev.PlanDrafting, _at: Instant) -> Plan:
             plan,
             status="draft",
             steps=IndexedTuple(),
+            **NOT_PAUSED,
+            pending=NOTHING_PENDING,
             error=None,
             completed_at=None,
             execution_summary=None,
@@ -129,6 +132,7 @@ def plan_ready(plan: Plan, event: ev.PlanReady, at: Instant) -> Plan:
         usage=plan.usage.plus(event.usage),
         models=used_models(plan, event.usage, event.model),
         forecast=event.forecast,
+        revised=() if plan.before_draft is None else plan_changes(plan.before_draft.steps, event.steps, ()),
         before_draft=None,
     )
 
@@ -145,6 +149,7 @@ def plan_edited(plan: Plan, event: ev.PlanEdited, at: Instant) -> Plan:
         renew_budget(updated(plan, steps=as_plan_steps(event.steps, at))),
         status="pending_approval",
         edited=plan.edited | by_hand,
+        revised=plan_changes(plan.steps, event.steps, _moved(event)),
         request=plan.request if event.request is None else event.request,
         summary=plan.summary if event.summary is None else event.summary,
         attachments=(*plan.attachments, *event.attachments),
@@ -154,6 +159,10 @@ def plan_edited(plan: Plan, event: ev.PlanEdited, at: Instant) -> Plan:
         **NOT_PAUSED,
         pending=NOTHING_PENDING,
     )
+
+
+def _moved(event: ev.PlanEdited) -> frozenset[StepId]:
+    return frozenset(edit.step_id for edit in event.edits if isinstance(edit, MoveStep))
 
 
 def _changed(plan: Plan, steps: Iterable[Step]) -> frozenset[StepId]:

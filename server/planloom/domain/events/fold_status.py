@@ -41,6 +41,7 @@ def plan_approved(plan: Plan, event: ev.PlanApproved, at: Instant) -> Plan:
         review=event.review,
         approved_at=at,
         last_draft=None,
+        revised=(),
     )
 
 
@@ -56,12 +57,13 @@ def plan_executing(plan: Plan, _event: ev.PlanExecuting, _at: Instant) -> Plan:
     return updated(plan, status="executing")
 
 
-@folds(ev.PlanPaused, when={"approved", "executing", "paused"})
+@folds(ev.PlanPaused, when=OPEN)
 def plan_paused(plan: Plan, event: ev.PlanPaused, at: Instant) -> Plan:
-    """The plan, paused; a second pause replaces the reason."""
+    """The plan, paused; a second pause replaces the reason. A draft is left as it is, to be drafted anew."""
     return updated(
         plan,
         status="paused",
+        asking=(),
         paused_at=at,
         pause_reason=event.reason,
         pause_detail=event.detail,
@@ -71,8 +73,9 @@ def plan_paused(plan: Plan, event: ev.PlanPaused, at: Instant) -> Plan:
 
 @folds(ev.PlanResumed, when={"paused"})
 def plan_resumed(plan: Plan, _event: ev.PlanResumed, _at: Instant) -> Plan:
-    """The plan, executing again, with a new budget if it had run out."""
-    return updated(renew_budget(plan), status="executing", **NOT_PAUSED)
+    """The plan, executing again, with a new budget if it had run out; in review again if it was never approved."""
+    status: PlanStatus = "pending_approval" if plan.approved_version is None else "executing"
+    return updated(renew_budget(plan), status=status, **NOT_PAUSED)
 
 
 @folds(ev.PlanImported, when=ANY)

@@ -18,7 +18,7 @@ from planloom.domain.plans.commands import (
 )
 from planloom.domain.plans.outputs import in_words, output_reference, output_references
 from planloom.domain.plans.report import Report, StepCaveat
-from planloom.domain.safety.approvals import Approval, Effect
+from planloom.domain.safety.approvals import Approval, Effect, PlanChange
 from planloom.domain.safety.confinement import GivenConfinement
 from planloom.domain.values import (
     Args,
@@ -621,6 +621,7 @@ class Plan(Value):
     was last granted; the budget counts from there. `summarized`: the steps that prompts describe only by
     `context_summary`. `left_out`: the files whose changes the user did not allow. `answer`: the model's final answer.
     `files_read` and `commands_run`: what was read and run while this version was made, which its steps are shown.
+    `revised`: how the version under review differs from the one before it.
     `edited`: the steps that the user has added or changed by hand. `follows`: the ended plan whose conversation this
     one continues.
     `models`: what the planner and the steps have used of each model, as far as events name it.
@@ -645,6 +646,7 @@ class Plan(Value):
     asking: tuple[Agent, ...] = ()
     no_report: dict[Agent, str] = Field(default_factory=dict)
     last_draft: DraftOutcome | None = None
+    revised: tuple[PlanChange, ...] = ()
     asked: tuple[AskedQuestion, ...] = ()
     log: tuple[LogLine, ...] = ()
     summary: str = ""

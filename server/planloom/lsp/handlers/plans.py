@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from planloom.domain.document.render import render
 from planloom.domain.errors import PlanUnreadable
 from planloom.domain.plans.editing import PlanWords
 from planloom.domain.values import EditId, PlanId, SessionId, StepId, Uri
@@ -96,6 +97,11 @@ async def edit(connection: Connection, params: wire.EditParams) -> PlanResult:
     return _plan(await connection.app.plans.edit(PlanId(params.plan_id), params.version, edits, words))
 
 
+async def rewrite(connection: Connection, params: wire.RewriteParams) -> PlanResult:
+    """Make a plan what its document says, as `planloom/plan/export` writes it: all of its changes or none."""
+    return _plan(await connection.app.plans.rewrite(PlanId(params.plan_id), params.version, params.text))
+
+
 async def regenerate(connection: Connection, params: wire.RegenerateParams) -> PlanResult:
     """Have the plan drafted again, with feedback; finished steps stay."""
     return _plan(
@@ -125,13 +131,21 @@ async def direct(connection: Connection, params: wire.PlanParams) -> PlanResult:
 
 
 async def pause(connection: Connection, params: wire.PlanParams) -> PlanResult:
-    """Pause a plan: no step starts, and running steps stop after the edit that is being applied."""
+    """Leave a plan for later: no step starts, and running steps stop after the edit that is being applied.
+
+    A draft stops, and a plan under review is kept.
+    """
     return _plan(await connection.app.plans.pause(PlanId(params.plan_id)))
 
 
 async def resume(connection: Connection, params: wire.PlanParams) -> PlanResult:
-    """Resume a paused plan. If its budget was used up, the same amounts are granted again."""
+    """Take up a paused plan: it is drafted anew, reviewed, or goes on. A budget that was used up is granted again."""
     return _plan(await connection.app.plans.resume(PlanId(params.plan_id)))
+
+
+async def review(connection: Connection, params: wire.PlanParams) -> PlanResult:
+    """Put a plan that runs or is paused back to review, as a new version. What is done stays done."""
+    return _plan(await connection.app.plans.review(PlanId(params.plan_id)))
 
 
 async def cancel(connection: Connection, params: wire.PlanParams) -> PlanResult:
@@ -172,7 +186,8 @@ async def delete(connection: Connection, params: wire.PlanParams) -> Empty:
 
 
 async def export(connection: Connection, params: wire.ExportParams) -> wire.ExportResult:
-    """A plan as Markdown or JSON, or `full` with its events and the texts of its files, for `planloom/plan/import`.
+    """A plan as Markdown or JSON, as the `document` that `planloom/plan/adopt` takes, or `full` for
+    `planloom/plan/import`, with its events and the texts of its files.
 
     For an unreadable plan, its rows in the ledger as they are.
     """
@@ -185,6 +200,8 @@ async def export(connection: Connection, params: wire.ExportParams) -> wire.Expo
             return wire.ExportResult(text=reader.markdown(plan_id))
         plan = reader.get(plan_id, None)
         assert plan is not None, "get() with an id returns a plan or raises"
+        if params.format == "document":
+            return wire.ExportResult(text=render(plan))
         return wire.ExportResult(text=to_wire.plan(plan).model_dump_json(by_alias=True, indent=2) + "\n")
     except PlanUnreadable:
         return wire.ExportResult(text=reader.raw(plan_id))

@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Time, Wire
 from planloom.lsp.wire.plan import Agent, Args, Plan, Progress, Step
-from planloom.lsp.wire.review import ChangeKind, Unresolved
+from planloom.lsp.wire.review import ChangeKind, PlanChange, Unresolved
 from planloom.view.problems import Mend
 from planloom.view.states import Sign
 from planloom.view.steps import StepSign
@@ -252,6 +252,7 @@ class PlanHead(Wire):
     used_lines: MaybeMany[str] = None
     perspectives: MaybeMany[PerspectiveState] = None
     draft: Maybe[DraftView] = None
+    changes: MaybeMany[PlanChange] = None
     answer: Maybe[str] = None
     confidence: Maybe[str] = None
     unresolved: MaybeMany[Unresolved] = None

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from planloom.domain.plans.graph import shown_statuses
-from planloom.domain.plans.plan import Plan
+from planloom.domain.plans.plan import Plan, taken_back
 from planloom.domain.plans.report import Report
 from planloom.domain.values import PlanId, Uri
 from planloom.service.actions.markdown_text import as_line, as_text, code
@@ -23,6 +23,7 @@ _MARKS = {
 }
 _STATES = {"open": " (not read yet)", "read": "", "dropped": " (not followed)"}
 """The outcome of a message, written after its text."""
+_REVERTED = {"whole": "taken back", "part": "taken back in part"}
 
 
 def as_raw_json(plan_id: PlanId, events: Sequence[RawEvent]) -> str:
@@ -43,15 +44,19 @@ def sentence(compaction: Compaction) -> str:
 def as_markdown(plan: Plan, compaction: Compaction | None = None) -> str:
     """The request, the plan's status, its steps as a task list, what the user has said since, what was compacted."""
     title = as_line(plan.request.strip().splitlines()[0]) if plan.request.strip() else "Plan"
-    lines = [f"# {title}", "", f"Version {plan.version}, {plan.status.replace('_', ' ')}.", ""]
+    back = f", {_REVERTED[how]}" if (how := taken_back(plan)) else ""
+    lines = [f"# {title}", "", f"Version {plan.version}, {plan.status.replace('_', ' ')}{back}.", ""]
     if plan.summary:
         lines += [as_text(plan.summary), ""]
     for number, (step, shown) in enumerate(zip(plan.steps, shown_statuses(plan), strict=True), start=1):
-        lines.append(f"{number}. [{_MARKS.get(shown, ' ')}] {as_line(step.title)}")
+        mark = " " if step.reverted == "whole" else _MARKS.get(shown, " ")
+        lines.append(f"{number}. [{mark}] {as_line(step.title)}")
         if step.instruction and step.instruction != step.title:
             lines += [f"   {line}" if line else "" for line in as_text(step.instruction).split("\n")]
         if step.result and (step.result.summary or step.result.error):
             lines.append(f"   → {as_line(step.result.summary or step.result.error or '')}")
+        if step.reverted:
+            lines.append(f"   → {_REVERTED[step.reverted]}")
     if plan.messages:
         lines += ["", "## Said since the request", ""]
         lines += [f"- {as_line(message.text)}{_STATES[message.state]}" for message in plan.messages]

@@ -70,7 +70,7 @@ class Messages:
         async with self._turns.turn(plan_id, "message") as plan:
             if _has_ended(plan):
                 return None
-            if plan.status not in _REVISED:
+            if not _is_revised(plan):
                 return self._to_run(plan, text, found)
             if await self._model() is None:
                 hint = f"{WAYS_TO_A_MODEL} Or edit the steps by hand."
@@ -79,7 +79,7 @@ class Messages:
                 )
             async with self._turns.halted(plan_id, "message") as halted:
                 # While the draft was being stopped, it may have become a direct run.
-                if halted.status not in _REVISED:
+                if not _is_revised(halted):
                     return self._to_run(halted, text, found)
                 message = ev.PlanMessage(
                     text=text, outcome="revising", attachments=additional(halted.attachments, found.plain)
@@ -132,6 +132,11 @@ def _has_ended(plan: Plan) -> bool:
     """Whether the plan has ended. One whose draft failed, its first or one that a crash cut off, is drafted again."""
     failed_draft = plan.status == "failed" and (plan.version == 0 or plan.before_draft is not None)
     return plan.status in ENDED and not failed_draft
+
+
+def _is_revised(plan: Plan) -> bool:
+    """Whether a message revises the plan: it is drafted or reviewed, was kept before it ran, or its draft failed."""
+    return plan.status in _REVISED or (plan.status == "paused" and plan.approved_version is None)
 
 
 def _waits_for(plan: Plan) -> str | None:

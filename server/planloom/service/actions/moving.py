@@ -82,7 +82,7 @@ def read_document(text: str, folders: Sequence[Uri], now: Instant) -> MovedPlan:
     except WrongState as error:
         raise InvalidParams(error.message) from error
     happened: list[ev.Event] = [ev.PlanImported()]
-    if plan.status == "paused":
+    if plan.status == "paused" and plan.version > 0:
         happened.insert(0, ev.PlanEdited(version=plan.version + 1, edits=(), steps=plan.steps))
     for event in happened:
         events = (*events, events[-1]._replace(seq=plan.seq + 1, at=now, event=event))

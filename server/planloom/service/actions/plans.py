@@ -7,6 +7,9 @@ import uuid
 from collections.abc import Iterator, Sequence
 
 from planloom.domain.document.adoption import adoption
+from planloom.domain.document.difference import difference
+from planloom.domain.document.reader import Trouble
+from planloom.domain.document.reader import read_document as read_plan_document
 from planloom.domain.errors import InvalidParams, InvalidPlan, StaleVersion, WrongState
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.attachments import Attachment, additional
@@ -102,13 +105,22 @@ class Plans(PlanReader):
             raise InvalidParams(
                 f"The text is no plan: {problem}.", details=[{"field": "text", "problem": problem}]
             )
-        if found.troubles:
-            rows = [
-                {"stepId": "", "field": f"line {each.place.line + 1}", "problem": each.text}
-                for each in found.troubles
-            ]
-            raise InvalidPlan("The document has errors.", rows)
+        _refuse_troubles(found.troubles)
         return await self.adopt(found.request, found.summary, found.found.edits)
+
+    async def rewrite(self, plan_id: PlanId, version: int, text: str) -> Plan:
+        """Make the plan what its document says; a text that changes nothing leaves the plan as it is.
+
+        Raises InvalidPlan for a document with errors, and what `edit` raises.
+        """
+        plan = self.get(plan_id, None)
+        assert plan is not None, "get() with an id returns a plan or raises"
+        if plan.version != version:
+            raise StaleVersion(plan.version, status=plan.status)
+        written = read_plan_document(text)
+        found = difference(plan, written)
+        _refuse_troubles((*written.troubles, *found.troubles))
+        return await self.edit(plan_id, version, found.edits, found.words) if found.changes else plan
 
     async def edit(
         self, plan_id: PlanId, version: int, edits: Sequence[StepEdit], words: PlanWords | None = None
@@ -198,19 +210,43 @@ class Plans(PlanReader):
             return self._drafts.run_directly(plan)
 
     async def pause(self, plan_id: PlanId) -> Plan:
-        """Stop the plan: an edit in progress is finished, running steps become pending."""
+        """Leave the plan for later: an edit in progress is finished, running steps become pending.
+
+        A draft stops; one of a new version gives way to the version before it. A plan under review is kept.
+        """
         async with self._turns.turn(plan_id, "pause", halted=True, already="paused") as plan:
             if plan.status == "paused":
                 return plan
+            if plan.before_draft is not None:
+                self._drafts.restore(plan_id, "The new draft was stopped.")
             return self._plan_store.record(plan_id, ev.PlanPaused(reason="user"))
 
     async def resume(self, plan_id: PlanId) -> Plan:
-        """Continue a paused plan. What still waits for a person goes on waiting, and is named in the log."""
-        async with self._turns.turn(plan_id, "resume"):
-            waits = _still_waiting(self._plan_store.plan(plan_id))
-            plan = self._plan_store.record(plan_id, ev.PlanResumed(), *waits)
+        """Take up a paused plan where it was left: it is drafted anew, reviewed, or goes on.
+
+        What still waits for a person goes on waiting, and is named in the log.
+        """
+        async with self._turns.turn(plan_id, "resume") as plan:
+            if plan.version == 0:
+                return self._drafts.take_up(plan)
+            if plan.approved_version is None:
+                return self._plan_store.record(plan_id, ev.PlanResumed(), ev.PlanApprovalRequest())
+            resumed = self._plan_store.record(plan_id, ev.PlanResumed(), *_still_waiting(plan))
             self._turns.conductor.conduct(plan_id)
-            return plan
+            return resumed
+
+    async def review(self, plan_id: PlanId) -> Plan:
+        """Put a plan that runs or is paused back to review, as a new version: its approval is revoked.
+
+        An edit in progress is finished, and what is done stays done. Raises WrongState for a plan without steps.
+        """
+        async with self._turns.turn(plan_id, "review", halted=True) as plan:
+            if plan.version == 0:
+                raise WrongState("The plan has not been drafted yet: resume it.", status=plan.status)
+            if plan.status != "paused":
+                self._plan_store.record(plan_id, ev.PlanPaused(reason="user"))
+            again = ev.PlanEdited(version=plan.version + 1, edits=(), steps=tuple(plan.steps))
+            return self._plan_store.record(plan_id, again, ev.StepsList())
 
     async def cancel(self, plan_id: PlanId) -> Plan:
         """Cancel the plan. Returns at once; `plan_cancelled` follows once an edit in progress is recorded."""
@@ -252,6 +288,15 @@ class Plans(PlanReader):
         async with self._turns.turn(plan_id, "delete"):
             self._ledger.delete(plan_id)
             self._turns.ownership.forget(plan_id)
+
+
+def _refuse_troubles(troubles: Sequence[Trouble]) -> None:
+    """Raise InvalidPlan for what cannot be read in a document."""
+    if troubles:
+        rows = [
+            {"stepId": "", "field": f"line {each.place.line + 1}", "problem": each.text} for each in troubles
+        ]
+        raise InvalidPlan("The document has errors.", rows)
 
 
 def _still_waiting(plan: Plan) -> Iterator[ev.Log]:

@@ -62,6 +62,18 @@ class Drafts:
         else:
             await self._drafting.draft(plan.plan_id)
 
+    def take_up(self, plan: Plan) -> Plan:
+        """Draft a paused plan that has no version yet anew."""
+        draft = self._plan_store.record(plan.plan_id, ev.PlanDrafting(version=0))
+        undecided = draft.route == "undecided"
+        self._start(
+            plan.plan_id,
+            partial(self._decide, draft)
+            if undecided
+            else partial(self._drafting.redraft, plan.plan_id, None),
+        )
+        return draft
+
     def begin_again(self, plan: Plan, feedback: str | None, message: ev.PlanMessage | None = None) -> Plan:
         """Draft a plan anew; its completed steps stay. `message` is what the user says to it for that."""
         said = () if message is None else (message,)

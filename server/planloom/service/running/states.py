@@ -11,6 +11,7 @@ from planloom.domain.values import Json
 
 Action = Literal[
     "edit",
+    "review",
     "regenerate",
     "approve",
     "reject",
@@ -29,6 +30,7 @@ Action = Literal[
 
 _RUNNING: tuple[Action, ...] = (
     "pause",
+    "review",
     "cancel",
     "step/answer",
     "step/recover",
@@ -37,8 +39,8 @@ _RUNNING: tuple[Action, ...] = (
     "message",
 )
 ALLOWED: Mapping[PlanStatus, tuple[Action, ...]] = {
-    "draft": ("cancel", "direct", "approval/respond", "message"),
-    "pending_approval": ("edit", "regenerate", "approve", "reject", "direct", "cancel", "message"),
+    "draft": ("pause", "cancel", "direct", "approval/respond", "message"),
+    "pending_approval": ("edit", "regenerate", "approve", "reject", "direct", "pause", "cancel", "message"),
     "approved": _RUNNING,
     "executing": _RUNNING,
     "paused": (*(a for a in _RUNNING if a != "pause"), "resume", "edit", "regenerate", "undo"),

@@ -107,6 +107,14 @@ class EditParams(Wire):
     summary: Maybe[Text] = None
 
 
+class RewriteParams(Wire):
+    """`planloom/plan/rewrite`; `text` is the document of the plan at `version`, as it was changed."""
+
+    plan_id: str
+    version: Count
+    text: Text
+
+
 class RegenerateParams(Wire):
     """`planloom/plan/regenerate`."""
 
@@ -160,7 +168,7 @@ class ExportParams(Wire):
     """`planloom/plan/export`."""
 
     plan_id: str
-    format: Literal["markdown", "json", "full"]
+    format: Literal["markdown", "json", "full", "document"]
     all_workspaces: Bool = False
 
 

@@ -1,0 +1,92 @@
+"""A plan, or a change, that a person edits in their own editor at a real terminal, with the real server."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_history import STEPS, words
+from tests.cli.test_leaving import Desk, desk
+from tests.support.command_line import editor
+
+__all__ = ["desk"]
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals"),
+]
+
+
+def test_a_plan_is_edited_as_a_document_and_shows_what_that_changed(desk: Desk, tmp_path: Path) -> None:
+    change = (
+        "text = text.replace('bee', 'wasp').replace('old_text: old', 'old_text: OLD') + '- [ ] List files\\n'"
+    )
+    terminal = desk.start("run", STEPS, EDITOR=editor(tmp_path, change), VISUAL="")
+    terminal.type("e")
+    terminal.wait_for("Version 2 of the plan, 3 steps, changed in 3 steps:")
+    terminal.wait_for("wasp")
+    terminal.wait_for("+ 3. List files")
+    terminal.wait_for("[v] view the whole plan")
+    terminal.type("v")
+    terminal.wait_for("version 2")
+    terminal.type("l")
+    assert terminal.finish().code == 4
+
+
+def test_a_fault_is_said_and_the_text_is_edited_again(desk: Desk, tmp_path: Path) -> None:
+    wrong = "text = text.replace('tool: write_file', 'tool: write_fil')"
+    right = "text = text.replace('tool: write_fil', 'tool: write_file').replace('bee', 'wasp')"
+    terminal = desk.start("run", STEPS, EDITOR=editor(tmp_path, wrong, right), VISUAL="")
+    terminal.type("e")
+    terminal.wait_for("write_fil")
+    terminal.wait_for("[e] edit it again")
+    terminal.type("e")
+    terminal.wait_for("Version 2 of the plan")
+    terminal.type("y")
+    terminal.wait_for("Allow?")
+    terminal.type("p")
+    assert terminal.finish().code == 0
+    assert (desk.machine.work / "b.txt").read_text() == "wasp"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [("text = text", "Nothing was changed."), ("sys.exit(1)", "The editor did not end well")],
+)
+def test_an_editor_that_changes_nothing_leaves_the_plan_as_it_is(
+    desk: Desk, tmp_path: Path, command: str, said: str
+) -> None:
+    terminal = desk.start("run", STEPS, EDITOR=editor(tmp_path, command), VISUAL="")
+    terminal.type("e")
+    terminal.wait_for(said)
+    terminal.wait_for("Execute this plan?")
+    terminal.type("c")
+    assert terminal.finish().code == 1
+
+
+def test_a_long_plan_is_shown_a_screen_at_a_time(desk: Desk) -> None:
+    steps = " ".join(f"{number}. Create folder f{number}" for number in range(1, 31))
+    terminal = desk.start("run", steps, LINES="24", COLUMNS="80")
+    terminal.wait_for("[v] view")
+    assert "f30" not in terminal.seen.partition("Log:")[2]
+    terminal.type("v")
+    terminal.wait_for("Execute this plan?")
+    terminal.type("v")
+    terminal.wait_for("Execute this plan?")
+    terminal.wait_for("> ")
+    assert "Create folder f30" in words(terminal.seen)
+    terminal.type("c", after="")
+    assert terminal.finish().code == 1
+
+
+def test_an_export_is_what_a_plan_is_taken_from(desk: Desk, tmp_path: Path) -> None:
+    machine = desk.machine
+    machine.executed()
+    exported = machine.run("export", "-o", str(tmp_path / "port.plan.md"))
+    assert exported.code == 0, exported.err
+    assert machine.run("undo", "--yes").code == 0
+    planned = machine.run("plan", "--from", str(tmp_path / "port.plan.md"))
+    assert planned.code == 0, planned.out
+    assert machine.run("resume", "--yes").code == 0
+    assert (machine.work / "b.txt").read_text() == "bee"

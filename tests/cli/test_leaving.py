@@ -1,0 +1,137 @@
+"""Plans that are left at a real terminal, with the real server, and taken up again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_history import STEPS, Machine, words
+from tests.support import command_line
+from tests.support.command_line import AtTerminal
+from tests.support.model_server import model_process
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals"),
+]
+NEEDS_MODEL = "1. Explain the design\n2. Create file b.txt"
+
+
+class Desk:
+    """A machine, and the terminals that were opened on it."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.opened: list[AtTerminal] = []
+
+    def start(self, *arguments: str, **more: str) -> AtTerminal:
+        self.opened.append(self.machine.at_terminal(*arguments, **more))
+        return self.opened[-1]
+
+    def status(self) -> str:
+        """The state of the newest plan."""
+        return str(self.machine.plans("--limit", "1")[0]["status"])
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    desk = Desk(Machine(tmp_path / "one"))
+    yield desk
+    for terminal in desk.opened:
+        terminal.close()
+
+
+def test_a_plan_is_kept_at_its_review_left_at_an_approval_and_finished(desk: Desk) -> None:
+    terminal = desk.start("run", STEPS)
+    terminal.wait_for("Execute this plan?")
+    terminal.type("l")
+    kept = terminal.finish()
+    assert (kept.code, desk.status()) == (4, "paused")
+    assert "Kept for later." in kept.out
+
+    terminal = desk.start("resume")
+    terminal.wait_for("Execute this plan?")
+    terminal.type("y")
+    terminal.wait_for("Allow?")
+    terminal.end_input()
+    left = terminal.finish()
+    assert (left.code, desk.status()) == (4, "paused")
+    assert "Paused, 1 of 2 steps done." in left.out
+
+    terminal = desk.start("resume")
+    terminal.wait_for("Allow?")
+    terminal.type("p")
+    assert terminal.finish().code == 0
+    assert (desk.machine.work / "b.txt").read_text() == "bee"
+
+
+def test_ctrl_c_pauses_and_the_plan_goes_back_to_review(desk: Desk) -> None:
+    terminal = desk.start("run", STEPS)
+    terminal.type("y")
+    terminal.wait_for("Allow?")
+    terminal.interrupt()
+    terminal.wait_for("[b] back to review")
+    terminal.type("b")
+    terminal.wait_for("version 2")
+    terminal.wait_for("Execute this plan?")
+    terminal.interrupt()
+    terminal.wait_for("[r] back to review")
+    terminal.type("c")
+    assert (terminal.finish().code, desk.status()) == (130, "cancelled")
+
+
+def test_a_pause_for_the_model_offers_what_it_says(desk: Desk) -> None:
+    terminal = desk.start("run", NEEDS_MODEL)
+    terminal.type("y")
+    terminal.wait_for("resume the plan; or skip the step.")
+    terminal.wait_for("[r] resume")
+    terminal.type("s")
+    terminal.wait_for("version 2")
+    terminal.type("y")
+    assert terminal.finish().code == 0
+    assert (desk.machine.work / "b.txt").exists()
+
+
+def test_a_pause_leaves_the_plan_where_nobody_can_be_asked(desk: Desk) -> None:
+    ended = desk.machine.run("run", NEEDS_MODEL, "--yes")
+    assert (ended.code, desk.status()) == (4, "paused")
+
+
+def test_resume_says_which_plan_it_takes_and_not_an_older_one_silently(desk: Desk) -> None:
+    machine = desk.machine
+    machine.run("plan", STEPS)
+    machine.run("plan", "1. Create file c.txt\n2. Create file d.txt")
+    newest, oldest = (plan["planId"] for plan in machine.plans())
+    terminal = desk.start("resume")
+    terminal.wait_for(f"Plan {newest[:8]}")
+    terminal.wait_for("1 other plan can be resumed")
+    terminal.wait_for("Execute this plan?")
+    terminal.type("c")
+    assert terminal.finish().code == 1
+
+    ended = machine.run("resume", "--yes")
+    assert ended.code == 1
+    assert "The newest plan has ended, “1. Create file c.txt 2. Create file d.txt”" in words(ended.out)
+    assert f"`planloom resume {oldest[:8]}`" in ended.out
+    assert machine.run("resume", oldest[:8], "--yes").code == 0
+
+
+PLAN = {"text": '{"steps": [{"description": "Look at the file"}]}', "repeat": True}
+
+
+def test_resume_asks_the_model_that_the_plan_was_written_with(desk: Desk, tmp_path: Path) -> None:
+    machine = desk.machine
+    # A variable of the environment is stronger than what is remembered.
+    environment = {name: value for name, value in machine.environment.items() if "PROVIDER" not in name}
+    run = partial(command_line.run, tmp_path, **environment)
+    here = ("-w", str(machine.work))
+    with model_process(tmp_path, [PLAN]) as url:
+        planned = run(["plan", "Look at the file", "--base-url", url, "--model", "scripted", *here])
+        assert planned.code == 0
+        ended = run(["resume", "--yes", *here])
+        assert f"The model is the one of the plan: {url}, scripted" in words(ended.out)
+        assert "needs a language model" not in ended.out
