@@ -1,4 +1,4 @@
-"""A conversation with Planloom in the terminal: each line is a request, what follows from the last one, or a command."""
+"""A conversation in the terminal: each line is a request, what follows from the last one, or a command."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ from planloom.version import VERSION
 _HISTORY = "requests"
 """The file in the user's state folder that keeps what was typed."""
 _COMPLETIONS = 30
+RULES = "embedded"
+"""The provider of the rules, which are no model."""
 _ENDED = frozenset({"completed", "failed", "cancelled"})
 """The statuses of a plan that the next request continues."""
 
@@ -91,7 +93,7 @@ class Conversation:
 
     async def run(self) -> None:
         """Read lines until there are no more, or the terminal goes."""
-        await self._look_at_model(await self._running.request("planloom/model/list"))
+        self._look_at_model(await self._running.request("planloom/model/list"))
         self._greet()
         while not self._signals.closing and (text := await self._line.read()) not in (None, "/quit", "/exit"):
             if text:
@@ -110,15 +112,15 @@ class Conversation:
             raise ServerError("The conversation ends with its server.", code="server_lost")
 
     async def _carry_out(self, text: str) -> None:
+        name, *words = _words(text[1:])
         if not text.startswith("/"):
             last = self._view["plan"] if self._view else None
             request = Request(text, follows=last is not None and last["status"] in _ENDED)
-            return await self._plan(lambda _, run: run.carry_out(request))
-        name, *words = _words(text[1:])
-        if name not in COMMANDS:
-            listed = ", ".join(f"/{each}" for each in COMMANDS)
-            return self._person.say(f"There is no command /{name}. There are {listed}.", "yellow")
-        await COMMANDS[name].run(self, words)
+            await self._plan(lambda _, run: run.carry_out(request))
+        elif name in COMMANDS:
+            await COMMANDS[name].run(self, words)
+        else:
+            self._person.say(f"There is no command /{name}; /help shows those that there are.", "yellow")
 
     async def _plan(self, carry: Carry) -> None:
         """Carry a plan to its end, or until it is left."""
@@ -128,6 +130,7 @@ class Conversation:
             show_end(run.view, self._screen, code)
         finally:
             self._view = run.view or self._view
+        self._look_at_model(await self._running.request("planloom/model/list"))
 
     async def resume(self, words: Sequence[str]) -> None:
         """Take up a plan that was left: the one that is named, else the last."""
@@ -142,26 +145,28 @@ class Conversation:
         """Show the models, and use the one that is named or chosen from now on."""
         listed = await self._running.request("planloom/model/list", {"select": True})
         usable = [each for each in listed["models"] if each["reachable"]]
-        named = words[0] if words else await self._chosen(usable)
-        if named:
-            found = [each for each in usable if named in (each["name"], f"{each['provider']}/{each['name']}")]
-            if not found:
-                return self._person.say(f"No model that can be used is called {named}.", "yellow")
+        named = (
+            words[0] if words else await self._chosen([each for each in usable if each["provider"] != RULES])
+        )
+        found = [each for each in usable if named in (each["name"], _name(each))]
+        if named and not found:
+            self._person.say(f"No model that can be used is called {named}.", "yellow")
+        elif found:
             self._model = {"model.provider": found[0]["provider"], "model.name": found[0]["name"]}
             await self._running.request("planloom/settings/user", {"values": self._model})
             listed = await self._running.request("planloom/model/list", {"select": True})
-        await self._look_at_model(listed)
+        self._look_at_model(listed)
         self._person.say(f"Model: {self._model_words}", "dim")
 
     async def _chosen(self, models: Sequence[Json]) -> str:
         for number, each in enumerate(models, 1):
-            self._person.say(f"  {number}  {each['provider']}/{each['name']}")
+            self._person.say(f"  {number}  {_name(each)}")
         if not models:
             self._person.say("No model can be used: `planloom doctor` says what is missing.", "yellow")
             return ""
         typed = (await self._person.line("Number (empty keeps the model): ")).strip()
         number = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 4 else 0
-        return "{provider}/{name}".format(**models[number - 1]) if 0 < number <= len(models) else ""
+        return _name(models[number - 1]) if 0 < number <= len(models) else ""
 
     async def help(self, _: Sequence[str]) -> None:
         """Show the commands and the keys."""
@@ -187,7 +192,7 @@ class Conversation:
         found: Json = await self._running.request("planloom/reference/complete", params)
         return list(found["items"])
 
-    async def _look_at_model(self, listed: Json) -> None:
+    def _look_at_model(self, listed: Json) -> None:
         active = listed.get("active")
         if active is None:
             self._model_words = "no model: what is said literally is planned by rules (/model)"
@@ -197,16 +202,20 @@ class Conversation:
             self._model_words = f"{active['provider']} {active['name']}"
 
     def _status(self) -> str:
-        parts = [*(visible(str(each)) for each in self._args.workspace), visible(self._model_words)]
+        parts = [self._model_words, *(each.name for each in self._args.workspace)]
         if self._view and self._view["live"]:
-            parts.append(f"{self._view['state']}: /resume goes on")
+            parts.insert(0, f"{self._view['state']}: /resume goes on")
         elif self._view:
-            parts.append("a request continues, /new begins anew")
-        return " · ".join(parts)
+            parts.insert(0, "goes on from the last plan (/new does not)")
+        return visible(" · ".join(parts))
 
     def _greet(self) -> None:
         self._person.console.print(Text.assemble(("Planloom ", "bold"), (VERSION, "dim")))
         self._person.say("Say what is to be done. @ names files, / lists commands, Ctrl-D leaves.", "dim")
+
+
+def _name(model: Json) -> str:
+    return f"{model['provider']}/{model['name']}"
 
 
 def _words(text: str) -> list[str]:

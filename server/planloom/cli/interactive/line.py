@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.styles import Style
 
 from planloom.cli.client.messages import Json
-from planloom.domain.text.units import width
+from planloom.domain.text.units import advance, width
 
 Complete = Callable[[str, int], Awaitable[Sequence[Json]]]
 """The completions (`ReferenceItem` of the protocol) of a text at an offset in UTF-16 units."""
@@ -71,12 +71,10 @@ class _Completions(Completer):
         self._complete = complete
         self._commands = commands
 
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+    def get_completions(self, *_: object) -> Iterable[Completion]:
         return ()
 
-    async def get_completions_async(
-        self, document: Document, complete_event: CompleteEvent
-    ) -> AsyncIterator[Completion]:
+    async def get_completions_async(self, document: Document, _: CompleteEvent) -> AsyncGenerator[Completion]:
         text = document.text_before_cursor
         if text.startswith("/") and not any(map(str.isspace, text)):
             for name, words in self._commands.items():
@@ -90,14 +88,11 @@ class _Completions(Completer):
 
 
 def _completion(item: Json, document: Document) -> Completion:
-    start = _offset(document.text, item["replace"][0]) - document.cursor_position
+    start = (
+        advance(document.text, 0, len(document.text), item["replace"][0], "utf-16") - document.cursor_position
+    )
     detail: Any = item.get("detail") or ""
     return Completion(item["insertText"], min(start, 0), display=item["label"], display_meta=detail)
-
-
-def _offset(text: str, units: int) -> int:
-    """The offset in characters of one in UTF-16 units."""
-    return len(text.encode("utf-16-le")[: 2 * units].decode("utf-16-le", "ignore"))
 
 
 def _history(path: Path | None) -> History:
