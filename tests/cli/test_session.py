@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -135,4 +134,4 @@ def test_without_a_terminal_it_says_what_works_there(tmp_path: Path) -> None:
     assert "planloom run TEXT" in run(tmp_path, ["session"]).err
     done = run(tmp_path, [])
     assert done.code == 2 and "usage" in done.err
-    assert not os.listdir(tmp_path)
+    assert list(tmp_path.iterdir()) == []
