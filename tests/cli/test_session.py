@@ -34,7 +34,11 @@ def start(tmp_path: Path, work: Path) -> Iterator[Start]:
 
     def begin(*words: str) -> AtTerminal:
         # A pseudo-terminal does not answer where its cursor is.
-        more = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "PROMPT_TOOLKIT_NO_CPR": "1"}
+        more = {
+            "HOME": str(tmp_path),
+            "XDG_STATE_HOME": str(tmp_path / "state"),
+            "PROMPT_TOOLKIT_NO_CPR": "1",
+        }
         started.append(AtTerminal(tmp_path, ["session", "-w", str(work), *words], None, **more))
         return started[-1]
 
