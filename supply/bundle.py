@@ -26,7 +26,7 @@ from supply.elf import without_sections
 from supply.lock import closure, inputs, installed
 from supply.targets import BUILT, CLIENT, LOCKS, PLATFORMS, PROJECT, PYTHONS, fitting
 
-COMMAND_LINE = ("rich",)
+COMMAND_LINE = ("rich", "prompt_toolkit")
 """Packages that the command line alone needs; editors start the server."""
 LEFT_OUT = re.compile(
     r"(^|/)(tests?|__pycache__|__pyinstaller)/|\.pyi$|(^|/)py\.typed$|\.data/|^planloom/cli/"

@@ -111,7 +111,7 @@ QUESTIONS = {
     ),
 }
 """Each question, as the turns of the server and the answers that lead to it."""
-LATER = {key for key in QUESTIONS if key not in ("revision", "reason", "question")}
+LATER = [key for key in QUESTIONS if key not in ("revision", "reason", "question")]
 """The questions that have choices."""
 
 

@@ -15,19 +15,21 @@ _LOOK_SECONDS = 0.05
 
 
 class Terminal:
-    """One program in a terminal of 120 × 45. `screens` is a folder that keeps each screen that a test has named."""
+    """One program in a terminal. `screens` is a folder that keeps each screen that a test has named."""
 
     def __init__(self, screens: Path) -> None:
         self.screens = screens
         self._name = ""
         self._abandoned: list[str] = []
 
-    def start(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
-        """Start the program with this environment and a variable that names the terminal."""
+    def start(
+        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], size: tuple[int, int] = (120, 45)
+    ) -> None:
+        """Start the program with this environment and a variable that names the terminal, of columns and lines."""
         self._name = f"planloom-{uuid.uuid4().hex}"
         variables = [f"{name}={value}" for name, value in {**env, "PLANLOOM_TERMINAL": self._name}.items()]
         command = ["env", "-i", *variables, *argv]
-        self._tmux("new-session", "-d", "-x", "120", "-y", "45", "-c", str(cwd), *command)
+        self._tmux("new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), "-c", str(cwd), *command)
 
     def keys(self, *keys: str) -> None:
         """Press keys by their names in tmux, such as `Enter` or `C-x`."""
@@ -41,6 +43,11 @@ class Terminal:
         """What is to be seen now."""
         return self._tmux("capture-pane", "-p")
 
+    def is_open(self) -> bool:
+        """Whether the program still runs."""
+        asked = subprocess.run(["tmux", "-L", self._name, "has-session"], capture_output=True, check=False)
+        return asked.returncode == 0
+
     def until(self, *parts: str) -> str:
         """The first screen that shows all of the parts; blanks and line ends between words do not count."""
         return self.until_true(lambda shown: all(_plain(part) in _plain(shown) for part in parts), parts)
@@ -48,7 +55,7 @@ class Terminal:
     def until_true(self, holds: Callable[[str], bool], wanted: object = "") -> str:
         """The first screen for which `holds`. Fails with the last screen."""
         end = time.monotonic() + SECONDS
-        while not holds(shown := self.screen()):
+        while not holds(shown := self.screen() if self.is_open() else ""):
             assert time.monotonic() < end, f"the screen never showed {wanted}:\n{shown}"
             time.sleep(_LOOK_SECONDS)
         return shown

@@ -42,7 +42,7 @@ class Finished(NamedTuple):
         return [message.get("params") for message in self.sent if message.get("method") == method]
 
 
-_TRUSTING = ("run", "plan", "resume", "undo")
+_TRUSTING = ("run", "plan", "resume", "undo", "session")
 """The commands that ask whether the folder is trusted."""
 
 
@@ -175,6 +175,10 @@ class AtTerminal:
         """Type a line, once the prompt for it is there."""
         self.wait_for(after)
         os.write(self._screen, f"{text}\n".encode())
+
+    def press(self, keys: str) -> None:
+        """Press keys now."""
+        os.write(self._screen, keys.encode())
 
     @property
     def seen(self) -> str:

@@ -23,7 +23,11 @@ Show: TypeAlias = Callable[[str, str | None, Any], None]
 """Prints a message, its hint, and the problems in its details, as `show.failure` does."""
 
 
-def answered(ask: Callable[[Session, Namespace], Awaitable[int]], *, trusted: bool = False) -> Work:
+Ask: TypeAlias = Callable[[Session, Namespace], Awaitable[int]]
+"""As `Work`, in a session that is there."""
+
+
+def answered(ask: Ask, *, trusted: bool = False) -> Work:
     """The work of a command that asks in a session of its own; a failure of it is printed."""
 
     @functools.wraps(ask)

@@ -6,7 +6,7 @@ import io
 import sys
 from collections.abc import Sequence
 
-from planloom.cli.arguments import check, parsed, server_options
+from planloom.cli.arguments import SESSION, check, parsed, server_options
 from planloom.cli.client.server_process import SERVER_COMMAND, started
 from planloom.cli.exit_codes import FAILED, INTERRUPTED
 
@@ -49,6 +49,10 @@ def _carry_out(arguments: Sequence[str], server_command: Sequence[str]) -> int:
         # Imported while the server starts, which takes longest.
         import asyncio
 
+        if args.command == SESSION:
+            from planloom.cli.interactive.conversation import converse
+
+            return asyncio.run(converse(server, args))
         from planloom.cli.commands import COMMANDS
 
         return asyncio.run(COMMANDS[args.command](server, args))

@@ -26,9 +26,12 @@ def parsed(words: Sequence[str]) -> Namespace:
     Raises SystemExit where they are wrong, or if help is all that was wanted.
     """
     name, *rest = words or [""]
-    if name in ("", "-h", "--help"):
+    at_terminal = sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
+    if name in ("-h", "--help") or not (name or at_terminal):
         PARSER.print_help(None if name else sys.stderr)
         raise SystemExit(0 if name else USAGE)
+    if not name or (name.startswith("-") and at_terminal):
+        name, rest = SESSION, [*words]
     if name not in _COMMANDS.choices:
         usage(
             f"There is no command {name!r}. `planloom run TEXT` carries out a request; `planloom --help` lists the "
@@ -38,9 +41,14 @@ def parsed(words: Sequence[str]) -> Namespace:
     # Options may stand between arguments; but in Python 3.11 arguments are then read as options even after `--`.
     args = chosen.parse_args(rest) if "--" in rest else chosen.parse_intermixed_args(rest)
     args.command = name
-    args.terminal = sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
+    args.terminal = at_terminal
     args.workspace = getattr(args, "workspace", None) or [Path()]
     return args
+
+
+def sentence(name: str) -> str:
+    """The sentence on a command."""
+    return _COMMANDS.choices[name].description or ""
 
 
 def check(args: Namespace) -> None:
@@ -182,6 +190,11 @@ def _check_answerable(what: str) -> Callable[[Namespace], None]:
     return check
 
 
+def _check_session(args: Namespace) -> None:
+    if not args.terminal:
+        usage("A session needs a terminal. `planloom run TEXT` carries out one request.")
+
+
 def _option(*names: str, **keywords: Any) -> ArgumentParser:
     """A parser of one option, which is a parent of each command that has it."""
     parent = ArgumentParser(add_help=False)
@@ -266,6 +279,14 @@ def _command(
     return parser
 
 
+SESSION = "session"
+"""The command of an interactive session."""
+_command(
+    SESSION,
+    "Say one thing after the other; `planloom` alone does this at a terminal.",
+    *(_FOLDERS, _TRUST, *_MODEL),
+    check=_check_session,
+)
 _command(
     "run",
     "Plan the request, ask for approval, and execute the plan on the files of the workspace.",

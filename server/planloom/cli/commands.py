@@ -8,9 +8,10 @@ import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from planloom.cli import history, past_work
-from planloom.cli.answers import Work, reported
+from planloom.cli import history, past_work, undo
+from planloom.cli.answers import Ask, Work, answered, reported
 from planloom.cli.client import model_memory, plans
 from planloom.cli.client.connection import ServerError, ServerLost
 from planloom.cli.client.messages import PlanView
@@ -27,7 +28,6 @@ from planloom.cli.terminal.person import Terminal
 from planloom.cli.terminal.screen import Screen
 from planloom.cli.terminal.signals import Signals
 from planloom.cli.trust import first_untrusted, read_only
-from planloom.cli.undo import undo_plan
 from planloom.domain.text.counted import counted
 
 STOP_SECONDS = 10.0
@@ -58,12 +58,16 @@ async def run_request(server: Server, args: Namespace) -> int:
 
 async def resume_plan(server: Server, args: Namespace) -> int:
     """Go on with the plan whose id begins so, or the newest that has not ended; returns the exit code."""
+    return await _run(server, args, resumed(args.plan, model_memory.named(args)))
+
+
+def resumed(start: str | None, model: Mapping[str, Any]) -> Carry:
+    """Goes on with the plan whose id begins with `start`, else the one that was left last; `model` as it is named."""
 
     async def carry(running: Session, request_run: RequestRun) -> PlanView:
-        chosen, others = (args.plan, 0) if args.plan else await plans.left(running, _OPEN)
+        chosen, others = (start, 0) if start else await plans.left(running, _OPEN)
         plan = await plans.named(running, chosen)
-        named = model_memory.named(args)
-        model = None if named else await model_memory.take_up(running, plan["planId"])
+        kept = None if model else await model_memory.take_up(running, plan["planId"])
         view = await running.view(plan["planId"])
         if not view["live"]:
             raise ServerError(
@@ -72,25 +76,31 @@ async def resume_plan(server: Server, args: Namespace) -> int:
                 hint='`planloom run --continue "…"` continues the latest ended plan of the folder.',
             )
         more = f"{counted(others, 'other plan')} can be resumed: `planloom plans`." if others else None
-        return await request_run.resume(view, *filter(None, (more, model)))
+        return await request_run.resume(view, *filter(None, (more, kept)))
 
-    return await _run(server, args, carry)
+    return carry
 
+
+ASKED: Mapping[str, Ask] = {
+    "plans": history.list_plans,
+    "show": history.show_plan,
+    "diff": history.show_changes,
+    "undo": undo.undo_plan,
+    "stats": past_work.show_stats,
+    "memory": past_work.show_memory,
+    "templates": show_templates,
+    "export": history.export_plan,
+}
+"""The work of each command that asks the server a few things, in any session."""
 
 COMMANDS: Mapping[str, Work] = {
     "run": run_request,
     "plan": run_request,
     "doctor": doctor,
-    "plans": history.list_plans,
-    "show": history.show_plan,
-    "diff": history.show_changes,
-    "stats": past_work.show_stats,
-    "memory": past_work.show_memory,
-    "templates": show_templates,
     "resume": resume_plan,
-    "undo": undo_plan,
-    "export": history.export_plan,
-    "import": history.import_plan,
+    **{name: answered(ask) for name, ask in ASKED.items()},
+    "undo": undo.in_trusted_folder,
+    "import": answered(history.import_plan),
 }
 """The work of each command that needs a server."""
 
@@ -104,7 +114,7 @@ async def _run(server: Server, args: Namespace, carry: Carry) -> int:
             return await _in_session(server, args, carry, person, screen, signals)
         except asyncio.CancelledError:
             signals.clear()
-            _show_end({}, screen, INTERRUPTED)
+            show_end({}, screen, INTERRUPTED)
             return INTERRUPTED
         finally:
             screen.pause()
@@ -136,16 +146,16 @@ async def _in_session(
         ) as running:
             screen.log_path(running.status.get("logPath") or "")
             request_run = RequestRun(running, screen, person, flags, model_memory.named(args))
-            ended = await _to_an_end(carry(running, request_run), request_run, person, screen, signals)
+            ended = await to_an_end(carry(running, request_run), request_run, person, screen, signals)
             code = UNTRUSTED if ended == FAILED and request_run.needed_trust else ended
-            _show_end(request_run.view, screen, code)
+            show_end(request_run.view, screen, code)
     if failure:
         code = FAILED
         screen.result({"exitCode": code, "error": failure})
     return code
 
 
-async def _to_an_end(
+async def to_an_end(
     work: Awaitable[PlanView],
     request_run: RequestRun,
     person: Decider,
@@ -196,7 +206,7 @@ async def _stopped(stop: Awaitable[None]) -> None:
             await stop
 
 
-def _show_end(view: PlanView, screen: Screen, code: int) -> None:
+def show_end(view: PlanView, screen: Screen, code: int) -> None:
     """Show the end of a plan, or how it was left. The exit code is part of the result for programs."""
     if not view:
         screen.interrupted("Interrupted. Nothing was started.")

@@ -14,7 +14,7 @@ from typing import cast
 from rich.console import Console
 from rich.text import Text
 
-from planloom.cli.answers import answered, print_json
+from planloom.cli.answers import print_json
 from planloom.cli.client import plans
 from planloom.cli.client.connection import ServerError
 from planloom.cli.client.messages import DiffResult, Json, ReportedFile
@@ -30,7 +30,6 @@ _NONE = "There is no plan in this folder. `planloom plans --all` lists those of 
 _STYLES = {"+": "green", "-": "red", "@": "cyan", "d": "bold", "r": "bold"}
 
 
-@answered
 async def list_plans(running: Session, args: Namespace) -> int:
     """Print the newest plans as a table."""
     params: Json = {"limit": args.limit, "allWorkspaces": args.everywhere}
@@ -52,7 +51,6 @@ async def list_plans(running: Session, args: Namespace) -> int:
     return DONE
 
 
-@answered
 async def show_plan(running: Session, args: Namespace) -> int:
     """Print a plan with its steps and its report."""
     got = await plans.answer_for(running, args.plan)
@@ -65,7 +63,6 @@ async def show_plan(running: Session, args: Namespace) -> int:
     return DONE
 
 
-@answered
 async def show_changes(running: Session, args: Namespace) -> int:
     """Print the changes of a plan as a unified diff that `git apply` and `patch` can read."""
     plan = await plans.named(running, args.plan)
@@ -105,7 +102,6 @@ def _diff_lines(file: ReportedFile, diff: DiffResult, roots: Sequence[Path]) -> 
     yield unified(diff.get("before"), diff.get("after"), f"a/{old}", f"b/{new}")
 
 
-@answered
 async def export_plan(running: Session, args: Namespace) -> int:
     """Write a plan to a file that only its user can read, or to standard output."""
     plan = await plans.named(running, args.plan)
@@ -126,7 +122,6 @@ async def export_plan(running: Session, args: Namespace) -> int:
     return DONE
 
 
-@answered
 async def import_plan(running: Session, args: Namespace) -> int:
     """Have the server take over a plan, and say how to go on with it."""
     if len(args.text) > _MOST_BYTES:

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from planloom.cli.answers import answered, print_json
+from planloom.cli.answers import print_json
 from planloom.cli.client.messages import Json
 from planloom.cli.client.session import Session
 from planloom.cli.exit_codes import DONE, FAILED
@@ -24,7 +24,6 @@ _ALL = 200
 _WHOLE_ID = 32
 
 
-@answered
 async def show_stats(running: Session, args: Namespace) -> int:
     """Print the figures of the plans that have ended, of the last days if their number is given."""
     days = args.days
@@ -67,7 +66,6 @@ def _models(uses: Sequence[Json], costs: Json) -> Table:
     return table
 
 
-@answered
 async def show_memory(running: Session, args: Namespace) -> int:
     """Print the entries that share a word with those given, else the newest; or delete some."""
     if args.forget is not None or args.forget_all:

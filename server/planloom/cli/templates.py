@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from planloom.cli.answers import answered, print_json
+from planloom.cli.answers import print_json
 from planloom.cli.client.connection import Connection, ServerError
 from planloom.cli.client.messages import Json
 from planloom.cli.client.session import Session
@@ -20,7 +20,6 @@ from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import show
 
 
-@answered
 async def show_templates(running: Session, args: Namespace) -> int:
     """Print the templates with their parameters, or the steps of one; fails if it cannot be planned with its values."""
     if args.name is not None:

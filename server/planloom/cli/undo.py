@@ -52,17 +52,18 @@ _UNDONE = ("completed", "failed", "cancelled", "paused")
 """The statuses of a plan whose changes can be taken back."""
 
 
-async def undo_plan(server: Server, args: Namespace) -> int:
-    """Undo or redo a plan, or its step N from 1. Returns 1 if something could not be taken back, 3 without trust."""
+async def in_trusted_folder(server: Server, args: Namespace) -> int:
+    """As `undo_plan`, in a session of its own; returns 3 without trust."""
     person = Terminal(show.console(), args.workspace) if args.terminal else None
     untrusted = await first_untrusted(args.workspace, trust=args.trust, person=person)
     if untrusted is not None:
         show.say(read_only(untrusted), "bold red", stderr=True)
         return UNTRUSTED
-    return await answered(_undo, trusted=True)(server, args)
+    return await answered(undo_plan, trusted=True)(server, args)
 
 
-async def _undo(running: Session, args: Namespace) -> int:
+async def undo_plan(running: Session, args: Namespace) -> int:
+    """Undo or redo a plan, or its step N from 1. Returns 1 if something could not be taken back."""
     console, number, folders = show.console(), args.step, args.workspace
     plan = await plans.named(running, args.plan, _UNDONE, "plan that could be undone")
     view = await running.view(plan["planId"])

@@ -76,7 +76,7 @@ class Screen:
                 ("Plan ", "bold"), (plan["planId"][:8], "bold cyan"), f"  {one_line(plan['request'])}"
             )
         )
-        if plan["status"] != "pending_approval":
+        if plan.get("approvedVersion") is not None:
             self._console.print(show.plan_table(view))
 
     def plan(self, view: PlanView) -> None:

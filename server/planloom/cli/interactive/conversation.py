@@ -1,0 +1,240 @@
+"""A conversation in the terminal: each line is a request, what follows from the last one, or a command."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from argparse import Namespace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from rich.text import Text
+
+from planloom.cli import arguments
+from planloom.cli.answers import reported
+from planloom.cli.client import model_memory
+from planloom.cli.client.connection import ServerError
+from planloom.cli.client.messages import Json, PlanView
+from planloom.cli.client.server_process import Server
+from planloom.cli.client.session import Session, session
+from planloom.cli.commands import ASKED, Carry, resumed, show_end, to_an_end
+from planloom.cli.exit_codes import DONE, FAILED
+from planloom.cli.interactive.line import RequestLine
+from planloom.cli.plain import visible
+from planloom.cli.run import Request, RequestRun
+from planloom.cli.terminal import show
+from planloom.cli.terminal.decisions import Flags
+from planloom.cli.terminal.person import Terminal
+from planloom.cli.terminal.screen import Screen
+from planloom.cli.terminal.signals import Signals
+from planloom.cli.trust import first_untrusted, read_only
+from planloom.user_folders import state_folder
+from planloom.version import VERSION
+
+_HISTORY = "requests"
+"""The file in the user's state folder that keeps what was typed."""
+_COMPLETIONS = 30
+RULES = "embedded"
+"""The provider of the rules, which are no model."""
+_ENDED = frozenset({"completed", "failed", "cancelled"})
+"""The statuses of a plan that the next request continues."""
+
+
+async def converse(server: Server, args: Namespace) -> int:
+    """Read and carry out one line after the other, until the person leaves. Returns the exit code."""
+    console = show.console()
+    screen, person = Screen(console, args.workspace), Terminal(console, args.workspace)
+    with Signals() as signals:
+        code = FAILED
+        untrusted = await first_untrusted(args.workspace, trust=args.trust, person=person)
+        if untrusted is not None:
+            screen.failure(read_only(untrusted), None)
+        with reported(screen.failure):
+            async with session(
+                server,
+                args.workspace,
+                say=screen.say,
+                stream=screen.stream,
+                spent=screen.spent,
+                trusted=untrusted is None,
+            ) as running:
+                await Conversation(running, screen, person, signals, args).run()
+                code = DONE
+        return code
+
+
+class _Command(NamedTuple):
+    """A command of the conversation: what it does, in words and as a function of the words behind its name."""
+
+    words: str
+    run: Callable[[Conversation, Sequence[str]], Awaitable[None]]
+
+
+class Conversation:
+    """What a person and Planloom say to each other on one connection."""
+
+    def __init__(
+        self, running: Session, screen: Screen, person: Terminal, signals: Signals, args: Namespace
+    ) -> None:
+        self._running = running
+        self._screen = screen
+        self._person = person
+        self._signals = signals
+        self._args = args
+        self._model = model_memory.named(args)
+        self._model_words = ""
+        self._view: PlanView | None = None
+        self._line = RequestLine(
+            self._completions,
+            {name: command.words for name, command in COMMANDS.items()},
+            self._status,
+            state_folder() / _HISTORY,
+        )
+
+    async def run(self) -> None:
+        """Read lines until there are no more, or the terminal goes."""
+        self._look_at_model(await self._running.request("planloom/model/list"))
+        self._greet()
+        while not self._signals.closing and (text := await self._line.read()) not in (None, "/quit", "/exit"):
+            if text:
+                await self._interruptible(self._carry_out(text))
+
+    async def _interruptible(self, work: Awaitable[None]) -> None:
+        """Do what a line says. It can be interrupted, and its failure is shown; the conversation goes on."""
+        try:
+            with reported(self._screen.failure) as failure:
+                await work
+        except asyncio.CancelledError:
+            self._signals.clear()
+        finally:
+            self._screen.pause()
+        if failure.get("code") == "server_lost":
+            raise ServerError("The conversation ends with its server.", code="server_lost")
+
+    async def _carry_out(self, text: str) -> None:
+        name, *words = _words(text[1:])
+        if not text.startswith("/"):
+            last = self._view["plan"] if self._view else None
+            request = Request(text, follows=last is not None and last["status"] in _ENDED)
+            await self._plan(lambda _, run: run.carry_out(request))
+        elif name in COMMANDS:
+            await COMMANDS[name].run(self, words)
+        else:
+            self._person.say(f"There is no command /{name}; /help shows those that there are.", "yellow")
+
+    async def _plan(self, carry: Carry) -> None:
+        """Carry a plan to its end, or until it is left."""
+        run = RequestRun(self._running, self._screen, self._person, Flags(terminal=True), self._model)
+        try:
+            code = await to_an_end(carry(self._running, run), run, self._person, self._screen, self._signals)
+            show_end(run.view, self._screen, code)
+        finally:
+            self._view = run.view or self._view
+        self._look_at_model(await self._running.request("planloom/model/list"))
+
+    async def resume(self, words: Sequence[str]) -> None:
+        """Take up a plan that was left: the one that is named, else the last."""
+        await self._plan(resumed(words[0] if words else None, self._model))
+
+    async def begin_anew(self, _: Sequence[str]) -> None:
+        """Let the next request follow nothing."""
+        self._view = None
+        self._person.say("The next request begins anew.", "dim")
+
+    async def choose_model(self, words: Sequence[str]) -> None:
+        """Show the models, and use the one that is named or chosen from now on."""
+        listed = await self._running.request("planloom/model/list", {"select": True})
+        usable = [each for each in listed["models"] if each["reachable"]]
+        named = (
+            words[0] if words else await self._chosen([each for each in usable if each["provider"] != RULES])
+        )
+        found = [each for each in usable if named in (each["name"], _name(each))]
+        if named and not found:
+            self._person.say(f"No model that can be used is called {named}.", "yellow")
+        elif found:
+            self._model = {"model.provider": found[0]["provider"], "model.name": found[0]["name"]}
+            await self._running.request("planloom/settings/user", {"values": self._model})
+            listed = await self._running.request("planloom/model/list", {"select": True})
+        self._look_at_model(listed)
+        self._person.say(f"Model: {self._model_words}", "dim")
+
+    async def _chosen(self, models: Sequence[Json]) -> str:
+        for number, each in enumerate(models, 1):
+            self._person.say(f"  {number}  {_name(each)}")
+        if not models:
+            self._person.say("No model can be used: `planloom doctor` says what is missing.", "yellow")
+            return ""
+        typed = (await self._person.line("Number (empty keeps the model): ")).strip()
+        number = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 4 else 0
+        return _name(models[number - 1]) if 0 < number <= len(models) else ""
+
+    async def help(self, _: Sequence[str]) -> None:
+        """Show the commands and the keys."""
+        for name, command in COMMANDS.items():
+            self._person.say(f"  /{name:<10}{command.words}")
+        self._person.say(
+            "  Enter sends, Alt+Enter begins a new line, Tab completes; while a plan runs, a line goes to it, and"
+            " Ctrl-C pauses it.",
+            "dim",
+        )
+
+    async def ask(self, name: str, words: Sequence[str]) -> None:
+        """Run a command of the command line on this connection, with its own options."""
+        try:
+            args = arguments.parsed([name, *words])
+        except SystemExit:
+            return
+        args.workspace = self._args.workspace
+        await ASKED[name](self._running, args)
+
+    async def _completions(self, text: str, offset: int) -> Sequence[Json]:
+        params = {"text": text, "offset": offset, "limit": _COMPLETIONS}
+        found: Json = await self._running.request("planloom/reference/complete", params)
+        return list(found["items"])
+
+    def _look_at_model(self, listed: Json) -> None:
+        active = listed.get("active")
+        if active is None:
+            self._model_words = "no model: what is said literally is planned by rules (/model)"
+        elif active["provider"] == "auto":
+            self._model_words = "the model is chosen when it is needed"
+        else:
+            self._model_words = f"{active['provider']} {active['name']}"
+
+    def _status(self) -> str:
+        parts = [self._model_words, *(each.name for each in self._args.workspace)]
+        if self._view and self._view["live"]:
+            parts.insert(0, f"{self._view['state']}: /resume goes on")
+        elif self._view:
+            parts.insert(0, "goes on from the last plan (/new does not)")
+        return visible(" · ".join(parts))
+
+    def _greet(self) -> None:
+        self._person.console.print(Text.assemble(("Planloom ", "bold"), (VERSION, "dim")))
+        self._person.say("Say what is to be done. @ names files, / lists commands, Ctrl-D leaves.", "dim")
+
+
+def _name(model: Json) -> str:
+    return f"{model['provider']}/{model['name']}"
+
+
+def _words(text: str) -> list[str]:
+    """The words of a command as a shell reads them, without the meaning of an open quote."""
+    try:
+        return shlex.split(text) or [""]
+    except ValueError:
+        return text.split()
+
+
+def _as_command(name: str) -> _Command:
+    return _Command(arguments.sentence(name), lambda conversation, words: conversation.ask(name, words))
+
+
+COMMANDS: Mapping[str, _Command] = {
+    **{name: _as_command(name) for name in ASKED},
+    "resume": _Command(arguments.sentence("resume"), Conversation.resume),
+    "model": _Command("Show the models, or use the one that is named.", Conversation.choose_model),
+    "new": _Command("Let the next request follow nothing.", Conversation.begin_anew),
+    "help": _Command("Show the commands and the keys.", Conversation.help),
+}
+"""The commands of the conversation; those of the command line that only ask or take back are among them."""
