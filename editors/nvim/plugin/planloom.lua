@@ -1,0 +1,5 @@
+if vim.g.loaded_planloom then
+  return
+end
+vim.g.loaded_planloom = true
+require('planloom').define()
