@@ -17,7 +17,9 @@ ROOMS = [path.name for path in SERVER.iterdir() if path.is_dir() and path.name !
 MADE = ("dist",)
 """Folders of what the targets of the Makefile make; a checkout has none."""
 ROOTS = [path.name for path in PROJECT.iterdir() if path.is_dir() and not path.name.startswith((".", *MADE))]
-FILE = re.compile(rf"(?<![\w./@-])(?<!\]\()(?:{'|'.join([*ROOMS, *ROOTS])})/[\w./-]*\.(?:py|ts|mjs|sh|md|json)\b")
+FILE = re.compile(
+    rf"(?<![\w./@-])(?<!\]\()(?:{'|'.join([*ROOMS, *ROOTS])})/[\w./-]*\.(?:py|ts|mjs|sh|md|json)\b"
+)
 """A file below a folder of the project or a room of the server; what a link leads to is tested below."""
 QUOTED = re.compile(rf"`((?:{'|'.join([*ROOMS, *ROOTS])})/[\w/-]*)(?:\.(\w+))?`")
 """A folder or module in backticks, also with a name of it: `lsp/routing.parsed_params`."""

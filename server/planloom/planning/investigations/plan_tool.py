@@ -52,7 +52,8 @@ def plan_report(
             printed = read_plan(text, tools.names())
             if isinstance(printed, NoPlan):
                 return _NO_STEPS
-            plan = printed.model_copy(update=fields_of_plan(args))
+            beside = {name: each for name, each in fields_of_plan(args).items() if not getattr(printed, name)}
+            plan = printed.model_copy(update=beside)
         return finished(plan)
 
     def ask(question: str, options: tuple[str, ...]) -> PlanDrafted:
