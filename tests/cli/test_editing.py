@@ -6,10 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import lists, sampled_from
 
+from planloom.cli.terminal.chosen_text import hunks, with_hunks
 from tests.cli.test_history import STEPS, words
 from tests.cli.test_leaving import Desk, desk
-from tests.support.command_line import editor
+from tests.support.command_line import AtTerminal, editor
 
 __all__ = ["desk"]
 pytestmark = [
@@ -78,6 +81,59 @@ def test_a_long_plan_is_shown_a_screen_at_a_time(desk: Desk) -> None:
     assert "Create folder f30" in words(terminal.seen)
     terminal.type("c", after="")
     assert terminal.finish().code == 1
+
+
+TWO_PLACES = '1. Replace "old" with "new" everywhere in c.txt\n2. Create folder f'
+
+
+def brought_to_the_change(desk: Desk, **more: str) -> AtTerminal:
+    (desk.machine.work / "c.txt").write_text("old 1\nkept\nold 2\n")
+    terminal = desk.start("run", TWO_PLACES, **more)
+    terminal.type("y")
+    terminal.wait_for("Allow?")
+    return terminal
+
+
+def test_a_change_is_edited_before_it_is_allowed(desk: Desk, tmp_path: Path) -> None:
+    chosen = editor(tmp_path, "text = text.replace('new 2', 'mine')")
+    terminal = brought_to_the_change(desk, EDITOR=chosen, VISUAL="")
+    terminal.type("e")
+    terminal.wait_for("+ mine")
+    terminal.wait_for("[y] allow it as it is now")
+    terminal.type("y")
+    assert terminal.finish().code == 0
+    assert (desk.machine.work / "c.txt").read_text() == "new 1\nkept\nmine\n"
+
+
+def test_hunks_of_a_change_are_taken(desk: Desk) -> None:
+    terminal = brought_to_the_change(desk)
+    terminal.type("h")
+    terminal.wait_for("c.txt, line 1")
+    terminal.type("n")
+    terminal.wait_for("c.txt, line 3")
+    terminal.type("y")
+    terminal.wait_for("[y] allow it as it is now")
+    terminal.type("y")
+    assert terminal.finish().code == 0
+    assert (desk.machine.work / "c.txt").read_text() == "old 1\nkept\nnew 2\n"
+
+
+def test_a_change_of_which_nothing_is_left_is_denied(desk: Desk) -> None:
+    terminal = brought_to_the_change(desk)
+    for key in ("h", "n", "n"):
+        terminal.type(key)
+    terminal.wait_for("Nothing of the change is left")
+    assert terminal.finish().code == 0
+    assert (desk.machine.work / "c.txt").read_text() == "old 1\nkept\nold 2\n"
+
+
+@given(
+    before=lists(sampled_from(["a\n", "b\n", "c\r\n", "d"])), after=lists(sampled_from(["a\n", "b\n", "e\n"]))
+)
+def test_all_hunks_make_the_change_and_none_leaves_the_text(before: list[str], after: list[str]) -> None:
+    old, new = "".join(before), "".join(after)
+    assert with_hunks(old, hunks(old, new)) == new
+    assert with_hunks(old, ()) == old
 
 
 def test_an_export_is_what_a_plan_is_taken_from(desk: Desk, tmp_path: Path) -> None:

@@ -443,6 +443,8 @@ class RequestRun:
             params["files"] = list(verdict.files)
         if verdict.confinement is not None:
             params["confinement"] = verdict.confinement
+        if verdict.edits:
+            params["edits"] = [{"uri": uri, "text": text} for uri, text in verdict.edits.items()]
         if verdict.decision not in ("deny", "cancel"):
             self._shown.update(
                 file.get("newUri") or file["uri"]

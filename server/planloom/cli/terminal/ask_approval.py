@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Group
 
 from planloom.cli.client.messages import Approval, ConfinementOffer, DiffResult
 from planloom.cli.plain import one_line, visible
-from planloom.cli.terminal import show, show_approval
+from planloom.cli.terminal import chosen_text, show, show_approval
 from planloom.cli.terminal.decisions import Verdict, chosen
 from planloom.cli.terminal.pages import Pages
 from planloom.domain.text.counted import counted
@@ -23,13 +23,26 @@ _UNSEEN: Final = "unseen"
 
 async def ask_approval(terminal: Terminal, approval: Approval, diffs: Sequence[DiffResult]) -> Verdict:
     """Show an approval and ask for the answer. Raises Leave."""
-    panel, left_out = show_approval.whole_approval(approval, diffs, terminal.folders)
-    pages = Pages(terminal.console, panel)
-    terminal.console.print()
-    pages.show_next()
-    while (verdict := await _asked_once(terminal, approval, pages, left_out)) is None:
-        pass
-    return verdict
+    texts: dict[str, str] = {}
+    while True:
+        now = [_with_text(diff, texts) for diff in diffs]
+        if texts and all(diff.get("before") == diff.get("after") for diff in now):
+            terminal.say("Nothing of the change is left, so it is denied.", "yellow")
+            return Verdict("deny", "The user has left out all of it.")
+        panel, left_out = show_approval.whole_approval(approval, now, terminal.folders)
+        pages = Pages(terminal.console, panel)
+        terminal.console.print()
+        pages.show_next()
+        while (answer := await _asked_once(terminal, approval, now, pages, left_out, bool(texts))) is None:
+            pass
+        if isinstance(answer, Verdict):
+            return answer._replace(edits=texts if answer.decision == "allow" else {})
+        texts |= answer
+
+
+def _with_text(diff: DiffResult, texts: Mapping[str, str]) -> DiffResult:
+    """A diff with the text that the person has chosen, if they have."""
+    return {**diff, "after": texts[diff["uri"]]} if diff["uri"] in texts else diff
 
 
 async def ask_list(terminal: Terminal, listed: Sequence[Approval]) -> Sequence[Verdict] | None:
@@ -61,14 +74,27 @@ async def ask_list(terminal: Terminal, listed: Sequence[Approval]) -> Sequence[V
                 return [Verdict("cancel")] * len(listed)
 
 
-async def _asked_once(terminal: Terminal, approval: Approval, pages: Pages, left_out: int) -> Verdict | None:
-    """One question; None if it has to be asked again. Raises Leave."""
+async def _asked_once(
+    terminal: Terminal,
+    approval: Approval,
+    diffs: Sequence[DiffResult],
+    pages: Pages,
+    left_out: int,
+    is_edited: bool,
+) -> Verdict | Mapping[str, str] | None:
+    """One question; other texts for files that the person has chosen, or None to ask again. Raises Leave."""
     choices = {"n": "no", "c": "cancel the plan"}
+    proposed = chosen_text.with_texts(approval, diffs)
+    if proposed:
+        choices = {"e": "edit it first, in your editor"} | choices
+    if chosen_text.has_several_hunks(proposed):
+        choices = {"h": "hunk by hunk"} | choices
     unseen = pages.unseen + left_out
     if unseen:
         choices = {_UNSEEN: f"the rest unseen: allow it without {counted(unseen, 'line')}"} | choices
     else:
-        choices = _ways_to_allow(approval) | choices
+        ways_to_allow = {"y": "allow it as it is now"} if is_edited else _ways_to_allow(approval)
+        choices = ways_to_allow | choices
     if pages.unseen:
         choices = {"v": f"view {counted(pages.unseen, 'more line')}"} | choices
     match await terminal.choose_or_leave("Allow?", choices):
@@ -78,6 +104,10 @@ async def _asked_once(terminal: Terminal, approval: Approval, pages: Pages, left
             return Verdict("allowForPlan")
         case "w":
             return Verdict("allowInFolder")
+        case "e":
+            return await chosen_text.edited(terminal, proposed) or None
+        case "h":
+            return await chosen_text.chosen(terminal, proposed) or None
         case "f":
             return await _file_by_file(terminal, approval)
         case "o":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from planloom.cli.client.messages import (
@@ -54,12 +54,15 @@ class Reviewed(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The answer to an approval; `files` limits an allow to these URIs, `confinement` is chosen for a command."""
+    """The answer to an approval; `files` limits an allow to these URIs, `confinement` is chosen for a command, `edits`
+    are the texts by URI that are allowed in place of the proposed ones.
+    """
 
     decision: Literal["allow", "allowForPlan", "allowInFolder", "deny", "cancel"]
     reason: str | None = None
     files: tuple[str, ...] | None = None
     confinement: Confinement | None = None
+    edits: Mapping[str, str] = {}
 
 
 class RecoveryChoice(NamedTuple):
