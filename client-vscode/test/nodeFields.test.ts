@@ -45,7 +45,7 @@ test.each(NEW)("the form %j makes the step %j, which the extension takes", (type
   const edit = editOf({ ...emptyDraft("a"), description: "Next", tool: "run_command", args: "{", ...typed }, undefined);
   const said = { agent: "koda", critical: false, dependsOn: [], description: "Next", instruction: "Next" };
   expect(edit).toEqual({ op: "add", after: "a", step: { ...said, ...made } });
-  const message = { kind: "edit", planId: "p", version: 1, edits: [edit] };
+  const message = { kind: "decide", method: "planloom/plan/edit", params: { planId: "p", version: 1, edits: [edit] } };
   expect(readFromPanel(message)).toEqual(message);
 });
 

@@ -110,34 +110,44 @@ test.each<[Form, (ui: Ui) => unknown]>([
       });
     });
   const full = everything(everything(running(), "a"), "b");
-  const sent = decided(full, "a", { kind: "control", action: "pause", planId: "a" }, form);
+  const sent = decided(full, "a", { kind: "decide", method: "planloom/plan/pause", params: { planId: "a" } }, form);
   expect([
     isBusy(sent.ui, "a", form),
     isBusy(sent.ui, "b", form),
-    decided(sent.ui, "a", { kind: "control", action: "pause", planId: "a" }, form).message,
+    decided(sent.ui, "a", { kind: "decide", method: "planloom/plan/pause", params: { planId: "a" } }, form).message,
   ]).toEqual([true, false, undefined]);
   const after = settled(sent.ui, 1);
   expect(read(after)).toBeUndefined();
   expect(formsOf(after, "b")).toEqual(formsOf(full, "b"));
   const open = (ui: Ui): number =>
     Object.values(formsOf(ui, "a")).flatMap((each) => (typeof each === "object" ? Object.values(each) : [])).length;
-  expect(open(settled(decided(full, "a", { kind: "control", action: "pause", planId: "a" }).ui, 1))).toBe(open(full));
+  expect(
+    open(settled(decided(full, "a", { kind: "decide", method: "planloom/plan/pause", params: { planId: "a" } }).ui, 1)),
+  ).toBe(open(full));
 });
 
 test("a refused edit stands in its own form; one that was made by a button leaves the form alone", () => {
-  const edit = { kind: "edit", planId: "a", version: 1, edits: [] } as const;
+  const edit = {
+    kind: "decide",
+    method: "planloom/plan/edit",
+    params: { planId: "a", version: 1, edits: [] },
+  } as const;
   const form = withForms(running(), "a", (forms) => (forms.step = { ...emptyDraft(null), description: "half" }));
   const told = (ui: Ui): Ui => taken(ui, { kind: "notice", level: "error", message: "no such tool" }, EMPTY);
-  const refused = settled(told(decided(form, "a", { ...edit, edits: [] }, { form: "step" }).ui), 1, false);
+  const refused = settled(told(decided(form, "a", edit, { form: "step" }).ui), 1, false);
   expect([formsOf(refused, "a").step?.problem, refused.notices]).toEqual(["no such tool", []]);
-  const byButton = decided(form, "a", { ...edit, edits: [] }).ui;
+  const byButton = decided(form, "a", edit).ui;
   expect(formsOf(settled(byButton, 1), "a").step?.description).toBe("half");
   expect(settled(told(byButton), 1, false).notices).toHaveLength(1);
 });
 
 test("what a request was told stays to be read; what stood before it goes", () => {
   const notice = (ui: Ui, message: string): Ui => taken(ui, { kind: "notice", level: "warning", message }, EMPTY);
-  const asked = decided(notice(running(), "old"), "a", { kind: "undo", planId: "a" }).ui;
+  const asked = decided(notice(running(), "old"), "a", {
+    kind: "decide",
+    method: "planloom/plan/undo",
+    params: { planId: "a" },
+  }).ui;
   expect(settled(notice(asked, "1 file could not be taken back"), 1).notices.map((each) => each.message)).toEqual([
     "1 file could not be taken back",
   ]);
@@ -153,7 +163,12 @@ test.each([
   const { ui, message } =
     what === "a request"
       ? created(written(running(), text, NOW), { kind: "create", text, mode: "auto" })
-      : decided(running(), "a", { kind: "resolve", planId: "a", editId: "e", files }, form);
+      : decided(
+          running(),
+          "a",
+          { kind: "decide", method: "planloom/conflict/resolve", params: { planId: "a", editId: "e", files } },
+          form,
+        );
   expect([message, isSending(ui), isBusy(ui, "a", form)]).toEqual([undefined, false, false]);
   expect(ui.notices.map((each) => each.message)).toEqual([`This was not sent: a text in it has ${said} are allowed.`]);
 });

@@ -8,7 +8,7 @@ import type { Ctx } from "../ctx";
 import { doMend } from "../models/mending";
 import { modelAtHand } from "../models/need";
 import { chooseModel, setUp } from "../models/setUp";
-import type { FromPanel } from "../panel/messages";
+import type { Decided, FromPanel } from "../panel/messages";
 import type { Context, CreateParams, UndoParams } from "../protocol";
 import { keepRequestMode } from "../requestMode";
 import { plural, t } from "../words";
@@ -82,23 +82,10 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
       return runInTerminal(ctx, message);
     case "export":
       return exportPlan(ctx, message.planId);
-    default:
+    case "decide":
       return settle(ctx, message, decide(ctx, message));
   }
 }
-
-type DecisionKind =
-  | "approve"
-  | "reject"
-  | "regenerate"
-  | "edit"
-  | "control"
-  | "undo"
-  | "respond"
-  | "answer"
-  | "recover"
-  | "resolve";
-type Decision = Extract<FromPanel, { kind: DecisionKind }>;
 
 /** Send the panel the outcome of its request, even if it throws: the form that sent it waits for that. */
 async function settle(
@@ -115,51 +102,21 @@ async function settle(
 }
 
 /** Send one decision about a plan to the server; undefined if the server refused it, which the user has been shown. */
-async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> {
-  switch (message.kind) {
-    case "approve": {
-      const { planId, version, review = ctx.reviews.get(planId) } = message;
-      return ctx.ask("planloom/plan/approve", { planId, version, review });
-    }
-    case "reject":
-      return ctx.ask("planloom/plan/reject", { planId: message.planId, reason: filled(message.reason) });
-    case "regenerate": {
-      const { planId, version, feedback } = message;
-      return ctx.ask("planloom/plan/regenerate", { planId, version, feedback: filled(feedback) });
-    }
-    case "edit": {
-      const { planId, version, edits } = message;
-      return ctx.ask("planloom/plan/edit", { planId, version, edits });
-    }
-    case "control":
-      if (message.action === "direct" && !(await mayLeave(ctx, message.planId))) return undefined;
-      return ctx.ask(`planloom/plan/${message.action}`, { planId: message.planId });
-    case "undo":
-      return undo(ctx, message);
-    case "respond": {
-      const { approvalId, decision, reason, files, confinement } = message;
+async function decide(ctx: Ctx, { method, params }: Decided): Promise<object | undefined> {
+  switch (method) {
+    case "planloom/plan/approve":
+      return ctx.ask(method, { review: ctx.reviews.get(params.planId), ...params });
+    case "planloom/plan/direct":
+      return (await mayLeave(ctx, params.planId)) ? ctx.ask(method, params) : undefined;
+    case "planloom/plan/undo":
+      return undo(ctx, params);
+    case "planloom/approval/respond": {
+      const { approvalId, decision, files } = params;
       const edits = decision === "allow" ? ctx.proposals.edits(approvalId, files) : [];
-      return ctx.ask("planloom/approval/respond", {
-        approvalId,
-        decision,
-        reason: filled(reason),
-        files,
-        confinement,
-        edits: edits.length === 0 ? undefined : edits,
-      });
+      return ctx.ask(method, { ...params, ...(edits.length === 0 ? {} : { edits }) });
     }
-    case "answer": {
-      const { planId, stepId, answer } = message;
-      return ctx.ask("planloom/step/answer", { planId, stepId, answer });
-    }
-    case "recover": {
-      const { planId, stepId, action, args } = message;
-      return ctx.ask("planloom/step/recover", { planId, stepId, action, args });
-    }
-    case "resolve": {
-      const { planId, editId, files } = message;
-      return ctx.ask("planloom/conflict/resolve", { planId, editId, files });
-    }
+    default:
+      return ctx.ask(method, params);
   }
 }
 
@@ -168,11 +125,6 @@ async function mayLeave(ctx: Ctx, planId: string): Promise<boolean> {
   if (ctx.state.plans[planId]?.workedOn !== true) return true;
   const detail = t("The request is carried out without the plan's steps, and what you have changed in them is lost.");
   return confirmed(t("Leave this plan?"), detail, t("Execute directly"));
-}
-
-/** A text, or undefined if it is blank. */
-function filled(text: string | undefined): string | undefined {
-  return text?.trim() === "" ? undefined : text;
 }
 
 /** The active file and its selections, to which `@selection` and `@diagnostics` refer. */

@@ -85,5 +85,6 @@ async function answerQuestion(ctx: Ctx, { planId }: Plan, { stepId, question, op
     picked === own
       ? await vscode.window.showInputBox({ title: question, prompt: t("Your answer"), ignoreFocusOut: true })
       : picked;
-  if (answer !== undefined && answer.trim() !== "") ctx.perform({ kind: "answer", planId, stepId, answer });
+  if (answer !== undefined && answer.trim() !== "")
+    ctx.perform({ kind: "decide", method: "planloom/step/answer", params: { planId, stepId, answer } });
 }

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx";
-import type { Approval, ApprovalFile } from "../protocol";
+import type { Approval, ApprovalFile, RespondParams } from "../protocol";
 import { diffKey, unseenOf } from "../webview/cards/unseen";
 import { t } from "../words";
 import { confirmed } from "./dialogs";
@@ -68,7 +68,7 @@ async function apply(ctx: Ctx, approval: Approval): Promise<void> {
     const detail = t("Not seen yet: {0}", unseen);
     if (!(await confirmed(t("Apply without having seen everything?"), detail, t("Apply")))) return;
   }
-  ctx.perform({ kind: "respond", approvalId: approval.approvalId, decision: "allow" });
+  respond(ctx, { approvalId: approval.approvalId, decision: "allow" });
 }
 
 async function skip(ctx: Ctx, { approvalId }: Approval): Promise<void> {
@@ -76,5 +76,9 @@ async function skip(ctx: Ctx, { approvalId }: Approval): Promise<void> {
     title: t("Skip These Changes"),
     prompt: t("Why? The model reads it (optional)."),
   });
-  if (reason !== undefined) ctx.perform({ kind: "respond", approvalId, decision: "deny", reason });
+  if (reason !== undefined) respond(ctx, { approvalId, decision: "deny", reason: reason || undefined });
+}
+
+function respond(ctx: Ctx, params: RespondParams): void {
+  ctx.perform({ kind: "decide", method: "planloom/approval/respond", params });
 }

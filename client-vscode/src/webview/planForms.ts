@@ -2,12 +2,14 @@
 
 import * as v from "valibot";
 
-import { CHECK_KINDS } from "../panel/messages";
 import { type FileChoice, REVIEWS, type Review } from "../protocol";
 
 /** The kinds of steps that the form knows; a task calls a tool or is work for an agent. */
 export const FORM_KINDS = ["task", "check", "approval", "clarification", "sub_plan"] as const;
 export type FormKind = (typeof FORM_KINDS)[number];
+
+/** The kinds of checks, in the order in which a form offers them. */
+export const CHECK_KINDS = ["command", "condition", "file_exists", "file_contains", "no_new_errors"] as const;
 
 /** The content of the form for an existing step, or for a new step after another. */
 export type StepDraft = v.InferOutput<typeof stepDraft>;

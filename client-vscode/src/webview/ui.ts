@@ -2,7 +2,8 @@
 
 import { html, nothing, type TemplateResult } from "lit";
 
-import type { FromPanel } from "../panel/messages";
+import type { DecisionMethod, FromPanel } from "../panel/messages";
+import type { Requests } from "../protocol";
 import { parts, t } from "../words";
 import { type Form, formsOf, type PlanForms, withForms } from "./planForms";
 import { pieces, plain } from "./text/hiddenCharacters";
@@ -16,7 +17,7 @@ export interface Panel {
   /** Send a message that has no outcome. */
   post(message: FromPanel): void;
   /** Send a decision about a plan; `form` closes once the server has accepted it. */
-  decide(planId: string, message: Decision, form?: Form): void;
+  decide<M extends DecisionMethod>(planId: string, method: M, params: Requests[M]["params"], form?: Form): void;
   /** Send a request for a plan. */
   create(message: Create): void;
   update(change: (ui: Ui) => Ui): void;
@@ -44,7 +45,8 @@ export function createPanel(
       return ui;
     },
     post: (message) => host.post(message),
-    decide: (planId, message, form) => send(decided(ui, planId, message, form)),
+    decide: (planId, method, params, form) =>
+      send(decided(ui, planId, { kind: "decide", method, params } as Decision, form)),
     create: (message) => send(created(ui, message)),
     update: (change) => become(change(ui)),
     forms: (planId) => formsOf(ui, planId),

@@ -2,6 +2,7 @@
 
 import * as v from "valibot";
 import {
+  type Decided,
   type FromPanel,
   type Mode,
   refusal,
@@ -256,12 +257,7 @@ export function isBusy(ui: Ui, planId: string, form: Form): boolean {
 export type Create = Without<Extract<FromPanel, { kind: "create" | "message" }>>;
 type Without<M> = M extends { requestId?: number | undefined } ? Omit<M, "requestId"> : never;
 /** A decision about a plan, without the number of its request. */
-export type Decision = Without<
-  Exclude<
-    FromPanel,
-    { kind: "create" | "message" | "image" | "complete" | "detect" | "templates" | "previewTemplate" | "mode" }
-  >
->;
+export type Decision = Without<Decided>;
 
 /** The message with what is written in the composer, or none while another one has no outcome. */
 export function created(ui: Ui, message: Create): { ui: Ui; message?: FromPanel } {

@@ -58,8 +58,7 @@ function respond(panel: Panel, plan: Plan, approval: Approval, decision: Decisio
   const { approvalId, files } = approval;
   const out = panel.forms(plan.planId).leftOut[approvalId] ?? [];
   const offer = decision === "deny" ? undefined : chosenOffer(panel, plan, approval);
-  panel.decide(plan.planId, {
-    kind: "respond",
+  panel.decide(plan.planId, "planloom/approval/respond", {
     approvalId,
     decision,
     ...(out.length > 0 ? { files: files.filter((file) => !out.includes(file.uri)).map((file) => file.uri) } : {}),
@@ -273,11 +272,12 @@ function skipForm(panel: Panel, { planId }: Plan, { approvalId, lost, deny: word
   const deny = () =>
     panel.decide(
       planId,
-      { kind: "respond", approvalId, decision: "deny", reason: panel.forms(planId).skips[approvalId] ?? "" },
+      "planloom/approval/respond",
+      { approvalId, decision: "deny", reason: panel.forms(planId).skips[approvalId]?.trim() || undefined },
       form,
     );
   const back = () => panel.change(planId, (forms) => delete forms.skips[approvalId]);
-  const cancel = () => panel.decide(planId, { kind: "respond", approvalId, decision: "cancel" });
+  const cancel = () => panel.decide(planId, "planloom/approval/respond", { approvalId, decision: "cancel" });
   return html`<div class="prompt">
     <vscode-textarea
       class="skip-reason"

@@ -62,7 +62,7 @@ function questionCard(panel: Panel, view: PlanView, question: Question): View {
   const typed = () => panel.forms(planId).answers[stepId] ?? "";
   const send = (answer: string) => {
     if (answer.trim() !== "")
-      panel.decide(planId, { kind: "answer", planId, stepId, answer }, { form: "answer", id: stepId });
+      panel.decide(planId, "planloom/step/answer", { planId, stepId, answer }, { form: "answer", id: stepId });
   };
   return html`<article class="card question" data-step=${stepId}>
     <h3>${icon("question")}<span class="grow">${t("{0} asks", stepNumber(plan, stepId))}</span></h3>
@@ -95,7 +95,7 @@ function recoveryCard(panel: Panel, view: PlanView, recovery: Recovery): View {
   const { planId } = plan;
   const step = plan.steps.find((each) => each.stepId === stepId);
   const act = (action: Recovery["options"][number]) => () =>
-    panel.decide(planId, { kind: "recover", planId, stepId, action }, { form: "retry", id: stepId });
+    panel.decide(planId, "planloom/step/recover", { planId, stepId, action }, { form: "retry", id: stepId });
   const own = stepView(view, stepId);
   // What the server offers names the step and the action.
   const titles = new Map(own?.actions?.map(({ title, arguments: [, , action] }) => [action, title]));
@@ -159,7 +159,8 @@ function retryForm(panel: Panel, plan: Plan, recovery: Recovery, text: string): 
     if (!("problem" in now))
       panel.decide(
         plan.planId,
-        { kind: "recover", planId: plan.planId, stepId, action: "retry", args: now.value ?? {} },
+        "planloom/step/recover",
+        { planId: plan.planId, stepId, action: "retry", args: now.value ?? {} },
         { form: "retry", id: stepId },
       );
   };

@@ -43,7 +43,7 @@ export function conflictCard(panel: Panel, view: PlanView, conflict: Conflict): 
       <vscode-button
         class="resolve"
         ?disabled=${files.length < conflict.files.length || isBusy(panel.ui, planId, form)}
-        @click=${() => panel.decide(planId, { kind: "resolve", planId, editId, files }, form)}
+        @click=${() => panel.decide(planId, "planloom/conflict/resolve", { planId, editId, files }, form)}
       >${t("Resolve")}</vscode-button>
     </div>
   </article>`;

@@ -42,10 +42,10 @@ function mainButton(panel: Panel, view: PlanView): View {
   const { planId, version } = plan;
   const button = (name: string, label: string, click: () => void) =>
     html`<vscode-button id="bar-main" @click=${click}>${icon(name)} ${label}</vscode-button>`;
-  const control = (action: "pause" | "resume") => () => panel.decide(planId, { kind: "control", action, planId });
+  const control = (action: "pause" | "resume") => () => panel.decide(planId, `planloom/plan/${action}`, { planId });
   if (offers(view, "planloom.approve"))
     return button("play", t("Start"), () =>
-      panel.decide(planId, { kind: "approve", planId, version, review: reviewOf(panel, plan) }),
+      panel.decide(planId, "planloom/plan/approve", { planId, version, review: reviewOf(panel, plan) }),
     );
   if (offers(view, "planloom.pause")) return button("debug-pause", t("Pause"), control("pause"));
   if (offers(view, "planloom.resume") && view.decisions === 0)

@@ -212,7 +212,7 @@ function controls(panel: Panel, view: PlanView): View {
   const { server } = panel.ui;
   const choices = server.kind === "running" ? server.reviews : [];
   const control = (action: "direct" | "pause" | "resume" | "review" | "cancel") => () =>
-    panel.decide(planId, { kind: "control", action, planId });
+    panel.decide(planId, `planloom/plan/${action}`, { planId });
   const link = (action: "pause" | "review"): View => {
     const title = titleOf(view, `planloom.${action}`);
     return title === undefined ? nothing : linkButton(shown(title), control(action), { id: action });
@@ -227,7 +227,7 @@ function controls(panel: Panel, view: PlanView): View {
     return html`<div class="actions main-actions">
           <vscode-button
             id="approve"
-            @click=${() => panel.decide(planId, { kind: "approve", planId, version, review: reviewOf(panel, plan) })}
+            @click=${() => panel.decide(planId, "planloom/plan/approve", { planId, version, review: reviewOf(panel, plan) })}
           >${icon("play")} ${t("Start execution")}</vscode-button>
           <vscode-button
             id="direct"
@@ -307,12 +307,9 @@ function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["pro
   const write = (text: string) => panel.change(planId, (forms) => (forms.prompt = { kind, text }));
   const close = () => panel.change(planId, (forms) => delete forms.prompt);
   const submit = () => {
-    const text = (panel.forms(planId).prompt?.text ?? "").trim();
-    panel.decide(
-      planId,
-      rejecting ? { kind: "reject", planId, reason: text } : { kind: "regenerate", planId, version, feedback: text },
-      { form: "prompt" },
-    );
+    const text = panel.forms(planId).prompt?.text.trim() || undefined;
+    if (rejecting) panel.decide(planId, "planloom/plan/reject", { planId, reason: text }, { form: "prompt" });
+    else panel.decide(planId, "planloom/plan/regenerate", { planId, version, feedback: text }, { form: "prompt" });
   };
   return html`<div class="prompt">
     <label for="prompt-text">${rejecting ? t("Why not? The reason helps the next draft.") : t("What should change?")}</label>

@@ -144,14 +144,14 @@ function files(panel: Panel, view: PlanView): View {
     ${saveButton(panel, changed)}
     ${
       offers(view, "planloom.undo")
-        ? linkButton(t("Undo all edits of this plan"), () => panel.decide(planId, { kind: "undo", planId }), {
+        ? linkButton(t("Undo all edits of this plan"), () => panel.decide(planId, "planloom/plan/undo", { planId }), {
             icon: "discard",
             id: "undo",
           })
         : offers(view, "planloom.redo")
           ? linkButton(
               t("Redo all edits of this plan"),
-              () => panel.decide(planId, { kind: "undo", planId, redo: true }),
+              () => panel.decide(planId, "planloom/plan/undo", { planId, redo: true }),
               { icon: "redo", id: "redo" },
             )
           : nothing

@@ -2,10 +2,9 @@
 
 import { html, nothing } from "lit";
 
-import { CHECK_KINDS } from "../../panel/messages";
 import type { Check, Step, StepFields, Template } from "../../protocol";
 import { t } from "../../words";
-import { FORM_KINDS, type FormKind, type StepDraft } from "../planForms";
+import { CHECK_KINDS, FORM_KINDS, type FormKind, type StepDraft } from "../planForms";
 import { fieldValue, icon, iconButton, type Panel, shown, type View } from "../ui";
 
 type CheckField = "path" | "text" | "command";

@@ -2,8 +2,7 @@
 
 import { html, nothing } from "lit";
 
-import type { FromPanel } from "../../panel/messages";
-import { AGENTS, type Plan, type Step } from "../../protocol";
+import { AGENTS, type Plan, type Step, type StepEdit } from "../../protocol";
 import { t } from "../../words";
 import type { StepDraft } from "../planForms";
 import { agentName } from "../text/format";
@@ -11,8 +10,6 @@ import { fieldValue, type Panel, shown, type View } from "../ui";
 import { isBusy } from "../uiState";
 import { changedNode, formKind, kindField, nodeDraft, nodeFields } from "./nodeFields";
 import { changedRules, type Rule, ruleFields, rulesOf } from "./ruleFields";
-
-type StepEdit = Extract<FromPanel, { kind: "edit" }>["edits"][number];
 
 export function draftOf(step: Step): StepDraft {
   return {
@@ -138,7 +135,8 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
     if (edit === undefined) return close();
     const problem = "problem" in edit ? edit.problem : undefined;
     write((each) => (each.problem = problem));
-    if (!("problem" in edit)) panel.decide(planId, { kind: "edit", planId, version, edits: [edit] }, { form: "step" });
+    if (!("problem" in edit))
+      panel.decide(planId, "planloom/plan/edit", { planId, version, edits: [edit] }, { form: "step" });
   };
   const others = plan.steps.filter((each) => each.stepId !== step?.stepId);
   return html`<div

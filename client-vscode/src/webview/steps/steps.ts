@@ -315,7 +315,7 @@ function undo(panel: Panel, view: PlanView, { step, actions = [] }: StepView): V
   return html`<div class="actions">
     ${
       takes
-        ? linkButton(t("Undo this step"), () => panel.decide(planId, { kind: "undo", planId, stepId }), {
+        ? linkButton(t("Undo this step"), () => panel.decide(planId, "planloom/plan/undo", { planId, stepId }), {
             icon: "discard",
             classes: "undo-step",
           })
@@ -323,10 +323,14 @@ function undo(panel: Panel, view: PlanView, { step, actions = [] }: StepView): V
     }
     ${
       back
-        ? linkButton(t("Redo this step"), () => panel.decide(planId, { kind: "undo", planId, stepId, redo: true }), {
-            icon: "redo",
-            classes: "redo-step",
-          })
+        ? linkButton(
+            t("Redo this step"),
+            () => panel.decide(planId, "planloom/plan/undo", { planId, stepId, redo: true }),
+            {
+              icon: "redo",
+              classes: "redo-step",
+            },
+          )
         : nothing
     }
   </div>`;
@@ -354,7 +358,8 @@ function tools(panel: Panel, plan: Plan, step: Step, index: number): View {
 type Edit = { op: "skip" | "unskip" | "remove"; stepId: string } | { op: "move"; stepId: string; after: string | null };
 
 function edit(panel: Panel, plan: Plan, change: Edit): void {
-  panel.decide(plan.planId, { kind: "edit", planId: plan.planId, version: plan.version, edits: [change] });
+  const { planId, version } = plan;
+  panel.decide(planId, "planloom/plan/edit", { planId, version, edits: [change] });
 }
 
 function move(panel: Panel, plan: Plan, index: number, by: -1 | 1): void {
