@@ -24,7 +24,7 @@ import { otherPlans } from "../src/webview/plan/otherPlans";
 import { follower, planBar } from "../src/webview/plan/planBar";
 import { planHeader } from "../src/webview/plan/planHeader";
 import { outcome } from "../src/webview/plan/summary";
-import { draftOf, editOf, emptyDraft } from "../src/webview/steps/stepForm";
+import { draftOf, editOf, emptyDraft } from "../src/webview/steps/stepDraft";
 import { steps } from "../src/webview/steps/steps";
 import { pathOf } from "../src/webview/text/format";
 import { createPanel, type Panel } from "../src/webview/ui";

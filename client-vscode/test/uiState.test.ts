@@ -4,7 +4,7 @@ import type { ServerState } from "../src/panel/messages";
 import { EMPTY, type PanelState } from "../src/plan/views";
 import type { Attachment } from "../src/protocol";
 import { type Form, formsOf, withForms } from "../src/webview/planForms";
-import { emptyDraft } from "../src/webview/steps/stepForm";
+import { emptyDraft } from "../src/webview/steps/stepDraft";
 import {
   composed,
   created,

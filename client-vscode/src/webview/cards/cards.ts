@@ -7,7 +7,7 @@ import { type PlanView, stepView } from "../../plan/views";
 import type { Approval, Plan, Question, Recovery, Step } from "../../protocol";
 import { t } from "../../words";
 import { printed } from "../steps/commandOutput";
-import { readArgs } from "../steps/stepForm";
+import { readArgs } from "../steps/stepDraft";
 import { firstLine, stepNumber } from "../text/format";
 import { fieldValue, icon, linkButton, type Panel, shown, type View } from "../ui";
 import { approvalCard, approvalList } from "./approvalCard";
@@ -156,7 +156,7 @@ function retryForm(panel: Panel, plan: Plan, recovery: Recovery, text: string): 
   const args = readArgs(text);
   const send = () => {
     const now = readArgs(panel.forms(plan.planId).retryArgs[stepId] ?? "");
-    if (!("problem" in now))
+    if (now.problem === undefined)
       panel.decide(
         plan.planId,
         "planloom/step/recover",
@@ -174,10 +174,10 @@ function retryForm(panel: Panel, plan: Plan, recovery: Recovery, text: string): 
       .value=${text}
       @input=${(event: Event) => panel.change(plan.planId, (forms) => (forms.retryArgs[stepId] = fieldValue(event)))}
     ></vscode-textarea>
-    ${"problem" in args ? html`<p class="bad" role="alert">${shown(args.problem)}</p>` : nothing}
+    ${args.problem === undefined ? nothing : html`<p class="bad" role="alert">${shown(args.problem)}</p>`}
     <div class="actions"><vscode-button
       class="retry-changed"
-      ?disabled=${"problem" in args}
+      ?disabled=${args.problem !== undefined}
       @click=${send}
     >${t("Retry with these")}</vscode-button></div>
   </div>`;

@@ -16,7 +16,8 @@ import { markdownView } from "../text/markdownView";
 import { focusSoon, icon, iconButton, linkButton, type Panel, phrase, shown, type View } from "../ui";
 import { commandOutput, isCommand } from "./commandOutput";
 import { dragged, draggedAway, draggedOver, dropped } from "./dragging";
-import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
+import { draftOf, emptyDraft, hasWork } from "./stepDraft";
+import { stepForm } from "./stepForm";
 import { stepLook } from "./stepLook";
 import { loopPosition, NODE_ICON, stepRules } from "./stepRules";
 
@@ -48,7 +49,7 @@ export function steps(panel: Panel, view: PlanView): View {
       )}
       ${
         editable && target?.kind === "new" && !isStep(plan, target.after)
-          ? html`<li class="step editing">${addForm(panel, plan)}</li>`
+          ? html`<li class="step editing">${stepForm(panel, plan, undefined)}</li>`
           : nothing
       }
     </ol>
@@ -92,7 +93,7 @@ function row(panel: Panel, view: PlanView, index: number): View {
   const forms = panel.forms(plan.planId);
   const target = forms.step?.target;
   if (target?.kind === "existing" && target.stepId === step.stepId && isEditable(plan))
-    return html`<li class="step editing">${editForm(panel, plan, step)}</li>`;
+    return html`<li class="step editing">${stepForm(panel, plan, step)}</li>`;
   const look = stepLook(each);
   const open = forms.open.includes(step.stepId);
   const toggle = () =>
@@ -137,7 +138,7 @@ function row(panel: Panel, view: PlanView, index: number): View {
     </li>
     ${
       newStepAt(panel, plan, step.stepId) && isEditable(plan)
-        ? html`<li class="step editing">${addForm(panel, plan)}</li>`
+        ? html`<li class="step editing">${stepForm(panel, plan, undefined)}</li>`
         : nothing
     }`;
 }
