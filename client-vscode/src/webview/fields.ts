@@ -10,8 +10,8 @@ interface Options {
   placeholder?: string;
   title?: string;
   invalid?: boolean;
-  inputmode?: "decimal";
-  keydown?: (event: KeyboardEvent) => void;
+  inputmode?: "decimal" | "text";
+  keydown?: (event: KeyboardEvent) => unknown;
 }
 
 /** A field of one line. */
@@ -46,6 +46,7 @@ export function textArea(
     resize="vertical"
     .value=${value}
     @input=${(event: Event) => write(fieldValue(event))}
+    @keydown=${options.keydown ?? nothing}
   ></vscode-textarea>`;
 }
 

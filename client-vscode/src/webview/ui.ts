@@ -104,7 +104,7 @@ export function iconButton(name: string, label: string, click: () => void, disab
   >${icon(name)}</button>`;
 }
 
-interface LinkOptions {
+interface ButtonOptions {
   icon?: string;
   classes?: string;
   id?: string;
@@ -114,7 +114,7 @@ interface LinkOptions {
 }
 
 /** A button that looks like a link. */
-export function linkButton(label: View | string, click: () => void, options: LinkOptions = {}): View {
+export function linkButton(label: View | string, click: () => void, options: ButtonOptions = {}): View {
   return html`<button
     class="link ${options.classes ?? ""}"
     id=${options.id ?? nothing}
@@ -124,6 +124,23 @@ export function linkButton(label: View | string, click: () => void, options: Lin
     ?disabled=${options.disabled ?? false}
     @click=${click}
   >${options.icon === undefined ? nothing : html`${icon(options.icon)} `}${label}</button>`;
+}
+
+/** The main button of its place, or one beside it that is `secondary`. */
+export function button(
+  label: View | string,
+  click: () => void,
+  options: Omit<ButtonOptions, "ariaLabel"> & { secondary?: boolean } = {},
+): View {
+  return html`<vscode-button
+    class=${options.classes ?? nothing}
+    id=${options.id ?? nothing}
+    title=${options.title ?? nothing}
+    ?secondary=${options.secondary ?? false}
+    ?disabled=${options.disabled ?? false}
+    aria-disabled=${options.disabled ?? nothing}
+    @click=${click}
+  >${options.icon === undefined ? nothing : html`${icon(options.icon)} `}${label}</vscode-button>`;
 }
 
 /** Focus an element that the next frame draws. */

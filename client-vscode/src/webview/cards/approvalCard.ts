@@ -14,9 +14,10 @@ import type {
   PlanChange,
 } from "../../protocol";
 import { plural, t } from "../../words";
+import { formKeys, textArea } from "../fields";
 import { CHANGE_LETTER, pathOf, stepNumber, stepPlace } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
-import { fieldValue, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
+import { button, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
 import { isBusy } from "../uiState";
 import { fileChanges, hasLines, isAllLeft, isShown, takenHunks } from "./fileChanges";
 import { diffKey, endKey, isLong, unseenOf } from "./unseen";
@@ -35,13 +36,12 @@ export function approvalList(panel: Panel, view: PlanView, listed: readonly Appr
   return html`<section class="approval-list" data-list=${listId} aria-label=${t("Commands asked together")}>
     <div class="actions" data-arm=${`${listId} list`}>
       <b class="grow">${commandsOf(plan, listed.length, first?.stepId)}</b>
-      <vscode-button
-        class="allow-all"
-        ?disabled=${!seenAll || !panel.ui.armed.includes(`${listId} list`)}
-        title=${seenAll ? nothing : t("Not all of them were seen to their end yet")}
-        @click=${all("allow")}
-      >${t("Run all")}</vscode-button>
-      <vscode-button class="deny-all" secondary @click=${all("deny")}>${t("Run none")}</vscode-button>
+      ${button(t("Run all"), all("allow"), {
+        classes: "allow-all",
+        disabled: !seenAll || !panel.ui.armed.includes(`${listId} list`),
+        ...(seenAll ? {} : { title: t("Not all of them were seen to their end yet") }),
+      })}
+      ${button(t("Run none"), all("deny"), { classes: "deny-all", secondary: true })}
     </div>
     ${repeat(
       listed,
@@ -135,17 +135,12 @@ export function approvalCard(panel: Panel, view: PlanView, approval: Approval): 
     ${
       skipping === undefined
         ? html`<div class="actions" data-arm=${approvalId}>
-          <vscode-button
-            class="allow"
-            ?disabled=${!isPossible || unseen !== undefined}
-            title=${unseen === undefined ? nothing : t("Not seen yet: {0}", unseen)}
-            @click=${allow("allow")}
-          >${offer === undefined ? label : `${words.allow} ${offer.label}`}</vscode-button>
-          <vscode-button
-            class="skip"
-            secondary
-            @click=${() => startSkip(panel, plan, approvalId)}
-          >${words.refuse}</vscode-button>
+          ${button(offer === undefined ? label : `${words.allow} ${offer.label}`, allow("allow"), {
+            classes: "allow",
+            disabled: !isPossible || unseen !== undefined,
+            ...(unseen === undefined ? {} : { title: t("Not seen yet: {0}", unseen) }),
+          })}
+          ${button(words.refuse, () => startSkip(panel, plan, approvalId), { classes: "skip", secondary: true })}
           <span class="grow"></span>
           ${
             words.ahead == null ||
@@ -276,30 +271,20 @@ function skipForm(panel: Panel, { planId }: Plan, { approvalId, lost, deny: word
       { approvalId, decision: "deny", reason: panel.forms(planId).skips[approvalId]?.trim() || undefined },
       form,
     );
+  const write = (reason: string) => panel.change(planId, (forms) => (forms.skips[approvalId] = reason));
   const back = () => panel.change(planId, (forms) => delete forms.skips[approvalId]);
   const cancel = () => panel.decide(planId, "planloom/approval/respond", { approvalId, decision: "cancel" });
   return html`<div class="prompt">
-    <vscode-textarea
-      class="skip-reason"
-      rows="2"
-      resize="vertical"
-      .label=${t("Reason for skipping")}
-      placeholder=${t("Why? The model reads it (optional).")}
-      .value=${text}
-      @input=${(event: Event) => panel.change(planId, (forms) => (forms.skips[approvalId] = fieldValue(event)))}
-      @keydown=${(event: KeyboardEvent) => {
-        if (event.key === "Escape") back();
-        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) deny();
-      }}
-    ></vscode-textarea>
+    ${textArea(t("Reason for skipping"), text, write, {
+      classes: "skip-reason",
+      rows: 2,
+      placeholder: t("Why? The model reads it (optional)."),
+      keydown: formKeys(back, deny),
+    })}
     ${lost == null ? nothing : html`<p class="warn lost">${icon("warning")} ${lost}</p>`}
     <div class="actions">
-      <vscode-button
-        class="deny"
-        ?disabled=${isBusy(panel.ui, planId, form)}
-        @click=${deny}
-      >${words}</vscode-button>
-      <vscode-button secondary @click=${back}>${t("Back")}</vscode-button>
+      ${button(words, deny, { classes: "deny", disabled: isBusy(panel.ui, planId, form) })}
+      ${button(t("Back"), back, { secondary: true })}
       <span class="grow"></span>
       ${linkButton(t("Cancel the plan"), cancel, { classes: "bad" })}
     </div>

@@ -6,10 +6,11 @@ import { repeat } from "lit/directives/repeat.js";
 import { type PlanView, stepView } from "../../plan/views";
 import type { Approval, Plan, Question, Recovery, Step } from "../../protocol";
 import { t } from "../../words";
+import { textArea, textField } from "../fields";
 import { printed } from "../steps/commandOutput";
 import { readArgs } from "../steps/stepDraft";
 import { firstLine, stepNumber } from "../text/format";
-import { fieldValue, icon, linkButton, type Panel, shown, type View } from "../ui";
+import { button, icon, linkButton, type Panel, shown, type View } from "../ui";
 import { approvalCard, approvalList } from "./approvalCard";
 import { questionsBefore } from "./askedQuestions";
 import { conflictCard } from "./conflictCard";
@@ -60,6 +61,7 @@ function questionCard(panel: Panel, view: PlanView, question: Question): View {
   const { stepId } = question;
   const { planId } = plan;
   const typed = () => panel.forms(planId).answers[stepId] ?? "";
+  const write = (text: string) => panel.change(planId, (forms) => (forms.answers[stepId] = text));
   const send = (answer: string) => {
     if (answer.trim() !== "")
       panel.decide(planId, "planloom/step/answer", { planId, stepId, answer }, { form: "answer", id: stepId });
@@ -71,20 +73,17 @@ function questionCard(panel: Panel, view: PlanView, question: Question): View {
     ${
       question.options == null || question.options.length === 0
         ? nothing
-        : html`<div class="actions options">${question.options.map(
-            (option) => html`<vscode-button secondary @click=${() => send(option)}>${shown(option)}</vscode-button>`,
+        : html`<div class="actions options">${question.options.map((option) =>
+            button(shown(option), () => send(option), { secondary: true }),
           )}</div>`
     }
     <div class="answer-row">
-      <vscode-textfield
-        class="answer"
-        .label=${t("Your answer")}
-        placeholder=${t("Your answer")}
-        .value=${typed()}
-        @input=${(event: Event) => panel.change(planId, (forms) => (forms.answers[stepId] = fieldValue(event)))}
-        @keydown=${(event: KeyboardEvent) => event.key === "Enter" && send(typed())}
-      ></vscode-textfield>
-      <vscode-button class="send-answer" @click=${() => send(typed())}>${t("Answer")}</vscode-button>
+      ${textField(t("Your answer"), typed(), write, {
+        classes: "answer",
+        placeholder: t("Your answer"),
+        keydown: ({ key }) => key === "Enter" && send(typed()),
+      })}
+      ${button(t("Answer"), () => send(typed()), { classes: "send-answer" })}
     </div>
   </article>`;
 }
@@ -99,12 +98,14 @@ function recoveryCard(panel: Panel, view: PlanView, recovery: Recovery): View {
   const own = stepView(view, stepId);
   // What the server offers names the step and the action.
   const titles = new Map(own?.actions?.map(({ title, arguments: [, , action] }) => [action, title]));
-  const button = (action: Recovery["options"][number]): View => {
+  const offered = (action: Recovery["options"][number]): View => {
     if (!options.includes(action)) return nothing;
     const isMain = action === "retry" || action === "accept";
-    return html`<vscode-button class=${action.replace("_", "-")} ?secondary=${!isMain} @click=${act(action)}
-      >${action === "retry" ? html`${icon("refresh")} ` : nothing}${titles.get(action)}</vscode-button
-    >`;
+    return button(titles.get(action) ?? "", act(action), {
+      classes: action.replace("_", "-"),
+      secondary: !isMain,
+      ...(action === "retry" ? { icon: "refresh" } : {}),
+    });
   };
   const changing = panel.forms(planId).retryArgs[stepId];
   const changeArgs = ({ args = {} }: Step) =>
@@ -128,23 +129,19 @@ function recoveryCard(panel: Panel, view: PlanView, recovery: Recovery): View {
               ? nothing
               : html`<ol>${proposal.steps.map((each) => html`<li>${shown(each.description)}</li>`)}</ol>`
           }
-          ${button("accept")}
+          ${offered("accept")}
         </div>`
     }
     ${changing === undefined ? nothing : retryForm(panel, plan, recovery, changing)}
     ${lost == null ? nothing : html`<p class="quiet lost">${t("If you skip it: {0}", lost)}</p>`}
     <div class="actions">
-      ${button("retry")}
+      ${offered("retry")}
       ${
         options.includes("retry") && step?.tool != null && changing === undefined
-          ? html`<vscode-button
-            class="change"
-            secondary
-            @click=${() => changeArgs(step)}
-          >${t("Change and retry…")}</vscode-button>`
+          ? button(t("Change and retry…"), () => changeArgs(step), { classes: "change", secondary: true })
           : nothing
       }
-      ${button("skip")} ${button("go_on")} ${button("model")}
+      ${offered("skip")} ${offered("go_on")} ${offered("model")}
       <span class="grow"></span>
       ${options.includes("abort") ? linkButton(titles.get("abort") ?? "", act("abort"), { classes: "bad abort" }) : nothing}
     </div>
@@ -154,6 +151,7 @@ function recoveryCard(panel: Panel, view: PlanView, recovery: Recovery): View {
 function retryForm(panel: Panel, plan: Plan, recovery: Recovery, text: string): View {
   const { stepId } = recovery;
   const args = readArgs(text);
+  const write = (typed: string) => panel.change(plan.planId, (forms) => (forms.retryArgs[stepId] = typed));
   const send = () => {
     const now = readArgs(panel.forms(plan.planId).retryArgs[stepId] ?? "");
     if (now.problem === undefined)
@@ -165,21 +163,12 @@ function retryForm(panel: Panel, plan: Plan, recovery: Recovery, text: string): 
       );
   };
   return html`<div class="prompt">
-    <vscode-textarea
-      class="retry-args"
-      .label=${t("Arguments of the retry")}
-      rows="4"
-      monospace
-      resize="vertical"
-      .value=${text}
-      @input=${(event: Event) => panel.change(plan.planId, (forms) => (forms.retryArgs[stepId] = fieldValue(event)))}
-    ></vscode-textarea>
+    ${textArea(t("Arguments of the retry"), text, write, { classes: "retry-args", rows: 4, monospace: true })}
     ${args.problem === undefined ? nothing : html`<p class="bad" role="alert">${shown(args.problem)}</p>`}
-    <div class="actions"><vscode-button
-      class="retry-changed"
-      ?disabled=${args.problem !== undefined}
-      @click=${send}
-    >${t("Retry with these")}</vscode-button></div>
+    <div class="actions">${button(t("Retry with these"), send, {
+      classes: "retry-changed",
+      disabled: args.problem !== undefined,
+    })}</div>
   </div>`;
 }
 

@@ -9,7 +9,7 @@ import { conflictKey } from "../planForms";
 import { pathOf, stepPlace } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { inlineDiff } from "../text/inlineDiff";
-import { icon, linkButton, type Panel, shown, type View } from "../ui";
+import { button, icon, linkButton, type Panel, shown, type View } from "../ui";
 import { isBusy } from "../uiState";
 
 const MERGED_LINES = 200;
@@ -40,11 +40,10 @@ export function conflictCard(panel: Panel, view: PlanView, conflict: Conflict): 
           </p>`
     }
     <div class="actions">
-      <vscode-button
-        class="resolve"
-        ?disabled=${files.length < conflict.files.length || isBusy(panel.ui, planId, form)}
-        @click=${() => panel.decide(planId, "planloom/conflict/resolve", { planId, editId, files }, form)}
-      >${t("Resolve")}</vscode-button>
+      ${button(t("Resolve"), () => panel.decide(planId, "planloom/conflict/resolve", { planId, editId, files }, form), {
+        classes: "resolve",
+        disabled: files.length < conflict.files.length || isBusy(panel.ui, planId, form),
+      })}
     </div>
   </article>`;
 }

@@ -5,7 +5,7 @@ import { html, nothing } from "lit";
 import { offers, type PlanView } from "../../plan/views";
 import type { Plan } from "../../protocol";
 import { t } from "../../words";
-import { icon, linkButton, type Panel, shown, type View } from "../ui";
+import { button, linkButton, type Panel, shown, type View } from "../ui";
 import { reviewOf } from "./planHeader";
 import { toSummary } from "./summary";
 
@@ -40,16 +40,15 @@ export function planBar(panel: Panel, view: PlanView): View {
 function mainButton(panel: Panel, view: PlanView): View {
   const { plan } = view;
   const { planId, version } = plan;
-  const button = (name: string, label: string, click: () => void) =>
-    html`<vscode-button id="bar-main" @click=${click}>${icon(name)} ${label}</vscode-button>`;
+  const main = (icon: string, label: string, click: () => void) => button(label, click, { id: "bar-main", icon });
   const control = (action: "pause" | "resume") => () => panel.decide(planId, `planloom/plan/${action}`, { planId });
   if (offers(view, "planloom.approve"))
-    return button("play", t("Start"), () =>
+    return main("play", t("Start"), () =>
       panel.decide(planId, "planloom/plan/approve", { planId, version, review: reviewOf(panel, plan) }),
     );
-  if (offers(view, "planloom.pause")) return button("debug-pause", t("Pause"), control("pause"));
+  if (offers(view, "planloom.pause")) return main("debug-pause", t("Pause"), control("pause"));
   if (offers(view, "planloom.resume") && view.decisions === 0)
-    return button("debug-continue", t("Resume"), control("resume"));
+    return main("debug-continue", t("Resume"), control("resume"));
   return nothing;
 }
 

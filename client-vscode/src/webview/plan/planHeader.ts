@@ -7,10 +7,11 @@ import { PLAN_ICON } from "../../plan/signs";
 import { offers, type PlanView, titleOf } from "../../plan/views";
 import { type Attachment, type Plan, REVIEWS, type Review, type ReviewChoice, type UserMessage } from "../../protocol";
 import { percent, plural, t } from "../../words";
+import { formKeys, select, textArea } from "../fields";
 import { pausedForModel } from "../mends";
 import type { PlanForms } from "../planForms";
 import { plain } from "../text/hiddenCharacters";
-import { fieldValue, focusSoon, icon, linkButton, type Panel, shown, type View } from "../ui";
+import { button, focusSoon, icon, linkButton, type Panel, shown, type View } from "../ui";
 import { isBusy } from "../uiState";
 import { draftOutcome } from "./draftOutcome";
 import { perspectives } from "./perspectives";
@@ -210,13 +211,22 @@ function controls(panel: Panel, view: PlanView): View {
   const { planId, version } = plan;
   const forms = panel.forms(planId);
   const { server } = panel.ui;
-  const choices = server.kind === "running" ? server.reviews : [];
+  const choices = (server.kind === "running" ? server.reviews : []).map(
+    ({ review, title }) => [review, title] as const,
+  );
+  const choose = (value: string) => {
+    const review = REVIEWS.find((each) => each === value) ?? "each";
+    panel.change(planId, (mine) => (mine.review = review));
+    panel.post({ kind: "review", planId, review });
+  };
   const control = (action: "direct" | "pause" | "resume" | "review" | "cancel") => () =>
     panel.decide(planId, `planloom/plan/${action}`, { planId });
   const link = (action: "pause" | "review"): View => {
     const title = titleOf(view, `planloom.${action}`);
     return title === undefined ? nothing : linkButton(shown(title), control(action), { id: action });
   };
+  const approve = () =>
+    panel.decide(planId, "planloom/plan/approve", { planId, version, review: reviewOf(panel, plan) });
   const prompt = (kind: "reject" | "regenerate") => () => {
     panel.change(planId, (mine) => (mine.prompt = { kind, text: "" }));
     focusSoon("#prompt-text");
@@ -225,32 +235,15 @@ function controls(panel: Panel, view: PlanView): View {
     return promptForm(panel, plan, forms.prompt);
   if (plan.status === "pending_approval")
     return html`<div class="actions main-actions">
-          <vscode-button
-            id="approve"
-            @click=${() => panel.decide(planId, "planloom/plan/approve", { planId, version, review: reviewOf(panel, plan) })}
-          >${icon("play")} ${t("Start execution")}</vscode-button>
-          <vscode-button
-            id="direct"
-            secondary
-            title=${t("Send the request as it is, without this plan")}
-            @click=${control("direct")}
-          >${t("Execute directly")}</vscode-button>
+          ${button(t("Start execution"), approve, { id: "approve", icon: "play" })}
+          ${button(t("Execute directly"), control("direct"), {
+            id: "direct",
+            secondary: true,
+            title: t("Send the request as it is, without this plan"),
+          })}
         </div>
         <div class="actions">
-          <vscode-single-select
-            id="review"
-            .label=${t("When changes are reviewed")}
-            .value=${reviewOf(panel, plan)}
-            @change=${(event: Event) => choose(panel, planId, fieldValue(event))}
-          >
-            ${choices.map(
-              ({ review, title }) =>
-                html`<vscode-option
-                  value=${review}
-                  ?selected=${reviewOf(panel, plan) === review}
-                >${title}</vscode-option>`,
-            )}
-          </vscode-single-select>
+          ${select(t("When changes are reviewed"), choices, reviewOf(panel, plan), choose, { id: "review" })}
         </div>
         ${asks(panel, plan)}
         <div class="actions">
@@ -264,20 +257,12 @@ function controls(panel: Panel, view: PlanView): View {
   return html`<div class="actions">
     ${
       can("resume") && view.decisions === 0
-        ? html`<vscode-button id="resume" @click=${control("resume")}>${icon("debug-continue")} ${shown(titleOf(view, "planloom.resume") ?? "")}</vscode-button>`
+        ? button(titleOf(view, "planloom.resume") ?? "", control("resume"), { id: "resume", icon: "debug-continue" })
         : nothing
     }
     ${link("review")}
-    ${
-      can("pause")
-        ? html`<vscode-button secondary id="pause" @click=${control("pause")}>${icon("debug-pause")} ${t("Pause")}</vscode-button>`
-        : nothing
-    }
-    ${
-      can("cancel")
-        ? html`<vscode-button secondary id="cancel" @click=${control("cancel")}>${icon("debug-stop")} ${t("Cancel")}</vscode-button>`
-        : nothing
-    }
+    ${can("pause") ? button(t("Pause"), control("pause"), { id: "pause", icon: "debug-pause", secondary: true }) : nothing}
+    ${can("cancel") ? button(t("Cancel"), control("cancel"), { id: "cancel", icon: "debug-stop", secondary: true }) : nothing}
     ${
       plan.status === "draft" && plan.version === 0 && can("direct")
         ? linkButton(t("Execute directly instead"), control("direct"))
@@ -288,7 +273,7 @@ function controls(panel: Panel, view: PlanView): View {
         ? nothing
         : view.live
           ? html`<span class="grow"></span>${linkButton(t("Regenerate…"), prompt("regenerate"))}`
-          : html`<vscode-button secondary @click=${prompt("regenerate")}>${icon("refresh")} ${t("Regenerate…")}</vscode-button>`
+          : button(t("Regenerate…"), prompt("regenerate"), { icon: "refresh", secondary: true })
     }
   </div>`;
 }
@@ -313,25 +298,16 @@ function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["pro
   };
   return html`<div class="prompt">
     <label for="prompt-text">${rejecting ? t("Why not? The reason helps the next draft.") : t("What should change?")}</label>
-    <vscode-textarea
-      id="prompt-text"
-      rows="3"
-      resize="vertical"
-      .label=${rejecting ? t("Reason for rejecting") : t("Feedback for the next draft")}
-      .value=${prompt.text}
-      @input=${(event: Event) => write(fieldValue(event))}
-      @keydown=${(event: KeyboardEvent) => {
-        if (event.key === "Escape") close();
-        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit();
-      }}
-    ></vscode-textarea>
+    ${textArea(rejecting ? t("Reason for rejecting") : t("Feedback for the next draft"), prompt.text, write, {
+      id: "prompt-text",
+      keydown: formKeys(close, submit),
+    })}
     <div class="actions">
-      <vscode-button
-        id="prompt-send"
-        ?disabled=${isBusy(panel.ui, planId, { form: "prompt" })}
-        @click=${submit}
-      >${rejecting ? t("Reject plan") : t("Regenerate")}</vscode-button>
-      <vscode-button secondary @click=${close}>${t("Back")}</vscode-button>
+      ${button(rejecting ? t("Reject plan") : t("Regenerate"), submit, {
+        id: "prompt-send",
+        disabled: isBusy(panel.ui, planId, { form: "prompt" }),
+      })}
+      ${button(t("Back"), close, { secondary: true })}
     </div>
   </div>`;
 }
@@ -351,10 +327,4 @@ export function choiceOf(panel: Panel, plan: Plan | undefined): ReviewChoice | u
   if (server.kind !== "running") return undefined;
   const review = plan === undefined ? server.review : reviewOf(panel, plan);
   return server.reviews.find((each) => each.review === review);
-}
-
-function choose(panel: Panel, planId: string, value: string): void {
-  const review = REVIEWS.find((each) => each === value) ?? "each";
-  panel.change(planId, (forms) => (forms.review = review));
-  panel.post({ kind: "review", planId, review });
 }

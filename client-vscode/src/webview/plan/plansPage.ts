@@ -8,9 +8,10 @@ import { PLAN_ICON } from "../../plan/signs";
 import type { PanelState } from "../../plan/views";
 import type { PlanStatus } from "../../protocol";
 import { ago, moment, plural, t } from "../../words";
+import { select, textField } from "../fields";
 import { firstLine } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
-import { fieldValue, icon, iconButton, linkButton, type Panel, shown, type View } from "../ui";
+import { icon, iconButton, linkButton, type Panel, shown, type View } from "../ui";
 import type { Ui } from "../uiState";
 
 /** The most plans that are drawn: many hundreds would take long to draw at each key. */
@@ -26,6 +27,8 @@ export function plansPage(panel: Panel, state: PanelState): View {
   const change = (more: Partial<NonNullable<Ui["list"]>>) =>
     panel.update((ui) => (ui.list === undefined ? ui : { ...ui, list: { ...ui.list, ...more } }));
   const close = () => panel.update((ui) => ({ ...ui, list: undefined }));
+  const filters = FILTERS.map((each) => [each, filterName(each)] as const);
+  const choose = (value: string) => change({ filter: FILTERS.find((each) => each === value) ?? "all" });
   return html`<main
     class="plans-page"
     @keydown=${(event: KeyboardEvent) => {
@@ -38,24 +41,11 @@ export function plansPage(panel: Panel, state: PanelState): View {
       <span class="quiet" role="status">${plural(found.length, "1 plan", "{0} plans")}</span>
     </div>
     <div class="plans-find">
-      <vscode-textfield
-        id="find-plan"
-        .label=${t("Search the requests")}
-        placeholder=${t("Search…")}
-        .value=${list.find}
-        @input=${(event: Event) => change({ find: fieldValue(event) })}
-      ></vscode-textfield>
-      <vscode-single-select
-        id="filter-plans"
-        .label=${t("Which plans")}
-        .value=${list.filter}
-        @change=${(event: Event) => change({ filter: FILTERS.find((each) => each === fieldValue(event)) ?? "all" })}
-      >
-        ${FILTERS.map(
-          (each) =>
-            html`<vscode-option value=${each} ?selected=${each === list.filter}>${filterName(each)}</vscode-option>`,
-        )}
-      </vscode-single-select>
+      ${textField(t("Search the requests"), list.find, (find) => change({ find }), {
+        id: "find-plan",
+        placeholder: t("Search…"),
+      })}
+      ${select(t("Which plans"), filters, list.filter, choose, { id: "filter-plans" })}
     </div>
     ${
       found.length === 0

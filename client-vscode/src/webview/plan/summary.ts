@@ -9,7 +9,7 @@ import { mendButtons } from "../mends";
 import { CHANGE_LETTER, pathOf } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { markdownView } from "../text/markdownView";
-import { icon, linkButton, type Panel, shown, type View } from "../ui";
+import { button, icon, linkButton, type Panel, shown, type View } from "../ui";
 import { isSending } from "../uiState";
 
 export function outcome(panel: Panel, view: PlanView): View {
@@ -114,13 +114,13 @@ function left(panel: Panel, view: PlanView): View {
           <span>${shown(description)}<span class="quiet"> · ${shown(why)}</span></span>
         </li>`,
     )}</ul>
-    <div class="actions"><vscode-button
-      secondary
-      id="rest"
-      ?disabled=${isSending(panel.ui)}
-      title=${t("Drafts a new plan of these steps, which you review")}
-      @click=${again}
-    >${icon("add")} ${t("Plan the rest")}</vscode-button></div>
+    <div class="actions">${button(t("Plan the rest"), again, {
+      id: "rest",
+      icon: "add",
+      secondary: true,
+      disabled: isSending(panel.ui),
+      title: t("Drafts a new plan of these steps, which you review"),
+    })}</div>
   </section>`;
 }
 

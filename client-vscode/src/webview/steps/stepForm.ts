@@ -7,7 +7,7 @@ import { t } from "../../words";
 import { below, formKeys, select, textArea, textField } from "../fields";
 import { CHECK_KINDS, FORM_KINDS, type FormKind, type StepDraft } from "../planForms";
 import { agentName } from "../text/format";
-import { iconButton, linkButton, type Panel, shown, type View } from "../ui";
+import { button, iconButton, linkButton, type Panel, shown, type View } from "../ui";
 import { isBusy } from "../uiState";
 import { CHECK_FIELDS, type CheckDraft, editOf, isEmpty } from "./stepDraft";
 
@@ -57,12 +57,11 @@ export function stepForm(panel: Panel, plan: Plan, step: Step | undefined): View
     ></vscode-checkbox>
     ${draft.problem === undefined ? nothing : html`<p class="bad" role="alert">${shown(draft.problem)}</p>`}
     <div class="actions">
-      <vscode-button
-        id="step-save"
-        ?disabled=${isBusy(panel.ui, planId, { form: "step" })}
-        @click=${save}
-      >${step === undefined ? t("Add step") : t("Save step")}</vscode-button>
-      <vscode-button secondary @click=${close}>${t("Back")}</vscode-button>
+      ${button(step === undefined ? t("Add step") : t("Save step"), save, {
+        id: "step-save",
+        disabled: isBusy(panel.ui, planId, { form: "step" }),
+      })}
+      ${button(t("Back"), close, { secondary: true })}
       <span class="hint grow">${t("Ctrl+⏎ saves")}</span>
     </div>
   </div>`;
