@@ -54,6 +54,11 @@ export function createPanel(
   };
 }
 
+/** The attribute `data-asks` of an element for which something must be asked while it is drawn. */
+export function asking(message: FromPanel): string {
+  return JSON.stringify(message);
+}
+
 /** Text as text nodes, with visible marks for its hidden characters. */
 export function shown(text: string | null | undefined): View {
   if (text == null || text === "") return nothing;

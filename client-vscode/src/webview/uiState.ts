@@ -369,6 +369,11 @@ export function withSeen(ui: Ui, key: string): Ui {
   return ui.seen.includes(key) ? ui : { ...ui, seen: [...ui.seen, key] };
 }
 
+/** Note that a card has been in view long enough. */
+export function withArmed(ui: Ui, id: string): Ui {
+  return ui.armed.includes(id) ? ui : { ...ui, armed: [...ui.armed, id] };
+}
+
 /** Note whether something of the displayed plan is in view. */
 export function withAway(ui: Ui, key: string, isAway: boolean): Ui {
   if (ui.away.includes(key) === isAway) return ui;

@@ -8,7 +8,7 @@ import { hunksOf, withoutHunks } from "../../text/lineDiff";
 import { t } from "../../words";
 import type { PlanForms } from "../planForms";
 import { inlineDiff } from "../text/inlineDiff";
-import { icon, type Panel, type View } from "../ui";
+import { asking, icon, type Panel, type View } from "../ui";
 import { diffKey, isLong } from "./unseen";
 
 /** The most lines that the card draws; what has more is read in the editor. */
@@ -44,9 +44,8 @@ export function takenHunks(
 }
 
 export function fileChanges(panel: Panel, { approvalId }: Approval, { uri }: ApprovalFile): View {
-  const key = diffKey(approvalId, uri);
-  const proposal = panel.ui.proposals[key];
-  return html`<div class="file-changes" data-preview=${key} data-approval-id=${approvalId} data-uri=${uri}>
+  const proposal = panel.ui.proposals[diffKey(approvalId, uri)];
+  return html`<div class="file-changes" data-asks=${asking({ kind: "preview", approvalId, uri })} data-uri=${uri}>
     ${proposal === undefined ? html`<p class="quiet">${icon("loading")} ${t("Reading the changes…")}</p>` : lines(panel, proposal)}
   </div>`;
 }

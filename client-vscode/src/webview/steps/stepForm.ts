@@ -7,7 +7,7 @@ import { t } from "../../words";
 import { below, formKeys, select, textArea, textField } from "../fields";
 import { CHECK_KINDS, FORM_KINDS, type FormKind, type StepDraft } from "../planForms";
 import { agentName } from "../text/format";
-import { button, iconButton, linkButton, type Panel, shown, type View } from "../ui";
+import { asking, button, iconButton, linkButton, type Panel, shown, type View } from "../ui";
 import { isBusy } from "../uiState";
 import { CHECK_FIELDS, type CheckDraft, editOf, isEmpty } from "./stepDraft";
 
@@ -226,7 +226,8 @@ function templateFields(known: readonly Template[], draft: StepDraft, write: Wri
     ...known.map((each) => [nameOf(each, known), each.name] as const),
   ];
   const id = "step-template";
-  return html`${below(id, t("Template"), select(t("Template"), offered, named, choose, { id }))}
+  return html`<span hidden data-asks=${asking({ kind: "templates" })}></span>
+    ${below(id, t("Template"), select(t("Template"), offered, named, choose, { id }))}
     ${chosen?.parameters.map((parameter) => {
       const { name, default: usual } = parameter;
       const typed = (text: string) => write((now) => (now.values = { ...now.values, [name]: text }));
