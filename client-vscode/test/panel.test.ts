@@ -1034,7 +1034,7 @@ test("a plan that runs offers the step at work to the tab key", () => {
 });
 
 test("a step that was undone by itself is redone by itself, one of an undone plan is not", () => {
-  const redo = [{ title: "Redo this step", command: "planloom.redo", arguments: [] }];
+  const redo = [{ title: "Redo this step", command: "planloom.redo", arguments: ["p1", "a"] }];
   const view = (a: Partial<StepView>): PlanView =>
     viewOf(
       plan([step("a", { status: "completed" }), step("b", { status: "completed" })], { status: "completed" }),
@@ -1088,7 +1088,7 @@ test("the panel speaks the editor's language", () => {
     const { panel } = panelOf();
     const root = drawn(planHeader(panel, viewOf(plan([step("a"), step("b")]))));
     expect(root.querySelector("#progress")?.textContent?.trim()).toBe("2 Schritte");
-    expect(root.querySelector("#approve")?.textContent).toContain("Ausführung starten");
+    expect(root.querySelector("#regenerate")?.textContent).toContain("Neu entwerfen…");
   } finally {
     speak("en", {});
   }

@@ -51,11 +51,6 @@ export function offers({ actions }: Pick<PlanView, "actions">, command: string):
   return actions.some((each) => each.command === command);
 }
 
-/** The words on the button of a command that the server offers for the plan; undefined if it does not. */
-export function titleOf({ actions }: Pick<PlanView, "actions">, command: string): string | undefined {
-  return actions.find((each) => each.command === command)?.title;
-}
-
 /** A part of the view of a plan, or text that streams in. */
 export type Update = ViewParams | StreamParams;
 

@@ -10,6 +10,7 @@ import "@vscode-elements/elements/dist/vscode-textarea/index.js";
 import "@vscode-elements/elements/dist/vscode-textfield/index.js";
 import { html, nothing, render } from "lit";
 import { keyed } from "lit/directives/keyed.js";
+import { when } from "lit/directives/when.js";
 
 import { type FromPanel, readToPanel, type ToPanel } from "../panel/messages";
 import { currentView, EMPTY, type PanelState, type PlanView, withUpdate } from "../plan/views";
@@ -20,9 +21,10 @@ import { filledValues, templateSearch } from "./composer/templates";
 import { focusedCard, keepFocus } from "./focus";
 import { mendButtons } from "./mends";
 import { isHeld, modelSetUp } from "./modelSetUp";
+import { choiceOf } from "./plan/actions";
 import { otherPlans } from "./plan/otherPlans";
 import { follower, planBar } from "./plan/planBar";
-import { choiceOf, planHeader } from "./plan/planHeader";
+import { planHeader } from "./plan/planHeader";
 import { plansPage } from "./plan/plansPage";
 import { resourceWaits } from "./plan/resourceWaits";
 import { outcome } from "./plan/summary";
@@ -239,23 +241,20 @@ function footer(): View {
   return html`<footer>
     ${linkButton(shown(model), open("models"), { icon: "hubot", title: t("Choose another model") })}
     <span class="grow"></span>
-    ${
-      trusted
-        ? nothing
-        : html`<span
-          class="warn"
-          title=${t("Trust this folder to let plans write")}
-        >${icon("lock")} ${t("Restricted Mode: read only")}</span>`
-    }
-    ${
-      unasked === ""
-        ? nothing
-        : linkButton(t("Allowed without asking: {0}", unasked), open("settings"), {
-            icon: "warning",
-            classes: "warn",
-            title: t("Open the settings"),
-          })
-    }
+    ${when(
+      !trusted,
+      () => html`<span
+        class="warn"
+        title=${t("Trust this folder to let plans write")}
+      >${icon("lock")} ${t("Restricted Mode: read only")}</span>`,
+    )}
+    ${when(unasked !== "", () =>
+      linkButton(t("Allowed without asking: {0}", unasked), open("settings"), {
+        icon: "warning",
+        classes: "warn",
+        title: t("Open the settings"),
+      }),
+    )}
   </footer>`;
 }
 

@@ -109,13 +109,15 @@ export function iconButton(name: string, label: string, click: () => void, disab
   >${icon(name)}</button>`;
 }
 
-interface ButtonOptions {
+export interface ButtonOptions {
   icon?: string;
   classes?: string;
   id?: string;
   title?: string;
   ariaLabel?: string;
   disabled?: boolean;
+  /** Whether a button stands beside the main one of its place. */
+  secondary?: boolean;
 }
 
 /** A button that looks like a link. */
@@ -131,12 +133,8 @@ export function linkButton(label: View | string, click: () => void, options: But
   >${options.icon === undefined ? nothing : html`${icon(options.icon)} `}${label}</button>`;
 }
 
-/** The main button of its place, or one beside it that is `secondary`. */
-export function button(
-  label: View | string,
-  click: () => void,
-  options: Omit<ButtonOptions, "ariaLabel"> & { secondary?: boolean } = {},
-): View {
+/** A button of the editor's look. */
+export function button(label: View | string, click: () => void, options: ButtonOptions = {}): View {
   return html`<vscode-button
     class=${options.classes ?? nothing}
     id=${options.id ?? nothing}

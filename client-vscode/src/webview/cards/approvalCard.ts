@@ -2,6 +2,7 @@
 
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
+import { when } from "lit/directives/when.js";
 
 import type { PlanView } from "../../plan/views";
 import type {
@@ -90,48 +91,41 @@ export function approvalCard(panel: Panel, view: PlanView, approval: Approval): 
       ${words.danger == null ? nothing : html`<span class="chip risk-${words.danger.tone}">${words.danger.words}</span>`}
       ${approval.protected ? html`<span class="chip risk-high">${icon("lock")}${t("protected file")}</span>` : nothing}
     </p>
-    ${
-      approval.warning == null
-        ? nothing
-        : html`<p class="banner warning">${icon("warning")}<span>${shown(approval.warning)}</span></p>`
-    }
-    ${
-      approval.command == null
-        ? nothing
-        : html`<pre class="command" tabindex="0" aria-label=${t("Command")}>${shown(approval.command)}${end(
-            endKey(approvalId, "command"),
-          )}</pre>
-          <p class="quiet">${phrase("in {0}", shown(words.folder))}</p>`
-    }
+    ${when(
+      approval.warning != null,
+      () => html`<p class="banner warning">${icon("warning")}<span>${shown(approval.warning)}</span></p>`,
+    )}
+    ${when(
+      approval.command != null,
+      () => html`<pre class="command" tabindex="0" aria-label=${t("Command")}>${shown(approval.command)}${end(
+        endKey(approvalId, "command"),
+      )}</pre>
+      <p class="quiet">${phrase("in {0}", shown(words.folder))}</p>`,
+    )}
     ${confinementOf(panel, plan, approval)}
-    ${
-      approval.url == null
-        ? nothing
-        : html`<p>${phrase("from {0}", html`<b class="host">${shown(approval.host ?? "")}</b>`)}</p>
-          <pre class="address" aria-label=${t("Address")}>${shown(approval.url)}</pre>`
-    }
-    ${
-      planChanges.length === 0
-        ? nothing
-        : html`<ul class="plan-changes" aria-label=${t("Changes of the plan")}>
-          ${planChanges.map(planChangeRow)}
-        </ul>${end(endKey(approvalId, "planChanges"))}`
-    }
-    ${
-      approval.files.length === 0
-        ? nothing
-        : html`<ul class="files">
-          ${approval.files.map((file, place) => fileRow(panel, plan, approval, file, out, words.kinds[place]))}
-        </ul>${end(endKey(approvalId, "files"))}`
-    }
-    ${
-      approval.files.length < 2
-        ? nothing
-        : linkButton(t("Show all changes"), () => panel.post({ kind: "diff", approvalId }), {
-            icon: "diff-multiple",
-            classes: "all-changes",
-          })
-    }
+    ${when(
+      approval.url != null,
+      () => html`<p>${phrase("from {0}", html`<b class="host">${shown(approval.host ?? "")}</b>`)}</p>
+      <pre class="address" aria-label=${t("Address")}>${shown(approval.url)}</pre>`,
+    )}
+    ${when(
+      planChanges.length > 0,
+      () => html`<ul class="plan-changes" aria-label=${t("Changes of the plan")}>
+        ${planChanges.map(planChangeRow)}
+      </ul>${end(endKey(approvalId, "planChanges"))}`,
+    )}
+    ${when(
+      approval.files.length > 0,
+      () => html`<ul class="files">
+        ${approval.files.map((file, place) => fileRow(panel, plan, approval, file, out, words.kinds[place]))}
+      </ul>${end(endKey(approvalId, "files"))}`,
+    )}
+    ${when(approval.files.length > 1, () =>
+      linkButton(t("Show all changes"), () => panel.post({ kind: "diff", approvalId }), {
+        icon: "diff-multiple",
+        classes: "all-changes",
+      }),
+    )}
     ${
       skipping === undefined
         ? html`<div class="actions" data-arm=${approvalId}>
@@ -162,14 +156,12 @@ export function approvalCard(panel: Panel, view: PlanView, approval: Approval): 
                   disabled: !armed,
                 })
           }
-          ${
-            unseen === undefined
-              ? nothing
-              : linkButton(t("{0} without having seen {1}", words.allow, unseen), allow("allow"), {
-                  classes: "unseen",
-                  disabled: !isPossible,
-                })
-          }
+          ${when(unseen, (missed) =>
+            linkButton(t("{0} without having seen {1}", words.allow, missed), allow("allow"), {
+              classes: "unseen",
+              disabled: !isPossible,
+            }),
+          )}
         </div>`
         : skipForm(panel, plan, words, skipping)
     }
@@ -219,17 +211,16 @@ function confinementOf(panel: Panel, plan: Plan, { approvalId, confinement }: Ap
   const now = chosen === undefined ? confinement : (confinement.offers[chosen] ?? confinement);
   return html`<div class="confinement" data-confined=${now.confined} data-asks=${now === confinement && confinement.asksNetwork}>
     <p>${icon(confinement.offers.length === 0 ? "warning" : confinementIcon(now))}<span>${shown(now.line)}</span></p>
-    ${
-      confinement.offers.length === 0
-        ? nothing
-        : html`<details ?open=${confinement.asksNetwork || chosen !== undefined}>
-          <summary>${t("Run it with other rights")}</summary>
-          <div role="radiogroup" aria-label=${t("Rights of the command")}>
-            ${row(undefined, t("As asked"), confinement.line)}
-            ${confinement.offers.map((offer, place) => row(place, offer.label, offer.line))}
-          </div>
-        </details>`
-    }
+    ${when(
+      confinement.offers.length > 0,
+      () => html`<details ?open=${confinement.asksNetwork || chosen !== undefined}>
+        <summary>${t("Run it with other rights")}</summary>
+        <div role="radiogroup" aria-label=${t("Rights of the command")}>
+          ${row(undefined, t("As asked"), confinement.line)}
+          ${confinement.offers.map((offer, place) => row(place, offer.label, offer.line))}
+        </div>
+      </details>`,
+    )}
   </div>`;
 }
 
@@ -313,16 +304,15 @@ function fileRow(
     });
   return html`<li class="file" data-uri=${file.uri}>
     <span class="file-name">
-      ${
-        approval.files.length > 1
-          ? html`<input
-            type="checkbox"
-            .checked=${!out.includes(file.uri)}
-            aria-label=${plain(t("Include {0}", path))}
-            @change=${include}
-          />`
-          : nothing
-      }
+      ${when(
+        approval.files.length > 1,
+        () => html`<input
+          type="checkbox"
+          .checked=${!out.includes(file.uri)}
+          aria-label=${plain(t("Include {0}", path))}
+          @change=${include}
+        />`,
+      )}
       ${hasLines(file) ? linesButton(panel, plan, approval, file) : nothing}
       <span class="letter change-${file.change}" title=${kind ?? nothing}>${CHANGE_LETTER[file.change]}</span>
       <button

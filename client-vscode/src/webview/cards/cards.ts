@@ -2,6 +2,7 @@
 
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
+import { when } from "lit/directives/when.js";
 
 import { type PlanView, stepView } from "../../plan/views";
 import type { Approval, Plan, Question, Recovery, Step } from "../../protocol";
@@ -115,32 +116,29 @@ function recoveryCard(panel: Panel, view: PlanView, recovery: Recovery): View {
     <h3>${icon("error")}<span class="grow">${t("{0} failed", stepNumber(plan, stepId))}</span></h3>
     ${step === undefined ? nothing : html`<p class="quiet">${shown(step.description)}</p>`}
     ${failureText(recovery.error)}
-    ${
-      proposal == null
-        ? nothing
-        : html`<div class="proposal">
-          <p>
-            ${own?.proposal == null ? nothing : html`<b>${own.proposal}</b>`}
-            ${shown(proposal.why)}
-          </p>
-          ${proposal.args == null ? nothing : html`<pre>${shown(JSON.stringify(proposal.args, null, 2))}</pre>`}
-          ${
-            proposal.steps == null || proposal.steps.length === 0
-              ? nothing
-              : html`<ol>${proposal.steps.map((each) => html`<li>${shown(each.description)}</li>`)}</ol>`
-          }
-          ${offered("accept")}
-        </div>`
-    }
+    ${when(
+      proposal,
+      (proposal) => html`<div class="proposal">
+        <p>
+          ${own?.proposal == null ? nothing : html`<b>${own.proposal}</b>`}
+          ${shown(proposal.why)}
+        </p>
+        ${proposal.args == null ? nothing : html`<pre>${shown(JSON.stringify(proposal.args, null, 2))}</pre>`}
+        ${
+          proposal.steps == null || proposal.steps.length === 0
+            ? nothing
+            : html`<ol>${proposal.steps.map((each) => html`<li>${shown(each.description)}</li>`)}</ol>`
+        }
+        ${offered("accept")}
+      </div>`,
+    )}
     ${changing === undefined ? nothing : retryForm(panel, plan, recovery, changing)}
     ${lost == null ? nothing : html`<p class="quiet lost">${t("If you skip it: {0}", lost)}</p>`}
     <div class="actions">
       ${offered("retry")}
-      ${
-        options.includes("retry") && step?.tool != null && changing === undefined
-          ? button(t("Change and retry…"), () => changeArgs(step), { classes: "change", secondary: true })
-          : nothing
-      }
+      ${when(options.includes("retry") && changing === undefined && step?.tool != null && step, (failed) =>
+        button(t("Change and retry…"), () => changeArgs(failed), { classes: "change", secondary: true }),
+      )}
       ${offered("skip")} ${offered("go_on")} ${offered("model")}
       <span class="grow"></span>
       ${options.includes("abort") ? linkButton(titles.get("abort") ?? "", act("abort"), { classes: "bad abort" }) : nothing}

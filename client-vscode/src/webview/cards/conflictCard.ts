@@ -1,6 +1,7 @@
 // The card of a conflict: both texts of each overlap, and which of them stays: yours, the plan's, both, or a merge.
 
 import { html, nothing } from "lit";
+import { when } from "lit/directives/when.js";
 
 import { type PlanView, stepView } from "../../plan/views";
 import type { Conflict, ConflictFile, FileChoice, Plan } from "../../protocol";
@@ -32,13 +33,12 @@ export function conflictCard(panel: Panel, view: PlanView, conflict: Conflict): 
     </h3>
     <p class="quiet">${t("Nothing was written. Choose which text stays.")}</p>
     ${conflict.files.map((file) => fileOf(panel, plan, conflict, file))}
-    ${
-      lost == null
-        ? nothing
-        : html`<p class="warn lost">
-            ${icon("warning")} ${t("If you keep only yours, step {0} loses its change.", stepPlace(plan, stepId) ?? "")} ${shown(lost)}
-          </p>`
-    }
+    ${when(
+      lost != null,
+      () => html`<p class="warn lost">
+        ${icon("warning")} ${t("If you keep only yours, step {0} loses its change.", stepPlace(plan, stepId) ?? "")} ${shown(lost)}
+      </p>`,
+    )}
     <div class="actions">
       ${button(t("Resolve"), () => panel.decide(planId, "planloom/conflict/resolve", { planId, editId, files }, form), {
         classes: "resolve",
@@ -103,11 +103,10 @@ function fileOf(panel: Panel, plan: Plan, { editId }: Conflict, file: ConflictFi
         title: t("Save the merge there, and it can be chosen here"),
       })}
     </div>
-    ${
-      choices[key] === "mine"
-        ? html`<p class="quiet">${t("The plan then changes nothing in this file, also where nothing overlaps.")}</p>`
-        : nothing
-    }
+    ${when(
+      choices[key] === "mine",
+      () => html`<p class="quiet">${t("The plan then changes nothing in this file, also where nothing overlaps.")}</p>`,
+    )}
     ${
       ownMerge === undefined || choices[key] !== "text"
         ? nothing

@@ -1,6 +1,7 @@
 // The changed lines of a file in its approval's card, each hunk with a box that leaves it out.
 
-import { html, nothing } from "lit";
+import { html } from "lit";
+import { when } from "lit/directives/when.js";
 
 import type { ShownProposal } from "../../panel/messages";
 import type { Approval, ApprovalFile } from "../../protocol";
@@ -73,9 +74,7 @@ function lines(panel: Panel, proposal: ShownProposal): View {
     isLeft: (place) => left.includes(place),
     heading: (_, place) => html`<label class="hunk-choice"
       ><input type="checkbox" .checked=${!left.includes(place)} @change=${toggle(place)} />
-      ${t("Change {0} of {1}", place + 1, hunks.length)}${
-        left.includes(place) ? html`<span class="quiet"> · ${t("left out")}</span>` : nothing
-      }</label
+      ${t("Change {0} of {1}", place + 1, hunks.length)}${when(left.includes(place), () => html`<span class="quiet"> · ${t("left out")}</span>`)}</label
     >`,
   });
 }

@@ -1,6 +1,7 @@
 // What became of the last draft: why it failed, with the feedback that it was for, or what the planner warns of.
 
 import { html, nothing } from "lit";
+import { when } from "lit/directives/when.js";
 
 import type { PlanView } from "../../plan/views";
 import { t } from "../../words";
@@ -15,9 +16,7 @@ export function draftOutcome(panel: Panel, view: PlanView): View {
     focusSoon("#prompt-text");
   };
   return html`<div class="banner warning draft-outcome" role="status">
-    ${icon("warning")}<span>${warnings.map((each) => html`<div>${shown(each)}</div>`)}${
-      failed && feedback !== "" ? html`<div class="quiet">${t("Your feedback: {0}", feedback)}</div>` : nothing
-    }</span>
+    ${icon("warning")}<span>${warnings.map((each) => html`<div>${shown(each)}</div>`)}${when(failed && feedback !== "", () => html`<div class="quiet">${t("Your feedback: {0}", feedback)}</div>`)}</span>
     ${failed ? linkButton(t("Try again…"), again, { icon: "refresh", id: "draft-again" }) : nothing}
   </div>`;
 }

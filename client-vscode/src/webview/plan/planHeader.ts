@@ -1,11 +1,12 @@
 // The head of a plan: its request, status and progress, and the buttons for the whole plan.
 
 import { html, nothing } from "lit";
+import { when } from "lit/directives/when.js";
 
 import { draftText } from "../../plan/draftText";
 import { PLAN_ICON } from "../../plan/signs";
-import { offers, type PlanView, titleOf } from "../../plan/views";
-import { type Attachment, type Plan, REVIEWS, type Review, type ReviewChoice, type UserMessage } from "../../protocol";
+import { offers, type PlanView } from "../../plan/views";
+import { type Attachment, type Plan, REVIEWS, type UserMessage } from "../../protocol";
 import { percent, plural, t } from "../../words";
 import { formKeys, select, textArea } from "../fields";
 import { pausedForModel } from "../mends";
@@ -13,6 +14,7 @@ import type { PlanForms } from "../planForms";
 import { plain } from "../text/hiddenCharacters";
 import { button, focusSoon, icon, linkButton, type Panel, shown, type View } from "../ui";
 import { isBusy } from "../uiState";
+import { actionButton, choiceOf, reviewOf } from "./actions";
 import { draftOutcome } from "./draftOutcome";
 import { perspectives } from "./perspectives";
 import { toSummary } from "./summary";
@@ -26,31 +28,27 @@ export function planHeader(panel: Panel, view: PlanView): View {
     <header class="plan-header" data-away="head" data-status=${plan.status}>
       <div class="title-row">
         ${statusPill(view)}
-        ${
-          view.risk == null
-            ? nothing
-            : html`<span
-              class="chip risk-${plan.overallRisk}"
-              title=${t("Overall risk")}
-            >${icon("shield")}${view.risk}</span>`
-        }
-        ${
-          view.task == null
-            ? nothing
-            : html`<span
-              class="chip"
-              title=${plain(plan.qualification?.reasons.join("\n") ?? "")}
-            >${view.task}</span>`
-        }
-        ${
-          plan.route === "direct"
-            ? html`<span class="chip" title=${t("Runs without a plan of its own")}>${icon("zap")}${t("direct")}</span>`
-            : nothing
-        }
+        ${when(
+          view.risk != null,
+          () => html`<span
+            class="chip risk-${plan.overallRisk}"
+            title=${t("Overall risk")}
+          >${icon("shield")}${view.risk}</span>`,
+        )}
+        ${when(
+          view.task != null,
+          () => html`<span
+            class="chip"
+            title=${plain(plan.qualification?.reasons.join("\n") ?? "")}
+          >${view.task}</span>`,
+        )}
+        ${when(
+          plan.route === "direct",
+          () =>
+            html`<span class="chip" title=${t("Runs without a plan of its own")}>${icon("zap")}${t("direct")}</span>`,
+        )}
       </div>
-      ${request(panel, plan)} ${messages(panel, plan)} ${attached(view)} ${
-        plan.summary === "" ? nothing : html`<p class="summary">${shown(plan.summary)}</p>`
-      }
+      ${request(panel, plan)} ${messages(panel, plan)} ${attached(view)} ${when(plan.summary !== "", () => html`<p class="summary">${shown(plan.summary)}</p>`)}
       ${(plan.commandsRun ?? []).map((line) => html`<p class="quiet">${t("Run while planning:")} ${shown(line)}</p>`)}
       ${verdictLine(view)} ${progress(view)} ${pause(panel, view)} ${draftOutcome(panel, view)} ${controls(panel, view)} ${toSummary(panel, "to-summary")}
     </header>
@@ -71,13 +69,11 @@ function request(panel: Panel, plan: Plan): View {
   const whole = panel.forms(plan.planId).wholeRequest;
   const long = plan.request.length > 160 || plan.request.split("\n").length > 3;
   return html`<h1 class="request ${whole || !long ? "" : "clipped"}">${shown(plan.request)}</h1>
-    ${
-      long
-        ? linkButton(whole ? t("Show less") : t("Show the whole request"), () =>
-            panel.change(plan.planId, (forms) => (forms.wholeRequest = !whole)),
-          )
-        : nothing
-    }`;
+    ${when(long, () =>
+      linkButton(whole ? t("Show less") : t("Show the whole request"), () =>
+        panel.change(plan.planId, (forms) => (forms.wholeRequest = !whole)),
+      ),
+    )}`;
 }
 
 function messageState(state: UserMessage["state"]): readonly [string, string] {
@@ -93,24 +89,21 @@ function messageState(state: UserMessage["state"]): readonly [string, string] {
 function messages(panel: Panel, plan: Plan): View {
   const { follows } = plan;
   const said = plan.messages ?? [];
-  return html`${
-    follows == null
-      ? nothing
-      : linkButton(t("Continues an earlier plan"), () => panel.post({ kind: "select", planId: follows }), {
-          icon: "references",
-          id: "follows",
-        })
-  }${
-    said.length === 0
-      ? nothing
-      : html`<ul class="messages" aria-label=${t("What you have said")}>
+  return html`${when(follows, (planId) =>
+    linkButton(t("Continues an earlier plan"), () => panel.post({ kind: "select", planId }), {
+      icon: "references",
+      id: "follows",
+    }),
+  )}${when(
+    said.length > 0,
+    () => html`<ul class="messages" aria-label=${t("What you have said")}>
         ${said.map(({ text, state }) => {
           const [name, words] = messageState(state);
           return html`<li data-state=${state}>${icon("comment")}<span>${shown(text)}</span>
             <span class="quiet">${icon(name)} ${words}</span></li>`;
         })}
-      </ul>`
-  }`;
+      </ul>`,
+  )}`;
 }
 
 function attached(view: PlanView): View {
@@ -168,16 +161,15 @@ function progress(view: PlanView): View {
   }
   if (counts.total === 0) return nothing;
   const started = !["pending_approval", "rejected"].includes(plan.status);
-  return html`${
-    started
-      ? html`<vscode-progress-bar
-        class="bar-${view.partly ? "partly" : plan.status}"
-        .value=${counts.percentComplete}
-        max="100"
-        aria-label=${t("Progress of the plan")}
-      ></vscode-progress-bar>`
-      : nothing
-  }
+  return html`${when(
+    started,
+    () => html`<vscode-progress-bar
+      class="bar-${view.partly ? "partly" : plan.status}"
+      .value=${counts.percentComplete}
+      max="100"
+      aria-label=${t("Progress of the plan")}
+    ></vscode-progress-bar>`,
+  )}
     <div class="figures">
       <span id="progress">${
         started
@@ -187,14 +179,8 @@ function progress(view: PlanView): View {
       ${started ? html`<span>${percent(counts.percentComplete)}</span>` : nothing}
       ${counts.failed > 0 ? html`<span class="bad">${t("{0} failed", counts.failed)}</span>` : nothing}
       ${counts.skipped > 0 ? html`<span>${t("{0} skipped", counts.skipped)}</span>` : nothing}
-      <span class="grow"></span>${
-        estimate == null ? nothing : html`<span title=${estimates?.join("\n") ?? nothing}>${estimate}</span>`
-      }
-      ${
-        plan.version > 0
-          ? html`<span title=${t("Version {0} of the plan", plan.version)}>v${plan.version}</span>`
-          : nothing
-      }
+      <span class="grow"></span>${when(estimate != null, () => html`<span title=${estimates?.join("\n") ?? nothing}>${estimate}</span>`)}
+      ${when(plan.version > 0, () => html`<span title=${t("Version {0} of the plan", plan.version)}>v${plan.version}</span>`)}
       ${used}
     </div>`;
 }
@@ -207,8 +193,8 @@ function pause(panel: Panel, view: PlanView): View {
 }
 
 function controls(panel: Panel, view: PlanView): View {
-  const { plan } = view;
-  const { planId, version } = plan;
+  const { plan, actions } = view;
+  const { planId } = plan;
   const forms = panel.forms(planId);
   const { server } = panel.ui;
   const choices = (server.kind === "running" ? server.reviews : []).map(
@@ -219,14 +205,6 @@ function controls(panel: Panel, view: PlanView): View {
     panel.change(planId, (mine) => (mine.review = review));
     panel.post({ kind: "review", planId, review });
   };
-  const control = (action: "direct" | "pause" | "resume" | "review" | "cancel") => () =>
-    panel.decide(planId, `planloom/plan/${action}`, { planId });
-  const link = (action: "pause" | "review"): View => {
-    const title = titleOf(view, `planloom.${action}`);
-    return title === undefined ? nothing : linkButton(shown(title), control(action), { id: action });
-  };
-  const approve = () =>
-    panel.decide(planId, "planloom/plan/approve", { planId, version, review: reviewOf(panel, plan) });
   const prompt = (kind: "reject" | "regenerate") => () => {
     panel.change(planId, (mine) => (mine.prompt = { kind, text: "" }));
     focusSoon("#prompt-text");
@@ -235,8 +213,8 @@ function controls(panel: Panel, view: PlanView): View {
     return promptForm(panel, plan, forms.prompt);
   if (plan.status === "pending_approval")
     return html`<div class="actions main-actions">
-          ${button(t("Start execution"), approve, { id: "approve", icon: "play" })}
-          ${button(t("Execute directly"), control("direct"), {
+          ${actionButton(panel, plan, actions, "approve", { id: "approve", icon: "play" })}
+          ${actionButton(panel, plan, actions, "direct", {
             id: "direct",
             secondary: true,
             title: t("Send the request as it is, without this plan"),
@@ -247,34 +225,21 @@ function controls(panel: Panel, view: PlanView): View {
         </div>
         ${asks(panel, plan)}
         <div class="actions">
-          ${link("pause")}
+          ${actionButton(panel, plan, actions, "pause", { id: "pause", link: true })}
           <span class="grow"></span>
           ${linkButton(t("Regenerate…"), prompt("regenerate"), { id: "regenerate" })}
           ${linkButton(t("Reject…"), prompt("reject"), { id: "reject" })}
         </div>`;
-  const can = (name: string): boolean => offers(view, `planloom.${name}`);
-  if (!["resume", "pause", "cancel", "regenerate"].some(can)) return nothing;
+  const again = offers(view, "planloom.regenerate");
+  if (!again && !["resume", "pause", "cancel"].some((name) => offers(view, `planloom.${name}`))) return nothing;
   return html`<div class="actions">
-    ${
-      can("resume") && view.decisions === 0
-        ? button(titleOf(view, "planloom.resume") ?? "", control("resume"), { id: "resume", icon: "debug-continue" })
-        : nothing
-    }
-    ${link("review")}
-    ${can("pause") ? button(t("Pause"), control("pause"), { id: "pause", icon: "debug-pause", secondary: true }) : nothing}
-    ${can("cancel") ? button(t("Cancel"), control("cancel"), { id: "cancel", icon: "debug-stop", secondary: true }) : nothing}
-    ${
-      plan.status === "draft" && plan.version === 0 && can("direct")
-        ? linkButton(t("Execute directly instead"), control("direct"))
-        : nothing
-    }
-    ${
-      !can("regenerate")
-        ? nothing
-        : view.live
-          ? html`<span class="grow"></span>${linkButton(t("Regenerate…"), prompt("regenerate"))}`
-          : button(t("Regenerate…"), prompt("regenerate"), { icon: "refresh", secondary: true })
-    }
+    ${when(view.decisions === 0, () => actionButton(panel, plan, actions, "resume", { id: "resume", icon: "debug-continue" }))}
+    ${actionButton(panel, plan, actions, "review", { id: "review", link: true })}
+    ${actionButton(panel, plan, actions, "pause", { id: "pause", icon: "debug-pause", secondary: true })}
+    ${actionButton(panel, plan, actions, "cancel", { id: "cancel", icon: "debug-stop", secondary: true })}
+    ${when(plan.status === "draft" && plan.version === 0, () => actionButton(panel, plan, actions, "direct", { link: true }))}
+    ${when(again && view.live, () => html`<span class="grow"></span>${linkButton(t("Regenerate…"), prompt("regenerate"))}`)}
+    ${when(again && !view.live, () => button(t("Regenerate…"), prompt("regenerate"), { icon: "refresh", secondary: true }))}
   </div>`;
 }
 
@@ -310,21 +275,4 @@ function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["pro
       ${button(t("Back"), close, { secondary: true })}
     </div>
   </div>`;
-}
-
-/** When changes of this plan are reviewed: as chosen for the plan, else by the user's setting. */
-export function reviewOf(panel: Panel, plan: Plan): Review {
-  const { server } = panel.ui;
-  const setting = server.kind === "running" ? server.review : "each";
-  return plan.status === "pending_approval"
-    ? (panel.forms(plan.planId).review ?? plan.review ?? setting)
-    : (plan.review ?? setting);
-}
-
-/** When changes of this plan are reviewed, with what that asks; undefined while the server does not run. */
-export function choiceOf(panel: Panel, plan: Plan | undefined): ReviewChoice | undefined {
-  const { server } = panel.ui;
-  if (server.kind !== "running") return undefined;
-  const review = plan === undefined ? server.review : reviewOf(panel, plan);
-  return server.reviews.find((each) => each.review === review);
 }

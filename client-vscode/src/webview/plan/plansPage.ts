@@ -2,6 +2,7 @@
 
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
+import { when } from "lit/directives/when.js";
 
 import { FILTERS, type Filter, type ListedPlan, listed, matching } from "../../plan/planList";
 import { PLAN_ICON } from "../../plan/signs";
@@ -62,11 +63,10 @@ export function plansPage(panel: Panel, state: PanelState): View {
             (each) => row(panel, each, close, state.current),
           )}</ul>`
     }
-    ${
-      found.length > MOST_DRAWN
-        ? html`<p class="quiet">${t("The first {0} are shown. Search for the others.", MOST_DRAWN)}</p>`
-        : nothing
-    }
+    ${when(
+      found.length > MOST_DRAWN,
+      () => html`<p class="quiet">${t("The first {0} are shown. Search for the others.", MOST_DRAWN)}</p>`,
+    )}
   </main>`;
 }
 
@@ -89,11 +89,7 @@ function row(panel: Panel, plan: ListedPlan, close: () => void, current: string 
     </button>
     <span class="listed-actions">
       ${iconButton("export", plain(t("Export “{0}”…", title)), () => panel.post({ kind: "export", planId }))}
-      ${
-        ended
-          ? iconButton("trash", plain(t("Delete “{0}”…", title)), () => panel.post({ kind: "delete", planId }))
-          : nothing
-      }
+      ${when(ended, () => iconButton("trash", plain(t("Delete “{0}”…", title)), () => panel.post({ kind: "delete", planId })))}
     </span>
   </li>`;
 }

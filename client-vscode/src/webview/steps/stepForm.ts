@@ -1,6 +1,7 @@
 // The form that adds or changes one step.
 
 import { html, nothing } from "lit";
+import { when } from "lit/directives/when.js";
 
 import { AGENTS, type Check, type Plan, type Step, type Template } from "../../protocol";
 import { t } from "../../words";
@@ -41,14 +42,13 @@ export function stepForm(panel: Panel, plan: Plan, step: Step | undefined): View
     ${line("description", t("Description"), draft, write)} ${kindField(draft, write)}
     ${(draft.kind ?? "task") === "task" ? taskFields(draft, write) : nothing}
     ${nodeFields(panel, draft, write)}
-    ${
-      others.length === 0
-        ? nothing
-        : html`<fieldset>
-          <legend>${t("Waits for")}</legend>
-          ${others.map((each) => dependency(plan, draft, each, write))}
-        </fieldset>`
-    }
+    ${when(
+      others.length > 0,
+      () => html`<fieldset>
+        <legend>${t("Waits for")}</legend>
+        ${others.map((each) => dependency(plan, draft, each, write))}
+      </fieldset>`,
+    )}
     ${ruleFields(draft, write)}
     <vscode-checkbox
       .label=${t("The plan fails if this step fails")}
@@ -147,11 +147,7 @@ export function kindField(draft: StepDraft, write: Write): View {
 export function nodeFields(panel: Panel, draft: StepDraft, write: Write): View {
   const { kind, checks = [] } = draft;
   const optional = kind === "approval" ? t("Shall the plan go on?") : "";
-  return html`${
-    kind === "approval" || kind === "clarification" ? line("question", t("Question"), draft, write, optional) : nothing
-  }${kind === "sub_plan" ? templateFields(panel.ui.templates ?? [], draft, write) : nothing}${
-    kind === "check" || checks.length > 0 ? checkFields(checks, write) : nothing
-  }`;
+  return html`${when(kind === "approval" || kind === "clarification", () => line("question", t("Question"), draft, write, optional))}${kind === "sub_plan" ? templateFields(panel.ui.templates ?? [], draft, write) : nothing}${when(kind === "check" || checks.length > 0, () => checkFields(checks, write))}`;
 }
 
 function checkFields(checks: readonly CheckDraft[], write: Write): View {
@@ -238,7 +234,5 @@ function templateFields(known: readonly Template[], draft: StepDraft, write: Wri
 
 /** The words for the field of a template's parameter. */
 export function parameterWords({ name, description, default: usual }: Template["parameters"][number]): View {
-  return html`<span class="template-name">${shown(name)}</span>${
-    usual == null ? html`<span class="warn" title=${t("required")}>*</span>` : nothing
-  } <span class="quiet">${shown(description)}</span>`;
+  return html`<span class="template-name">${shown(name)}</span>${when(usual == null, () => html`<span class="warn" title=${t("required")}>*</span>`)} <span class="quiet">${shown(description)}</span>`;
 }
