@@ -6,8 +6,7 @@ import { saveFiles } from "../connection/editor";
 import { isFile } from "../connection/workspaceFiles";
 import type { Ctx } from "../ctx";
 import { doMend } from "../models/mending";
-import { modelAtHand } from "../models/need";
-import { chooseModel, setUp } from "../models/setUp";
+import { chooseModel, modelAtHand, setUp } from "../models/setUp";
 import type { Decided, FromPanel } from "../panel/messages";
 import type { Context, CreateParams, UndoParams } from "../protocol";
 import { keepRequestMode } from "../requestMode";
@@ -16,75 +15,58 @@ import { addDropped } from "./adding";
 import { deletePlan, exportPlan, showAllPlans } from "./allPlans";
 import { detect, symbolsAt } from "./composing";
 import { confirmed } from "./dialogs";
-import { attachmentsOf, type Images, keepImage } from "./images";
 import { openOutput, runInTerminal, sendOutput } from "./outputs";
-import { choosePython } from "./pickers";
 import { preview, sendTemplates } from "./templates";
 
 const COMPLETIONS = 30;
 const SYMBOLS = 10;
 
+type Kind = FromPanel["kind"];
+type Of<K extends Kind> = Extract<FromPanel, { kind: K }>;
+
+/** What each message of the panel does. */
+const ACTIONS: { readonly [K in Kind]: (ctx: Ctx, message: Of<K>) => unknown } = {
+  ready: () => undefined,
+  create: (ctx, message) => settle(ctx, message, create(ctx, message)),
+  message: (ctx, message) => settle(ctx, message, say(ctx, message)),
+  decide: (ctx, message) => settle(ctx, message, decide(ctx, message)),
+  complete,
+  detect,
+  image: keepImage,
+  dropped: (ctx, { uris }) => addDropped(ctx, uris),
+  templates: sendTemplates,
+  previewTemplate: preview,
+  mode: (ctx, { mode }) => keepRequestMode(ctx.extension, mode),
+  diff,
+  changes,
+  preview: (ctx, { approvalId, uri }) => ctx.proposals.review(approvalId, uri),
+  leaveOut: (ctx, { approvalId, uri, hunks }) => ctx.proposals.leaveOut(approvalId, uri, hunks),
+  save: (ctx, { uris }) => save(ctx, uris),
+  merge: (ctx, { planId, editId, uri }) => ctx.merges.show(planId, editId, uri),
+  open,
+  show: (ctx, { what }) => SHOWN[what](ctx),
+  setUp: (ctx, { way }) => setUp(ctx, way),
+  mend: doMend,
+  review: (ctx, { planId, review }) => ctx.reviews.set(planId, review),
+  select: (ctx, { planId }) => ctx.show(planId),
+  delete: (ctx, { planId }) => deletePlan(ctx, planId),
+  output: sendOutput,
+  openOutput,
+  runInTerminal,
+  export: (ctx, { planId }) => exportPlan(ctx, planId),
+};
+
+const SHOWN: Readonly<Record<Of<"show">["what"], (ctx: Ctx) => unknown>> = {
+  log: (ctx) => ctx.log.show(),
+  restart: (ctx) => ctx.start(),
+  plans: showAllPlans,
+  models: chooseModel,
+  settings: () => vscode.commands.executeCommand("workbench.action.openSettings", "planloom.approvals"),
+  python: choosePython,
+};
+
 export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
-  switch (message.kind) {
-    case "ready":
-      return;
-    case "create":
-      return settle(ctx, message, create(ctx, message));
-    case "message":
-      return settle(ctx, message, say(ctx, message));
-    case "complete":
-      return complete(ctx, message);
-    case "detect":
-      return detect(ctx, message);
-    case "image":
-      return keepImage(ctx, message);
-    case "dropped":
-      return addDropped(ctx, message.uris);
-    case "templates":
-      return sendTemplates(ctx);
-    case "previewTemplate":
-      return preview(ctx, message);
-    case "mode":
-      return keepRequestMode(ctx.extension, message.mode);
-    case "diff":
-      return diff(ctx, message);
-    case "changes":
-      return changes(ctx, message);
-    case "preview":
-      return ctx.proposals.review(message.approvalId, message.uri);
-    case "leaveOut":
-      return ctx.proposals.leaveOut(message.approvalId, message.uri, message.hunks);
-    case "save":
-      return save(ctx, message.uris);
-    case "merge":
-      return ctx.merges.show(message.planId, message.editId, message.uri);
-    case "open":
-      return open(ctx, message);
-    case "show":
-      return show(ctx, message.what);
-    case "setUp":
-      await setUp(ctx, message.way);
-      return;
-    case "mend":
-      return doMend(ctx, message);
-    case "review":
-      ctx.reviews.set(message.planId, message.review);
-      return;
-    case "select":
-      return ctx.show(message.planId);
-    case "delete":
-      return deletePlan(ctx, message.planId);
-    case "output":
-      return sendOutput(ctx, message);
-    case "openOutput":
-      return openOutput(ctx, message);
-    case "runInTerminal":
-      return runInTerminal(ctx, message);
-    case "export":
-      return exportPlan(ctx, message.planId);
-    case "decide":
-      return settle(ctx, message, decide(ctx, message));
-  }
+  await (ACTIONS[message.kind] as (ctx: Ctx, message: FromPanel) => unknown)(ctx, message);
 }
 
 /** Send the panel the outcome of its request, even if it throws: the form that sent it waits for that. */
@@ -118,6 +100,17 @@ async function decide(ctx: Ctx, { method, params }: Decided): Promise<object | u
     default:
       return ctx.ask(method, params);
   }
+}
+
+/** What a message of the panel has of images: where they are kept. The server keeps those that are no files. */
+interface Images {
+  images?: string[] | undefined;
+}
+
+/** Have the server keep an image, and tell the panel where; nothing if it was refused, which the user has been shown. */
+async function keepImage(ctx: Ctx, { requestId, data }: Of<"image">): Promise<void> {
+  const kept = await ctx.ask("planloom/attachment/keep", { data });
+  ctx.panel.post({ kind: "image", requestId, uri: kept?.uri });
 }
 
 /** Whether a plan may be left for a direct run: the user is asked about one that was worked on. */
@@ -177,7 +170,7 @@ async function attachedTo(
   if (confirmed === undefined) return undefined;
   return {
     context,
-    attachments: attachmentsOf(images),
+    attachments: images === undefined || images.length === 0 ? undefined : images.map((uri) => ({ uri })),
     confirmed: confirmed.length === 0 ? undefined : confirmed,
   };
 }
@@ -314,21 +307,17 @@ async function open(ctx: Ctx, { uri, line }: { uri: string; line?: number }): Pr
   await vscode.window.showTextDocument(target, { preview: true, selection });
 }
 
-async function show(ctx: Ctx, what: Extract<FromPanel, { kind: "show" }>["what"]): Promise<void> {
-  switch (what) {
-    case "log":
-      return ctx.log.show();
-    case "restart":
-      return ctx.start();
-    case "plans":
-      return showAllPlans(ctx);
-    case "models":
-      await chooseModel(ctx);
-      return;
-    case "settings":
-      await vscode.commands.executeCommand("workbench.action.openSettings", "planloom.approvals");
-      return;
-    case "python":
-      return choosePython(ctx);
-  }
+/** Let the user pick the Python that runs the server, and start the server in it. */
+async function choosePython(ctx: Ctx): Promise<void> {
+  const picked = await vscode.window.showOpenDialog({
+    title: t("Choose a Python, 3.11 or newer"),
+    openLabel: t("Use This Python"),
+    canSelectMany: false,
+  });
+  const [file] = picked ?? [];
+  if (file === undefined) return;
+  await vscode.workspace
+    .getConfiguration("planloom.server")
+    .update("python", file.fsPath, vscode.ConfigurationTarget.Global);
+  await ctx.start();
 }

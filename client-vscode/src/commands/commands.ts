@@ -23,7 +23,7 @@ const LONGEST_REQUEST = 4000;
 type Run = (ctx: Ctx, ...args: readonly unknown[]) => unknown;
 
 const COMMANDS: Readonly<Record<string, Run>> = {
-  "planloom.ui.plan": (ctx) => ctx.panel.compose(selectedText()),
+  "planloom.ui.plan": (ctx) => ctx.panel.compose({ text: selectedText() }),
   "planloom.ui.addSelection": addSelection,
   "planloom.ui.addFiles": addFiles,
   "planloom.ui.addChanges": addChanges,

@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 
 import { modelName } from "../connection/client";
 import type { Ctx } from "../ctx";
+import type { Way } from "../panel/messages";
 import type { ModelEntry } from "../protocol";
 import { number, plural, t } from "../words";
 import {
@@ -20,7 +21,6 @@ import {
   withKey,
 } from "./modelChoice";
 import { ollamaIsInstalled, ollamaState } from "./ollama";
-import type { Way } from "./ways";
 
 /** The model that Ollama is proposed to get: it calls tools and runs on a laptop. */
 const LOCAL_MODEL = "qwen3:8b";
@@ -241,4 +241,17 @@ async function removeKey(ctx: Ctx): Promise<void> {
   const items = (await ctx.keys.all()).map((key) => ({ label: key.provider, description: key.baseUrl, key }));
   const choice = await vscode.window.showQuickPick(items, { title: t("Remove Key") });
   if (choice !== undefined) await ctx.forgetKey(choice.key);
+}
+
+/**
+ * Look for a model if none is set up. Where none is found the request is held: its text stays in the composer, and the
+ * panel shows the ways to a model. A person has asked for it, so the servers of this machine may be asked.
+ */
+export async function modelAtHand(ctx: Ctx): Promise<boolean> {
+  if (ctx.server.kind !== "running" || ctx.server.needsModel === undefined) return true;
+  const found = await ctx.ask("planloom/model/list", { select: true });
+  if (found?.active == null) return false;
+  const isFound = found.active.provider !== "embedded";
+  await ctx.hold(!isFound);
+  return isFound;
 }

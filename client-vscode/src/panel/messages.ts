@@ -2,7 +2,6 @@
 
 import * as v from "valibot";
 
-import { WAYS } from "../models/ways";
 import type { PanelState } from "../plan/views";
 import {
   type CommandOutput,
@@ -39,6 +38,10 @@ const mode = v.picklist(["auto", "plan", "direct", "perspectives"]);
 export type Mode = v.InferOutput<typeof mode>;
 /** Set if the panel waits for the outcome, which the extension sends as `settled` with the same number. */
 const numbered = { requestId: v.optional(v.number()) };
+
+/** The ways to a model that the panel offers. */
+const WAYS = ["ollama", "key", "address", "editor", "without"] as const;
+export type Way = (typeof WAYS)[number];
 
 /** The requests of the server by which a person decides about a plan. The panel sends their params, and the server checks them. */
 const DECISIONS = [

@@ -20,13 +20,11 @@ import { composer, referenceBefore, sendWhatWaited } from "./composer/composer";
 import { filledValues, templateSearch } from "./composer/templates";
 import { focusedCard, keepFocus } from "./focus";
 import { mendButtons } from "./mends";
-import { isHeld, modelSetUp } from "./modelSetUp";
 import { choiceOf } from "./plan/actions";
-import { otherPlans } from "./plan/otherPlans";
+import { otherPlans, resourceWaits } from "./plan/otherPlans";
 import { follower, planBar } from "./plan/planBar";
 import { planHeader } from "./plan/planHeader";
 import { plansPage } from "./plan/plansPage";
-import { resourceWaits } from "./plan/resourceWaits";
 import { outcome } from "./plan/summary";
 import { placeOf, scrollKeeper } from "./scrolling";
 import { steps } from "./steps/steps";
@@ -44,7 +42,7 @@ import {
   withSeen,
   written,
 } from "./uiState";
-import { welcome, windowState } from "./welcome";
+import { isHeld, modelSetUp, welcome, windowState } from "./welcome";
 
 interface Host {
   postMessage(message: FromPanel): void;

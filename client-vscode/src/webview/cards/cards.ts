@@ -10,10 +10,10 @@ import { t } from "../../words";
 import { textArea, textField } from "../fields";
 import { printed } from "../steps/commandOutput";
 import { readArgs } from "../steps/stepDraft";
+import { questionsBefore } from "../steps/stepParts";
 import { firstLine, stepNumber } from "../text/format";
 import { button, icon, linkButton, type Panel, shown, type View } from "../ui";
 import { approvalCard, approvalList } from "./approvalCard";
-import { questionsBefore } from "./askedQuestions";
 import { conflictCard } from "./conflictCard";
 
 export function cards(panel: Panel, view: PlanView): View {

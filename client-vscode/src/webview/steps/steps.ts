@@ -7,7 +7,6 @@ import { when } from "lit/directives/when.js";
 import type { PlanView } from "../../plan/views";
 import type { Check, CheckWords, JsonObject, Plan, Step, StepView } from "../../protocol";
 import { t } from "../../words";
-import { questionsBefore } from "../cards/askedQuestions";
 import { planGraph, selectedStep } from "../graph/planGraph";
 import { actionButton } from "../plan/actions";
 import { runningStep } from "../plan/planBar";
@@ -20,8 +19,7 @@ import { commandOutput, isCommand } from "./commandOutput";
 import { dragged, draggedAway, draggedOver, dropped } from "./dragging";
 import { draftOf, emptyDraft, hasWork } from "./stepDraft";
 import { stepForm } from "./stepForm";
-import { stepLook } from "./stepLook";
-import { loopPosition, NODE_ICON, stepRules } from "./stepRules";
+import { loopPosition, NODE_ICON, questionsBefore, stepLook, stepRules } from "./stepParts";
 
 /** Whether the plan's status allows its steps to be edited. */
 function isEditable(plan: Plan): boolean {
