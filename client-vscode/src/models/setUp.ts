@@ -88,19 +88,16 @@ export async function chooseModel(ctx: Ctx): Promise<boolean> {
 
 /** Set a model up in one of the ways that the panel offers; whether a model can be used then, or none is wanted. */
 export function setUp(ctx: Ctx, way: Way): Promise<boolean> {
-  switch (way) {
-    case "ollama":
-      return ollama(ctx);
-    case "key":
-      return enterKey(ctx);
-    case "address":
-      return enterAddress(ctx);
-    case "editor":
-      return use(ctx, EDITOR);
-    case "without":
-      return use(ctx, WITHOUT);
-  }
+  return WAYS[way](ctx);
 }
+
+const WAYS: Readonly<Record<Way, (ctx: Ctx) => Promise<boolean>>> = {
+  ollama,
+  key: (ctx) => enterKey(ctx),
+  address: enterAddress,
+  editor: (ctx) => use(ctx, EDITOR),
+  without: (ctx) => use(ctx, WITHOUT),
+};
 
 function tokens({ contextTokens }: ModelEntry): string {
   return contextTokens == null ? "" : plural(contextTokens, "1 token", "{0} tokens");

@@ -138,25 +138,12 @@ export function withForms<U extends WithForms>(ui: U, planId: string, change: (f
 
 /** Close a form whose request was accepted. */
 export function close(forms: PlanForms, form: Form): void {
-  switch (form.form) {
-    case "step":
-    case "prompt":
-      delete forms[form.form];
-      return;
-    case "skip":
-      delete forms.skips[form.id];
-      return;
-    case "answer":
-      delete forms.answers[form.id];
-      return;
-    case "retry":
-      delete forms.retryArgs[form.id];
-      return;
-    case "conflict":
-      for (const kept of [forms.choices, forms.merged])
-        for (const key of Object.keys(kept)) if (key.startsWith(`${form.id} `)) delete kept[key];
-      return;
-  }
+  if (!("id" in form)) delete forms[form.form];
+  else if (form.form !== "conflict")
+    delete { skip: forms.skips, answer: forms.answers, retry: forms.retryArgs }[form.form][form.id];
+  else
+    for (const kept of [forms.choices, forms.merged])
+      for (const key of Object.keys(kept)) if (key.startsWith(`${form.id} `)) delete kept[key];
 }
 
 /** Whether two are the same form of a plan. */

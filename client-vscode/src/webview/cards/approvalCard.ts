@@ -63,7 +63,7 @@ function respond(panel: Panel, plan: Plan, approval: Approval, decision: Decisio
     approvalId,
     decision,
     ...(out.length > 0 ? { files: files.filter((file) => !out.includes(file.uri)).map((file) => file.uri) } : {}),
-    ...(offer === undefined ? {} : { confinement: chosenOf(offer) }),
+    ...(offer === undefined ? {} : { confinement: withoutWords(offer) }),
   });
 }
 
@@ -179,15 +179,8 @@ function chosenOffer(panel: Panel, plan: Plan, { approvalId, confinement }: Appr
   return place === undefined ? undefined : confinement?.offers[place];
 }
 
-/** An offer without what is said of it. */
-function chosenOf({ confined, network, git, writes, reads }: ConfinementOffer) {
-  return {
-    confined,
-    network,
-    ...(git == null ? {} : { git }),
-    ...(writes == null ? {} : { writes: [...writes] }),
-    ...(reads == null ? {} : { reads: [...reads] }),
-  };
+function withoutWords({ label: _, line: __, ...confinement }: ConfinementOffer): Confinement {
+  return confinement;
 }
 
 /** What a command gets, and what it may get instead. */

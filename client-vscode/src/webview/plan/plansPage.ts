@@ -84,8 +84,10 @@ function row(panel: Panel, plan: ListedPlan, close: () => void, current: string 
       <span class="listed-title">${shown(title)}</span>
       <span class="listed-state"
         ><span class=${plan.waits ? "warn" : ""}>${shown(plan.state)}</span>${
-          plan.total === 0 || UNSTARTED.includes(plan.status) ? nothing : html` · ${plan.completed}/${plan.total}`
-        } · <time datetime=${plan.at} title=${moment(plan.at)}>${ago(plan.at, Date.now())}</time></span>
+          plan.progress.total === 0 || UNSTARTED.includes(plan.status)
+            ? nothing
+            : html` · ${plan.progress.completed}/${plan.progress.total}`
+        } · <time datetime=${plan.updatedAt} title=${moment(plan.updatedAt)}>${ago(plan.updatedAt, Date.now())}</time></span>
     </button>
     <span class="listed-actions">
       ${iconButton("export", plain(t("Export “{0}”…", title)), () => panel.post({ kind: "export", planId }))}
