@@ -507,7 +507,7 @@ test("a reject form stands on its own plan alone, and only while that can be rej
   const { panel, sent } = panelOf();
   const shownOn = (planId: string, status: "pending_approval" | "executing") =>
     drawn(planHeader(panel, viewOf(plan([step("a")], { planId, status }))));
-  panel.change("p2", (forms) => (forms.prompt = { kind: "reject", text: "Not this" }));
+  panel.change("p2", (forms) => (forms.texts.reject = "Not this"));
   expect(shownOn("p1", "pending_approval").querySelector("#prompt-send")).toBeNull();
   expect(shownOn("p2", "executing").querySelector("#prompt-send")).toBeNull();
   shownOn("p2", "pending_approval").querySelector<HTMLElement>("#prompt-send")!.click();
@@ -1057,9 +1057,9 @@ test("every field of the forms has a name", () => {
   const asked = plan([step("a")]);
   panel.change("p1", (forms) => (forms.step = draftOf(asked.steps[0]!)));
   const form = drawn(steps(panel, viewOf(asked)));
-  panel.change("p1", (forms) => (forms.prompt = { kind: "reject", text: "" }));
+  panel.change("p1", (forms) => (forms.texts.reject = ""));
   const prompt = drawn(planHeader(panel, viewOf(asked)));
-  panel.change("p1", (forms) => delete forms.prompt);
+  panel.change("p1", (forms) => delete forms.texts.reject);
   const head = drawn(planHeader(panel, viewOf(asked)));
   const names = [form, prompt, head].flatMap((root) =>
     [...root.querySelectorAll("vscode-textfield, vscode-textarea, vscode-single-select")].map((field) =>

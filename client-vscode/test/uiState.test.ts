@@ -75,13 +75,13 @@ test("nothing is sent without words or without a server", () => {
 
 test("forms belong to their plan", () => {
   const ui = withForms(
-    withForms(running(), "a", (forms) => (forms.prompt = { kind: "reject", text: "no" })),
+    withForms(running(), "a", (forms) => (forms.texts.reject = "no")),
     "b",
     (forms) => forms.open.push("step_1"),
   );
-  expect(formsOf(ui, "a")).toMatchObject({ prompt: { text: "no" }, open: [] });
+  expect(formsOf(ui, "a")).toMatchObject({ texts: { reject: "no" }, open: [] });
   expect(formsOf(ui, "b")).toMatchObject({ open: ["step_1"] });
-  expect([formsOf(ui, "b").prompt, formsOf(ui, "c").open]).toEqual([undefined, []]);
+  expect([formsOf(ui, "b").texts.reject, formsOf(ui, "c").open]).toEqual([undefined, []]);
 });
 
 test("a change of a form leaves the state before it as it was", () => {
@@ -91,22 +91,19 @@ test("a change of a form leaves the state before it as it was", () => {
 });
 
 test.each<[Form, (ui: Ui) => unknown]>([
-  [{ form: "step" }, (ui) => formsOf(ui, "a").step],
-  [{ form: "prompt" }, (ui) => formsOf(ui, "a").prompt],
-  [{ form: "skip", id: "x" }, (ui) => formsOf(ui, "a").skips.x],
-  [{ form: "answer", id: "x" }, (ui) => formsOf(ui, "a").answers.x],
-  [{ form: "retry", id: "x" }, (ui) => formsOf(ui, "a").retryArgs.x],
-  [{ form: "conflict", id: "x" }, (ui) => formsOf(ui, "a").choices["x file:///w/a"]],
+  ["step", (ui) => formsOf(ui, "a").step],
+  ["reject", (ui) => formsOf(ui, "a").texts.reject],
+  ["skip x", (ui) => formsOf(ui, "a").texts["skip x"]],
+  ["answer x", (ui) => formsOf(ui, "a").texts["answer x"]],
+  ["retry x", (ui) => formsOf(ui, "a").texts["retry x"]],
+  ["conflict x", (ui) => formsOf(ui, "a").choices["conflict x file:///w/a"]],
 ])("a request that was taken closes the form %j and no other", (form, read) => {
   const everything = (ui: Ui, planId: string): Ui =>
     withForms(ui, planId, (forms) => {
       Object.assign(forms, {
         step: emptyDraft(null),
-        prompt: { kind: "reject", text: "no" },
-        skips: { x: "no" },
-        answers: { x: "yes" },
-        retryArgs: { x: "{}" },
-        choices: { "x file:///w/a": "mine" },
+        texts: { reject: "no", "skip x": "no", "answer x": "yes", "retry x": "{}" },
+        choices: { "conflict x file:///w/a": "mine" },
       });
     });
   const full = everything(everything(running(), "a"), "b");
@@ -134,7 +131,7 @@ test("a refused edit stands in its own form; one that was made by a button leave
   } as const;
   const form = withForms(running(), "a", (forms) => (forms.step = { ...emptyDraft(null), description: "half" }));
   const told = (ui: Ui): Ui => taken(ui, { kind: "notice", level: "error", message: "no such tool" }, EMPTY);
-  const refused = settled(told(decided(form, "a", edit, { form: "step" }).ui), 1, false);
+  const refused = settled(told(decided(form, "a", edit, "step").ui), 1, false);
   expect([formsOf(refused, "a").step?.problem, refused.notices]).toEqual(["no such tool", []]);
   const byButton = decided(form, "a", edit).ui;
   expect(formsOf(settled(byButton, 1), "a").step?.description).toBe("half");
@@ -158,7 +155,7 @@ test.each([
   ["a merged text", 20_000_001, "20,000,001 characters, and 20,000,000"],
 ])("%s that is too long is not sent, and says so; nothing waits for it", (what, length, said) => {
   const text = "x".repeat(length);
-  const form = { form: "conflict", id: "e" } as const;
+  const form = "conflict e" as const;
   const files = [{ uri: "file:///w/a", choice: "text" as const, text }];
   const { ui, message } =
     what === "a request"
@@ -177,7 +174,7 @@ test("a page that comes back has what was typed, and waits for nothing", () => {
   const typed = withForms(written(running(), "half a request", NOW), "a", (forms) => {
     Object.assign(forms, {
       step: { ...emptyDraft("s1"), args: "{" },
-      prompt: { kind: "regenerate", text: "shorter" },
+      texts: { regenerate: "shorter" },
       open: ["s1"],
       review: "end",
       choices: { "e file:///a": "both" },

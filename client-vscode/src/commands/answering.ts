@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { reviewPlan } from "../chat/register";
 import type { Ctx } from "../ctx";
-import { type PlanView, stepView } from "../plan/views";
+import { displayedFirst, type PlanView, stepView } from "../plan/views";
 import type { Approval, Conflict, Plan, Question } from "../protocol";
 import { t } from "../words";
 
@@ -14,11 +14,7 @@ interface Waiting extends vscode.QuickPickItem {
 
 /** Answer what waits; if several things do, the user picks one. */
 export async function answerWaiting(ctx: Ctx): Promise<void> {
-  const all = Object.values(ctx.state.plans)
-    .sort(
-      (one, other) => Number(other.plan.planId === ctx.state.current) - Number(one.plan.planId === ctx.state.current),
-    )
-    .flatMap((view) => waitingOf(ctx, view));
+  const all = displayedFirst(ctx.state).flatMap((view) => waitingOf(ctx, view));
   if (all.length === 0) return ctx.notify("info", t("Nothing waits for you."));
   const [only, ...others] = all;
   const chosen =

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx";
+import { displayedFirst } from "../plan/views";
 import type { Approval, ApprovalFile, RespondParams } from "../protocol";
 import { diffKey, unseenOf } from "../webview/cards/unseen";
 import { t } from "../words";
@@ -26,10 +27,7 @@ export const REVIEW_COMMANDS: Readonly<Record<string, (ctx: Ctx) => unknown>> = 
 
 /** The files that wait for an answer, of all plans, the displayed plan first. */
 function waiting({ state }: Ctx): readonly Waiting[] {
-  const views = Object.values(state.plans).sort(
-    (one, other) => Number(other.plan.planId === state.current) - Number(one.plan.planId === state.current),
-  );
-  return views.flatMap(({ plan }) =>
+  return displayedFirst(state).flatMap(({ plan }) =>
     plan.pending.approvals.flatMap((approval) =>
       approval.files
         .filter(({ change }) => change === "edit" || change === "create" || change === "delete")

@@ -30,6 +30,12 @@ export function currentView(state: PanelState): PlanView | undefined {
   return state.current === undefined ? undefined : state.plans[state.current];
 }
 
+/** The views of all plans, that of the displayed one first. */
+export function displayedFirst({ plans, current }: PanelState): readonly PlanView[] {
+  const isDisplayed = ({ plan }: PlanView): number => Number(plan.planId === current);
+  return Object.values(plans).sort((one, other) => isDisplayed(other) - isDisplayed(one));
+}
+
 /** The plans that are not displayed and have not ended, newest first. */
 export function others(state: PanelState): readonly PlanView[] {
   const views = Object.values(state.plans).filter((view) => view.plan.planId !== state.current && view.live);

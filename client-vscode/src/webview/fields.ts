@@ -2,7 +2,10 @@
 
 import { html, nothing } from "lit";
 
-import { fieldValue, type View } from "./ui";
+import { t } from "../words";
+import type { Form } from "./planForms";
+import { type ButtonOptions, button, fieldValue, type Panel, type View } from "./ui";
+import { isBusy } from "./uiState";
 
 interface Options {
   id?: string;
@@ -72,6 +75,30 @@ export function select(
 /** A control below the words for it. */
 export function below(id: string, words: View | string, control: View): View {
   return html`<label for=${id}>${words}</label>${control}`;
+}
+
+/** The form of one text of a plan: what is written, sent and said in it. `note` stands below the text, `more` behind the buttons. */
+interface TextForm {
+  label: string;
+  area: Options & { rows?: number; monospace?: boolean };
+  note?: View;
+  button: string;
+  look: ButtonOptions;
+  more?: View;
+  send(text: string): void;
+}
+
+/** A text that is written before a decision is sent; Back and Escape leave it. */
+export function textForm(panel: Panel, planId: string, form: Form, { label, area, note, more, ...of }: TextForm): View {
+  const text = () => panel.forms(planId).texts[form] ?? "";
+  const write = (typed: string) => panel.change(planId, (forms) => (forms.texts[form] = typed));
+  const leave = () => panel.change(planId, (forms) => delete forms.texts[form]);
+  const send = () => of.send(text());
+  const look = { ...of.look, disabled: of.look.disabled === true || isBusy(panel.ui, planId, form) };
+  return html`<div class="prompt">
+    ${textArea(label, text(), write, { ...area, keydown: formKeys(leave, send) })} ${note ?? nothing}
+    <div class="actions">${button(of.button, send, look)} ${button(t("Back"), leave, { secondary: true })} ${more ?? nothing}</div>
+  </div>`;
 }
 
 /** What the keys of a form do: Escape leaves it, Enter with Ctrl sends it. */

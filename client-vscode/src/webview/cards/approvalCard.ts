@@ -3,7 +3,6 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import { when } from "lit/directives/when.js";
-
 import type { PlanView } from "../../plan/views";
 import type {
   Approval,
@@ -13,13 +12,14 @@ import type {
   ConfinementOffer,
   Plan,
   PlanChange,
+  RespondParams,
 } from "../../protocol";
 import { plural, t } from "../../words";
-import { formKeys, textArea } from "../fields";
+import { textForm } from "../fields";
+import type { Form } from "../planForms";
 import { CHANGE_LETTER, pathOf, stepNumber, stepPlace } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { button, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
-import { isBusy } from "../uiState";
 import { fileChanges, hasLines, isAllLeft, isShown, takenHunks } from "./fileChanges";
 import { diffKey, endKey, isLong, unseenOf } from "./unseen";
 
@@ -71,7 +71,7 @@ export function approvalCard(panel: Panel, view: PlanView, approval: Approval): 
   const { plan } = view;
   const { approvalId, effect } = approval;
   const forms = panel.forms(plan.planId);
-  const skipping = forms.skips[approvalId];
+  const skipping = forms.texts[`skip ${approvalId}`] !== undefined;
   const planChanges = approval.planChanges ?? [];
   const words = view.approvals?.find((each) => each.approvalId === approvalId);
   if (words === undefined) return nothing;
@@ -127,7 +127,7 @@ export function approvalCard(panel: Panel, view: PlanView, approval: Approval): 
       }),
     )}
     ${
-      skipping === undefined
+      !skipping
         ? html`<div class="actions" data-arm=${approvalId}>
           ${button(offer === undefined ? label : `${words.allow} ${offer.label}`, allow("allow"), {
             classes: "allow",
@@ -163,7 +163,7 @@ export function approvalCard(panel: Panel, view: PlanView, approval: Approval): 
             }),
           )}
         </div>`
-        : skipForm(panel, plan, words, skipping)
+        : skipForm(panel, plan, words)
     }
   </article>`;
 }
@@ -242,37 +242,24 @@ function planChangeRow({ kind, stepId, before, after }: PlanChange): View {
 }
 
 function startSkip(panel: Panel, { planId }: Plan, approvalId: string): void {
-  panel.change(planId, (forms) => (forms.skips[approvalId] = ""));
+  panel.change(planId, (forms) => (forms.texts[`skip ${approvalId}`] = ""));
   focusSoon(`[data-approval="${CSS.escape(approvalId)}"] .skip-reason`);
 }
 
-function skipForm(panel: Panel, { planId }: Plan, { approvalId, lost, deny: words }: ApprovalView, text: string): View {
-  const form = { form: "skip", id: approvalId } as const;
-  const deny = () =>
-    panel.decide(
-      planId,
-      "planloom/approval/respond",
-      { approvalId, decision: "deny", reason: panel.forms(planId).skips[approvalId]?.trim() || undefined },
-      form,
-    );
-  const write = (reason: string) => panel.change(planId, (forms) => (forms.skips[approvalId] = reason));
-  const back = () => panel.change(planId, (forms) => delete forms.skips[approvalId]);
-  const cancel = () => panel.decide(planId, "planloom/approval/respond", { approvalId, decision: "cancel" });
-  return html`<div class="prompt">
-    ${textArea(t("Reason for skipping"), text, write, {
-      classes: "skip-reason",
-      rows: 2,
-      placeholder: t("Why? The model reads it (optional)."),
-      keydown: formKeys(back, deny),
-    })}
-    ${lost == null ? nothing : html`<p class="warn lost">${icon("warning")} ${lost}</p>`}
-    <div class="actions">
-      ${button(words, deny, { classes: "deny", disabled: isBusy(panel.ui, planId, form) })}
-      ${button(t("Back"), back, { secondary: true })}
-      <span class="grow"></span>
-      ${linkButton(t("Cancel the plan"), cancel, { classes: "bad" })}
-    </div>
-  </div>`;
+function skipForm(panel: Panel, { planId }: Plan, { approvalId, lost, deny }: ApprovalView): View {
+  const answer = (params: Omit<RespondParams, "approvalId">, form?: Form) =>
+    panel.decide(planId, "planloom/approval/respond", { approvalId, ...params }, form);
+  const form = `skip ${approvalId}` as const;
+  return textForm(panel, planId, form, {
+    label: t("Reason for skipping"),
+    area: { classes: "skip-reason", rows: 2, placeholder: t("Why? The model reads it (optional).") },
+    note: lost == null ? nothing : html`<p class="warn lost">${icon("warning")} ${lost}</p>`,
+    button: deny,
+    look: { classes: "deny" },
+    more: html`<span class="grow"></span>
+      ${linkButton(t("Cancel the plan"), () => answer({ decision: "cancel" }), { classes: "bad" })}`,
+    send: (text) => answer({ decision: "deny", reason: text.trim() || undefined }, form),
+  });
 }
 
 function fileRow(

@@ -7,7 +7,7 @@ import { when } from "lit/directives/when.js";
 import { type PlanView, stepView } from "../../plan/views";
 import type { Approval, Plan, Question, Recovery, Step } from "../../protocol";
 import { t } from "../../words";
-import { textArea, textField } from "../fields";
+import { textField, textForm } from "../fields";
 import { printed } from "../steps/commandOutput";
 import { readArgs } from "../steps/stepDraft";
 import { questionsBefore } from "../steps/stepParts";
@@ -61,11 +61,11 @@ function questionCard(panel: Panel, view: PlanView, question: Question): View {
   const { plan } = view;
   const { stepId } = question;
   const { planId } = plan;
-  const typed = () => panel.forms(planId).answers[stepId] ?? "";
-  const write = (text: string) => panel.change(planId, (forms) => (forms.answers[stepId] = text));
+  const form = `answer ${stepId}` as const;
+  const typed = () => panel.forms(planId).texts[form] ?? "";
+  const write = (text: string) => panel.change(planId, (forms) => (forms.texts[form] = text));
   const send = (answer: string) => {
-    if (answer.trim() !== "")
-      panel.decide(planId, "planloom/step/answer", { planId, stepId, answer }, { form: "answer", id: stepId });
+    if (answer.trim() !== "") panel.decide(planId, "planloom/step/answer", { planId, stepId, answer }, form);
   };
   return html`<article class="card question" data-step=${stepId}>
     <h3>${icon("question")}<span class="grow">${t("{0} asks", stepNumber(plan, stepId))}</span></h3>
@@ -94,8 +94,9 @@ function recoveryCard(panel: Panel, view: PlanView, recovery: Recovery): View {
   const { stepId, options, proposal } = recovery;
   const { planId } = plan;
   const step = plan.steps.find((each) => each.stepId === stepId);
+  const form = `retry ${stepId}` as const;
   const act = (action: Recovery["options"][number]) => () =>
-    panel.decide(planId, "planloom/step/recover", { planId, stepId, action }, { form: "retry", id: stepId });
+    panel.decide(planId, "planloom/step/recover", { planId, stepId, action }, form);
   const own = stepView(view, stepId);
   // What the server offers names the step and the action.
   const titles = new Map(own?.actions?.map(({ title, arguments: [, , action] }) => [action, title]));
@@ -108,9 +109,9 @@ function recoveryCard(panel: Panel, view: PlanView, recovery: Recovery): View {
       ...(action === "retry" ? { icon: "refresh" } : {}),
     });
   };
-  const changing = panel.forms(planId).retryArgs[stepId];
+  const changing = panel.forms(planId).texts[form];
   const changeArgs = ({ args = {} }: Step) =>
-    panel.change(planId, (forms) => (forms.retryArgs[stepId] = JSON.stringify(args, null, 2)));
+    panel.change(planId, (forms) => (forms.texts[form] = JSON.stringify(args, null, 2)));
   const lost = options.includes("skip") ? own?.lost : undefined;
   return html`<article class="card failure" data-step=${stepId}>
     <h3>${icon("error")}<span class="grow">${t("{0} failed", stepNumber(plan, stepId))}</span></h3>
@@ -146,28 +147,24 @@ function recoveryCard(panel: Panel, view: PlanView, recovery: Recovery): View {
   </article>`;
 }
 
-function retryForm(panel: Panel, plan: Plan, recovery: Recovery, text: string): View {
-  const { stepId } = recovery;
-  const args = readArgs(text);
-  const write = (typed: string) => panel.change(plan.planId, (forms) => (forms.retryArgs[stepId] = typed));
-  const send = () => {
-    const now = readArgs(panel.forms(plan.planId).retryArgs[stepId] ?? "");
-    if (now.problem === undefined)
-      panel.decide(
-        plan.planId,
-        "planloom/step/recover",
-        { planId: plan.planId, stepId, action: "retry", args: now.value ?? {} },
-        { form: "retry", id: stepId },
-      );
-  };
-  return html`<div class="prompt">
-    ${textArea(t("Arguments of the retry"), text, write, { classes: "retry-args", rows: 4, monospace: true })}
-    ${args.problem === undefined ? nothing : html`<p class="bad" role="alert">${shown(args.problem)}</p>`}
-    <div class="actions">${button(t("Retry with these"), send, {
-      classes: "retry-changed",
-      disabled: args.problem !== undefined,
-    })}</div>
-  </div>`;
+function retryForm(panel: Panel, { planId }: Plan, { stepId }: Recovery, text: string): View {
+  const { problem } = readArgs(text);
+  return textForm(panel, planId, `retry ${stepId}`, {
+    label: t("Arguments of the retry"),
+    area: { classes: "retry-args", rows: 4, monospace: true },
+    note: when(
+      problem,
+      (words) => html`<p class="bad" role="alert">${shown(words)}</p>`,
+      () => nothing,
+    ),
+    button: t("Retry with these"),
+    look: { classes: "retry-changed", disabled: problem !== undefined },
+    send: (typed) => {
+      const { value, problem } = readArgs(typed);
+      const params = { planId, stepId, action: "retry", args: value ?? {} } as const;
+      if (problem === undefined) panel.decide(planId, "planloom/step/recover", params, `retry ${stepId}`);
+    },
+  });
 }
 
 /** Why a step failed, and below it what its command printed at its end, in the type of a terminal. */

@@ -19,7 +19,7 @@ export function conflictCard(panel: Panel, view: PlanView, conflict: Conflict): 
   const { plan } = view;
   const { planId } = plan;
   const { editId, stepId } = conflict;
-  const form = { form: "conflict", id: editId } as const;
+  const form = `conflict ${editId}` as const;
   const files = conflict.files.flatMap((file) => chosen(panel, plan, conflict, file));
   const lost = stepView(view, stepId)?.lost;
   return html`<article class="card conflict" data-edit=${editId}>

@@ -8,18 +8,16 @@ import { PLAN_ICON } from "../../plan/signs";
 import { offers, type PlanView } from "../../plan/views";
 import { type Attachment, type Plan, REVIEWS, type UserMessage } from "../../protocol";
 import { percent, plural, t } from "../../words";
-import { formKeys, select, textArea } from "../fields";
+import { select, textForm } from "../fields";
 import { pausedForModel } from "../mends";
-import type { PlanForms } from "../planForms";
 import { plain } from "../text/hiddenCharacters";
 import { button, focusSoon, icon, linkButton, type Panel, shown, type View } from "../ui";
-import { isBusy } from "../uiState";
 import { actionButton, choiceOf, reviewOf } from "./actions";
 import { perspectives } from "./perspectives";
 import { toSummary } from "./summary";
 
-/** The commands that the server must offer for each form. */
-const PROMPTED = { reject: "planloom.reject", regenerate: "planloom.regenerate" } as const;
+/** What is sent with a text; the server must offer it. */
+const PROMPTED = ["reject", "regenerate"] as const;
 
 export function planHeader(panel: Panel, view: PlanView): View {
   const { plan } = view;
@@ -205,11 +203,11 @@ function controls(panel: Panel, view: PlanView): View {
     panel.post({ kind: "review", planId, review });
   };
   const prompt = (kind: "reject" | "regenerate") => () => {
-    panel.change(planId, (mine) => (mine.prompt = { kind, text: "" }));
+    panel.change(planId, (mine) => (mine.texts[kind] = ""));
     focusSoon("#prompt-text");
   };
-  if (forms.prompt !== undefined && offers(view, PROMPTED[forms.prompt.kind]))
-    return promptForm(panel, plan, forms.prompt);
+  const prompted = PROMPTED.find((kind) => forms.texts[kind] !== undefined && offers(view, `planloom.${kind}`));
+  if (prompted !== undefined) return promptForm(panel, plan, prompted);
   if (plan.status === "pending_approval")
     return html`<div class="actions main-actions">
           ${actionButton(panel, plan, actions, "approve", { id: "approve", icon: "play" })}
@@ -249,31 +247,20 @@ function asks(panel: Panel, plan: Plan): View {
   return words === undefined ? nothing : html`<p class="quiet" id="asks">${shown(words)}</p>`;
 }
 
-function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["prompt"]>): View {
-  const { planId, version } = plan;
-  const rejecting = prompt.kind === "reject";
-  const { kind } = prompt;
-  const write = (text: string) => panel.change(planId, (forms) => (forms.prompt = { kind, text }));
-  const close = () => panel.change(planId, (forms) => delete forms.prompt);
-  const submit = () => {
-    const text = panel.forms(planId).prompt?.text.trim() || undefined;
-    if (rejecting) panel.decide(planId, "planloom/plan/reject", { planId, reason: text }, { form: "prompt" });
-    else panel.decide(planId, "planloom/plan/regenerate", { planId, version, feedback: text }, { form: "prompt" });
-  };
-  return html`<div class="prompt">
-    <label for="prompt-text">${rejecting ? t("Why not? The reason helps the next draft.") : t("What should change?")}</label>
-    ${textArea(rejecting ? t("Reason for rejecting") : t("Feedback for the next draft"), prompt.text, write, {
-      id: "prompt-text",
-      keydown: formKeys(close, submit),
-    })}
-    <div class="actions">
-      ${button(rejecting ? t("Reject plan") : t("Regenerate"), submit, {
-        id: "prompt-send",
-        disabled: isBusy(panel.ui, planId, { form: "prompt" }),
-      })}
-      ${button(t("Back"), close, { secondary: true })}
-    </div>
-  </div>`;
+function promptForm(panel: Panel, { planId, version }: Plan, kind: "reject" | "regenerate"): View {
+  const rejecting = kind === "reject";
+  return html`<label for="prompt-text">${rejecting ? t("Why not? The reason helps the next draft.") : t("What should change?")}</label>
+    ${textForm(panel, planId, kind, {
+      label: rejecting ? t("Reason for rejecting") : t("Feedback for the next draft"),
+      area: { id: "prompt-text" },
+      button: rejecting ? t("Reject plan") : t("Regenerate"),
+      look: { id: "prompt-send" },
+      send: (typed) => {
+        const text = typed.trim() || undefined;
+        if (rejecting) panel.decide(planId, "planloom/plan/reject", { planId, reason: text }, kind);
+        else panel.decide(planId, "planloom/plan/regenerate", { planId, version, feedback: text }, kind);
+      },
+    })}`;
 }
 
 /** What became of the last draft: why it failed, with the feedback that it was for, or what the planner warns of. */
@@ -282,7 +269,7 @@ function draftOutcome(panel: Panel, view: PlanView): View {
   if (draft == null) return nothing;
   const { feedback = "", failed, warnings } = draft;
   const again = () => {
-    panel.change(plan.planId, (forms) => (forms.prompt = { kind: "regenerate", text: feedback }));
+    panel.change(plan.planId, (forms) => (forms.texts.regenerate = feedback));
     focusSoon("#prompt-text");
   };
   return html`<div class="banner warning draft-outcome" role="status">

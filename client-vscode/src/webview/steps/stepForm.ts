@@ -29,8 +29,7 @@ export function stepForm(panel: Panel, plan: Plan, step: Step | undefined): View
     if (edit === undefined) return close();
     const problem = "problem" in edit ? edit.problem : undefined;
     write((each) => (each.problem = problem));
-    if (!("problem" in edit))
-      panel.decide(planId, "planloom/plan/edit", { planId, version, edits: [edit] }, { form: "step" });
+    if (!("problem" in edit)) panel.decide(planId, "planloom/plan/edit", { planId, version, edits: [edit] }, "step");
   };
   const others = plan.steps.filter((each) => each.stepId !== step?.stepId);
   return html`<div
@@ -59,7 +58,7 @@ export function stepForm(panel: Panel, plan: Plan, step: Step | undefined): View
     <div class="actions">
       ${button(step === undefined ? t("Add step") : t("Save step"), save, {
         id: "step-save",
-        disabled: isBusy(panel.ui, planId, { form: "step" }),
+        disabled: isBusy(panel.ui, planId, "step"),
       })}
       ${button(t("Back"), close, { secondary: true })}
       <span class="hint grow">${t("Ctrl+⏎ saves")}</span>
