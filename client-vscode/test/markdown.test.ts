@@ -66,6 +66,13 @@ test.each([
   expect(root.textContent).toContain(text.replace(/^```html\n|\n```$/g, "").split("\n")[0]);
 });
 
+test.each(["<div>\n  x\n</div>", "[a]: javascript:alert(1)"])(
+  "%j stands in a paragraph, which keeps its lines",
+  (text) => {
+    expect(drawn(text).querySelector("p")?.textContent).toBe(text);
+  },
+);
+
 test.each(["2 * 3 * 4 and snake_case_name", "a ** b ** c", "`open", "**open", "__init__.py"])(
   "%j is no Markdown and stays as it is",
   (text) => {

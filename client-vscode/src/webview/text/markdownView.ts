@@ -89,6 +89,10 @@ function view(token: MarkedToken, depth: number): View {
     case "text":
       // A line of a list has parts of its own.
       return "tokens" in token && token.tokens !== undefined ? drawn(token.tokens, depth - 1) : shown(token.text);
+    case "html":
+      return token.block ? html`<p>${shown(token.raw.trim())}</p>` : shown(token.raw);
+    case "def":
+      return html`<p>${shown(token.raw.trim())}</p>`;
     default:
       return shown(token.raw);
   }
