@@ -1082,6 +1082,18 @@ test("every field of the forms has a name", () => {
   ]);
 });
 
+test("a draft that failed is tried again with its feedback, also where a rejection was begun", () => {
+  const { panel } = panelOf();
+  const view = viewOf(plan([step("a")]), { draft: { feedback: "shorter", failed: true, warnings: [] } });
+  panel.change("p1", (forms) => (forms.texts.reject = "half"));
+  const root = drawn(planHeader(panel, view));
+  expect(root.querySelector("#prompt-send")?.textContent).toBe("Reject plan");
+  root.querySelector<HTMLElement>("#draft-again")!.click();
+  render(planHeader(panel, view), root);
+  expect(root.querySelector("#prompt-send")?.textContent).toBe("Regenerate");
+  expect(panel.forms("p1").texts).toEqual({ regenerate: "shorter" });
+});
+
 test("the panel speaks the editor's language", () => {
   speak("de", JSON.parse(readFileSync("l10n/bundle.l10n.de.json", "utf8")));
   try {

@@ -269,7 +269,10 @@ function draftOutcome(panel: Panel, view: PlanView): View {
   if (draft == null) return nothing;
   const { feedback = "", failed, warnings } = draft;
   const again = () => {
-    panel.change(plan.planId, (forms) => (forms.texts.regenerate = feedback));
+    panel.change(plan.planId, (forms) => {
+      delete forms.texts.reject;
+      forms.texts.regenerate = feedback;
+    });
     focusSoon("#prompt-text");
   };
   return html`<div class="banner warning draft-outcome" role="status">
