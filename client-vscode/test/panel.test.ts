@@ -1182,6 +1182,12 @@ test("a bar stands for the head of a plan that is out of view", () => {
   expect(drawn(planBar(panelOf({ away: ["head", "b"] }).panel, now)).querySelector("#follow")).not.toBeNull();
 });
 
+test("the bar of a plan under review starts it, and offers nothing else", () => {
+  const { panel } = panelOf({ away: ["head"] });
+  const bar = drawn(planBar(panel, viewOf(plan([step("a")]), { actions: ["approve", "pause", "cancel"] })));
+  expect([...bar.querySelectorAll("vscode-button")].map((each) => each.textContent?.trim())).toEqual(["Start"]);
+});
+
 test("while the summary is out of view the head and the bar lead to it", () => {
   const now = viewOf(plan([step("a", { status: "completed" })], { status: "completed" }));
   const found = (away: readonly string[]) => {
